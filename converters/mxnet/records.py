@@ -1,0 +1,58 @@
+"""MXNet's own graph records (NNVM), as the reader gives them: plain data, no IR.
+
+The reader has already applied MXNet's upgrade rules and canonical operator names, so whatever version wrote the file,
+a record reads as if MXNet 1.9.1 had written it. Attribute values are still strings; `schema.typed_attributes` types
+them and fills in the operator's defaults.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+VARIABLE = "null"
+
+
+@dataclass(slots=True)
+class NNVMNode:
+    """One node. A variable has `op == "null"`; its outputs are itself.
+
+    `attrs` are the operator's parameters as the file states them, without defaults; `annotations` the user's and
+    MXNet's own `__key__` entries (`__shape__`, `__dtype__`, `__init__`, ...), keys with their underscores.
+    `inputs` are pairs (index of the producing node, index of its output). `source_op` is the operator's name in the
+    file when that was an alias of `op`, else "".
+    """
+
+    op: str
+    name: str
+    attrs: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    inputs: list[tuple[int, int]] = field(default_factory=list)
+    subgraphs: list[NNVMGraph] = field(default_factory=list)
+    source_op: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """One change that an upgrade rule made: the rule (R1 to R5, or "alias"), the node, and what was done."""
+
+    rule: str
+    node: str
+    text: str
+
+
+@dataclass(slots=True)
+class NNVMGraph:
+    """A symbol: nodes in topological order, and heads as pairs (node index, output index).
+
+    `version` is MXNet's version number as the file states it (10901 for 1.9.1), 800 if it states none.
+    `np_shape` says that 0 in a shape is a size and -1 the unknown (MXNet's np_shape semantics).
+    """
+
+    nodes: list[NNVMNode]
+    heads: list[tuple[int, int]]
+    version: int = 800
+    np_shape: bool = False
+    upgrades: list[Upgrade] = field(default_factory=list)
+
+
+__all__ = ["VARIABLE", "NNVMGraph", "NNVMNode", "Upgrade"]

@@ -1,0 +1,526 @@
+"""Dimensions: integers, symbolic expressions and the unknown, with canonical arithmetic.
+
+A dimension is an `int`, a `Sym` (an expression over named sizes such as `N` or `(H+1)//2`) or `UNKNOWN`. All three take
+`+ - * // %`, so that one rule serves the concrete, the symbolic and the unknown case:
+
+>>> height = symbol("H")
+>>> (height + 2 * 3 - 7) // 2 + 1
+Sym('(H+1)//2')
+>>> (4 * height + 2) // 2
+Sym('2*H+1')
+>>> UNKNOWN + 1
+UNKNOWN
+
+Expressions are kept as sums of products in a fixed order with floor divisions as atoms, so equal polynomials compare
+equal. Symbols stand for sizes: integers of at least 1. An expression that grows beyond `MAX_TERMS` terms or
+`MAX_DEPTH` nested divisions becomes `UNKNOWN`: forgetting is sound, growing without bound is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Union
+
+MAX_TERMS = 24
+MAX_DEPTH = 8
+
+
+class Unknown:
+    """The one value `UNKNOWN`: a dimension of which nothing is known. Arithmetic with it stays unknown."""
+
+    __slots__ = ()
+
+    def _absorb(self, other: object) -> Unknown:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _absorb
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _absorb
+
+    def __neg__(self) -> Unknown:
+        return self
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+    def __str__(self) -> str:
+        return "?"
+
+    def __reduce__(self) -> str:
+        return "UNKNOWN"
+
+    def __copy__(self) -> Unknown:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Unknown:
+        return self
+
+
+UNKNOWN = Unknown()
+
+
+class Call:
+    """An atom that is not a symbol: `floordiv`, `max` or `min` of two expressions."""
+
+    __slots__ = ("_hash", "depth", "function", "left", "right", "text")
+
+    def __init__(self, function: str, left: int | Sym, right: int | Sym) -> None:
+        self.function = function
+        self.left = left
+        self.right = right
+        self.depth = 1 + max(_depth(left), _depth(right))
+        if function == "floordiv":
+            self.text = f"{_operand(left)}//{_operand(right)}"
+        else:
+            self.text = f"{function}({left},{right})"
+        self._hash = hash((function, left, right))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Call):
+            return NotImplemented
+        return (self.function, self.left, self.right) == (other.function, other.left, other.right)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Call({self.text!r})"
+
+
+Atom = Union[str, Call]
+Monomial = tuple[Atom, ...]
+
+
+class Sym:
+    """A symbolic size: a sum of integer multiples of products of atoms, at least one atom in all.
+
+    Build it with `symbol` and arithmetic. A result without atoms is a plain `int`, so `Sym` is never constant.
+    """
+
+    __slots__ = ("_hash", "depth", "terms", "text")
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        self.terms = terms
+        self._hash = hash(terms)
+        self.depth = max((atom.depth for mono, _ in terms for atom in mono if isinstance(atom, Call)), default=0)
+        self.text = _render(terms)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Sym):
+            return self.terms == other.terms
+        if isinstance(other, int | Unknown):
+            return False
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, int | Sym):
+            return NotImplemented
+        return _build([*self.terms, *_terms(other)])
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Any:
+        return _build([(mono, -factor) for mono, factor in self.terms])
+
+    def __sub__(self, other: Any) -> Any:
+        if not isinstance(other, int | Sym):
+            return NotImplemented
+        return self + (-other)
+
+    def __rsub__(self, other: Any) -> Any:
+        if not isinstance(other, int):
+            return NotImplemented
+        return (-self) + other
+
+    def __mul__(self, other: Any) -> Any:
+        if not isinstance(other, int | Sym):
+            return NotImplemented
+        product = [
+            (tuple(sorted((*left, *right), key=str)), a * b)
+            for left, a in self.terms
+            for right, b in _terms(other)
+        ]
+        return _build(product)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Any) -> Any:
+        if not isinstance(other, int | Sym):
+            return NotImplemented
+        return _floordiv(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        if not isinstance(other, int):
+            return NotImplemented
+        return _floordiv(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        if not isinstance(other, int | Sym):
+            return NotImplemented
+        return self - (self // other) * other
+
+    def __rmod__(self, other: Any) -> Any:
+        if not isinstance(other, int):
+            return NotImplemented
+        return other - (other // self) * self
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Sym({self.text!r})"
+
+    def symbols(self) -> frozenset[str]:
+        """The names of all symbols in the expression."""
+        names: set[str] = set()
+        for mono, _ in self.terms:
+            for atom in mono:
+                if isinstance(atom, str):
+                    names.add(atom)
+                    continue
+                for part in (atom.left, atom.right):
+                    if isinstance(part, Sym):
+                        names |= part.symbols()
+        return frozenset(names)
+
+
+Dim = Union[int, Sym, Unknown]
+Shape = tuple[Dim, ...]
+
+
+def symbol(name: str) -> Sym:
+    """The size called `name`, an identifier. Raises ValueError for anything else."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.:]*", name):
+        raise ValueError(f"a symbolic size is named like an identifier, found {name!r}")
+    return Sym((((name,), 1),))
+
+
+def dim_max(left: Dim, right: Dim) -> Dim:
+    """The larger of two dimensions.
+
+    >>> dim_max(symbol("N"), 0)
+    Sym('N')
+    """
+    return _extreme("max", left, right)
+
+
+def dim_min(left: Dim, right: Dim) -> Dim:
+    """The smaller of two dimensions."""
+    return _extreme("min", left, right)
+
+
+def ceildiv(left: Dim, right: Dim) -> Dim:
+    """`left / right` rounded up.
+
+    >>> ceildiv(7, 2), ceildiv(symbol("H"), 2)
+    (4, Sym('(H+1)//2'))
+    """
+    return (left + right - 1) // right  # type: ignore[operator]
+
+
+def substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
+    """`dim` with symbols replaced by the given sizes; symbols that are not given stay.
+
+    >>> substitute((symbol("H") + 1) // 2, {"H": 7})
+    4
+    """
+    if not isinstance(dim, Sym):
+        return dim
+    total: Dim = 0
+    for mono, factor in dim.terms:
+        product: Dim = factor
+        for atom in mono:
+            product = product * _substitute_atom(atom, sizes)  # type: ignore[operator]
+        total = total + product  # type: ignore[operator]
+    return total
+
+
+def parse_dim(text: str) -> Dim:
+    """The dimension that `str` wrote: an integer, `?`, or an expression of symbols with `+ - * //`, max and min.
+
+    >>> parse_dim("(H+1)//2") == (symbol("H") + 1) // 2
+    True
+    """
+    text = text.strip()
+    if text == "?":
+        return UNKNOWN
+    parser = _Parser(text)
+    result = parser.sum()
+    parser.finish()
+    return result
+
+
+def is_known(dim: Dim) -> bool:
+    """Whether the dimension is a plain integer."""
+    return isinstance(dim, int)
+
+
+def lower_bound(dim: Dim) -> int | None:
+    """A number that the dimension is never below, given that each symbol is at least 1; None when none is known."""
+    if isinstance(dim, int):
+        return dim
+    if isinstance(dim, Unknown):
+        return 0
+    total = 0
+    for mono, factor in dim.terms:
+        product = 1
+        for atom in mono:
+            bound = 1 if isinstance(atom, str) else _call_bound(atom)
+            if bound is None or bound < 0:
+                return None
+            product *= bound
+        if factor < 0 and mono:
+            return None
+        total += factor * product
+    return total
+
+
+def _call_bound(call: Call) -> int | None:
+    left, right = lower_bound(call.left), lower_bound(call.right)
+    if call.function == "floordiv":
+        if left is None or not isinstance(call.right, int) or call.right <= 0:
+            return None
+        return left // call.right
+    if call.function == "max":
+        known = [bound for bound in (left, right) if bound is not None]
+        return max(known, default=None)
+    return None if left is None or right is None else min(left, right)
+
+
+def _depth(part: int | Sym) -> int:
+    return part.depth if isinstance(part, Sym) else 0
+
+
+def _terms(value: int | Sym) -> tuple[tuple[Monomial, int], ...]:
+    if isinstance(value, Sym):
+        return value.terms
+    return (((), int(value)),) if value else ()
+
+
+def _build(terms: list[tuple[Monomial, int]]) -> Dim:
+    gathered: dict[Monomial, int] = {}
+    for mono, factor in terms:
+        gathered[mono] = gathered.get(mono, 0) + factor
+    kept = [(mono, factor) for mono, factor in gathered.items() if factor]
+    if not kept:
+        return 0
+    if len(kept) == 1 and not kept[0][0]:
+        return kept[0][1]
+    if len(kept) > MAX_TERMS:
+        return UNKNOWN
+    kept.sort(key=lambda term: (not term[0], term[1] < 0, -len(term[0]), [str(atom) for atom in term[0]]))
+    return Sym(tuple(kept))
+
+
+def _floordiv(left: int | Sym, right: int | Sym) -> Dim:
+    if right == 0:
+        raise ZeroDivisionError(f"{left} // 0")
+    if right == 1:
+        return left
+    if left == 0:
+        return 0
+    if left == right:
+        return 1
+    if isinstance(right, int):
+        if isinstance(left, int):
+            return left // right
+        if right < 0:
+            return _floordiv_sign(-left, -right)
+        whole = _build([(mono, factor // right) for mono, factor in left.terms if factor % right == 0 or not mono])
+        rest = _build([(mono, factor % right if not mono else factor) for mono, factor in left.terms
+                       if factor % right or (not mono and factor % right)])
+        if rest == 0:
+            return whole
+        return whole + _atom("floordiv", *_nested(rest, right))  # type: ignore[operator]
+    exact = _divide_by_monomial(left, right)
+    if exact is not None:
+        return exact
+    if isinstance(left, int) and left > 0:
+        bound = lower_bound(right)
+        if bound is not None and bound > left:
+            return 0
+    return _atom("floordiv", left, right)
+
+
+def _floordiv_sign(left: Dim, right: int) -> Dim:
+    if isinstance(left, Unknown):
+        return UNKNOWN
+    return _floordiv(left, right)
+
+
+def _nested(left: Dim, right: int) -> tuple[Dim, int]:
+    """`(x // a) // b` is `x // (a*b)` for positive a and b."""
+    if isinstance(left, Sym) and len(left.terms) == 1:
+        (mono, factor), = left.terms
+        if factor == 1 and len(mono) == 1 and isinstance(mono[0], Call):
+            call = mono[0]
+            if call.function == "floordiv" and isinstance(call.right, int) and call.right > 0:
+                return call.left, call.right * right
+    return left, right
+
+
+def _divide_by_monomial(left: int | Sym, right: Sym) -> Dim | None:
+    """The exact quotient if every term of `left` holds `right`, a single product; else None."""
+    if isinstance(left, int):
+        return None
+    if len(right.terms) != 1:
+        return _same_polynomial_multiple(left, right)
+    (divisor, scale), = right.terms
+    result: list[tuple[Monomial, int]] = []
+    for mono, factor in left.terms:
+        rest = list(mono)
+        for atom in divisor:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if factor % scale:
+            return None
+        result.append((tuple(rest), factor // scale))
+    return _build(result)
+
+
+def _same_polynomial_multiple(left: Sym, right: Sym) -> Dim | None:
+    if len(left.terms) != len(right.terms):
+        return None
+    (mono_left, factor_left), (mono_right, factor_right) = left.terms[0], right.terms[0]
+    rest = list(mono_left)
+    for atom in mono_right:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    if factor_left % factor_right:
+        return None
+    quotient = _build([(tuple(rest), factor_left // factor_right)])
+    return quotient if quotient * right == left else None  # type: ignore[operator]
+
+
+def _atom(function: str, left: Dim, right: Dim) -> Dim:
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return UNKNOWN
+    call = Call(function, left, right)
+    return UNKNOWN if call.depth > MAX_DEPTH else Sym((((call,), 1),))
+
+
+def _extreme(function: str, left: Dim, right: Dim) -> Dim:
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return UNKNOWN
+    if isinstance(left, int) and isinstance(right, int):
+        return max(left, right) if function == "max" else min(left, right)
+    if left == right:
+        return left
+    difference = left - right
+    above = lower_bound(difference)
+    below = lower_bound(-difference) if not isinstance(difference, Unknown) else None
+    if above is not None and above >= 0 and not isinstance(difference, Unknown):
+        return left if function == "max" else right
+    if below is not None and below >= 0:
+        return right if function == "max" else left
+    first, second = sorted((left, right), key=str)
+    return _atom(function, first, second)
+
+
+def _substitute_atom(atom: Atom, sizes: Mapping[str, Dim]) -> Dim:
+    if isinstance(atom, str):
+        return sizes[atom] if atom in sizes else symbol(atom)
+    left, right = substitute(atom.left, sizes), substitute(atom.right, sizes)
+    if atom.function == "floordiv":
+        return left // right  # type: ignore[operator]
+    return _extreme(atom.function, left, right)
+
+
+def _operand(part: int | Sym) -> str:
+    text = str(part)
+    return text if re.fullmatch(r"[\w.:]+", text) else f"({text})"
+
+
+def _render(terms: tuple[tuple[Monomial, int], ...]) -> str:
+    pieces = []
+    for mono, factor in terms:
+        body = "*".join(
+            f"({atom})" if isinstance(atom, Call) and atom.function == "floordiv" and (len(mono) > 1 or abs(factor) != 1)
+            else str(atom)
+            for atom in mono
+        )
+        size = abs(factor)
+        text = str(size) if not body else body if size == 1 else f"{size}*{body}"
+        pieces.append(("-" if factor < 0 else "+" if pieces else "") + text)
+    return "".join(pieces)
+
+
+class _Parser:
+    """Recursive descent over the grammar that `str(dim)` writes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = re.findall(r"//|[A-Za-z_][\w.:]*|\d+|[-+*(),]|\S", text)
+        self.place = 0
+
+    def peek(self) -> str:
+        return self.tokens[self.place] if self.place < len(self.tokens) else ""
+
+    def take(self, expected: str | None = None) -> str:
+        token = self.peek()
+        if not token or (expected is not None and token != expected):
+            raise ValueError(f"not a dimension: {self.text!r} (found {token or 'its end'!r}"
+                             + (f", expected {expected!r})" if expected else ")"))
+        self.place += 1
+        return token
+
+    def finish(self) -> None:
+        if self.peek():
+            raise ValueError(f"not a dimension: {self.text!r} (found {self.peek()!r} after its end)")
+
+    def sum(self) -> Any:
+        negative = self.peek() == "-"
+        if negative:
+            self.take()
+        total = -self.product() if negative else self.product()
+        while self.peek() in ("+", "-"):
+            total = total + self.product() if self.take() == "+" else total - self.product()
+        return total
+
+    def product(self) -> Any:
+        result = self.factor()
+        while self.peek() in ("*", "//"):
+            result = result * self.factor() if self.take() == "*" else result // self.factor()
+        return result
+
+    def factor(self) -> Any:
+        token = self.take()
+        if token == "(":
+            inner = self.sum()
+            self.take(")")
+            return inner
+        if token.isdigit():
+            return int(token)
+        if token in ("max", "min") and self.peek() == "(":
+            self.take("(")
+            left = self.sum()
+            self.take(",")
+            right = self.sum()
+            self.take(")")
+            return _extreme(token, left, right)
+        return symbol(token)
+
+
+__all__ = [
+    "UNKNOWN",
+    "Dim",
+    "Shape",
+    "Sym",
+    "Unknown",
+    "ceildiv",
+    "dim_max",
+    "dim_min",
+    "is_known",
+    "lower_bound",
+    "parse_dim",
+    "substitute",
+    "symbol",
+]

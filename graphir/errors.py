@@ -1,0 +1,93 @@
+"""Every error that graphir raises on purpose, on one page.
+
+All of them derive from `GraphirError`, so one `except` catches what graphir refuses and nothing else. A message says
+what was found, what was expected, where, and what to do about it. The cause, where there is one, is chained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class GraphirError(Exception):
+    """The base of everything that graphir raises on purpose."""
+
+
+class FormatError(GraphirError):
+    """A file is not what it claims to be.
+
+    `offset` is the byte at which reading stopped, `json_path` the place inside a JSON document; either may be None.
+    """
+
+    def __init__(
+        self, message: str, *, path: object = None, offset: int | None = None, json_path: str | None = None
+    ) -> None:
+        place = "" if path is None else f"{path}: "
+        where = "" if json_path is None else f" (at {json_path})"
+        where += "" if offset is None else f" (at byte {offset})"
+        super().__init__(f"{place}{message}{where}")
+        self.path = path
+        self.offset = offset
+        self.json_path = json_path
+
+
+class GraphError(GraphirError):
+    """A change would make a graph invalid: a duplicate name, a cycle, erasing what is used."""
+
+
+class ShapeError(GraphirError):
+    """Two statements about a shape or dtype contradict each other, or an operator refuses its operands."""
+
+
+class ImportFailure(GraphirError):
+    """A source model cannot become a graph."""
+
+
+class ExportFailure(GraphirError):
+    """A graph cannot be said in the target format, or the target cannot be written."""
+
+
+class VerificationError(GraphirError):
+    """A verification could not be carried out (not: it was carried out and the models differ)."""
+
+
+class ProviderError(GraphirError):
+    """An execution provider that was asked for is missing or did not run."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """One operator that cannot be converted: its name, why, and the nodes that use it."""
+
+    operator: str
+    reason: str
+    nodes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.nodes[:5]) + (", ..." if len(self.nodes) > 5 else "")
+        plural = "node" if len(self.nodes) == 1 else "nodes"
+        return f"{self.operator}: {len(self.nodes)} {plural} ({shown}): {self.reason}"
+
+
+class UnsupportedOpError(ImportFailure, ExportFailure):
+    """Operators that cannot be converted: all of them at once, in `gaps`."""
+
+    def __init__(self, message: str, gaps: Iterable[Gap]) -> None:
+        self.gaps = tuple(gaps)
+        lines = [message, *(f"  {gap}" for gap in self.gaps)]
+        super().__init__("\n".join(lines))
+
+
+__all__ = [
+    "ExportFailure",
+    "FormatError",
+    "Gap",
+    "GraphError",
+    "GraphirError",
+    "ImportFailure",
+    "ProviderError",
+    "ShapeError",
+    "UnsupportedOpError",
+    "VerificationError",
+]

@@ -1,0 +1,317 @@
+"""Types of values: dtypes, shapes, tensors, and the sequence, optional and sparse types that ONNX has besides.
+
+Unknown is a state of its own everywhere: a dtype of None, a shape of None (unknown rank, which is not rank 0), a
+dimension `UNKNOWN`. Symbolic dimensions are expressions (see `dims`).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union
+
+from .dims import (
+    UNKNOWN,
+    Dim,
+    Shape,
+    Sym,
+    Unknown,
+    ceildiv,
+    dim_max,
+    dim_min,
+    is_known,
+    parse_dim,
+    substitute,
+    symbol,
+)
+from .errors import ShapeError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class DType(enum.Enum):
+    """An element type. The value is its name; `bits` its width in memory (strings have none)."""
+
+    FLOAT16 = "float16"
+    FLOAT32 = "float32"
+    FLOAT64 = "float64"
+    BFLOAT16 = "bfloat16"
+    FLOAT8E4M3FN = "float8e4m3fn"
+    FLOAT8E4M3FNUZ = "float8e4m3fnuz"
+    FLOAT8E5M2 = "float8e5m2"
+    FLOAT8E5M2FNUZ = "float8e5m2fnuz"
+    FLOAT8E8M0 = "float8e8m0"
+    FLOAT4E2M1 = "float4e2m1"
+    INT2 = "int2"
+    INT4 = "int4"
+    INT8 = "int8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    UINT2 = "uint2"
+    UINT4 = "uint4"
+    UINT8 = "uint8"
+    UINT16 = "uint16"
+    UINT32 = "uint32"
+    UINT64 = "uint64"
+    BOOL = "bool"
+    COMPLEX64 = "complex64"
+    COMPLEX128 = "complex128"
+    STRING = "string"
+
+    __hash__ = object.__hash__
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    @property
+    def bits(self) -> int:
+        """Bits of one element; 0 for strings."""
+        return _BITS[self]
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the elements are real floating point numbers."""
+        return self.value.startswith(("float", "bfloat"))
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the elements are integers (bool is not one)."""
+        return self.value.startswith(("int", "uint"))
+
+    def numpy(self) -> np.dtype[Any]:
+        """The numpy dtype that holds such elements; the types numpy lacks come from ml_dtypes."""
+        import numpy as np
+
+        if self.value in _ML_DTYPES:
+            import ml_dtypes
+
+            name = _ML_DTYPES[self.value]
+            if not hasattr(ml_dtypes, name):
+                raise ShapeError(f"{self} needs a newer ml_dtypes: this one has no {name}")
+            return np.dtype(getattr(ml_dtypes, name))
+        return np.dtype(object if self is DType.STRING else self.value)
+
+    @staticmethod
+    def of(value: object) -> DType:
+        """The DType of a name, a numpy dtype, or anything with a `dtype`. Raises ShapeError for what is none."""
+        if isinstance(value, DType):
+            return value
+        name = value if isinstance(value, str) else str(getattr(value, "name", value))
+        found = _BY_NAME.get(name)
+        if found is None:
+            import numpy as np
+
+            try:
+                found = _BY_NAME.get(np.dtype(value).name)  # type: ignore[call-overload]
+            except TypeError:
+                found = None
+        if found is None:
+            raise ShapeError(f"no such dtype: {value!r}; expected one of {', '.join(sorted(_BY_NAME))}")
+        return found
+
+
+_ML_DTYPES = {
+    "bfloat16": "bfloat16",
+    "float8e4m3fn": "float8_e4m3fn",
+    "float8e4m3fnuz": "float8_e4m3fnuz",
+    "float8e5m2": "float8_e5m2",
+    "float8e5m2fnuz": "float8_e5m2fnuz",
+    "float8e8m0": "float8_e8m0fnu",
+    "float4e2m1": "float4_e2m1fn",
+    "int2": "int2",
+    "int4": "int4",
+    "uint2": "uint2",
+    "uint4": "uint4",
+}
+
+
+def _bits(dtype: DType) -> int:
+    name = dtype.value
+    if name in ("bool", "string"):
+        return 8 if name == "bool" else 0
+    if name.startswith("float8"):
+        return 8
+    if name.startswith("float4"):
+        return 4
+    return int("".join(character for character in name if character.isdigit()))
+
+
+_BITS = {dtype: _bits(dtype) for dtype in DType}
+_BY_NAME = {dtype.value: dtype for dtype in DType} | {
+    "object": DType.STRING,
+    "str": DType.STRING,
+    **{ml_name: DType(name) for name, ml_name in _ML_DTYPES.items()},
+}
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """A dense tensor: its element type (None: unknown) and shape (None: unknown rank)."""
+
+    dtype: DType | None = None
+    shape: Shape | None = None
+
+    def __str__(self) -> str:
+        return f"{self.dtype or '?'}{format_shape(self.shape)}"
+
+    @property
+    def rank(self) -> int | None:
+        """The number of axes, None if unknown."""
+        return None if self.shape is None else len(self.shape)
+
+    def is_static(self) -> bool:
+        """Whether the dtype and every dimension are known numbers."""
+        return self.dtype is not None and self.shape is not None and all(type(dim) is int for dim in self.shape)
+
+    def elements(self) -> Dim:
+        """The number of elements: a product of dimensions, `UNKNOWN` if the rank is."""
+        return UNKNOWN if self.shape is None else product(self.shape)
+
+
+@dataclass(frozen=True)
+class SparseTensorType:
+    """A sparse tensor: the dtype of its values and its dense shape."""
+
+    dtype: DType | None = None
+    shape: Shape | None = None
+
+    def __str__(self) -> str:
+        return f"sparse {self.dtype or '?'}{format_shape(self.shape)}"
+
+
+@dataclass(frozen=True)
+class SequenceType:
+    """A sequence of values that all have the type `element`."""
+
+    element: Type
+
+    def __str__(self) -> str:
+        return f"sequence({self.element})"
+
+
+@dataclass(frozen=True)
+class OptionalType:
+    """A value of type `element`, or nothing."""
+
+    element: Type
+
+    def __str__(self) -> str:
+        return f"optional({self.element})"
+
+
+Type = Union[TensorType, SparseTensorType, SequenceType, OptionalType]
+ANYTHING = TensorType()
+
+
+def format_shape(shape: Shape | None) -> str:
+    """A shape as people write it.
+
+    >>> format_shape((1, symbol("N"), UNKNOWN)), format_shape(None), format_shape(())
+    ('[1, N, ?]', '[...]', '[]')
+    """
+    return "[...]" if shape is None else f"[{', '.join(str(dim) for dim in shape)}]"
+
+
+def parse_shape(text: str) -> Shape:
+    """The shape that `format_shape` wrote, brackets optional: `1,3,H,W`, `[N, ?]`. Raises ValueError."""
+    inner = text.strip()
+    if inner.startswith(("[", "(")) and inner.endswith(("]", ")")):
+        inner = inner[1:-1]
+    return tuple(parse_dim(part) for part in inner.split(",") if part.strip())
+
+
+def product(dims: Iterable[Dim]) -> Dim:
+    """The product of dimensions, 1 if there are none."""
+    result: Dim = 1
+    for dim in dims:
+        result = result * dim  # type: ignore[operator]
+    return result
+
+
+def unify_dim(left: Dim, right: Dim) -> Dim:
+    """What is known when both dimensions describe the same axis. Raises ShapeError if they contradict each other.
+
+    A number wins over an expression and an expression over the unknown; of two different expressions the first stays.
+    """
+    if left == right or isinstance(right, Unknown):
+        return left
+    if isinstance(left, Unknown):
+        return right
+    if isinstance(left, Sym):
+        return right if isinstance(right, int) else left
+    if isinstance(right, Sym):
+        return left
+    raise ShapeError(f"{left} and {right} differ")
+
+
+def unify_shape(left: Shape | None, right: Shape | None) -> Shape | None:
+    """What is known when both shapes describe the same tensor. Raises ShapeError that shows both."""
+    if left is right or right is None:
+        return left
+    if left is None:
+        return right
+    if left == right:
+        return left
+    if len(left) != len(right):
+        raise ShapeError(f"{format_shape(left)} and {format_shape(right)} differ in rank")
+    try:
+        return tuple(map(unify_dim, left, right))
+    except ShapeError as error:
+        raise ShapeError(f"{format_shape(left)} and {format_shape(right)} contradict each other: {error}") from None
+
+
+def unify_dtype(left: DType | None, right: DType | None) -> DType | None:
+    """The dtype that both are. Raises ShapeError if they differ."""
+    if left is right or right is None:
+        return left
+    if left is None:
+        return right
+    raise ShapeError(f"dtypes {left} and {right} differ")
+
+
+def unify(left: Type, right: Type) -> Type:
+    """What is known when both types describe the same value. Raises ShapeError if they contradict each other."""
+    if left is right or left == right:
+        return left
+    if isinstance(left, TensorType) and isinstance(right, TensorType):
+        return TensorType(unify_dtype(left.dtype, right.dtype), unify_shape(left.shape, right.shape))
+    if left == ANYTHING or right == ANYTHING:
+        return right if left == ANYTHING else left
+    if type(left) is not type(right):
+        raise ShapeError(f"{left} and {right} are of different kinds")
+    if isinstance(left, SparseTensorType) and isinstance(right, SparseTensorType):
+        return SparseTensorType(unify_dtype(left.dtype, right.dtype), unify_shape(left.shape, right.shape))
+    return type(left)(unify(left.element, right.element))  # type: ignore[union-attr, call-arg]
+
+
+__all__ = [
+    "ANYTHING",
+    "UNKNOWN",
+    "DType",
+    "Dim",
+    "OptionalType",
+    "SequenceType",
+    "Shape",
+    "SparseTensorType",
+    "Sym",
+    "TensorType",
+    "Type",
+    "Unknown",
+    "ceildiv",
+    "dim_max",
+    "dim_min",
+    "format_shape",
+    "is_known",
+    "parse_dim",
+    "parse_shape",
+    "product",
+    "substitute",
+    "symbol",
+    "unify",
+    "unify_dim",
+    "unify_dtype",
+    "unify_shape",
+]
