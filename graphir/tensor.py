@@ -117,19 +117,43 @@ class Tensor:
         for start in range(0, len(view), CHUNK):
             yield view[start : start + CHUNK]
 
-    def write_to(self, file: IO[bytes]) -> int:
+    def write_to(self, file: IO[bytes], sources: SourceFiles | None = None) -> int:
         """Write the bytes at the file's position, which moves past them; returns how many.
 
-        From file to file the kernel copies them, so that no page of either enters this process.
+        From file to file the kernel copies what is large, so that no page of it enters this process. `sources` keeps
+        the files of many tensors open from one to the next.
         """
-        if self.region is not None and self.region.nbytes >= 1 << 16:
-            file.flush()
-            return _copy_region(self.region, file)
+        if self.region is not None:
+            if sources is not None:
+                return sources.copy(self.region, file)
+            with SourceFiles() as own:
+                return own.copy(self.region, file)
         written = 0
         for chunk in self.chunks():
             file.write(chunk)
             written += len(chunk)
         return written
+
+    def reshaped(self, shape: tuple[int, ...]) -> Tensor:
+        """The same elements with another shape of as many, without reading them."""
+        if self.region is not None:
+            return Tensor(self.dtype, shape, region=self.region)
+        if self._array is not None:
+            return Tensor(self.dtype, shape, array=self._array.reshape(shape))
+        return Tensor.computed(self.dtype, shape, lambda: self.numpy().reshape(shape))
+
+    def transposed(self, perm: tuple[int, ...]) -> Tensor:
+        """The elements with their axes in another order, read when they are needed."""
+        shape = tuple(self.shape[axis] for axis in perm)
+        return Tensor.computed(self.dtype, shape, lambda: self.numpy().transpose(perm))
+
+    def rows(self, start: int, stop: int) -> Tensor:
+        """The slice [start, stop) of the first axis, still a region of the file if this is one."""
+        shape = (stop - start, *self.shape[1:])
+        if self.region is not None and self.dtype.bits >= 8:
+            width = byte_size(self.dtype, self.shape[1:])
+            return Tensor.at(self.region.path, self.region.offset + start * width, self.dtype, shape)
+        return Tensor.computed(self.dtype, shape, lambda: self.numpy()[start:stop])
 
     def sha256(self) -> str:
         """The SHA-256 of the bytes, as 64 hexadecimal digits."""
@@ -199,22 +223,54 @@ def _packed(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
     return packed
 
 
-def _copy_region(region: FileRegion, file: IO[bytes]) -> int:
-    target = file.fileno()
-    left, offset = region.nbytes, region.offset
-    with open(region.path, "rb") as source:
+class SourceFiles:
+    """The files that weights are copied from, each opened once."""
+
+    SMALL = 1 << 16
+
+    def __init__(self) -> None:
+        self._descriptors: dict[str, int] = {}
+
+    def __enter__(self) -> SourceFiles:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for descriptor in self._descriptors.values():
+            os.close(descriptor)
+        self._descriptors.clear()
+
+    def copy(self, region: FileRegion, file: IO[bytes]) -> int:
+        """Copy a region to the file's position. Raises FormatError if its file is gone or shorter than it was."""
+        descriptor = self._descriptors.get(region.path)
+        if descriptor is None:
+            try:
+                descriptor = self._descriptors[region.path] = os.open(region.path, os.O_RDONLY)
+            except OSError as error:
+                raise FormatError(f"cannot read weights: {error.strerror}", path=region.path) from error
+        if region.nbytes <= self.SMALL:
+            data = os.pread(descriptor, region.nbytes, region.offset)
+            if len(data) < region.nbytes:
+                raise _cut_short(region, len(data))
+            file.write(data)
+            return region.nbytes
+        file.flush()
+        target, left, offset = file.fileno(), region.nbytes, region.offset
         while left:
-            moved = _copy_once(source.fileno(), target, offset, min(left, 1 << 30))
+            moved = _copy_once(descriptor, target, offset, min(left, 1 << 30))
             if moved == 0:
-                raise FormatError(
-                    f"weights end {left} bytes early; was the file cut short since it was opened?",
-                    path=region.path,
-                    offset=offset,
-                )
+                raise _cut_short(region, region.nbytes - left)
             left -= moved
             offset += moved
-    file.seek(0, os.SEEK_CUR)
-    return region.nbytes
+        file.seek(0, os.SEEK_CUR)
+        return region.nbytes
+
+
+def _cut_short(region: FileRegion, found: int) -> FormatError:
+    return FormatError(
+        f"weights end {region.nbytes - found} bytes early; was the file cut short since it was opened?",
+        path=region.path,
+        offset=region.offset + found,
+    )
 
 
 def _copy_once(source: int, target: int, offset: int, count: int) -> int:
@@ -232,4 +288,4 @@ def _copy_once(source: int, target: int, offset: int, count: int) -> int:
     return len(data)
 
 
-__all__ = ["CHUNK", "FileRegion", "Tensor", "byte_size"]
+__all__ = ["CHUNK", "FileRegion", "SourceFiles", "Tensor", "byte_size"]

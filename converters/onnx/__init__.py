@@ -1,0 +1,41 @@
+"""ONNX: `to_model` gives a ModelProto, `save` writes a file with streamed weights."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import onnx
+
+    from graphir.graph import Graph
+
+
+def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:
+    """The graph as an ONNX ModelProto with all its weights.
+
+    `opset` is 13 to the newest that the installed onnx knows. Raises UnsupportedOpError, listing every operator that
+    the opset cannot say, and ExportFailure for parameters without elements or more than protobuf's 2 GiB.
+    """
+    import onnx
+
+    from .exporter import export_graph
+    from .writer import model_bytes
+
+    model = onnx.ModelProto()
+    model.ParseFromString(model_bytes(export_graph(graph, opset=opset)))
+    return model
+
+
+def save(
+    graph: Graph, path: str | os.PathLike[str], *, opset: int | None = None, weights: str = "auto"
+) -> list[Path]:
+    """Write the graph as an .onnx file and return the files written; see `writer.write_model` for `weights`."""
+    from .exporter import export_graph
+    from .writer import write_model
+
+    return write_model(export_graph(graph, opset=opset), path, weights=weights)
+
+
+__all__ = ["save", "to_model"]

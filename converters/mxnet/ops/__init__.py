@@ -1,0 +1,33 @@
+"""Import from and export to MXNet, one file a family, with the same names as in `graphir.ops`."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from ..context import ImportFunction, families
+
+FAMILIES = (
+    "activation",
+    "convolution",
+    "detection",
+    "elementwise",
+    "indexing",
+    "linear",
+    "loss",
+    "normalization",
+    "pooling",
+    "recurrent",
+    "reduction",
+    "resize",
+    "shape",
+)
+
+
+@cache
+def import_table() -> dict[str, ImportFunction]:
+    """The import function of every MXNet operator that can be imported, by canonical name."""
+    return families(*(import_module(f"{__name__}.{family}").IMPORTS for family in FAMILIES))
+
+
+__all__ = ["FAMILIES", "import_table"]

@@ -1,0 +1,63 @@
+"""MXNet's operators in plain numpy: the second road to a model's outputs, sharing no code with the conversion.
+
+`operators()` builds the table on its first call; nothing is imported before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
+from graphir.converters.mxnet.reference.contract import Reference
+
+
+@cache
+def operators() -> Mapping[str, Reference]:
+    """Every operator's reference function by MXNet's canonical name; one that two families claim is an error."""
+    from graphir.converters.mxnet.reference import (
+        activation,
+        convolution,
+        detection,
+        elementwise,
+        indexing,
+        linear,
+        loss,
+        normalization,
+        pooling,
+        recurrent,
+        reduction,
+        resize,
+        shape,
+    )
+
+    families = (
+        activation,
+        convolution,
+        detection,
+        elementwise,
+        indexing,
+        linear,
+        loss,
+        normalization,
+        pooling,
+        recurrent,
+        reduction,
+        resize,
+        shape,
+    )
+    table: dict[str, Reference] = {}
+    for family in families:
+        claimed = table.keys() & family.OPERATORS.keys()
+        if claimed:
+            raise ValueError(f"{family.__name__} defines {', '.join(sorted(claimed))} a second time")
+        table.update(family.OPERATORS)
+    return MappingProxyType(table)
+
+
+def supported() -> tuple[str, ...]:
+    """The names of all operators that the reference evaluator knows, sorted."""
+    return tuple(sorted(operators()))
+
+
+__all__ = ["Reference", "operators", "supported"]

@@ -1,0 +1,169 @@
+"""What an operator's import function sees: one MXNet node, the graph that it goes into, and ways to say no."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Union
+
+from graphir.errors import GraphirError, ShapeError
+from graphir.graph import Graph, Value
+from graphir.ops.base import Operator
+from graphir.types import Dim, DType, Shape, TensorType
+
+if TYPE_CHECKING:
+    from .importer import Importer
+    from .records import NNVMNode
+    from .schema import Attributes
+
+Imported = Union[Value, Sequence[Value]]
+ImportFunction = Callable[["ImportNode"], Imported]
+
+
+class Refusal(GraphirError):
+    """An import function cannot express this node; the importer gathers all of them."""
+
+
+class NeedsShape(GraphirError):
+    """An import function needs a rank or size that nothing in the model fixes."""
+
+
+class ImportNode:
+    """One MXNet node on its way into the graph.
+
+    `attrs` are the typed attributes with MXNet's defaults, `stated` says which of them the file states. `emit` adds the
+    operator whose result is the node's result, `step` one before it.
+    """
+
+    __slots__ = ("_importer", "attrs", "graph", "name", "operands", "output_names", "record")
+
+    def __init__(
+        self,
+        importer: Importer,
+        record: NNVMNode,
+        attrs: Attributes,
+        operands: list[Callable[[], Value]],
+        output_names: list[str],
+    ) -> None:
+        self._importer = importer
+        self.record = record
+        self.name = record.name
+        self.attrs: Any = attrs
+        self.graph: Graph = importer.graph
+        self.operands = operands
+        self.output_names = output_names
+
+    @property
+    def op(self) -> str:
+        """The MXNet operator's name."""
+        return self.record.op
+
+    @property
+    def keep_loss(self) -> bool:
+        """Whether loss heads and label inputs are to stay."""
+        return self._importer.keep_loss
+
+    def __len__(self) -> int:
+        """The number of inputs that the node has."""
+        return len(self.operands)
+
+    def input(self, slot: int) -> Value:
+        """The value in an input slot. A variable becomes an input or parameter of the graph when it is first asked for."""
+        if slot >= len(self.operands):
+            self.refuse(f"input {slot} is missing; the node has {len(self.operands)}")
+        return self.operands[slot]()
+
+    def inputs(self) -> list[Value]:
+        """All input values."""
+        return [operand() for operand in self.operands]
+
+    def parameter(self, slot: int, shape: Shape) -> Value:
+        """The value in a slot of which the node's attributes say the shape (`UNKNOWN` where they do not)."""
+        value = self.input(slot)
+        try:
+            self.graph.refine(value, TensorType(None, shape))
+        except ShapeError as error:
+            raise ShapeError(f"{error} (stated by the attributes of {self.name})") from None
+        return value
+
+    def emit(self, op: Operator, *inputs: Value | None) -> Value:
+        """Add the operator whose first result is the node's."""
+        return self.emit_all(op, *inputs)[0]
+
+    def emit_all(self, op: Operator, *inputs: Value | None) -> tuple[Value, ...]:
+        """Add the operator whose results are, one by one, the node's."""
+        graph = self.graph
+        names = [
+            graph.fresh_name(self.output_names[slot] if slot < len(self.output_names) else f"{self.name}_{slot}")
+            for slot in range(op.output_count)
+        ]
+        return graph.add_node(op, inputs, name=self.name, output_names=names).outputs
+
+    def step(self, op: Operator, *inputs: Value | None, suffix: str = "") -> Value:
+        """Add an operator with one result on the way; its name is the node's with a suffix."""
+        name = f"{self.name}_{suffix or op.name.lower()}"
+        fresh = self.graph.fresh_name(name)
+        return self.graph.add_node(op, inputs, name=name, output_names=(fresh,)).outputs[0]
+
+    def steps(self, op: Operator, *inputs: Value | None, suffix: str = "") -> tuple[Value, ...]:
+        """Add an operator with several results."""
+        name = f"{self.name}_{suffix or op.name.lower()}"
+        return self.graph.add_node(op, inputs, name=name).outputs
+
+    def constant(self, elements: object, dtype: DType | None = None) -> Value:
+        """A constant; equal small ones are shared."""
+        return self.graph.constant(elements, dtype)
+
+    def scalar_like(self, value: Value, number: float) -> Value:
+        """A constant scalar of the value's dtype (float32 where that is unknown)."""
+        dtype = value.dtype or DType.FLOAT32
+        return self.graph.constant(round(number) if dtype.is_integer else number, dtype)
+
+    def vector(self, numbers: Sequence[int]) -> Value:
+        """A constant int64 vector."""
+        return self.graph.constant(list(numbers), DType.INT64)
+
+    def shape(self, value: Value) -> tuple[Dim, ...]:
+        """The value's shape, its rank known. Raises NeedsShape if the model does not fix it."""
+        if value.shape is None:
+            self._importer.infer_now()
+        if value.shape is None:
+            raise NeedsShape(f"{self.op} needs the number of axes of {value.name}")
+        return value.shape
+
+    def rank(self, value: Value) -> int:
+        """The value's number of axes. Raises NeedsShape if the model does not fix it."""
+        return len(self.shape(value))
+
+    def sizes(self, value: Value, axes: Sequence[int] | None = None) -> tuple[int, ...]:
+        """The value's sizes (on `axes`, or all) as numbers. Raises NeedsShape if one is unknown or symbolic."""
+        shape = self.shape(value)
+        chosen = [shape[axis] for axis in (range(len(shape)) if axes is None else axes)]
+        if not all(isinstance(dim, int) for dim in chosen):
+            self._importer.infer_now()
+            shape = self.shape(value)
+            chosen = [shape[axis] for axis in (range(len(shape)) if axes is None else axes)]
+        if not all(isinstance(dim, int) for dim in chosen):
+            raise NeedsShape(f"{self.op} needs the sizes of {value.name}, found {value.type}")
+        return tuple(dim for dim in chosen if isinstance(dim, int))
+
+    def decide(self, kind: str, text: str) -> None:
+        """Record a decision about this node."""
+        self.graph.decide(kind, self.name, text)
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Say that this node cannot be expressed, and why."""
+        raise Refusal(reason)
+
+
+def families(*tables: Mapping[str, ImportFunction]) -> dict[str, ImportFunction]:
+    """One mapping of MXNet operators to their import functions. An operator that comes twice is an error."""
+    found: dict[str, ImportFunction] = {}
+    for entries in tables:
+        for name, function in entries.items():
+            if name in found:
+                raise GraphirError(f"two import functions for {name}")
+            found[name] = function
+    return found
+
+
+__all__ = ["ImportFunction", "ImportNode", "Imported", "NeedsShape", "Refusal", "families"]

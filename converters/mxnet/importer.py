@@ -1,0 +1,300 @@
+"""From MXNet's records to a graph: every foreign meaning ends here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from graphir.errors import Gap, ImportFailure, ShapeError, UnsupportedOpError
+from graphir.graph import Graph, Value
+from graphir.inference import infer_graph
+from graphir.inference.engine import parse_dims
+from graphir.tensor import Tensor
+from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType, Unknown, symbol
+
+from .context import ImportFunction, ImportNode, NeedsShape, Refusal
+from .heads import LOSS_HEADS, only_losses
+from .ops import import_table
+from .records import VARIABLE, NNVMGraph, NNVMNode
+from .schema import node_signature, typed_attributes
+from .values import TYPE_FLAGS
+
+PARAMETER_INPUTS = frozenset(
+    {"weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "running_mean", "running_var", "parameters"}
+)
+AXIS_NAMES = {2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
+
+
+class Importer:
+    """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only."""
+
+    def __init__(
+        self,
+        symbol_graph: NNVMGraph,
+        params: Mapping[str, Tensor] | None,
+        shapes: Mapping[str, object] | None,
+        *,
+        dtypes: Mapping[str, object] | None = None,
+        keep_loss: bool = False,
+        name: str = "graph",
+    ) -> None:
+        self.source = symbol_graph
+        self.params = params
+        self.shapes = {key: parse_dims(shape) for key, shape in (shapes or {}).items()}
+        self.dtypes = {key: DType.of(dtype) for key, dtype in (dtypes or {}).items()}
+        self.keep_loss = keep_loss
+        self.graph = Graph(name)
+        self._results: list[Sequence[Value] | Value | None] = [None] * len(symbol_graph.nodes)
+        self._visible: list[int] = [1] * len(symbol_graph.nodes)
+        self._broken: set[Value] = set()
+        self._refusals: dict[tuple[str, str], list[str]] = {}
+        self._problems: list[str] = []
+        self._missing: list[str] = []
+        self._inferred_at = -1
+        self._float = self._parameter_dtype()
+
+    def run(self) -> Graph:
+        """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
+        functions = import_table()
+        heads = self._heads()
+        needed = self._needed(heads)
+        for upgrade in self.source.upgrades:
+            self.graph.decide("upgrade", upgrade.node, f"{upgrade.rule}: {upgrade.text}")
+        for index, record in enumerate(self.source.nodes):
+            if index in needed and record.op != VARIABLE:
+                self._import(index, record, functions.get(record.op))
+        self._raise_problems()
+        self._set_outputs(heads)
+        self._finish_inputs()
+        self._report_unused()
+        return self.graph
+
+    def infer_now(self) -> None:
+        """Run the whole inference on what there is, unless nothing was added since the last time."""
+        if self._inferred_at != len(self.graph):
+            self._inferred_at = len(self.graph)
+            infer_graph(self.graph)
+
+    def _parameter_dtype(self) -> DType:
+        floats = {tensor.dtype for tensor in (self.params or {}).values() if tensor.dtype.is_float}
+        return floats.pop() if len(floats) == 1 else DType.FLOAT32
+
+    def _heads(self) -> list[tuple[int, int]]:
+        nodes, heads = self.source.nodes, list(dict.fromkeys(self.source.heads))
+        if self.keep_loss:
+            return heads
+        losses = [head for head in heads if only_losses(nodes[head[0]])]
+        if losses and len(losses) < len(heads):
+            for node, _ in losses:
+                self.graph.decide(
+                    "loss head removed",
+                    nodes[node].name,
+                    f"output of {nodes[node].op}, a loss without meaning at inference; --keep-loss keeps it",
+                )
+            return [head for head in heads if head not in losses]
+        return heads
+
+    def _needed(self, heads: list[tuple[int, int]]) -> set[int]:
+        needed: set[int] = set()
+        stack = [node for node, _ in heads]
+        while stack:
+            index = stack.pop()
+            if index in needed:
+                continue
+            needed.add(index)
+            stack.extend(source for source, _ in self.source.nodes[index].inputs)
+        return needed
+
+    def _import(self, index: int, record: NNVMNode, function: ImportFunction | None) -> None:
+        if function is None:
+            self._refuse(record, "graphir does not know this operator")
+            self._break(index, record, 1)
+            return
+        attrs = typed_attributes(record)
+        names = node_signature(record)
+        output_names = [f"{record.name}_{name}" for name in names.outputs]
+        operands = [self._operand(record, slot, names.inputs) for slot in range(len(record.inputs))]
+        node = ImportNode(self, record, attrs, operands, output_names)
+        self._visible[index] = names.visible
+        if attrs.unknown:
+            self.graph.decide(
+                "unknown attribute", record.name, f"{record.op} has no {', '.join(sorted(attrs.unknown))}: ignored"
+            )
+        try:
+            result = function(node)
+        except Refusal as error:
+            self._refuse(record, str(error))
+        except (ShapeError, NeedsShape) as error:
+            if not self._stands_on_broken(record):
+                hint = self._shape_hint() if isinstance(error, NeedsShape) else ""
+                self._problems.append(f"{record.name} ({record.op}): {error}{hint}")
+        else:
+            self._take(index, record, result, output_names)
+            return
+        self._break(index, record, names.visible)
+
+    def _take(self, index: int, record: NNVMNode, result: object, output_names: list[str]) -> None:
+        values = [result] if isinstance(result, Value) else list(result)  # type: ignore[call-overload]
+        for value, name in zip(values, output_names, strict=False):
+            if value.name != name and value.producer is not None and name not in self.graph and self._is_new(value):
+                self.graph.rename(value, name)
+            if name not in value.sources:
+                value.sources = (*value.sources, name)
+        self._results[index] = values
+        if any(self._is_broken(source, slot) for source, slot in record.inputs):
+            self._broken.update(values)
+
+    def _is_new(self, value: Value) -> bool:
+        return not value.sources
+
+    def _operand(self, record: NNVMNode, slot: int, names: tuple[str, ...]) -> Callable[[], Value]:
+        source, output = record.inputs[slot]
+
+        def operand() -> Value:
+            results = self._results[source]
+            if results is None:
+                wanted = names[slot] if slot < len(names) else ""
+                results = self._results[source] = [self._variable(self.source.nodes[source], wanted)]
+            assert not isinstance(results, Value)
+            if output >= len(results):
+                producer = self.source.nodes[source]
+                raise Refusal(f"it uses output {output} of {producer.name} ({producer.op}), which is not available")
+            return results[output]
+
+        return operand
+
+    def _variable(self, record: NNVMNode, wanted: str) -> Value:
+        """A variable that is used for the first time, as the operator's input `wanted`: parameter or graph input."""
+        graph, name = self.graph, record.name
+        unique = graph.fresh_name(name)
+        tensor = None if self.params is None else self.params.get(name)
+        if tensor is not None and name not in self.shapes:
+            value = graph.add_parameter(unique, tensor)
+        elif wanted in PARAMETER_INPUTS and name not in self.shapes:
+            if self.params is not None:
+                self._missing.append(name)
+            value = graph.add_parameter(unique, None, TensorType(self._float, _declared_shape(self.source, record)))
+        else:
+            shape = self.shapes.get(name) or _declared_shape(self.source, record)
+            value = graph.add_input(unique, TensorType(self._input_dtype(record), shape))
+        value.sources = (name,)
+        return value
+
+    def _input_dtype(self, record: NNVMNode) -> DType:
+        if record.name in self.dtypes:
+            return self.dtypes[record.name]
+        flag = record.annotations.get("__dtype__")
+        if flag is not None and flag.lstrip("-").isdigit() and int(flag) in TYPE_FLAGS:
+            return DType(TYPE_FLAGS[int(flag)])
+        return self._float
+
+    def _refuse(self, record: NNVMNode, reason: str) -> None:
+        self._refusals.setdefault((record.op, reason), []).append(record.name)
+
+    def _break(self, index: int, record: NNVMNode, count: int) -> None:
+        """Stand-ins for the results of a node that could not be imported, so that the rest can be looked at too."""
+        values = [self.graph.add_input(self.graph.fresh_name(f"?{record.name}"), ANYTHING) for _ in range(count)]
+        self._broken.update(values)
+        self._results[index] = values
+
+    def _is_broken(self, source: int, slot: int) -> bool:
+        results = self._results[source]
+        return not isinstance(results, Value) and results is not None and any(value in self._broken for value in results)
+
+    def _stands_on_broken(self, record: NNVMNode) -> bool:
+        return any(self._is_broken(source, slot) for source, slot in record.inputs)
+
+    def _shape_hint(self) -> str:
+        names = [value.name for value in self.graph.inputs if value not in self._broken and value.shape is None]
+        wanted = names or [value.name for value in self.graph.inputs if value not in self._broken]
+        return f"; give its shape, as in -i {wanted[0]}:1,3,224,224" if wanted else ""
+
+    def _raise_problems(self) -> None:
+        if self._refusals:
+            gaps = [Gap(op, reason, tuple(nodes)) for (op, reason), nodes in self._refusals.items()]
+            count = sum(len(gap.nodes) for gap in gaps)
+            raise UnsupportedOpError(f"{count} node(s) of the model cannot be imported:", gaps)
+        problems = [f"missing parameter: {name}" for name in dict.fromkeys(self._missing)] + self._problems
+        for name in self.shapes:
+            if not any(record.op == VARIABLE and record.name == name for record in self.source.nodes):
+                known = ", ".join(value.name for value in self.graph.inputs) or "none"
+                problems.append(f"a shape was given for {name!r}, which the model does not have; its inputs are: {known}")
+        if problems:
+            raise ImportFailure(
+                f"{len(problems)} problem(s) with the model and its parameters:\n  " + "\n  ".join(problems)
+            )
+
+    def _set_outputs(self, heads: list[tuple[int, int]]) -> None:
+        outputs = []
+        for index, slot in heads:
+            record = self.source.nodes[index]
+            if record.op == VARIABLE and self._results[index] is None:
+                self._results[index] = [self._variable(record, "")]
+            results = self._results[index]
+            assert results is not None
+            assert not isinstance(results, Value)
+            visible = results[: self._visible[index]] if len(self.source.heads) == 1 and slot == 0 else [results[slot]]
+            outputs.extend(visible)
+            if record.op in LOSS_HEADS:
+                self.graph.decide("loss head", record.name, LOSS_HEADS[record.op])
+        self.graph.set_outputs(outputs)
+
+    def _finish_inputs(self) -> None:
+        """Infer what the parameters say of the inputs, and name the sizes that stay open."""
+        try:
+            infer_graph(self.graph)
+        except ShapeError as error:
+            raise ImportFailure(str(error)) from error
+        for value in self.graph.inputs:
+            if value.shape is None or not any(isinstance(dim, Unknown) for dim in value.shape):
+                continue
+            shape = tuple(
+                symbol(self._axis_name(value, axis)) if isinstance(dim, Unknown) else dim
+                for axis, dim in enumerate(value.shape)
+            )
+            value.declared = TensorType(value.dtype, shape)
+            value.type = value.declared
+            self.graph.decide(
+                "input shape", value.name, f"not fully given: it is {value.type}, with symbolic sizes where it is open"
+            )
+        try:
+            infer_graph(self.graph)
+        except ShapeError as error:
+            raise ImportFailure(str(error)) from error
+
+    def _axis_name(self, value: Value, axis: int) -> str:
+        rank = value.rank or 0
+        if len(self.graph.inputs) == 1 and rank in AXIS_NAMES:
+            return AXIS_NAMES[rank][axis]
+        clean = "".join(letter if letter.isalnum() else "_" for letter in value.name)
+        return f"{clean if not clean[0].isdigit() else '_' + clean}_{axis}"
+
+    def _report_unused(self) -> None:
+        labels = []
+        for record in self.source.nodes:
+            if record.op == VARIABLE and record.name not in self.graph and record.name not in (self.params or {}):
+                labels.append(record.name)
+        for name in labels:
+            self.graph.decide("label input removed", name, "no result at inference depends on it")
+        unused = [name for name in self.params or {} if name not in self.graph]
+        if unused:
+            shown = ", ".join(unused[:8]) + (f" and {len(unused) - 8} more" if len(unused) > 8 else "")
+            self.graph.decide("unused parameters", "-", f"{len(unused)} of the file: {shown}")
+
+
+def _declared_shape(source: NNVMGraph, record: NNVMNode) -> Shape | None:
+    """The shape that `__shape__` states; MXNet's unknown sizes (0, or -1 and None with np_shape) become unknown."""
+    from .values import parse_shape
+
+    text = record.annotations.get("__shape__")
+    if text is None:
+        return None
+    dims = parse_shape(text)
+    if dims is None:
+        return None
+    unknown = {-1, None} if source.np_shape else {0, -1, None}
+    if not dims and not source.np_shape:
+        return None
+    return tuple(UNKNOWN if dim in unknown else dim for dim in dims)  # type: ignore[misc]
+
+
+__all__ = ["PARAMETER_INPUTS", "Importer"]

@@ -1,0 +1,9 @@
+"""Operators that look up or make elements by index."""
+
+from __future__ import annotations
+
+from ..context import ImportFunction
+
+IMPORTS: dict[str, ImportFunction] = {}
+
+__all__ = ["IMPORTS"]

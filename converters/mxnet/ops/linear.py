@@ -1,0 +1,9 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from ..context import ImportFunction
+
+IMPORTS: dict[str, ImportFunction] = {}
+
+__all__ = ["IMPORTS"]

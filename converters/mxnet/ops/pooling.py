@@ -1,0 +1,222 @@
+"""Pooling in all of MXNet's conventions.
+
+MXNet's `full` convention rounds the number of windows up and lets the last one reach beyond the padding; ONNX's ceil
+mode does the same, except that it drops a last window which starts behind the data. Such a window sees padding only,
+so its result is a constant, and padding the output with that constant restores it. The average's divisor counts the
+stated padding (`count_include_pad`) but never what lies beyond it, in both.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphir.graph import Value
+from graphir.ops.base import Operator
+from graphir.ops.elementwise import Mul
+from graphir.ops.pooling import AveragePool, GlobalAveragePool, GlobalLpPool, GlobalMaxPool, LpPool, MaxPool
+from graphir.ops.reduction import ReduceSum
+from graphir.ops.shape import Pad
+from graphir.padding import Explicit
+from graphir.types import DType
+
+from ..context import ImportNode, NeedsShape
+from ..layout import channels_first, finish, is_channels_first, layout_of
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How MXNet lays windows over one spatial axis: its size, kernel, stride, pad and the number of windows."""
+
+    size: int
+    kernel: int
+    stride: int
+    pad: int
+    count: int
+
+    @property
+    def outside(self) -> int:
+        """Windows at the end (0 or 1) that start behind the data."""
+        return int((self.count - 1) * self.stride >= self.size + self.pad)
+
+    @property
+    def beyond(self) -> int:
+        """Elements by which the last window that sees data reaches beyond the stated padding."""
+        return max((self.count - self.outside - 1) * self.stride + self.kernel - (self.size + 2 * self.pad), 0)
+
+    def outside_average(self, include: bool) -> float:
+        """MXNet's average of the window behind the data: nothing, divided by what its divisor comes to."""
+        start = (self.count - 1) * self.stride - self.pad
+        divisor = min(start + self.kernel, self.size + self.pad) - start
+        if not include:
+            divisor = self.size - start
+        return math.nan if divisor == 0 else 0.0
+
+
+def import_pooling(node: ImportNode) -> Value:
+    """Pooling: data (N, C, D...) in any layout; max, avg, sum and lp; conventions valid, full and same; global."""
+    attrs = node.attrs
+    kernel = attrs["kernel"] or ()
+    layout = attrs.get("layout")
+    if attrs["global_pool"]:
+        if layout is None or is_channels_first(layout):
+            return node.emit(*_global_operator(node, node.input(0)))
+        data = channels_first(node, node.input(0), layout)
+        op, *operands = _global_operator(node, data)
+        return finish(node, node.step(op, *operands, suffix="pool"), layout)
+    layout = layout_of(node, len(kernel))
+    data = channels_first(node, node.input(0), layout)
+    op, *operands = _window_operator(node, data)
+    if is_channels_first(layout):
+        return node.emit(op, *operands)
+    return finish(node, node.step(op, *operands, suffix="pool"), layout)
+
+
+def _global_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Value, ...]]:
+    kind = node.attrs["pool_type"]
+    if kind == "max":
+        return GlobalMaxPool(), data
+    if kind == "avg":
+        return GlobalAveragePool(), data
+    if kind == "lp":
+        return GlobalLpPool(p=_norm_order(node)), data
+    axes = node.vector(range(2, node.rank(data)))
+    return ReduceSum(keepdims=True), data, axes
+
+
+def _norm_order(node: ImportNode) -> int:
+    order = node.attrs.get("p_value")
+    if order is None:
+        node.refuse("pool_type lp needs p_value")
+    return int(order)
+
+
+def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Value, ...]]:
+    attrs = node.attrs
+    kernel: tuple[int, ...] = attrs["kernel"]
+    rank = len(kernel)
+    strides = attrs["stride"] or (1,) * rank
+    pads = attrs["pad"] or (0,) * rank
+    convention = attrs["pooling_convention"]
+    kind = attrs["pool_type"]
+    include = _counts_padding(node)
+    if convention == "valid":
+        return _operator(node, kind, data, kernel, strides, pads, (0,) * rank, include)
+    windows = _windows(node, data, convention, kernel, strides, pads)
+    if windows is None:
+        if kind in ("sum", "lp") or node.op == "Pooling_v1":
+            raise NeedsShape(f"pooling_convention {convention} with pool_type {kind} needs the sizes of {data.name}")
+        node.decide("pooling convention", f"{convention} became ONNX's ceil mode, which counts the same windows here")
+        return _operator(node, kind, data, kernel, strides, pads, None, include)
+    beyond = tuple(axis.beyond for axis in windows)
+    sizes = [axis.size for axis in windows]
+    if not any(beyond):
+        text = f"{convention} is the same as valid at input size {sizes}"
+        op, *operands = _operator(node, kind, data, kernel, strides, pads, beyond, include)
+    elif kind in ("max", "avg") and node.op != "Pooling_v1" and convention == "full":
+        text = f"{convention} became ONNX's ceil mode at input size {sizes}"
+        op, *operands = _operator(node, kind, data, kernel, strides, pads, None, include)
+    else:
+        text = f"{convention} became {list(beyond)} more padding elements behind the data at input size {sizes}"
+        op, *operands = _operator(node, kind, data, kernel, strides, pads, beyond, include)
+    if any(axis.outside for axis in windows):
+        text += "; windows that start behind the data are constants"
+        op, *operands = _with_outside(node, kind, node.step(op, *operands, suffix="inside"), windows, include)
+    node.decide("pooling convention", text)
+    return op, *operands
+
+
+def _with_outside(
+    node: ImportNode, kind: str, pooled: Value, windows: list[Windows], include: bool
+) -> tuple[Operator, *tuple[Value, ...]]:
+    """The output with the constant results of windows behind the data; zeros first, so that NaN wins in the corners."""
+    dtype = pooled.dtype or DType.FLOAT32
+    by_fill: dict[str, list[int]] = {}
+    fills = {"lowest": float(np.finfo(dtype.numpy()).min), "zero": 0.0, "nan": math.nan}
+    for place, axis in enumerate(windows):
+        if axis.outside:
+            average = 0.0 if kind != "avg" or node.op == "Pooling_v1" else axis.outside_average(include)
+            fill = "lowest" if kind == "max" else "nan" if math.isnan(average) else "zero"
+            by_fill.setdefault(fill, []).append(place + 2)
+    steps: list[tuple[Value, Value]] = []
+    for fill in ("lowest", "zero", "nan"):
+        if fill in by_fill:
+            pads = [0] * (2 * (len(windows) + 2))
+            for place in by_fill[fill]:
+                pads[place + len(windows) + 2] = 1
+            steps.append((node.vector(pads), node.scalar_like(pooled, fills[fill])))
+    for pads_value, fill_value in steps[:-1]:
+        pooled = node.step(Pad(), pooled, pads_value, fill_value, suffix="outside")
+    return Pad(), pooled, *steps[-1]
+
+
+def _counts_padding(node: ImportNode) -> bool:
+    if node.op == "Pooling_v1" or node.attrs["pool_type"] != "avg":
+        return True
+    include = node.attrs.get("count_include_pad")
+    pads = node.attrs["pad"] or ()
+    if any(pads) and "count_include_pad" not in node.attrs.stated:
+        node.decide("average-pool divisor", "count_include_pad is not stated: the padding counts (MXNet's default)")
+    return include is None or bool(include)
+
+
+def _windows(
+    node: ImportNode,
+    data: Value,
+    convention: str,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+) -> list[Windows] | None:
+    """MXNet's windows on each axis; None if sizes are unknown and ceil mode is right for every size."""
+    try:
+        sizes = node.sizes(data, range(2, 2 + len(kernel)))
+    except NeedsShape:
+        always = all(pad + stride <= width for pad, stride, width in zip(pads, strides, kernel, strict=True))
+        if convention == "full" and always:
+            return None
+        raise
+    found = []
+    for size, width, stride, pad in zip(sizes, kernel, strides, pads, strict=True):
+        count = -(-(size + 2 * pad) // stride) if convention == "same" else -(-(size + 2 * pad - width) // stride) + 1
+        found.append(Windows(size, width, stride, pad, count))
+    return found
+
+
+def _operator(
+    node: ImportNode,
+    kind: str,
+    data: Value,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+    beyond: tuple[int, ...] | None,
+    include: bool,
+) -> tuple[Operator, *tuple[Value, ...]]:
+    """The pooling with `beyond` more elements of padding behind, or with ceil mode if that is None."""
+    ceil_mode = beyond is None
+    extra = beyond or (0,) * len(kernel)
+    padding = Explicit(tuple((pad, pad + more) for pad, more in zip(pads, extra, strict=True)))
+    if kind == "max":
+        return MaxPool(kernel_shape=kernel, strides=strides, padding=padding, ceil_mode=ceil_mode), data
+    if kind == "lp":
+        order = _norm_order(node)
+        return LpPool(kernel_shape=kernel, strides=strides, padding=padding, ceil_mode=ceil_mode, p=order), data
+    average = AveragePool(
+        kernel_shape=kernel,
+        strides=strides,
+        padding=padding,
+        ceil_mode=ceil_mode,
+        count_include_pad=include and not padding.is_zero,
+    )
+    if kind == "avg":
+        return average, data
+    mean = node.step(average, data, suffix="mean")
+    return Mul(), mean, node.scalar_like(data, float(np.prod(kernel)))
+
+
+IMPORTS = {"Pooling": import_pooling, "Pooling_v1": import_pooling}
+
+__all__ = ["IMPORTS"]

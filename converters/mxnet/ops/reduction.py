@@ -1,0 +1,9 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+from ..context import ImportFunction
+
+IMPORTS: dict[str, ImportFunction] = {}
+
+__all__ = ["IMPORTS"]

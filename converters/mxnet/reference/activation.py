@@ -1,0 +1,126 @@
+"""Activations and softmax in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.contract import (
+    Array,
+    Attributes,
+    Reference,
+    accumulator,
+    named_dtype,
+    normalized_axis,
+    require,
+)
+from graphir.converters.mxnet.reference.elementwise_unary import UNARY, erf
+
+SELU_ALPHA = 1.6732632423543772848170429916717
+SELU_LAMBDA = 1.0507009873554804934193349852946
+
+
+def softplus(data: Array) -> Array:
+    """log(1 + exp(x)) without overflow."""
+    return np.maximum(data, 0) + np.log1p(np.exp(-np.abs(data)))
+
+
+def activation(attrs: Attributes, data: Array) -> Array:
+    """relu, sigmoid, tanh, softsign or softrelu (softplus)."""
+    kind = attrs["act_type"]
+    require(kind in ("relu", "sigmoid", "tanh", "softsign", "softrelu"), f"act_type {kind!r} is unknown")
+    function = softplus if kind == "softrelu" else UNARY[kind]
+    with np.errstate(over="ignore"):
+        return function(data.astype(accumulator(data.dtype))).astype(data.dtype)
+
+
+def prelu_slopes(gamma: Array, data: Array) -> Array:
+    """gamma of one axis runs along axis 1 of data (axis 0 if that is all there is); otherwise it broadcasts."""
+    if gamma.ndim == 1 and gamma.size > 1 and data.ndim > 1:
+        require(gamma.shape[0] == data.shape[1], f"gamma {gamma.shape} for {data.shape[1]} channels")
+        return gamma.reshape(1, -1, *(1,) * (data.ndim - 2))
+    return gamma
+
+
+def leaky_relu(attrs: Attributes, data: Array, *gamma: Array) -> Array:
+    """leaky, prelu, rrelu (inference: the mean of its bounds), elu, selu or gelu (exact, by erf)."""
+    kind = attrs.get("act_type", "leaky")
+    wide = data.astype(accumulator(data.dtype))
+    slope = attrs.get("slope", 0.25)
+    with np.errstate(over="ignore"):
+        if kind == "gelu":
+            result = 0.5 * wide * (1 + erf(wide / np.sqrt(2.0)))
+        elif kind == "selu":
+            result = SELU_LAMBDA * np.where(wide > 0, wide, SELU_ALPHA * np.expm1(wide))
+        elif kind == "elu":
+            result = np.where(wide > 0, wide, slope * np.expm1(wide))
+        else:
+            if kind == "prelu":
+                slope = prelu_slopes(gamma[0].astype(wide.dtype), data)
+            elif kind == "rrelu":
+                slope = (attrs.get("lower_bound", 0.125) + attrs.get("upper_bound", 0.334)) / 2
+            else:
+                require(kind == "leaky", f"act_type {kind!r} is unknown")
+            result = np.where(wide > 0, wide, slope * wide)
+    return np.asarray(result).astype(data.dtype)
+
+
+def softmax_values(data: Array, axis: int) -> Array:
+    """exp(x) / sum exp(x) along the axis, shifted by the maximum; all-masked slices become 0."""
+    top = data.max(axis=axis, keepdims=True)
+    powers = np.exp(data - np.where(np.isfinite(top), top, 0))
+    total = powers.sum(axis=axis, keepdims=True)
+    return np.asarray(powers / np.where(total == 0, 1, total))
+
+
+def scaled_logits(attrs: Attributes, data: Array, length: tuple[Array, ...], axis: int, sign: float) -> Array:
+    """sign x / temperature in the accumulation dtype; entries from `length` on become -inf."""
+    logits = sign * data.astype(accumulator(data.dtype)) / (attrs.get("temperature") or 1.0)
+    if not attrs.get("use_length"):
+        return np.asarray(logits)
+    require(len(length) == 1, "use_length wants the input length")
+    position = np.arange(data.shape[axis]).reshape(-1, *(1,) * (data.ndim - 1 - axis))
+    return np.where(position < np.expand_dims(length[0], axis), logits, -np.inf)
+
+
+def softmax(attrs: Attributes, data: Array, *length: Array) -> Array:
+    """softmax(x / temperature) along axis; with use_length only the first `length` entries take part, the rest are 0."""
+    axis = normalized_axis(attrs.get("axis", -1), data.ndim)
+    result = softmax_values(scaled_logits(attrs, data, length, axis, 1.0), axis)
+    return result.astype(named_dtype(attrs.get("dtype"), data.dtype))
+
+
+def softmin(attrs: Attributes, data: Array, *length: Array) -> Array:
+    """softmax(-x / temperature) along axis."""
+    axis = normalized_axis(attrs.get("axis", -1), data.ndim)
+    result = softmax_values(scaled_logits(attrs, data, length, axis, -1.0), axis)
+    return result.astype(named_dtype(attrs.get("dtype"), data.dtype))
+
+
+def log_softmax(attrs: Attributes, data: Array, *length: Array) -> Array:
+    """x / temperature - log sum exp(x / temperature) along axis."""
+    axis = normalized_axis(attrs.get("axis", -1), data.ndim)
+    logits = scaled_logits(attrs, data, length, axis, 1.0)
+    shifted = logits - logits.max(axis=axis, keepdims=True)
+    result = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+    return result.astype(named_dtype(attrs.get("dtype"), data.dtype))
+
+
+def softmax_activation(attrs: Attributes, data: Array) -> Array:
+    """mode instance: softmax over all of a sample, flattened; mode channel: along axis 1."""
+    wide = data.astype(accumulator(data.dtype))
+    if attrs.get("mode", "instance") == "channel":
+        require(data.ndim >= 3, f"mode channel wants rank 3 or more, data has {data.ndim}")
+        return softmax_values(wide, 1).astype(data.dtype)
+    return softmax_values(wide.reshape(data.shape[0], -1), 1).reshape(data.shape).astype(data.dtype)
+
+
+OPERATORS: Mapping[str, Reference] = {
+    "Activation": activation,
+    "LeakyReLU": leaky_relu,
+    "SoftmaxActivation": softmax_activation,
+    "log_softmax": log_softmax,
+    "softmax": softmax,
+    "softmin": softmin,
+}

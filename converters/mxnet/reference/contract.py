@@ -1,0 +1,80 @@
+"""What a reference function is, and the few steps that many of them share.
+
+A reference function takes an operator's typed attributes and its inputs in MXNet's order, and returns its visible
+outputs in MXNet's order: one array, or a tuple where the operator has several. It computes inference mode. Inputs are
+never written to. An operand that MXNet refuses raises ValueError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Attributes = Mapping[str, Any]
+Reference = Callable[..., Array | tuple[Array, ...]]
+
+NP_SHAPE = "__np_shape__"
+
+
+def accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which MXNet's CPU kernels accumulate: float32 for float16, else the dtype itself."""
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
+def require(condition: bool, found: str) -> None:
+    """Raise ValueError(found) unless the condition holds."""
+    if not condition:
+        raise ValueError(found)
+
+
+def normalized_axis(axis: int, rank: int) -> int:
+    """The axis counted from the front; ValueError outside [-rank, rank)."""
+    require(-rank <= axis < rank, f"axis {axis} is out of range for an array of rank {rank}")
+    return axis % rank
+
+
+def normalized_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """All axes counted from the front; ValueError for a repeated one."""
+    found = tuple(normalized_axis(axis, rank) for axis in axes)
+    require(len(set(found)) == len(found), f"axes {tuple(axes)} name one axis twice")
+    return found
+
+
+def per_axis(value: Sequence[int] | None, spatial: int, default: int) -> tuple[int, ...]:
+    """One number a spatial axis; an absent or empty tuple means the default everywhere."""
+    if not value:
+        return (default,) * spatial
+    require(len(value) == spatial, f"{tuple(value)} has {len(value)} entries for {spatial} spatial axes")
+    return tuple(int(entry) for entry in value)
+
+
+def channels_first(layout: str | None) -> bool:
+    """Whether the layout has its channels on axis 1 (the default) and not last."""
+    return layout in (None, "None", "NCW", "NCHW", "NCDHW")
+
+
+def named_dtype(name: str | None, default: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that an attribute names; None means the default. bfloat16 is refused: numpy has none of its own."""
+    if name in (None, "None"):
+        return default
+    require(name != "bfloat16", "bfloat16 has no numpy dtype")
+    return np.dtype(name)
+
+
+__all__ = [
+    "NP_SHAPE",
+    "Array",
+    "Attributes",
+    "Reference",
+    "accumulator",
+    "channels_first",
+    "named_dtype",
+    "normalized_axes",
+    "normalized_axis",
+    "per_axis",
+    "require",
+]

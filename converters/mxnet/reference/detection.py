@@ -1,0 +1,220 @@
+"""Operators of object detectors in numpy (src/operator/contrib/multibox_*.cc, bounding_box-inl.h, roi_align.cc)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, require
+
+
+def multibox_prior(attrs: Attributes, data: Array) -> Array:
+    """Anchors (1, H W (sizes + ratios - 1), 4) as corners in [0, 1] of the image, for each pixel of (N, C, H, W).
+
+    First every size with the first ratio, then the first size with every further ratio; a step of -1 is 1 / size.
+    """
+    sizes, ratios = attrs.get("sizes") or (1.0,), attrs.get("ratios") or (1.0,)
+    height, width = data.shape[2:]
+    steps, offsets = attrs.get("steps") or (-1.0, -1.0), attrs.get("offsets") or (0.5, 0.5)
+    step_y = 1.0 / height if steps[0] <= 0 else steps[0]
+    step_x = 1.0 / width if steps[1] <= 0 else steps[1]
+    root = math.sqrt(ratios[0])
+    halves = [(size * height / width * root / 2, size / root / 2) for size in sizes]
+    for ratio in ratios[1:]:
+        halves.append((sizes[0] * height / width * math.sqrt(ratio) / 2, sizes[0] / math.sqrt(ratio) / 2))
+    anchors = [
+        ((column + offsets[1]) * step_x - half_width, (row + offsets[0]) * step_y - half_height,
+         (column + offsets[1]) * step_x + half_width, (row + offsets[0]) * step_y + half_height)
+        for row in range(height) for column in range(width) for half_width, half_height in halves
+    ]  # fmt: skip
+    result = np.array(anchors, np.float32)[None]
+    return (np.clip(result, 0, 1) if attrs.get("clip") else result).astype(data.dtype)
+
+
+def corners(boxes: Array) -> Array:
+    """(x, y, width, height) about the centre to (x1, y1, x2, y2)."""
+    half = boxes[..., 2:] / 2
+    return np.concatenate([boxes[..., :2] - half, boxes[..., :2] + half], axis=-1)
+
+
+def centers(boxes: Array) -> Array:
+    """(x1, y1, x2, y2) to (x, y, width, height) about the centre."""
+    return np.concatenate([(boxes[..., :2] + boxes[..., 2:]) / 2, boxes[..., 2:] - boxes[..., :2]], axis=-1)
+
+
+def overlap(left: Array, right: Array) -> Array:
+    """Intersection over union of corner boxes, broadcast; 0 where the union is empty."""
+    low = np.maximum(left[..., :2], right[..., :2])
+    high = np.minimum(left[..., 2:], right[..., 2:])
+    shared = np.maximum(high - low, 0).prod(axis=-1)
+    union = (left[..., 2:] - left[..., :2]).prod(axis=-1) + (right[..., 2:] - right[..., :2]).prod(axis=-1) - shared
+    return np.asarray(np.where(union > 0, shared / np.where(union > 0, union, 1), 0))
+
+
+def box_iou(attrs: Attributes, left: Array, right: Array) -> Array:
+    """Overlap of every box of left (..., 4) with every box of right (..., 4)."""
+    change = corners if attrs.get("format", "corner") == "center" else np.asarray
+    first, second = change(left).reshape(-1, 1, 4), change(right).reshape(1, -1, 4)
+    return overlap(first, second).reshape(*left.shape[:-1], *right.shape[:-1]).astype(left.dtype)
+
+
+def box_decode(attrs: Attributes, data: Array, anchors: Array) -> Array:
+    """Offsets (N, K, 4) times std applied to anchors (1, K, 4) of the given format: corner boxes.
+
+    Width and height are `exp(d std) * size`, d std limited to `clip` when that is positive.
+    """
+    deviations = np.array([attrs.get(f"std{index}", 1.0) for index in range(4)], data.dtype)
+    base = centers(anchors) if attrs.get("format", "center") == "corner" else anchors
+    moved = data * deviations
+    size = moved[..., 2:]
+    if attrs.get("clip", -1.0) > 0:
+        size = np.minimum(size, attrs["clip"])
+    center = moved[..., :2] * base[..., 2:] + base[..., :2]
+    half = np.exp(size) * base[..., 2:] / 2
+    return np.concatenate([center - half, center + half], axis=-1).astype(data.dtype)
+
+
+def box_nms(attrs: Attributes, data: Array) -> tuple[Array, Array]:
+    """Boxes (..., K, width) in descending order of score without those that overlap a better one; -1 fills the rest.
+
+    Only scores above valid_thresh take part, and of these the topk best. Boxes of different id do not suppress each
+    other unless force_suppress. The second output holds the original positions (flattened over batches), -1 elsewhere.
+    """
+    score_slot, id_slot, start = (int(attrs.get(key, default)) for key, default in SLOTS)
+    background, topk = int(attrs.get("background_id", -1)), int(attrs.get("topk", -1))
+    batches = data.reshape(-1, *data.shape[-2:])
+    result, records = np.full_like(batches, -1), np.full((*batches.shape[:2], 1), -1, data.dtype)
+    for batch, boxes in enumerate(batches):
+        valid = boxes[:, score_slot] > attrs.get("valid_thresh", 0.0)
+        if id_slot >= 0:
+            valid &= boxes[:, id_slot] != background
+        candidates = np.flatnonzero(valid)
+        candidates = candidates[np.argsort(-boxes[candidates, score_slot], kind="stable")]
+        candidates = candidates if topk < 0 else candidates[:topk]
+        places = boxes[:, start : start + 4]
+        places = corners(places) if attrs.get("in_format", "corner") == "center" else places
+        kept: list[int] = []
+        for candidate in candidates:
+            rivals = [
+                other
+                for other in kept
+                if id_slot < 0 or attrs.get("force_suppress") or boxes[other, id_slot] == boxes[candidate, id_slot]
+            ]
+            shared = overlap(places[rivals], places[candidate])
+            if not np.any(shared > attrs.get("overlap_thresh", 0.5)):
+                kept.append(int(candidate))
+        result[batch, : len(kept)] = boxes[kept]
+        records[batch, : len(kept), 0] = np.array(kept) + batch * boxes.shape[0]
+    if attrs.get("in_format", "corner") != attrs.get("out_format", "corner"):
+        change = centers if attrs.get("out_format") == "center" else corners
+        filled = records[..., 0] >= 0
+        result[filled, start : start + 4] = change(result[filled, start : start + 4])
+    return result.reshape(data.shape), records.reshape(*data.shape[:-1], 1)
+
+
+SLOTS = (("score_index", 1), ("id_index", -1), ("coord_start", 2))
+
+
+def multibox_detection(attrs: Attributes, scores: Array, offsets: Array, anchors: Array) -> Array:
+    """Class scores (N, classes, K), offsets (N, 4 K) and anchors (1, K, 4) to rows (id, score, x1, y1, x2, y2).
+
+    Each anchor takes its best class but the background; rows below the threshold and suppressed rows have id -1. Rows
+    above the threshold come first, by descending score.
+    """
+    background, variances = int(attrs.get("background_id", 0)), attrs.get("variances") or (0.1, 0.1, 0.2, 0.2)
+    batch, classes, count = scores.shape
+    require(offsets.shape == (batch, 4 * count), f"loc_pred {offsets.shape}, expected {(batch, 4 * count)}")
+    base = centers(anchors[0])
+    result = np.full((batch, count, 6), -1, scores.dtype)
+    foreground = [index for index in range(classes) if index != background]
+    for sample in range(batch):
+        best = scores[sample, foreground].argmax(axis=0)
+        score = scores[sample, foreground].max(axis=0)
+        moved = offsets[sample].reshape(-1, 4) * np.array(variances, scores.dtype)
+        center = moved[:, :2] * base[:, 2:] + base[:, :2]
+        half = np.exp(moved[:, 2:]) * base[:, 2:] / 2
+        boxes = np.concatenate([center - half, center + half], axis=1)
+        boxes = np.clip(boxes, 0, 1) if attrs.get("clip", True) else boxes
+        chosen = np.flatnonzero(score >= attrs.get("threshold", 0.01))
+        rows = np.concatenate([best[:, None], score[:, None], boxes], axis=1).astype(scores.dtype)[chosen]
+        rows = rows[np.argsort(-rows[:, 1], kind="stable")]
+        topk = int(attrs.get("nms_topk", -1))
+        keep = len(rows) if topk <= 0 else min(topk, len(rows))
+        rows[keep:, 0] = -1
+        suppress(rows[:keep], attrs.get("nms_threshold", 0.5), bool(attrs.get("force_suppress")))
+        result[sample, : len(rows)] = rows
+    return result
+
+
+def suppress(rows: Array, threshold: float, any_class: bool) -> None:
+    """Set the id of every row that overlaps a better one of its class (of any class) to -1, in place."""
+    if not 0 < threshold <= 1:
+        return
+    for better, row in itertools.combinations(range(len(rows)), 2):
+        if rows[better, 0] < 0 or rows[row, 0] < 0 or not (any_class or rows[better, 0] == rows[row, 0]):
+            continue
+        if overlap(rows[better, 2:], rows[row, 2:]) >= threshold:
+            rows[row, 0] = -1
+
+
+def roi_align(attrs: Attributes, data: Array, rois: Array) -> Array:
+    """The mean of bilinear samples in each cell of each region (batch, x1, y1, x2, y2).
+
+    Corners are scaled, and shifted by half a pixel if aligned; else a region is at least 1 wide. A cell takes
+    sample_ratio points an axis, or ceil(cell size). A batch index below 0 gives zeros.
+    """
+    rows, columns = attrs["pooled_size"]
+    ratio, aligned = int(attrs.get("sample_ratio", -1)), bool(attrs.get("aligned"))
+    grouped = bool(attrs.get("position_sensitive"))
+    channels = data.shape[1] // (rows * columns if grouped else 1)
+    result = np.zeros((rois.shape[0], channels, rows, columns), data.dtype)
+    for index, roi in enumerate(rois):
+        if roi[0] < 0:
+            continue
+        left, top, right, bottom = roi[1:] * attrs["spatial_scale"] - (0.5 if aligned else 0.0)
+        height, width = bottom - top, right - left
+        if not aligned:
+            height, width = max(height, 1.0), max(width, 1.0)
+        cell_height, cell_width = height / rows, width / columns
+        count_y = ratio if ratio > 0 else math.ceil(cell_height)
+        count_x = ratio if ratio > 0 else math.ceil(cell_width)
+        for row, column in itertools.product(range(rows), range(columns)):
+            source = data[int(roi[0])]
+            if grouped:
+                source = source.reshape(channels, rows, columns, *source.shape[1:])[:, row, column]
+            total = np.zeros(channels)
+            for y, x in itertools.product(range(count_y), range(count_x)):
+                total += bilinear_point(
+                    source,
+                    top + row * cell_height + (y + 0.5) * cell_height / count_y,
+                    left + column * cell_width + (x + 0.5) * cell_width / count_x,
+                )
+            result[index, :, row, column] = total / max(count_y * count_x, 1)
+    return result
+
+
+def bilinear_point(data: Array, y: float, x: float) -> Array:
+    """(C, H, W) read at one point; points up to one pixel outside count as on the border, others are 0."""
+    height, width = data.shape[1:]
+    if not (-1 <= y <= height and -1 <= x <= width):
+        return np.zeros(data.shape[0])
+    y, x = max(y, 0.0), max(x, 0.0)
+    top, left = min(int(y), height - 1), min(int(x), width - 1)
+    y, x = (y - top if top < height - 1 else 0.0), (x - left if left < width - 1 else 0.0)
+    below, right = min(top + 1, height - 1), min(left + 1, width - 1)
+    upper = data[:, top, left] * (1 - x) + data[:, top, right] * x
+    lower = data[:, below, left] * (1 - x) + data[:, below, right] * x
+    return np.asarray(upper * (1 - y) + lower * y)
+
+
+OPERATORS: Mapping[str, Reference] = {
+    "_contrib_MultiBoxDetection": multibox_detection,
+    "_contrib_MultiBoxPrior": multibox_prior,
+    "_contrib_ROIAlign": roi_align,
+    "_contrib_box_decode": box_decode,
+    "_contrib_box_iou": box_iou,
+    "_contrib_box_nms": box_nms,
+}

@@ -1,0 +1,221 @@
+"""Elementwise operators of two and more operands, scalars, casts, selections (mshadow_op.h, elemwise_*_op_basic.cc).
+
+Operators of one operand are in elementwise_unary. `elemwise_*`, `_maximum`, `_power`, ... want equal shapes;
+`broadcast_*` follow numpy's broadcasting. Comparisons answer 0 or 1 in the operands' own dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, accumulator, named_dtype, require
+from graphir.converters.mxnet.reference.elementwise_unary import OPERATORS as UNARY
+
+Binary = Callable[[Array, Array], Array]
+
+
+def divide(left: Array, right: Array) -> Array:
+    """left / right; integers truncate towards zero."""
+    if left.dtype.kind == "f" or right.dtype.kind == "f":
+        return np.asarray(np.divide(left, right))
+    return np.asarray(np.trunc(np.divide(left, right)))
+
+
+def modulo(left: Array, right: Array) -> Array:
+    """The remainder with the sign of the divisor, as in Python; 0 where the divisor is 0."""
+    safe = np.where(right == 0, np.ones_like(right), right)
+    return np.where(right == 0, np.zeros_like(left), np.mod(left, safe))
+
+
+def logical(function: Callable[[Array, Array], Array]) -> Binary:
+    """The logical function of `operand != 0`."""
+    return lambda left, right: function(left != 0, right != 0)
+
+
+BINARY: Mapping[str, Binary] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": divide,
+    "mod": modulo,
+    "power": np.power,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "hypot": np.hypot,
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+    "lesser": np.less,
+    "lesser_equal": np.less_equal,
+    "logical_and": logical(np.logical_and),
+    "logical_or": logical(np.logical_or),
+    "logical_xor": logical(np.logical_xor),
+}
+
+
+def computed(function: Binary, left: Array, right: Array, dtype: np.dtype[Any]) -> Array:
+    """The function of both operands in the accumulation dtype, cast to `dtype`."""
+    wide = accumulator(dtype)
+    with np.errstate(all="ignore"):
+        return np.asarray(function(left.astype(wide), right.astype(wide))).astype(dtype)
+
+
+def elementwise(function: Binary) -> Reference:
+    """An operator that wants equal shapes."""
+
+    def run(attrs: Attributes, left: Array, right: Array) -> Array:
+        require(left.shape == right.shape, f"shapes {left.shape} and {right.shape} must be equal")
+        return computed(function, left, right, left.dtype)
+
+    return run
+
+
+def broadcasting(function: Binary) -> Reference:
+    """An operator that broadcasts operands of equal rank."""
+
+    def run(attrs: Attributes, left: Array, right: Array) -> Array:
+        return computed(function, left, right, left.dtype)
+
+    return run
+
+
+def with_scalar(function: Binary, swapped: bool = False) -> Reference:
+    """An operator of an array and the attribute `scalar`, in the array's dtype; `swapped` puts the scalar first."""
+
+    def run(attrs: Attributes, data: Array) -> Array:
+        scalar = np.asarray(float(attrs.get("scalar", 1.0)))
+        if data.dtype.kind in "iu":
+            scalar = np.trunc(scalar) if attrs.get("is_int", True) else scalar
+        operands = (np.broadcast_to(scalar, data.shape), data)
+        return computed(function, *(operands if swapped else operands[::-1]), data.dtype)
+
+    return run
+
+
+def add_n(attrs: Attributes, *inputs: Array) -> Array:
+    """The sum of arrays of equal shape."""
+    require(all(array.shape == inputs[0].shape for array in inputs), "all shapes must be equal")
+    total = inputs[0].astype(accumulator(inputs[0].dtype))
+    for array in inputs[1:]:
+        total = total + array
+    return total.astype(inputs[0].dtype)
+
+
+def clip(attrs: Attributes, data: Array) -> Array:
+    """Values limited to a_min and a_max."""
+    low, high = (np.asarray(attrs[key]).astype(data.dtype) for key in ("a_min", "a_max"))
+    return np.clip(data, low, high)
+
+
+def where(attrs: Attributes, condition: Array, x: Array, y: Array) -> Array:
+    """x where the condition is not 0, else y; a condition of one axis selects whole rows of x and y."""
+    require(x.shape == y.shape, f"shapes {x.shape} and {y.shape} must be equal")
+    if condition.shape != x.shape:
+        require(condition.shape == x.shape[:1], f"condition {condition.shape} for operands {x.shape}")
+        condition = condition.reshape(-1, *(1,) * (x.ndim - 1))
+    return np.where(condition != 0, x, y)
+
+
+def smooth_l1(attrs: Attributes, data: Array) -> Array:
+    """(s x)^2 / 2 where |x| < 1 / s^2, else |x| - 1 / (2 s^2); s is the attribute scalar."""
+    square = float(attrs.get("scalar", 1.0)) ** 2
+    wide = data.astype(accumulator(data.dtype))
+    bound = 1.0 / square
+    return np.where(np.abs(wide) < bound, 0.5 * square * wide * wide, np.abs(wide) - 0.5 * bound).astype(data.dtype)
+
+
+def hard_sigmoid(attrs: Attributes, data: Array) -> Array:
+    """alpha x + beta limited to 0 and 1."""
+    wide = data.astype(accumulator(data.dtype))
+    return np.clip(attrs.get("alpha", 0.2) * wide + attrs.get("beta", 0.5), 0.0, 1.0).astype(data.dtype)
+
+
+def cast(attrs: Attributes, data: Array) -> Array:
+    """The values in another dtype, as C converts them (floats to integers truncate)."""
+    with np.errstate(all="ignore"):
+        return data.astype(named_dtype(attrs["dtype"], data.dtype))
+
+
+def amp_cast(attrs: Attributes, data: Array) -> Array:
+    """Cast of floating data; other dtypes pass."""
+    return cast(attrs, data) if data.dtype.kind == "f" else data
+
+
+def amp_multicast(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
+    """All floating inputs in the widest floating dtype among them (the narrowest with cast_narrow)."""
+    floats = sorted((array.dtype for array in inputs if array.dtype.kind == "f"), key=lambda dtype: dtype.itemsize)
+    if not floats:
+        return inputs
+    dtype = floats[0] if attrs.get("cast_narrow") else floats[-1]
+    return tuple(array.astype(dtype) if array.dtype.kind == "f" else array for array in inputs)
+
+
+def zeros_like(attrs: Attributes, data: Array) -> Array:
+    """Zeros of the same shape and dtype."""
+    return np.zeros_like(data)
+
+
+def ones_like(attrs: Attributes, data: Array) -> Array:
+    """Ones of the same shape and dtype."""
+    return np.ones_like(data)
+
+
+def identity(attrs: Attributes, data: Array, *others: Array) -> Array:
+    """The first input; Dropout at inference, BlockGrad and _copy always."""
+    return data
+
+
+def divide_by_sqrt_of_last_axis(attrs: Attributes, data: Array) -> Array:
+    """x / sqrt(size of the last axis)."""
+    return (data.astype(accumulator(data.dtype)) / np.sqrt(data.shape[-1])).astype(data.dtype)
+
+
+def quadratic(attrs: Attributes, data: Array) -> Array:
+    """a x^2 + b x + c."""
+    a, b, c = (float(attrs.get(key, 0.0)) for key in "abc")
+    return (a * data * data + b * data + c).astype(data.dtype)
+
+
+def scalar_operators() -> dict[str, Reference]:
+    """`_<name>_scalar` for every binary function, and the reversed ones."""
+    names = {"add": "plus", "sub": "minus"}
+    table = {f"_{names.get(name, name)}_scalar": with_scalar(function) for name, function in BINARY.items()}
+    for name in ("sub", "div", "mod", "power"):
+        table[f"_r{names.get(name, name)}_scalar"] = with_scalar(BINARY[name], swapped=True)
+    return table
+
+
+OPERATORS: Mapping[str, Reference] = {
+    **UNARY,
+    **scalar_operators(),
+    **{f"elemwise_{name}": elementwise(BINARY[name]) for name in ("add", "sub", "mul", "div")},
+    **{
+        f"_{name}": elementwise(function)
+        for name, function in BINARY.items()
+        if name not in ("add", "sub", "mul", "div")
+    },
+    **{f"broadcast_{name}": broadcasting(function) for name, function in BINARY.items()},
+    "BlockGrad": identity,
+    "Cast": cast,
+    "Dropout": identity,
+    "IdentityAttachKLSparseReg": identity,
+    "_contrib_div_sqrt_dim": divide_by_sqrt_of_last_axis,
+    "_contrib_gradientmultiplier": identity,
+    "_contrib_quadratic": quadratic,
+    "_copy": identity,
+    "_grad_add": elementwise(np.add),
+    "_identity_with_attr_like_rhs": identity,
+    "add_n": add_n,
+    "amp_cast": amp_cast,
+    "amp_multicast": amp_multicast,
+    "clip": clip,
+    "hard_sigmoid": hard_sigmoid,
+    "ones_like": ones_like,
+    "smooth_l1": smooth_l1,
+    "where": where,
+    "zeros_like": zeros_like,
+}

@@ -1,0 +1,116 @@
+"""Elementwise operators of one operand (src/operator/mshadow_op.h); float16 is computed in float32."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, accumulator
+
+Unary = Callable[[Array], Array]
+
+
+def scalar_function(function: Callable[[float], float]) -> Unary:
+    """A function of one float applied to each element, in float64."""
+
+    def run(data: Array) -> Array:
+        return np.array([function(float(value)) for value in data.ravel()], np.float64).reshape(data.shape)
+
+    return run
+
+
+def gamma_function(value: float) -> float:
+    """Gamma, infinite at 0 and at the negative integers."""
+    return math.inf if value <= 0 and value == math.floor(value) else math.gamma(value)
+
+
+def log_gamma(value: float) -> float:
+    """log |Gamma|, infinite at 0 and at the negative integers."""
+    return math.inf if value <= 0 and value == math.floor(value) else math.lgamma(value)
+
+
+def inverse_error_function(value: float) -> float:
+    """The x with erf(x) = value, by Newton's method from Winitzki's approximation; infinite at -1 and 1."""
+    if abs(value) >= 1:
+        return math.copysign(math.inf, value) if abs(value) == 1 else math.nan
+    logarithm = math.log1p(-value * value)
+    part = 2 / (math.pi * 0.147) + logarithm / 2
+    found = math.copysign(math.sqrt(math.sqrt(part * part - logarithm / 0.147) - part), value)
+    for _ in range(4):
+        found -= (math.erf(found) - value) * math.sqrt(math.pi) / 2 * math.exp(found * found)
+    return found
+
+
+def round_half_away(data: Array) -> Array:
+    """C's round(): halves away from zero."""
+    return np.copysign(np.floor(np.abs(data) + 0.5), data)
+
+
+def round_half_down(data: Array) -> Array:
+    """The nearest integer; of two equally near ones the smaller (MXNet's rint)."""
+    low, high = np.floor(data), np.ceil(data)
+    return np.where(data - low <= high - data, low, high)
+
+
+erf = scalar_function(math.erf)
+
+UNARY: Mapping[str, Unary] = {
+    "abs": np.abs,
+    "arccos": np.arccos,
+    "arccosh": np.arccosh,
+    "arcsin": np.arcsin,
+    "arcsinh": np.arcsinh,
+    "arctan": np.arctan,
+    "arctanh": np.arctanh,
+    "cbrt": np.cbrt,
+    "ceil": np.ceil,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "degrees": np.degrees,
+    "erf": erf,
+    "erfinv": scalar_function(inverse_error_function),
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "fix": np.trunc,
+    "floor": np.floor,
+    "gamma": scalar_function(gamma_function),
+    "gammaln": scalar_function(log_gamma),
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "logical_not": lambda data: data == 0,
+    "negative": np.negative,
+    "radians": np.radians,
+    "rcbrt": lambda data: 1 / np.cbrt(data),
+    "reciprocal": lambda data: 1 / data,
+    "relu": lambda data: np.maximum(data, 0),
+    "rint": round_half_down,
+    "round": round_half_away,
+    "rsqrt": lambda data: 1 / np.sqrt(data),
+    "sigmoid": lambda data: 1 / (1 + np.exp(-data)),
+    "sign": np.sign,
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "softsign": lambda data: data / (1 + np.abs(data)),
+    "sqrt": np.sqrt,
+    "square": np.square,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "trunc": np.trunc,
+}
+
+
+def unary(function: Unary) -> Reference:
+    """An operator that applies the function to each element and keeps the dtype."""
+
+    def run(attrs: Attributes, data: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(data.astype(accumulator(data.dtype)))).astype(data.dtype)
+
+    return run
+
+
+OPERATORS: Mapping[str, Reference] = {name: unary(function) for name, function in UNARY.items()}

@@ -1,0 +1,209 @@
+"""Evaluate an MXNet symbol in numpy: inference mode, one node after the other, nothing fused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
+from graphir.converters.mxnet.reference import operators
+from graphir.converters.mxnet.reference.contract import NP_SHAPE
+from graphir.converters.mxnet.reference.loss import LABELLED
+from graphir.converters.mxnet.schema import output_names, typed_attributes
+from graphir.errors import Gap, UnsupportedOpError, VerificationError
+
+Array = NDArray[Any]
+Entry = tuple[int, int]
+
+CONSTANTS = ("_full", "_ones", "_zeros", "_zeros_without_dtype")
+
+
+class Refusal(VerificationError):
+    """An operator refused its inputs: `node`, `operator`, `reason`."""
+
+    def __init__(self, node: str, operator: str, reason: str) -> None:
+        super().__init__(f"node {node!r} ({operator}): {reason}")
+        self.node = node
+        self.operator = operator
+        self.reason = reason
+
+
+def evaluate(
+    symbol: NNVMGraph,
+    arrays: Mapping[str, Array],
+    *,
+    outputs: Sequence[str] | None = None,
+    internals: bool = False,
+) -> dict[str, Array]:
+    """The symbol's outputs, by MXNet's names (`fc1_output`, `split0_output1`; a repeated name gets `#2`, ...).
+
+    `arrays` holds inputs, parameters and auxiliary states by plain name; labels of loss heads may be absent. `outputs`
+    names the values wanted, internal ones included, instead of the symbol's heads. `internals` adds every operator's
+    outputs, in topological order; without it a value is freed after its last use.
+
+    A size that a constant leaves open (`_zeros` with 0 in its shape: an initial state) is the first size found among
+    the data that lets every operator accept its inputs, as MXNet's shape inference would find it.
+
+    Raises UnsupportedOpError with all unknown operators, VerificationError with all missing arrays, for an unknown
+    output name, and for a node that refuses its inputs.
+    """
+    names = entry_names(symbol)
+    wanted = list(symbol.heads) if outputs is None else [entry_of(names, name) for name in outputs]
+    needed = ancestors(symbol, wanted)
+    refuse_unknown_operators(symbol, needed)
+    refuse_missing_arrays(symbol, needed, arrays)
+    if internals:
+        extra = computable(symbol, arrays) - needed
+        wanted += [entry for entry in names if symbol.nodes[entry[0]].op != VARIABLE and entry[0] in needed | extra]
+        needed |= extra
+        wanted = sorted(set(wanted)) if outputs is None else list(dict.fromkeys(wanted))
+    refusal: VerificationError | None = None
+    for size in open_sizes(symbol, needed, arrays):
+        try:
+            values = run(symbol, needed, wanted, arrays, size)
+        except Refusal as error:
+            refusal = refusal or error
+            continue
+        return {names[entry]: values[entry] for entry in wanted}
+    raise refusal or VerificationError("the symbol computes nothing")
+
+
+def entry_names(symbol: NNVMGraph) -> dict[Entry, str]:
+    """The name of every visible output in topological order; the second of the same name gets `#2`, and so on."""
+    seen: Counter[str] = Counter()
+    found: dict[Entry, str] = {}
+    for index, node in enumerate(symbol.nodes):
+        for slot, name in enumerate(output_names(node)):
+            seen[name] += 1
+            found[index, slot] = name if seen[name] == 1 else f"{name}#{seen[name]}"
+    return found
+
+
+def entry_of(names: Mapping[Entry, str], wanted: str) -> Entry:
+    """The entry of that name; VerificationError if there is none."""
+    for entry, name in names.items():
+        if name == wanted:
+            return entry
+    raise VerificationError(f"the symbol has no output {wanted!r}")
+
+
+def read_inputs(node: NNVMNode) -> list[Entry]:
+    """The inputs that inference reads: all but the label of a loss head."""
+    return node.inputs[:1] if node.op in LABELLED else node.inputs
+
+
+def ancestors(symbol: NNVMGraph, wanted: Iterable[Entry]) -> set[int]:
+    """The nodes that the entries depend on, themselves included."""
+    found: set[int] = set()
+    pending = [index for index, _ in wanted]
+    while pending:
+        index = pending.pop()
+        if index not in found:
+            found.add(index)
+            pending.extend(producer for producer, _ in read_inputs(symbol.nodes[index]))
+    return found
+
+
+def computable(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> set[int]:
+    """The nodes of known operators all of whose variables are given."""
+    found: set[int] = set()
+    for index, node in enumerate(symbol.nodes):
+        known = node.name in arrays if node.op == VARIABLE else node.op in operators()
+        if known and all(producer in found for producer, _ in read_inputs(node)):
+            found.add(index)
+    return found
+
+
+def refuse_unknown_operators(symbol: NNVMGraph, needed: set[int]) -> None:
+    """Raise UnsupportedOpError with every operator that has no reference function."""
+    unknown: dict[str, list[str]] = {}
+    for index in sorted(needed):
+        node = symbol.nodes[index]
+        if node.op != VARIABLE and node.op not in operators():
+            unknown.setdefault(node.op, []).append(node.name)
+    if unknown:
+        gaps = [Gap(name, "the reference evaluator does not know it", tuple(nodes)) for name, nodes in unknown.items()]
+        raise UnsupportedOpError("the reference evaluator cannot compute this symbol:", gaps)
+
+
+def refuse_missing_arrays(symbol: NNVMGraph, needed: set[int], arrays: Mapping[str, Array]) -> None:
+    """Raise VerificationError with every variable that has no array."""
+    variables = (symbol.nodes[index].name for index in sorted(needed) if symbol.nodes[index].op == VARIABLE)
+    missing = [name for name in variables if name not in arrays]
+    if missing:
+        raise VerificationError(f"no array is given for {', '.join(missing)}")
+
+
+def has_open_size(node: NNVMNode, np_shape: bool) -> bool:
+    """Whether a constant's shape holds MXNet's mark of an unknown size: 0, or -1 under np_shape semantics."""
+    if node.op not in CONSTANTS:
+        return False
+    shape = typed_attributes(node)["shape"]
+    return isinstance(shape, tuple) and (-1 if np_shape else 0) in shape
+
+
+def open_sizes(symbol: NNVMGraph, needed: set[int], arrays: Mapping[str, Array]) -> Iterator[int]:
+    """Candidates for the sizes that constants leave open: those of the arrays, leading axes first, each once."""
+    if not any(has_open_size(symbol.nodes[index], symbol.np_shape) for index in needed):
+        yield 0
+        return
+    shapes = [arrays[symbol.nodes[index].name].shape for index in sorted(needed) if symbol.nodes[index].op == VARIABLE]
+    deepest = max((len(shape) for shape in shapes), default=0)
+    yield from dict.fromkeys(shape[axis] for axis in range(deepest) for shape in shapes if axis < len(shape))
+
+
+def run(
+    symbol: NNVMGraph, needed: set[int], wanted: Sequence[Entry], arrays: Mapping[str, Array], open_size: int
+) -> dict[Entry, Array]:
+    """Compute the needed nodes in order and return the wanted entries."""
+    kept = set(wanted)
+    uses: Counter[Entry] = Counter()
+    for index in needed:
+        uses.update(tuple(entry) for entry in read_inputs(symbol.nodes[index]))
+    values: dict[Entry, Array] = {}
+    for index in sorted(needed):
+        node = symbol.nodes[index]
+        if node.op == VARIABLE:
+            values[index, 0] = np.asarray(arrays[node.name])
+            continue
+        entries = [tuple(entry) for entry in read_inputs(node)]
+        results = compute(symbol, node, [value_of(symbol, values, node, entry) for entry in entries], open_size)
+        for slot, result in enumerate(results):
+            if uses[index, slot] or (index, slot) in kept:
+                values[index, slot] = result
+        for entry in entries:
+            uses[entry] -= 1
+            if not uses[entry] and entry not in kept:
+                values.pop(entry, None)
+    return {entry: value_of(symbol, values, symbol.nodes[entry[0]], entry) for entry in wanted}
+
+
+def value_of(symbol: NNVMGraph, values: Mapping[Entry, Array], node: NNVMNode, entry: Entry) -> Array:
+    """The value of an entry; a slot that inference does not produce is refused."""
+    if entry not in values:
+        producer = symbol.nodes[entry[0]]
+        raise Refusal(node.name, node.op, f"reads output {entry[1]} of {producer.name!r}, which inference lacks")
+    return values[entry]
+
+
+def compute(symbol: NNVMGraph, node: NNVMNode, inputs: Sequence[Array], open_size: int) -> tuple[Array, ...]:
+    """The outputs of one node; whatever its reference function refuses becomes a Refusal that names the node."""
+    attributes: Mapping[str, Any] = typed_attributes(node)
+    if symbol.np_shape:
+        attributes = {**attributes, NP_SHAPE: True}
+    if has_open_size(node, symbol.np_shape):
+        mark = -1 if symbol.np_shape else 0
+        attributes = {**attributes, "shape": tuple(open_size if n == mark else n for n in attributes["shape"])}
+    try:
+        result = operators()[node.op](attributes, *inputs)
+    except (ValueError, TypeError, IndexError) as error:
+        shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in inputs)
+        raise Refusal(node.name, node.op, f"refuses its inputs ({shapes}): {error}") from error
+    return result if isinstance(result, tuple) else (result,)
+
+
+__all__ = ["Refusal", "entry_names", "evaluate"]

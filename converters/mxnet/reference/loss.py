@@ -1,0 +1,54 @@
+"""Loss heads at inference in numpy: labels do not matter there and may be absent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.activation import softmax_values
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, accumulator
+from graphir.converters.mxnet.reference.elementwise_unary import OPERATORS as UNARY
+
+
+def softmax_output(attrs: Attributes, data: Array, *label: Array) -> Array:
+    """softmax over axis 1 (multi_output), over the last axis (preserve_shape), else over the flattened sample."""
+    wide = data.astype(accumulator(data.dtype))
+    if attrs.get("multi_output"):
+        flat = wide.reshape(data.shape[0], data.shape[1], -1)
+        result = softmax_values(flat, 1)
+    elif attrs.get("preserve_shape"):
+        result = softmax_values(wide, data.ndim - 1)
+    else:
+        result = softmax_values(wide.reshape(data.shape[0], -1), 1)
+    return result.reshape(data.shape).astype(data.dtype)
+
+
+def prediction(attrs: Attributes, data: Array, *label: Array) -> Array:
+    """The data as it is."""
+    return data
+
+
+def logistic_regression_output(attrs: Attributes, data: Array, *label: Array) -> Array:
+    """sigmoid(x)."""
+    return np.asarray(UNARY["sigmoid"]({}, data))
+
+
+LABELLED = (
+    "LinearRegressionOutput",
+    "LogisticRegressionOutput",
+    "MAERegressionOutput",
+    "SVMOutput",
+    "SoftmaxOutput",
+)
+"""Operators whose last input is a label that inference does not read."""
+
+OPERATORS: Mapping[str, Reference] = {
+    "LinearRegressionOutput": prediction,
+    "LogisticRegressionOutput": logistic_regression_output,
+    "MAERegressionOutput": prediction,
+    "MakeLoss": prediction,
+    "SVMOutput": prediction,
+    "SoftmaxOutput": softmax_output,
+    "make_loss": prediction,
+}

@@ -1,0 +1,162 @@
+"""Reductions, arg-reductions and sorting in numpy.
+
+A full reduction has shape (1,), () only under np_shape semantics. Indices are float32 unless the attribute dtype says
+otherwise (src/operator/tensor/broadcast_reduce_op.h, ordering_op-inl.h).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.contract import (
+    NP_SHAPE,
+    Array,
+    Attributes,
+    Reference,
+    accumulator,
+    named_dtype,
+    normalized_axes,
+    normalized_axis,
+)
+
+
+def reduced_axes(attrs: Attributes, rank: int) -> tuple[int, ...]:
+    """The axes to reduce: all for None or (), the others with exclude."""
+    axis = attrs.get("axis")
+    if axis is None or axis == ():
+        return () if attrs.get("exclude") and axis == () else tuple(range(rank))
+    axes = normalized_axes((axis,) if isinstance(axis, int) else axis, rank)
+    return tuple(index for index in range(rank) if index not in axes) if attrs.get("exclude") else axes
+
+
+def shaped(attrs: Attributes, result: Array) -> Array:
+    """A scalar as (1,), except under np_shape semantics."""
+    return result.reshape(1) if result.ndim == 0 and not attrs.get(NP_SHAPE) else result
+
+
+def reduction(function: Callable[..., Any]) -> Reference:
+    """An operator that reduces with a numpy function and keeps the dtype."""
+
+    def run(attrs: Attributes, data: Array) -> Array:
+        axes = reduced_axes(attrs, data.ndim)
+        wide = data.astype(accumulator(data.dtype))
+        result = np.asarray(function(wide, axis=axes, keepdims=bool(attrs.get("keepdims"))))
+        return shaped(attrs, result.astype(data.dtype))
+
+    return run
+
+
+def norm(attrs: Attributes, data: Array) -> Array:
+    """The L1 or L2 norm of the elements along axis (two axes are flattened, not a matrix norm)."""
+    axes = reduced_axes(attrs, data.ndim)
+    wide = data.astype(accumulator(data.dtype))
+    keep = bool(attrs.get("keepdims"))
+    if attrs.get("ord", 2) == 1:
+        result = np.abs(wide).sum(axis=axes, keepdims=keep)
+    else:
+        result = np.sqrt((wide * wide).sum(axis=axes, keepdims=keep))
+    return shaped(attrs, np.asarray(result).astype(named_dtype(attrs.get("out_dtype"), data.dtype)))
+
+
+def moments(attrs: Attributes, data: Array) -> tuple[Array, Array]:
+    """Mean and population variance over `axes`."""
+    axes = attrs.get("axes")
+    chosen = tuple(range(data.ndim)) if axes is None else normalized_axes(axes, data.ndim)
+    keep = bool(attrs.get("keepdims"))
+    wide = data.astype(accumulator(data.dtype))
+    found = (np.mean(wide, axis=chosen, keepdims=keep), np.var(wide, axis=chosen, keepdims=keep))
+    first, second = (shaped(attrs, np.asarray(part).astype(data.dtype)) for part in found)
+    return first, second
+
+
+def arg_reduction(function: Callable[..., Any]) -> Reference:
+    """The first position of the extreme along axis (of the flattened array for None), as float32."""
+
+    def run(attrs: Attributes, data: Array) -> Array:
+        axis, keep = attrs.get("axis"), bool(attrs.get("keepdims"))
+        if axis is not None:
+            axis = normalized_axis(int(axis), data.ndim)
+        found = np.asarray(function(data, axis=axis))
+        if keep:
+            found = found.reshape((1,) * data.ndim) if axis is None else np.expand_dims(found, axis)
+        return shaped(attrs, found.astype(np.float32))
+
+    return run
+
+
+def argmax_channel(attrs: Attributes, data: Array) -> Array:
+    """The position of the maximum along axis 1, in the data's dtype."""
+    return shaped(attrs, np.asarray(np.argmax(data, axis=1)).astype(data.dtype))
+
+
+def order(attrs: Attributes, data: Array, ascending_by_default: bool) -> tuple[Array, Array, int]:
+    """(values, their order, axis): ascending or descending along axis, of the flattened array for None."""
+    axis = attrs.get("axis", -1)
+    values = data.reshape(-1) if axis is None else data
+    axis = 0 if axis is None else normalized_axis(int(axis), data.ndim)
+    ascending = attrs.get("is_ascend", ascending_by_default)
+    found = np.argsort(values, axis=axis, kind="stable")
+    if not ascending:
+        count = values.shape[axis]
+        found = count - 1 - np.flip(np.argsort(np.flip(values, axis), axis=axis, kind="stable"), axis)
+    return values, found, axis
+
+
+def topk(attrs: Attributes, data: Array) -> Array | tuple[Array, ...]:
+    """The k largest (is_ascend: smallest) along axis: their indices, values, both, or a 0/1 mask over the input."""
+    values, found, axis = order(attrs, data, False)
+    k = int(attrs.get("k", 1))
+    if k > values.shape[axis]:
+        raise ValueError(f"k {k} exceeds the axis of {values.shape[axis]}")
+    chosen = found if k < 1 else np.take(found, np.arange(k), axis=axis)
+    kind = attrs.get("ret_typ", "indices")
+    if kind == "mask":
+        mask = np.zeros_like(values)
+        np.put_along_axis(mask, chosen, np.ones((), data.dtype), axis=axis)
+        return mask.reshape(data.shape)
+    indices = chosen.astype(named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
+    if kind == "indices":
+        return indices
+    largest = np.take_along_axis(values, chosen, axis=axis)
+    return largest if kind == "value" else (largest, indices)
+
+
+def sort(attrs: Attributes, data: Array) -> Array:
+    """The values in order along axis, ascending by default."""
+    values, found, axis = order(attrs, data, True)
+    return np.take_along_axis(values, found, axis=axis)
+
+
+def argsort(attrs: Attributes, data: Array) -> Array:
+    """The indices that sort along axis, ascending by default."""
+    _, found, _ = order(attrs, data, True)
+    return found.astype(named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
+
+
+def cumulative_sum(attrs: Attributes, data: Array) -> Array:
+    """The running sum along axis, of the flattened array for None."""
+    dtype = named_dtype(attrs.get("dtype"), data.dtype)
+    return np.cumsum(data, axis=attrs.get("axis"), dtype=accumulator(dtype)).astype(dtype)
+
+
+OPERATORS: Mapping[str, Reference] = {
+    "_np_cumsum": cumulative_sum,
+    "argmax": arg_reduction(np.argmax),
+    "argmax_channel": argmax_channel,
+    "argmin": arg_reduction(np.argmin),
+    "argsort": argsort,
+    "max": reduction(np.max),
+    "mean": reduction(np.mean),
+    "min": reduction(np.min),
+    "moments": moments,
+    "nanprod": reduction(np.nanprod),
+    "nansum": reduction(np.nansum),
+    "norm": norm,
+    "prod": reduction(np.prod),
+    "sort": sort,
+    "sum": reduction(np.sum),
+    "topk": topk,
+}

@@ -1,0 +1,194 @@
+"""Attribute values: MXNet's strings to Python values, by the type texts of MXNet's own registry.
+
+A type text is what the registry says of a parameter, `"Shape(tuple), optional, default=[]"`. The syntax accepted is
+that of dmlc-core's parameter.h and MXNet's tuple.h over all versions, so `(3L,)` of Python 2 and `[3, 3]` too.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+# mshadow/base.h: the numbers by which `__dtype__` and some old files name an element type.
+TYPE_FLAGS = {
+    0: "float32",
+    1: "float64",
+    2: "float16",
+    3: "uint8",
+    4: "int32",
+    5: "int8",
+    6: "int64",
+    7: "bool",
+    8: "int16",
+    9: "uint16",
+    10: "uint32",
+    11: "uint64",
+    12: "bfloat16",
+}
+_DTYPES = frozenset(TYPE_FLAGS.values())
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+_BRACKETED = re.compile(r"\s*[(\[](.*?),?\s*[)\]]\s*", re.DOTALL)
+_INTEGER = re.compile(r"\s*([+-]?\d+)L?\s*")
+_TYPE_TEXT = re.compile(r"(.*?),? ?(required|optional)(?:, default=(.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of an operator: its type in words, whether it must be stated, its default, and how to read it.
+
+    `parse` raises ValueError for text that is no value of the type.
+    """
+
+    name: str
+    kind: str
+    required: bool
+    default: object
+    parse: Callable[[str], object]
+
+
+def parse_parameter(name: str, type_text: str) -> Parameter:
+    """The parameter that the registry describes as `type_text`. Raises ValueError for a type that it never uses."""
+    match = _TYPE_TEXT.fullmatch(type_text)
+    if match is None:
+        raise ValueError(f"not a type of MXNet's registry: {type_text!r}")
+    kind, presence, default = match.groups()
+    parse = _parser(kind)
+    if default is None:
+        return Parameter(name, kind or "any", presence == "required", None, parse)
+    if default[:1] == default[-1:] == "'" and kind != "string":
+        default = default[1:-1]
+    elif kind == "string":
+        default = default.strip("'")
+    value = _shortest_float32(float(default)) if kind == "float" else parse(default)
+    return Parameter(name, kind, False, value, parse)
+
+
+@functools.cache
+def _parser(kind: str) -> Callable[[str], object]:
+    if kind.endswith(" or None"):
+        return functools.partial(_parse_optional, _parser(kind[: -len(" or None")]))
+    if kind.startswith("{"):
+        members = frozenset(member.strip(" '") for member in kind[1:-1].split(","))
+        return functools.partial(_parse_enum, members)
+    if kind.startswith("tuple of <"):
+        return functools.partial(_parse_tuple, _parser(kind[len("tuple of <") : -1]))
+    return _SIMPLE[kind.removesuffix(" (non-negative)")]
+
+
+def parse_bool(text: str) -> bool:
+    """
+    >>> parse_bool("True"), parse_bool("0")
+    (True, False)
+    """
+    value = _BOOLEANS.get(text.strip().lower())
+    if value is None:
+        raise ValueError("not one of True, False, 1, 0")
+    return value
+
+
+def parse_int(text: str) -> int:
+    """
+    >>> parse_int("-1"), parse_int("64L")
+    (-1, 64)
+    """
+    match = _INTEGER.fullmatch(text)
+    if match is None:
+        raise ValueError("not an integer")
+    return int(match[1])
+
+
+def parse_float(text: str) -> float:
+    """
+    >>> parse_float("1e-05"), parse_float("inf"), parse_float("0x10")
+    (1e-05, inf, 16.0)
+    """
+    stripped = text.strip()
+    if stripped.lower().lstrip("+-").startswith("0x"):
+        return float.fromhex(stripped)
+    if "_" in stripped:
+        raise ValueError("not a number")
+    return float(stripped.removesuffix("f"))
+
+
+def parse_shape(text: str) -> tuple[int | None, ...] | None:
+    """Integers in brackets, or one without; None inside is an entry left open, the whole `None` an unknown shape.
+
+    >>> parse_shape("(3, 3)"), parse_shape("[3L,]"), parse_shape("3"), parse_shape("()"), parse_shape("(None, 1)")
+    ((3, 3), (3,), (3,), (), (None, 1))
+    >>> parse_shape("None")
+    """
+    if text.strip() == "None":
+        return None
+    return _parse_tuple(_parse_entry, text)  # type: ignore[return-value]
+
+
+def _parse_entry(text: str) -> int | None:
+    return None if text.strip() == "None" else parse_int(text)
+
+
+def _parse_tuple(parse: Callable[[str], object], text: str) -> tuple[object, ...]:
+    match = _BRACKETED.fullmatch(text)
+    if match is None:
+        return (parse(text),)
+    inner = match[1]
+    if "(" in inner or "[" in inner:
+        return tuple(parse(part) for part in re.findall(r"[(\[][^)\]]*[)\]]", inner))
+    return tuple(parse(part) for part in inner.split(",")) if inner.strip() else ()
+
+
+def _parse_optional(parse: Callable[[str], object], text: str) -> object:
+    return None if text.strip() == "None" else parse(text)
+
+
+def _parse_enum(members: frozenset[str], text: str) -> str | None:
+    """A name; None for `None`. An enum of element types takes every element type, also by MXNet's number."""
+    if text == "None":
+        return None
+    if text in members:
+        return text
+    if members & _DTYPES:
+        if text.isdecimal() and int(text) in TYPE_FLAGS:
+            return TYPE_FLAGS[int(text)]
+        if text in _DTYPES:
+            return text
+    raise ValueError(f"not one of {', '.join(sorted(members))}")
+
+
+def _shortest_float32(value: float) -> float:
+    """The float with the fewest digits that is the same number in single precision.
+
+    >>> _shortest_float32(0.00100000005), _shortest_float32(-1)
+    (0.001, -1.0)
+    """
+    packed = struct.pack("f", value)
+    for digits in range(1, 10):
+        candidate = float(f"{value:.{digits}g}")
+        if struct.pack("f", candidate) == packed:
+            return candidate
+    return value
+
+
+_SIMPLE: Mapping[str, Callable[[str], object]] = {
+    "": str,
+    "Shape": parse_shape,
+    "Shape(tuple)": parse_shape,
+    "boolean": parse_bool,
+    "double": parse_float,
+    "float": parse_float,
+    "int": parse_int,
+    "long": parse_int,
+    "string": str,
+}
+
+__all__ = [
+    "TYPE_FLAGS",
+    "Parameter",
+    "parse_bool",
+    "parse_float",
+    "parse_int",
+    "parse_parameter",
+    "parse_shape",
+]

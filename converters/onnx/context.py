@@ -1,0 +1,228 @@
+"""What an operator's export function sees: one node of the graph, the opset, and the ONNX nodes it makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, Union
+
+import numpy as np
+
+from graphir.errors import GraphirError
+from graphir.graph import Node, Value
+from graphir.ops.base import Operator
+from graphir.tensor import Tensor
+from graphir.types import DType
+
+Attribute = Union[int, float, str, bytes, tuple[int, ...], tuple[float, ...], tuple[str, ...], Tensor]
+
+
+class Refusal(GraphirError):
+    """An export function cannot say this node in the target opset; the exporter gathers all of them."""
+
+
+@dataclass(slots=True)
+class OnnxNode:
+    """One ONNX node as plain data. Inputs and outputs are names, "" where absent; attributes without None."""
+
+    op_type: str
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    name: str
+    attributes: dict[str, Any]
+    domain: str = ""
+
+
+class Names:
+    """Names of one ONNX graph, none given twice."""
+
+    def __init__(self, taken: Sequence[str]) -> None:
+        self._taken = set(taken)
+        self._next: dict[str, int] = {}
+
+    def fresh(self, wanted: str) -> str:
+        """`wanted` or, if that is taken, `wanted` with a number."""
+        name = wanted
+        while name in self._taken:
+            number = self._next.get(wanted, 1)
+            self._next[wanted] = number + 1
+            name = f"{wanted}_{number}"
+        self._taken.add(name)
+        return name
+
+
+class Export:
+    """One export in the making: the ONNX nodes and initializers so far."""
+
+    def __init__(self, opset: int, names: Names) -> None:
+        self.opset = opset
+        self.names = names
+        self.nodes: list[OnnxNode] = []
+        self.initializers: dict[str, Tensor] = {}
+        self.domains: dict[str, int] = {}
+        self._constants: dict[object, str] = {}
+        self._node_names = Names(())
+
+    def append(
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        name: str,
+        attributes: dict[str, Any],
+        domain: str = "",
+    ) -> None:
+        """Add one ONNX node."""
+        self.nodes.append(OnnxNode(op_type, inputs, outputs, self._node_names.fresh(name), attributes, domain))
+
+    def constant(self, elements: object, dtype: DType | None, name: str) -> str:
+        """The name of an initializer that holds `elements`; equal ones are shared."""
+        tensor = Tensor.of(elements, dtype)
+        key = (tensor.dtype, tensor.shape, tensor.numpy().tobytes())
+        known = self._constants.get(key)
+        if known is None:
+            known = self._constants[key] = self.names.fresh(name)
+            self.initializers[known] = tensor
+        return known
+
+
+class ExportNode:
+    """One node of the graph on its way out.
+
+    `emit` adds the ONNX node whose outputs are the node's results, `step` one before it. Operands are names.
+    """
+
+    __slots__ = ("_export", "node", "op")
+
+    def __init__(self, export: Export, node: Node) -> None:
+        self._export = export
+        self.node = node
+        self.op: Any = node.op
+
+    @property
+    def opset(self) -> int:
+        """The target's opset."""
+        return self._export.opset
+
+    def input_names(self) -> list[str]:
+        """The operands' names, "" for absent ones, without absent ones at the end."""
+        names = ["" if value is None else value.name for value in self.node.inputs]
+        while names and not names[-1]:
+            names.pop()
+        return names
+
+    def value(self, slot: int) -> Value | None:
+        """The operand in a slot, None if absent."""
+        return self.node.inputs[slot] if slot < len(self.node.inputs) else None
+
+    def known(self, slot: int) -> tuple[int, ...] | None:
+        """The elements of a small integer operand if they are all numbers; None for an absent operand too."""
+        value = self.value(slot)
+        if value is None or value.known is None:
+            return None
+        return value.known.integers()
+
+    def dtype(self, slot: int = 0) -> DType:
+        """The dtype of an operand. Refuses if it is unknown."""
+        value = self.value(slot)
+        if value is None or value.dtype is None:
+            self.refuse(f"the dtype of operand {slot} is unknown")
+        return value.dtype
+
+    def emit(self, op_type: str, inputs: Sequence[str], *, domain: str = "", **attributes: Any) -> None:
+        """Add the ONNX node that gives the node's results. Results that nothing uses are left out."""
+        outputs = [value.name if value.uses or _is_output(value) else "" for value in self.node.outputs]
+        if not outputs[0]:
+            outputs[0] = self.node.outputs[0].name
+        while not outputs[-1]:
+            outputs.pop()
+        self._export.append(op_type, inputs, outputs, self.node.name, _present(attributes), domain)
+
+    def step(self, op_type: str, inputs: Sequence[str], *, suffix: str = "", domain: str = "", **attributes: Any) -> str:
+        """Add an ONNX node with one output on the way; returns the output's name."""
+        name = f"{self.node.name}_{suffix or op_type.lower()}"
+        output = self._export.names.fresh(name)
+        self._export.append(op_type, inputs, (output,), name, _present(attributes), domain)
+        return output
+
+    def steps(self, op_type: str, inputs: Sequence[str], count: int, *, suffix: str = "", **attributes: Any) -> list[str]:
+        """Add an ONNX node with `count` outputs; returns their names."""
+        name = f"{self.node.name}_{suffix or op_type.lower()}"
+        outputs = [self._export.names.fresh(f"{name}_{index}") for index in range(count)]
+        self._export.append(op_type, inputs, outputs, name, _present(attributes))
+        return outputs
+
+    def constant(self, elements: object, dtype: DType | None = None, suffix: str = "const") -> str:
+        """The name of an initializer with these elements."""
+        return self._export.constant(elements, dtype, f"{self.node.name}_{suffix}")
+
+    def vector(self, numbers: Sequence[int]) -> str:
+        """The name of an int64 vector."""
+        return self.constant(np.asarray(numbers, np.int64))
+
+    def scalar(self, number: float, dtype: DType | None = None) -> str:
+        """The name of a scalar, of the first operand's dtype if none is given."""
+        return self.constant(number, dtype or self.dtype())
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Say that this node cannot be said in the target."""
+        raise Refusal(reason)
+
+
+def _is_output(value: Value) -> bool:
+    return value in value.graph.outputs
+
+
+def _present(attributes: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value is not None}
+
+
+ExportFunction = Callable[[ExportNode], None]
+
+
+def direct(*, since: int = 1, **renamed: str) -> ExportFunction:
+    """Export an operator that ONNX has under the same name with the same attributes, from opset `since` on.
+
+    `renamed` maps fields to other attribute names. Attributes at their default are left out; `same_shape`, which ONNX
+    has no word for, too.
+    """
+
+    def export_direct(node: ExportNode) -> None:
+        if node.opset < since:
+            node.refuse(f"{node.op.name} exists from opset {since} on, the target is {node.opset}")
+        attributes = {}
+        for name, value in node.op.attributes().items():
+            if name != "same_shape":
+                attributes[renamed.get(name, name)] = int(value) if isinstance(value, bool) else value
+        node.emit(node.op.name, node.input_names(), **attributes)
+
+    return export_direct
+
+
+def by_opset(versions: dict[int, ExportFunction]) -> ExportFunction:
+    """The function of the largest version that is not above the target's opset; none that old is a refusal."""
+    ordered = sorted(versions, reverse=True)
+
+    def export_version(node: ExportNode) -> None:
+        for since in ordered:
+            if since <= node.opset:
+                versions[since](node)
+                return
+        node.refuse(f"{node.op.name} exists from opset {ordered[-1]} on, the target is {node.opset}")
+
+    return export_version
+
+
+ExportTable = dict[type[Operator], ExportFunction]
+
+__all__ = [
+    "Export",
+    "ExportFunction",
+    "ExportNode",
+    "ExportTable",
+    "Names",
+    "OnnxNode",
+    "Refusal",
+    "by_opset",
+    "direct",
+]

@@ -1,0 +1,123 @@
+"""From a graph to ONNX records: every ONNX name and rule begins here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphir.errors import ExportFailure, Gap, UnsupportedOpError
+from graphir.graph import Graph, Value
+from graphir.tensor import Tensor
+from graphir.types import TensorType, Type
+
+from .context import Export, ExportNode, Names, OnnxNode, Refusal
+from .ops import export_table
+
+DEFAULT_OPSET = 22
+OLDEST_OPSET = 13
+
+
+@dataclass
+class OnnxModel:
+    """An ONNX model as plain records, its weights still lazy."""
+
+    name: str
+    opset: int
+    nodes: list[OnnxNode]
+    inputs: list[tuple[str, Type]]
+    outputs: list[tuple[str, Type]]
+    initializers: dict[str, Tensor]
+    metadata: dict[str, str] = field(default_factory=dict)
+    domains: dict[str, int] = field(default_factory=dict)
+
+
+def newest_opset() -> int:
+    """The newest opset of the default domain that the installed onnx knows."""
+    import onnx.defs
+
+    return int(onnx.defs.onnx_opset_version())
+
+
+def export_graph(graph: Graph, *, opset: int | None = None) -> OnnxModel:
+    """The graph in ONNX's terms.
+
+    Raises UnsupportedOpError with every operator that the opset cannot say, and ExportFailure for an opset out of range
+    and for parameters without elements.
+    """
+    opset = DEFAULT_OPSET if opset is None else opset
+    if not OLDEST_OPSET <= opset <= newest_opset():
+        raise ExportFailure(f"opset {opset} is out of range: {OLDEST_OPSET} to {newest_opset()} can be written")
+    export = Export(opset, Names([value.name for value in graph.values]))
+    table = export_table()
+    refused: dict[tuple[str, str], list[str]] = {}
+    for node in graph.nodes:
+        function = table.get(type(node.op))
+        if function is None:
+            refused.setdefault((node.op.name, "ONNX has no such operator and no composition is known"), []).append(
+                node.name
+            )
+            continue
+        try:
+            function(ExportNode(export, node))
+        except Refusal as error:
+            refused.setdefault((node.op.name, str(error)), []).append(node.name)
+    if refused:
+        gaps = [Gap(op, reason, tuple(nodes)) for (op, reason), nodes in refused.items()]
+        count = sum(len(gap.nodes) for gap in gaps)
+        raise UnsupportedOpError(f"{count} node(s) cannot be written at opset {opset}:", gaps)
+    outputs = _outputs(graph, export)
+    initializers = _initializers(graph, export)
+    return OnnxModel(
+        name=graph.name,
+        opset=opset,
+        nodes=export.nodes,
+        inputs=[(value.name, value.type) for value in graph.inputs],
+        outputs=outputs,
+        initializers=initializers,
+        metadata=dict(graph.metadata),
+        domains=export.domains,
+    )
+
+
+def _outputs(graph: Graph, export: Export) -> list[tuple[str, Type]]:
+    """Names and types of the outputs; an output that is an input, a parameter or there already gets an Identity."""
+    found: list[tuple[str, Type]] = []
+    seen: set[str] = set()
+    for value in graph.outputs:
+        name = value.name
+        if value.producer is None or name in seen:
+            name = export.names.fresh(f"{value.name}_output")
+            export.append("Identity", (value.name,), (name,), name, {})
+        seen.add(name)
+        found.append((name, _known_type(value)))
+    return found
+
+
+def _known_type(value: Value) -> Type:
+    if isinstance(value.type, TensorType) and value.type.dtype is None:
+        raise ExportFailure(f"the dtype of output {value.name} is unknown, and ONNX requires one")
+    return value.type
+
+
+def _initializers(graph: Graph, export: Export) -> dict[str, Tensor]:
+    used = {name for node in export.nodes for name in node.inputs}
+    found: dict[str, Tensor] = {}
+    missing = []
+    for value in graph.parameters:
+        if value.name not in used:
+            continue
+        if value.tensor is None:
+            missing.append(f"{value.name} {value.type}")
+        else:
+            found[value.name] = value.tensor
+    if missing:
+        shown = "\n  ".join(missing)
+        raise ExportFailure(
+            f"{len(missing)} parameter(s) have no elements; give the weights (-p model-0000.params):\n  {shown}"
+        )
+    for name, tensor in export.initializers.items():
+        if name in used:
+            found[name] = tensor
+    return found
+
+
+__all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "OnnxModel", "export_graph", "newest_opset"]

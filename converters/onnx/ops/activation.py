@@ -1,0 +1,9 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+from ..context import ExportTable
+
+EXPORTS: ExportTable = {}
+
+__all__ = ["EXPORTS"]

@@ -1,0 +1,9 @@
+"""Object detection."""
+
+from __future__ import annotations
+
+from ..context import ExportTable
+
+EXPORTS: ExportTable = {}
+
+__all__ = ["EXPORTS"]

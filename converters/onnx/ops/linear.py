@@ -1,0 +1,9 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from ..context import ExportTable
+
+EXPORTS: ExportTable = {}
+
+__all__ = ["EXPORTS"]

@@ -1,0 +1,55 @@
+"""Operators that rearrange elements."""
+
+from __future__ import annotations
+
+from graphir.ops.shape import Expand, Pad, Reshape, Shape, Transpose
+
+from ..context import ExportNode, ExportTable, direct
+
+
+def export_pad(node: ExportNode) -> None:
+    """Pad; `axes` exists from opset 18 on, before that it must be known and is spelled out."""
+    op: Pad = node.op
+    names = node.input_names()
+    if len(names) > 3 and node.opset < 18:
+        axes, pads, value = node.known(3), node.known(1), node.value(0)
+        if axes is None or pads is None or value is None or value.rank is None:
+            node.refuse(f"Pad with computed axes exists from opset 18 on, the target is {node.opset}")
+        full = [0] * (2 * value.rank)
+        for place, axis in enumerate(axes):
+            full[axis % value.rank] = pads[place]
+            full[axis % value.rank + value.rank] = pads[place + len(axes)]
+        names = [names[0], node.vector(full), *names[2:3]]
+    node.emit("Pad", names, mode=op.mode.value if op.mode.value != "constant" else None)
+
+
+def export_shape(node: ExportNode) -> None:
+    """Shape; a part of it exists from opset 15 on."""
+    op: Shape = node.op
+    if op.start == 0 and op.end is None:
+        node.emit("Shape", node.input_names())
+    elif node.opset >= 15:
+        node.emit("Shape", node.input_names(), start=op.start or None, end=op.end)
+    else:
+        whole = node.step("Shape", node.input_names())
+        end = (1 << 62) if op.end is None else op.end
+        node.emit("Slice", [whole, node.vector([op.start]), node.vector([end])])
+
+
+def export_reshape(node: ExportNode) -> None:
+    """Reshape; `allowzero` exists from opset 14 on."""
+    op: Reshape = node.op
+    if op.allowzero and node.opset < 14:
+        node.refuse(f"Reshape with allowzero exists from opset 14 on, the target is {node.opset}")
+    node.emit("Reshape", node.input_names(), allowzero=1 if op.allowzero else None)
+
+
+EXPORTS: ExportTable = {
+    Transpose: direct(),
+    Reshape: export_reshape,
+    Expand: direct(),
+    Pad: export_pad,
+    Shape: export_shape,
+}
+
+__all__ = ["EXPORTS"]

@@ -1,0 +1,252 @@
+"""ONNX records to bytes, weights streamed: a weight is never held in anonymous memory.
+
+The graph without its weights is a protobuf message like any other. Weights are spliced into its stream: a tensor's
+header, then its bytes, copied from file to file. Field numbers and wire types are those of onnx.proto.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from graphir.errors import ExportFailure
+from graphir.files import replacing
+from graphir.tensor import SourceFiles, Tensor
+from graphir.types import DType, OptionalType, SequenceType, SparseTensorType, Sym, TensorType, Type
+
+from .context import OnnxNode
+from .dtypes import CODES, code_of
+from .exporter import OnnxModel
+
+SINGLE_FILE_LIMIT = (1 << 31) - (1 << 20)
+INLINE_BELOW = 1024
+WEIGHT_MODES = ("auto", "inline", "external", "reference")
+PRODUCER = "graphir"
+
+
+def write_model(model: OnnxModel, path: str | os.PathLike[str], *, weights: str = "auto") -> list[Path]:
+    """Write the model and return the files written, the .onnx first.
+
+    `weights`: `inline` puts everything into one file, which ends below 2 GiB; `external` puts weights of 1 KB and more
+    into `<name>.data` beside it; `reference` leaves them in the source's .params, which must lie in the folder of the
+    target or below; `auto` is inline where that fits, else external. Nothing is left behind by a failure.
+    Raises ExportFailure.
+    """
+    if weights not in WEIGHT_MODES:
+        raise ExportFailure(f"weights={weights!r}: expected one of {', '.join(WEIGHT_MODES)}")
+    target = Path(path)
+    total = sum(_stored_size(tensor) for tensor in model.initializers.values())
+    if weights == "auto":
+        weights = "inline" if total < SINGLE_FILE_LIMIT else "external"
+    if weights == "inline" and total >= SINGLE_FILE_LIMIT:
+        raise ExportFailure(
+            f"{total} bytes of weights do not fit into one ONNX file (protobuf ends at 2 GiB); "
+            "use --weights external"
+        )
+    if weights == "inline":
+        with replacing(target) as (file,):
+            _write_stream(model, file, {})
+        return [target]
+    if weights == "reference":
+        places = _reference_places(model, target)
+        with replacing(target) as (file,):
+            _write_stream(model, file, places)
+        return [target]
+    data = target.with_name(target.name + ".data")
+    with replacing(data, target) as (data_file, file):
+        places = _write_external(model, data_file, data.name)
+        _write_stream(model, file, places)
+    return [target, data]
+
+
+def model_bytes(model: OnnxModel) -> bytes:
+    """The whole model as bytes, weights included. Raises ExportFailure beyond protobuf's 2 GiB."""
+    import io
+
+    total = sum(_stored_size(tensor) for tensor in model.initializers.values())
+    if total >= SINGLE_FILE_LIMIT:
+        raise ExportFailure(f"{total} bytes of weights do not fit into one protobuf message; write the model to a file")
+    stream = io.BytesIO()
+    _write_stream(model, stream, {})
+    return stream.getvalue()
+
+
+Place = tuple[str, int, int]
+
+
+def _stored_size(tensor: Tensor) -> int:
+    return 0 if tensor.dtype is DType.STRING else tensor.nbytes
+
+
+def _write_external(model: OnnxModel, file: IO[bytes], location: str) -> dict[str, Place]:
+    places: dict[str, Place] = {}
+    position = 0
+    with SourceFiles() as sources:
+        for name, tensor in model.initializers.items():
+            if tensor.dtype is DType.STRING or tensor.nbytes < INLINE_BELOW:
+                continue
+            align = 4096 if tensor.nbytes >= 1 << 20 else 64
+            gap = -position % align
+            file.write(bytes(gap))
+            places[name] = (location, position + gap, tensor.nbytes)
+            position += gap + tensor.write_to(file, sources)
+    return places
+
+
+def _reference_places(model: OnnxModel, target: Path) -> dict[str, Place]:
+    folder = Path(os.path.abspath(target)).parent
+    places: dict[str, Place] = {}
+    for name, tensor in model.initializers.items():
+        if tensor.region is None or tensor.nbytes < INLINE_BELOW:
+            continue
+        source = Path(os.path.abspath(tensor.region.path))
+        if not source.is_relative_to(folder):
+            raise ExportFailure(
+                f"--weights reference: the weights lie in {source}, outside the target's folder {folder}; "
+                "write the .onnx beside them, or use --weights external"
+            )
+        places[name] = (source.relative_to(folder).as_posix(), tensor.region.offset, tensor.region.nbytes)
+    return places
+
+
+def _write_stream(model: OnnxModel, file: IO[bytes], places: Mapping[str, Place]) -> None:
+    """ModelProto: everything but the graph (fields 1 to 3, 8, 14), then the graph (7) with its initializers (5)."""
+    head, graph = _messages(model)
+    body = graph.SerializeToString()
+    frames: list[tuple[bytes, Tensor | None]] = []
+    length = len(body)
+    for name, tensor in model.initializers.items():
+        header, size = _tensor_header(name, tensor, places.get(name))
+        frame = _tag(5, 2) + _varint(len(header) + size) + header
+        frames.append((frame, tensor if size else None))
+        length += len(frame) + size
+    if length >= SINGLE_FILE_LIMIT + (1 << 20):
+        raise ExportFailure(f"the model takes {length} bytes, more than protobuf's 2 GiB; use --weights external")
+    file.write(head.SerializeToString())
+    file.write(_tag(7, 2) + _varint(length))
+    with SourceFiles() as sources:
+        for frame, weight in frames:
+            file.write(frame)
+            if weight is not None:
+                weight.write_to(file, sources)
+    file.write(body)
+
+
+def _tensor_header(name: str, tensor: Tensor, place: Place | None) -> tuple[bytes, int]:
+    """The TensorProto up to its raw data, and how many bytes of raw data follow it."""
+    import onnx
+
+    proto = onnx.TensorProto(dims=tensor.shape, data_type=CODES[tensor.dtype], name=name)
+    if tensor.dtype is DType.STRING:
+        proto.string_data.extend(str(text).encode() for text in tensor.numpy().reshape(-1))
+        return proto.SerializeToString(), 0
+    if place is not None:
+        location, offset, length = place
+        proto.data_location = onnx.TensorProto.EXTERNAL
+        for key, text in (("location", location), ("offset", str(offset)), ("length", str(length))):
+            proto.external_data.add(key=key, value=text)
+        return proto.SerializeToString(), 0
+    return proto.SerializeToString() + _tag(9, 2) + _varint(tensor.nbytes), tensor.nbytes
+
+
+def _tag(field: int, wire_type: int) -> bytes:
+    return _varint(field << 3 | wire_type)
+
+
+def _varint(number: int) -> bytes:
+    encoded = bytearray()
+    while number > 127:
+        encoded.append(number & 127 | 128)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)
+
+
+def _messages(model: OnnxModel) -> tuple[Any, Any]:
+    """The ModelProto without a graph, and the GraphProto without initializers."""
+    import onnx
+    import onnx.helper
+
+    imports = {"": model.opset, **model.domains}
+    opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in imports.items()]
+    head = onnx.ModelProto(
+        ir_version=max(onnx.helper.find_min_ir_version_for(opsets, True), 7),
+        producer_name=PRODUCER,
+        producer_version=_version(),
+        opset_import=opsets,
+    )
+    for key, text in model.metadata.items():
+        head.metadata_props.add(key=key, value=text)
+    graph = onnx.GraphProto(name=model.name)
+    for name, type_ in model.inputs:
+        _fill_value(graph.input.add(), name, type_)
+    for name, type_ in model.outputs:
+        _fill_value(graph.output.add(), name, type_)
+    add = graph.node.add
+    for node in model.nodes:
+        proto = add(op_type=node.op_type, input=node.inputs, output=node.outputs, name=node.name)
+        if node.domain:
+            proto.domain = node.domain
+        if node.attributes:
+            _fill_attributes(proto, node)
+    return head, graph
+
+
+def _version() -> str:
+    from graphir import __version__
+
+    return __version__
+
+
+def _fill_attributes(proto: Any, node: OnnxNode) -> None:
+    add = proto.attribute.add
+    for name, value in node.attributes.items():
+        if isinstance(value, bool | int):
+            add(name=name, type=2, i=int(value))
+        elif isinstance(value, float):
+            add(name=name, type=1, f=value)
+        elif isinstance(value, str | bytes):
+            add(name=name, type=3, s=value.encode() if isinstance(value, str) else value)
+        elif isinstance(value, Tensor):
+            header, _ = _tensor_header("", value, None)
+            tensor = add(name=name, type=4).t
+            tensor.ParseFromString(header + b"".join(value.chunks()))
+        elif isinstance(value, tuple | list) and all(isinstance(item, int) for item in value):
+            add(name=name, type=7, ints=value)
+        elif isinstance(value, tuple | list) and all(isinstance(item, int | float) for item in value):
+            add(name=name, type=6, floats=value)
+        elif isinstance(value, tuple | list) and all(isinstance(item, str) for item in value):
+            add(name=name, type=8, strings=[item.encode() for item in value])
+        else:
+            raise ExportFailure(f"{node.name} ({node.op_type}): attribute {name} is {value!r}, which ONNX cannot hold")
+
+
+def _fill_value(proto: Any, name: str, type_: Type) -> None:
+    proto.name = name
+    _fill_type(proto.type, name, type_)
+
+
+def _fill_type(proto: Any, name: str, type_: Type) -> None:
+    if isinstance(type_, SequenceType):
+        _fill_type(proto.sequence_type.elem_type, name, type_.element)
+        return
+    if isinstance(type_, OptionalType):
+        _fill_type(proto.optional_type.elem_type, name, type_.element)
+        return
+    assert isinstance(type_, TensorType | SparseTensorType)
+    tensor = proto.sparse_tensor_type if isinstance(type_, SparseTensorType) else proto.tensor_type
+    tensor.elem_type = code_of(type_.dtype, name)
+    if type_.shape is None:
+        return
+    tensor.shape.SetInParent()
+    for dim in type_.shape:
+        entry = tensor.shape.dim.add()
+        if isinstance(dim, int):
+            entry.dim_value = dim
+        elif isinstance(dim, Sym):
+            entry.dim_param = str(dim)
+
+
+__all__ = ["INLINE_BELOW", "SINGLE_FILE_LIMIT", "WEIGHT_MODES", "model_bytes", "write_model"]

@@ -1,0 +1,472 @@
+"""The graph: values, nodes, and the changes that keep it valid.
+
+A `Graph` owns its values and nodes. Nodes stand in an order in which every operand is produced before it is used.
+Everything that is read is open; everything that changes goes through a method that checks first and changes then, so
+that a refused change leaves the graph as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import GraphError, ShapeError
+from .inference.rules import infer_outputs, infer_values
+from .ops.base import Known, Operator
+from .tensor import Tensor
+from .types import ANYTHING, DType, TensorType, Type, unify
+
+KNOWN_LIMIT = 256
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A choice of a conversion that can change numbers or shapes: its kind, the node (or value) it is about, and why."""
+
+    kind: str
+    node: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"[{self.kind}] {self.node}: {self.text}"
+
+
+class Value:
+    """One tensor of a graph: an input, a parameter, or a result of a node.
+
+    `type` is what is known of it now and `declared` what its source stated; `tensor` the elements of a parameter;
+    `known` the elements of a small integer tensor that inference could follow; `sources` the names under which the
+    source model knew it.
+    """
+
+    __slots__ = ("declared", "graph", "index", "known", "name", "producer", "sources", "tensor", "type", "uses")
+
+    def __init__(self, graph: Graph, name: str, type_: Type) -> None:
+        self.graph = graph
+        self.name = name
+        self.type = type_
+        self.declared: Type = type_
+        self.producer: Node | None = None
+        self.index = 0
+        self.uses: dict[tuple[Node, int], None] = {}
+        self.tensor: Tensor | None = None
+        self.known: Known | None = None
+        self.sources: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> tuple[Any, ...] | None:
+        """The shape, None if the rank is unknown (or the value is no tensor)."""
+        return self.type.shape if isinstance(self.type, TensorType) else None
+
+    @property
+    def dtype(self) -> DType | None:
+        """The element type, None if unknown."""
+        return self.type.dtype if isinstance(self.type, TensorType) else None
+
+    @property
+    def rank(self) -> int | None:
+        """The number of axes, None if unknown."""
+        shape = self.shape
+        return None if shape is None else len(shape)
+
+    def users(self) -> list[Node]:
+        """The nodes that use the value, each once, in the order in which they took it up."""
+        return list(dict.fromkeys(node for node, _ in self.uses))
+
+    def __repr__(self) -> str:
+        return f"Value({self.name}: {self.type})"
+
+
+class Node:
+    """One application of an operator. Its operands and results are fixed; `Graph` has the methods that replace them."""
+
+    __slots__ = ("_next", "_previous", "graph", "inputs", "name", "op", "outputs", "subgraphs")
+
+    def __init__(self, graph: Graph, op: Operator, inputs: tuple[Value | None, ...], name: str) -> None:
+        self.graph: Graph | None = graph
+        self.op = op
+        self.inputs = inputs
+        self.outputs: tuple[Value, ...] = ()
+        self.name = name
+        self.subgraphs: tuple[Graph, ...] = ()
+        self._previous: Node | None = None
+        self._next: Node | None = None
+
+    @property
+    def output(self) -> Value:
+        """The only result. Raises GraphError if there are several."""
+        if len(self.outputs) != 1:
+            raise GraphError(f"{self.name} ({self.op.name}) has {len(self.outputs)} results; choose one from outputs")
+        return self.outputs[0]
+
+    def __repr__(self) -> str:
+        return f"Node({self.name}: {self.op})"
+
+
+class Graph:
+    """A computation: inputs, parameters and nodes, and the values among them that are its outputs.
+
+    `parent` is the graph around a subgraph, whose values the subgraph may use. `metadata` holds plain strings about the
+    model (producer, description), `decisions` what conversions decided.
+    """
+
+    def __init__(self, name: str = "graph", *, parent: Graph | None = None) -> None:
+        self.name = name
+        self.parent = parent
+        self.metadata: dict[str, str] = {}
+        self.decisions: list[Decision] = []
+        self._values: dict[str, Value] = {}
+        self._inputs: list[Value] = []
+        self._outputs: list[Value] = []
+        self._parameters: dict[str, Value] = {}
+        self._constants: dict[object, Value] = {}
+        self._counters: dict[str, int] = {}
+        self._first: Node | None = None
+        self._last: Node | None = None
+        self._count = 0
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """The values that a run is fed with, in order."""
+        return tuple(self._inputs)
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """The values that a run gives, in order."""
+        return tuple(self._outputs)
+
+    @property
+    def parameters(self) -> tuple[Value, ...]:
+        """The values with elements of their own (or that will have them), in the order of their creation."""
+        return tuple(self._parameters.values())
+
+    @property
+    def nodes(self) -> Iterator[Node]:
+        """The nodes in order. The node last given may be erased while iterating."""
+        node = self._first
+        while node is not None:
+            following = node._next
+            yield node
+            node = following
+
+    @property
+    def values(self) -> Iterator[Value]:
+        """All values: inputs and parameters as they were made, results in the order of making."""
+        return iter(tuple(self._values.values()))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __getitem__(self, name: str) -> Value:
+        found = self._values.get(name)
+        if found is None:
+            raise GraphError(f"graph {self.name} has no value {name!r}")
+        return found
+
+    def __str__(self) -> str:
+        from .text import format_graph
+
+        return format_graph(self)
+
+    def __repr__(self) -> str:
+        return f"Graph({self.name}: {self._count} nodes, {len(self._parameters)} parameters)"
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted` if no value has that name, else `wanted` with the first free number behind it."""
+        if wanted not in self._values:
+            return wanted
+        number = self._counters.get(wanted, 1)
+        while f"{wanted}_{number}" in self._values:
+            number += 1
+        self._counters[wanted] = number + 1
+        return f"{wanted}_{number}"
+
+    def decide(self, kind: str, node: str, text: str) -> None:
+        """Record a decision."""
+        self.decisions.append(Decision(kind, node, text))
+
+    def add_input(self, name: str, type_: Type = ANYTHING) -> Value:
+        """A new input. Raises GraphError if the name is taken."""
+        value = self._new_value(name, type_)
+        self._inputs.append(value)
+        return value
+
+    def add_parameter(self, name: str, tensor: Tensor | None = None, type_: Type = ANYTHING) -> Value:
+        """A new parameter, with its elements or, until they are known, only a type.
+
+        Raises GraphError if the name is taken and ShapeError if the tensor contradicts the type.
+        """
+        if tensor is not None:
+            try:
+                type_ = unify(tensor.type, type_)
+            except ShapeError as error:
+                raise ShapeError(f"parameter {name}: {error}") from None
+        value = self._new_value(name, type_)
+        value.tensor = tensor
+        if tensor is not None:
+            value.known = known_of(tensor)
+        self._parameters[name] = value
+        return value
+
+    def constant(self, elements: object, dtype: DType | None = None, name: str = "const") -> Value:
+        """The parameter that holds `elements` (an array, a list, a number); small equal ones are shared."""
+        tensor = Tensor.of(elements, dtype)
+        key: object = None
+        if tensor.dtype is not DType.STRING and tensor.size <= KNOWN_LIMIT:
+            key = (tensor.dtype, tensor.shape, tensor.numpy().tobytes())
+            shared = self._constants.get(key)
+            if shared is not None and shared.name in self._values and self._values[shared.name] is shared:
+                return shared
+        value = self.add_parameter(self.fresh_name(name), tensor)
+        if key is not None:
+            self._constants[key] = value
+        return value
+
+    def add_node(
+        self,
+        op: Operator,
+        inputs: Sequence[Value | None] = (),
+        *,
+        name: str = "",
+        output_names: Sequence[str] = (),
+        before: Node | None = None,
+        subgraphs: Sequence[Graph] = (),
+    ) -> Node:
+        """A new node behind all others (or before `before`), with its results' types inferred.
+
+        Without `output_names` the results are named after the node. Raises GraphError for operands of another graph, a
+        wrong number of them or a taken name, and ShapeError, naming node and operator, for operands that `op` refuses.
+        """
+        operands = tuple(inputs)
+        count = len(operands)
+        if count < op.least_inputs or (op.most_inputs is not None and count > op.most_inputs):
+            raise GraphError(f"{name or op.name}: {op.name} takes {', '.join(op.inputs)}, found {count} operands")
+        types = []
+        for slot, value in enumerate(operands):
+            if value is None:
+                types.append(None)
+                continue
+            if value.graph is not self and not self._is_visible(value):
+                raise GraphError(f"{name or op.name}: operand {slot} ({value.name}) belongs to another graph")
+            types.append(value.type)
+        operand_types = tuple(types)
+        knowns = tuple([None if value is None else value.known for value in operands])
+        try:
+            results = infer_outputs(op, operand_types, knowns)
+        except ShapeError as error:
+            raise ShapeError(describe_failure(name, op, operands, error)) from error
+        if output_names:
+            if len(output_names) != len(results):
+                raise GraphError(f"{name}: {op.name} has {len(results)} results, found {len(output_names)} names")
+            for output_name in output_names:
+                if output_name in self._values:
+                    raise GraphError(f"{name}: a value called {output_name!r} exists already")
+        node = Node(self, op, operands, name or op.name)
+        node.subgraphs = tuple(subgraphs)
+        self._link(node, before)
+        made = []
+        for index, type_ in enumerate(results):
+            if output_names:
+                output_name = output_names[index]
+            else:
+                output_name = self.fresh_name(node.name if len(results) == 1 else f"{node.name}_{index}")
+            value = Value(self, output_name, type_)
+            value.declared = ANYTHING
+            value.producer = node
+            value.index = index
+            self._values[output_name] = value
+            made.append(value)
+        node.outputs = tuple(made)
+        for slot, operand in enumerate(operands):
+            if operand is not None:
+                operand.uses[node, slot] = None
+        found = infer_values(op, operand_types, knowns)
+        if found is not None:
+            for value, known in zip(made, found, strict=True):
+                value.known = known
+        return node
+
+    def add(
+        self,
+        op: Operator,
+        *inputs: Value | None,
+        name: str = "",
+        output: str = "",
+        before: Node | None = None,
+    ) -> Value:
+        """`add_node` for an operator with one result, which is returned."""
+        names = (output,) if output else ()
+        return self.add_node(op, inputs, name=name, output_names=names, before=before).output
+
+    def set_outputs(self, values: Iterable[Value]) -> None:
+        """Make these values, in this order, the graph's outputs. Raises GraphError for values of another graph."""
+        chosen = list(values)
+        for value in chosen:
+            if value.graph is not self and not self._is_visible(value):
+                raise GraphError(f"{value.name} belongs to another graph and cannot be an output of {self.name}")
+        self._outputs = chosen
+
+    def rename(self, value: Value, name: str) -> None:
+        """Give a value of this graph a new name. Raises GraphError if it is taken."""
+        self._own(value)
+        if name == value.name:
+            return
+        if name in self._values:
+            raise GraphError(f"cannot rename {value.name}: a value called {name!r} exists already")
+        del self._values[value.name]
+        if value.name in self._parameters:
+            self._parameters = {(name if key == value.name else key): held for key, held in self._parameters.items()}
+        value.name = name
+        self._values[name] = value
+
+    def replace_uses(self, old: Value, new: Value, *, outputs: bool = True) -> None:
+        """Let every user of `old`, and with `outputs` the graph's outputs too, use `new` instead.
+
+        The caller sees to it that `new` is produced before the users of `old`; `check` finds it if not.
+        """
+        self._own(old)
+        if new is old:
+            return
+        for node, slot in tuple(old.uses):
+            node.inputs = (*node.inputs[:slot], new, *node.inputs[slot + 1 :])
+            new.uses[node, slot] = None
+        old.uses.clear()
+        if outputs:
+            self._outputs = [new if value is old else value for value in self._outputs]
+            new.sources = tuple(dict.fromkeys((*new.sources, *old.sources)))
+
+    def replace_input(self, node: Node, slot: int, new: Value | None) -> None:
+        """Let `node` take `new` in `slot`."""
+        old = node.inputs[slot]
+        if old is not None:
+            old.uses.pop((node, slot))
+        node.inputs = (*node.inputs[:slot], new, *node.inputs[slot + 1 :])
+        if new is not None:
+            new.uses[node, slot] = None
+
+    def erase(self, node: Node) -> None:
+        """Take a node out. Raises GraphError if one of its results is used or an output."""
+        if node.graph is not self:
+            raise GraphError(f"{node.name} is not a node of {self.name}")
+        for value in node.outputs:
+            if value.uses:
+                raise GraphError(f"cannot erase {node.name}: {value.name} is used by {value.users()[0].name}")
+            if any(value is output for output in self._outputs):
+                raise GraphError(f"cannot erase {node.name}: {value.name} is an output of the graph")
+        for slot, operand in enumerate(node.inputs):
+            if operand is not None:
+                operand.uses.pop((node, slot), None)
+        for value in node.outputs:
+            del self._values[value.name]
+        self._unlink(node)
+
+    def erase_value(self, value: Value) -> None:
+        """Take an unused input or parameter out. Raises GraphError if it is used, an output, or a node's result."""
+        self._own(value)
+        if value.producer is not None:
+            raise GraphError(f"{value.name} is a result of {value.producer.name}; erase the node")
+        if value.uses or any(value is output for output in self._outputs):
+            raise GraphError(f"cannot erase {value.name}: it is used")
+        del self._values[value.name]
+        self._parameters.pop(value.name, None)
+        self._inputs = [held for held in self._inputs if held is not value]
+
+    def set_tensor(self, value: Value, tensor: Tensor | None) -> None:
+        """Give a parameter its elements, or take them away. Raises ShapeError if they contradict its type."""
+        self._own(value)
+        if value.name not in self._parameters:
+            raise GraphError(f"{value.name} is not a parameter of {self.name}")
+        if tensor is not None:
+            try:
+                unify(tensor.type, value.type)
+            except ShapeError as error:
+                raise ShapeError(f"parameter {value.name}: {error}") from None
+            value.type = value.declared = tensor.type
+        value.tensor = tensor
+        value.known = None if tensor is None else known_of(tensor)
+
+    def refine(self, value: Value, type_: Type) -> None:
+        """Add to what is known of a value's type. Raises ShapeError on a contradiction."""
+        try:
+            value.type = unify(value.type, type_)
+        except ShapeError as error:
+            raise ShapeError(f"{value.name}: {error}") from None
+
+    def check(self) -> None:
+        """Raise GraphError unless names, order, use lists and ownership all agree. Linear in the graph's size."""
+        from .checks import check_graph
+
+        check_graph(self)
+
+    def _new_value(self, name: str, type_: Type) -> Value:
+        if not name:
+            raise GraphError("a value needs a name")
+        if name in self._values:
+            raise GraphError(f"a value called {name!r} exists already")
+        value = Value(self, name, type_)
+        self._values[name] = value
+        return value
+
+    def _own(self, value: Value) -> None:
+        if value.graph is not self or self._values.get(value.name) is not value:
+            raise GraphError(f"{value.name} is not a value of {self.name}")
+
+    def _is_visible(self, value: Value) -> bool:
+        around = self.parent
+        while around is not None:
+            if value.graph is around:
+                return True
+            around = around.parent
+        return False
+
+    def _link(self, node: Node, before: Node | None) -> None:
+        if before is None:
+            node._previous = self._last
+            if self._last is not None:
+                self._last._next = node
+            else:
+                self._first = node
+            self._last = node
+        else:
+            if before.graph is not self:
+                raise GraphError(f"{before.name} is not a node of {self.name}")
+            node._next, node._previous = before, before._previous
+            if before._previous is not None:
+                before._previous._next = node
+            else:
+                self._first = node
+            before._previous = node
+        self._count += 1
+
+    def _unlink(self, node: Node) -> None:
+        if node._previous is not None:
+            node._previous._next = node._next
+        else:
+            self._first = node._next
+        if node._next is not None:
+            node._next._previous = node._previous
+        else:
+            self._last = node._previous
+        node.graph = None
+        self._count -= 1
+
+
+def known_of(tensor: Tensor) -> Known | None:
+    """The elements of a small integer or boolean tensor; None for all others, whose bytes stay unread."""
+    dtype = tensor.dtype
+    if not (dtype.is_integer or dtype is DType.BOOL) or tensor.size > KNOWN_LIMIT or dtype.bits < 8:
+        return None
+    return Known(tensor.shape, tuple(int(element) for element in tensor.numpy().reshape(-1).tolist()))
+
+
+def describe_failure(name: str, op: Operator, operands: Sequence[Value | None], error: Exception) -> str:
+    """One line that says which node could not be, with its operands' names and types, and why."""
+    shown = ", ".join("(absent)" if value is None else f"{value.name}: {value.type}" for value in operands)
+    return f"node {name or '(unnamed)'} ({op}) refuses its operands ({shown}): {error}"
+
+
+__all__ = ["Decision", "Graph", "Node", "Value", "describe_failure", "known_of"]

@@ -1,0 +1,255 @@
+"""What an operator is: a frozen dataclass of attributes with named inputs and outputs and one inference rule."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterable
+from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
+
+from ..errors import GraphError, ShapeError
+from ..types import (
+    UNKNOWN,
+    Dim,
+    DType,
+    Shape,
+    TensorType,
+    Type,
+    format_shape,
+    unify_dim,
+    unify_dtype,
+)
+
+
+class Known(NamedTuple):
+    """A small integer tensor whose elements are known, as numbers or symbolic sizes, in C order.
+
+    Shapes travel through a graph as such tensors; inference follows them through Shape, Gather, Concat and the like.
+    """
+
+    shape: tuple[int, ...]
+    elements: tuple[Dim, ...]
+
+    @staticmethod
+    def vector(elements: Iterable[Dim]) -> Known:
+        """A rank-1 tensor."""
+        items = tuple(elements)
+        return Known((len(items),), items)
+
+    @staticmethod
+    def scalar(element: Dim) -> Known:
+        """A rank-0 tensor."""
+        return Known((), (element,))
+
+    def integers(self) -> tuple[int, ...] | None:
+        """The elements if all of them are plain integers."""
+        if all(type(element) is int for element in self.elements):
+            return self.elements  # type: ignore[return-value]
+        return None
+
+
+Operand = TensorType | None
+Values = tuple[Known | None, ...]
+
+
+class Operator:
+    """Base of all operators.
+
+    A subclass is decorated with `@operator`; its fields are its attributes. `inputs` names the operands: `"B?"` may be
+    absent, `"X*"` stands for one or more. `outputs` names the results; an operator with a number of results that
+    depends on its attributes overrides `output_count`. `reads` holds the slots whose elements the rule wants (the
+    `shape` of Reshape); they come in `values`.
+    """
+
+    inputs: ClassVar[tuple[str, ...]] = ()
+    outputs: ClassVar[tuple[str, ...]] = ("Y",)
+    reads: ClassVar[frozenset[int]] = frozenset()
+    domain: ClassVar[str] = ""
+    least_inputs: ClassVar[int] = 0
+    most_inputs: ClassVar[int | None] = 0
+    has_backward: ClassVar[bool] = False
+    propagates: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """The operator's name: the class's."""
+        return type(self).__name__
+
+    @property
+    def output_count(self) -> int:
+        """How many results the operator has."""
+        return len(self.outputs)
+
+    def infer(self, *operands: Any, **values: Any) -> Type | tuple[Type, ...]:
+        """The types of the results, given the operands' types (None: an absent optional operand).
+
+        Operators that state `reads` get `values`, the known elements of every operand by slot, as a keyword argument.
+        Raises ShapeError for operands that the operator does not take.
+        """
+        raise NotImplementedError(f"{self.name} states no inference rule")
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        """What the operands' types must be, given all types; None or an unknown type where nothing more is known."""
+        return operands
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        """The known elements of the results. Only called where an operand's elements are known (or for `Shape`)."""
+        return (None,) * self.output_count
+
+    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
+        """Multiply-accumulate operations of one run; 0 for operators that only move, compare or add."""
+        return 0
+
+    def attributes(self) -> dict[str, Any]:
+        """The attributes that differ from their defaults, in the order of the fields."""
+        found = {}
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if field.default is dataclasses.MISSING or value != field.default:
+                found[field.name] = value
+        return found
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{key}={_show(value)}" for key, value in self.attributes().items())
+        return f"{self.name}({shown})" if shown else self.name
+
+
+def _show(value: object) -> str:
+    return str(value.value) if isinstance(value, enum.Enum) else str(value)
+
+
+O = TypeVar("O", bound=type[Operator])  # noqa: E741  one letter, as type variables have
+
+
+@dataclass_transform(frozen_default=True)
+def operator(cls: O) -> O:
+    """Make a class of attributes an operator: frozen, compared by value, with a hash that is computed once."""
+    made = dataclasses.dataclass(frozen=True, repr=False)(cls)
+    if not cls.__doc__:
+        raise GraphError(f"operator {cls.__name__} has no docstring")
+    fields = tuple(field.name for field in dataclasses.fields(made))
+
+    def cached_hash(self: Any) -> int:
+        stored: int | None = self.__dict__.get("_hash")
+        if stored is None:
+            stored = hash((made.__name__, *(getattr(self, name) for name in fields)))
+            object.__setattr__(self, "_hash", stored)
+        return stored
+
+    def show(self: Any) -> str:
+        return f"{made.__name__}({', '.join(f'{key}={value!r}' for key, value in self.attributes().items())})"
+
+    made.__hash__ = cached_hash  # type: ignore[method-assign, assignment]
+    made.__repr__ = show  # type: ignore[method-assign, assignment]
+    variadic = any(name.endswith("*") for name in made.inputs)
+    made.least_inputs = sum(not name.endswith("?") for name in made.inputs)
+    made.most_inputs = None if variadic else len(made.inputs)
+    made.has_backward = made.infer_inputs is not Operator.infer_inputs
+    made.propagates = made.propagate is not Operator.propagate
+    return made
+
+
+def table(*families: Iterable[type[Operator]]) -> dict[str, type[Operator]]:
+    """One mapping from names to operator classes. A name that comes twice is a GraphError."""
+    found: dict[str, type[Operator]] = {}
+    for family in families:
+        for cls in family:
+            if cls.__name__ in found:
+                raise GraphError(f"two operators are called {cls.__name__}")
+            found[cls.__name__] = cls
+    return found
+
+
+def same_dtype(*operands: Operand) -> DType | None:
+    """The dtype that all operands share. Raises ShapeError if two differ."""
+    found: DType | None = None
+    for operand in operands:
+        if operand is not None:
+            found = unify_dtype(found, operand.dtype)
+    return found
+
+
+def same_rank(operand: TensorType, rank: int, what: str) -> Shape | None:
+    """The operand's shape, checked to have `rank` axes. Raises ShapeError."""
+    if operand.shape is not None and len(operand.shape) != rank:
+        raise ShapeError(f"{what} has the shape {format_shape(operand.shape)}, expected {rank} axes")
+    return operand.shape
+
+
+def broadcast_dim(left: Dim, right: Dim) -> Dim:
+    """The size that two sizes broadcast to. Raises ShapeError."""
+    if type(left) is int and type(right) is int:
+        if left == right or right == 1:
+            return left
+        if left == 1:
+            return right
+        raise ShapeError(f"{left} and {right} do not broadcast")
+    if left == right:
+        return left
+    if type(left) is int:
+        return right if left == 1 else left
+    if type(right) is int:
+        return left if right == 1 else right
+    return UNKNOWN
+
+
+def broadcast(*shapes: Shape | None) -> Shape | None:
+    """The shape that all shapes broadcast to, as numpy has it; None if the rank of one is unknown."""
+    if not shapes:
+        return None
+    result = shapes[0]
+    for shape in shapes[1:]:
+        if result is None or shape is None:
+            return None
+        if result == shape:
+            continue
+        try:
+            result = _broadcast_two(result, shape)
+        except ShapeError as error:
+            shown = " and ".join(format_shape(given) for given in shapes)
+            raise ShapeError(f"{shown} do not broadcast: {error}") from None
+    return result
+
+
+def _broadcast_two(left: Shape, right: Shape) -> Shape:
+    rank = max(len(left), len(right))
+    padded_left = (1,) * (rank - len(left)) + left
+    padded_right = (1,) * (rank - len(right)) + right
+    return tuple(map(broadcast_dim, padded_left, padded_right))
+
+
+def normalize_axis(axis: int, rank: int) -> int:
+    """The axis counted from the front. Raises ShapeError if there is none."""
+    if not -rank <= axis < rank:
+        raise ShapeError(f"axis {axis} does not exist in a tensor of rank {rank}")
+    return axis + rank if axis < 0 else axis
+
+
+def refine(operand: Operand, shape: Shape | None = None, dtype: DType | None = None) -> Operand:
+    """The operand's type with more known about it, for `infer_inputs`. Raises ShapeError on a contradiction."""
+    if operand is None:
+        return None
+    merged = operand.shape
+    if shape is not None:
+        if merged is None:
+            merged = shape
+        elif len(merged) == len(shape):
+            merged = tuple(map(unify_dim, merged, shape))
+    return TensorType(unify_dtype(operand.dtype, dtype), merged)
+
+
+
+__all__ = [
+    "Known",
+    "Operand",
+    "Operator",
+    "Values",
+    "broadcast",
+    "broadcast_dim",
+    "normalize_axis",
+    "operator",
+    "refine",
+    "same_dtype",
+    "same_rank",
+    "table",
+]

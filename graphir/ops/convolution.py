@@ -1,0 +1,235 @@
+"""Convolutions over channel-first tensors: (batch, channels, spatial...), 1-D to 3-D and beyond."""
+
+from __future__ import annotations
+
+from ..errors import ShapeError
+from ..padding import Explicit, Padding, resolve, window_size
+from ..types import UNKNOWN, Dim, Shape, TensorType, ceildiv, format_shape, product, unify_dim
+from .base import Operand, Operator, operator, refine, same_dtype
+
+
+def _spatial(name: str, values: tuple[int, ...], rank: int, default: int) -> tuple[int, ...]:
+    """One value for each spatial axis; an empty tuple means the default on all. Raises ShapeError."""
+    if not values:
+        return (default,) * rank
+    if len(values) != rank:
+        raise ShapeError(f"{name} has {len(values)} entries, expected one for each of {rank} spatial axes")
+    return values
+
+
+def _kernel(stated: tuple[int, ...], weight: Shape | None) -> tuple[Dim, ...] | None:
+    """The kernel's spatial shape, from the attribute and the weight's shape. Raises ShapeError if they differ."""
+    if weight is None:
+        return stated or None
+    if not stated:
+        return weight[2:]
+    if len(stated) != len(weight) - 2:
+        raise ShapeError(f"W has the shape {format_shape(weight)}, expected {len(stated)} spatial axes")
+    try:
+        return tuple(map(unify_dim, stated, weight[2:]))
+    except ShapeError:
+        raise ShapeError(f"W has the shape {format_shape(weight)}, expected the kernel {list(stated)}") from None
+
+
+@operator
+class Conv(Operator):
+    """Convolution (cross-correlation) of X (N, C, D...) with W (M, C/group, K...), plus B (M) if given.
+
+    Output: (N, M, windows...), where an axis has `(D + before + after - ((K-1)*dilation + 1)) // stride + 1` windows, or
+    `ceil(D / stride)` under SAME. `kernel_shape` may be left empty if W's shape is known. Empty `strides` and
+    `dilations` mean 1, an empty explicit padding 0. Source: ONNX Conv-22.
+    """
+
+    inputs = ("X", "W", "B?")
+    kernel_shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    padding: Padding = Explicit()
+    group: int = 1
+
+    def infer(self, x: TensorType, w: TensorType, b: Operand = None) -> TensorType:
+        dtype = same_dtype(x, w, b)
+        kernel = _kernel(self.kernel_shape, w.shape)
+        if kernel is None or (x.shape is None and w.shape is None):
+            return TensorType(dtype, None)
+        rank = len(kernel)
+        if x.shape is None:
+            return TensorType(dtype, (UNKNOWN, w.shape[0] if w.shape else UNKNOWN, *(UNKNOWN,) * rank))
+        if len(x.shape) != rank + 2:
+            raise ShapeError(f"X has the shape {format_shape(x.shape)}, expected {rank + 2} axes")
+        filters: Dim = UNKNOWN
+        if w.shape is not None:
+            filters = w.shape[0]
+            self._check_channels(x.shape[1], w.shape)
+        if b is not None and b.shape is not None:
+            if len(b.shape) != 1:
+                raise ShapeError(f"B has the shape {format_shape(b.shape)}, expected one axis of {filters}")
+            filters = unify_dim(filters, b.shape[0])
+        return TensorType(dtype, (x.shape[0], filters, *self.windows(x.shape[2:], kernel)))
+
+    def _check_channels(self, channels: Dim, weight: Shape) -> None:
+        expected = weight[1] * self.group
+        if isinstance(channels, int) and isinstance(expected, int) and channels != expected:
+            raise ShapeError(
+                f"X has {channels} channels, but W {format_shape(weight)} in {self.group} group(s) takes {expected}"
+            )
+        if isinstance(weight[0], int) and weight[0] % self.group:
+            raise ShapeError(f"{weight[0]} filters cannot be divided into {self.group} groups")
+
+    def windows(self, sizes: Shape, kernel: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        """The output's spatial sizes. Raises ShapeError where no window fits."""
+        rank = len(sizes)
+        strides = _spatial("strides", self.strides, rank, 1)
+        dilations = _spatial("dilations", self.dilations, rank, 1)
+        if not isinstance(self.padding, Explicit):
+            return tuple(map(ceildiv, sizes, strides))
+        pads = self.padding.pads or ((0, 0),) * rank
+        if len(pads) != rank:
+            raise ShapeError(f"padding has {len(pads)} pairs, expected one for each of {rank} spatial axes")
+        found = []
+        for size, width, stride, dilation, pair in zip(sizes, kernel, strides, dilations, pads, strict=True):
+            windows = window_size(size, width, stride, dilation, pair) if isinstance(width, int) else UNKNOWN
+            if isinstance(windows, int) and windows < 1:
+                raise ShapeError(
+                    f"no window fits: size {size}, kernel {width}, dilation {dilation}, padding {pair}"
+                )
+            found.append(windows)
+        return tuple(found)
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        x, w = operands[0], operands[1]
+        assert x is not None
+        assert w is not None
+        result = results[0]
+        dtype = same_dtype(*operands, result)
+        rank = len(self.kernel_shape) or (len(w.shape) - 2 if w.shape else None)
+        if rank is None and x.shape is not None:
+            rank = len(x.shape) - 2
+        if rank is None:
+            return tuple(refine(operand, None, dtype) for operand in operands)
+        channels = x.shape[1] if x.shape is not None else UNKNOWN
+        batch = result.shape[0] if result.shape is not None else UNKNOWN
+        filters = result.shape[1] if result.shape is not None else UNKNOWN
+        if w.shape is not None:
+            filters = unify_dim(filters, w.shape[0])
+            channels = unify_dim(channels, w.shape[1] * self.group)
+        kernel = self.kernel_shape or (UNKNOWN,) * rank
+        wanted = [
+            refine(x, (batch, channels, *(UNKNOWN,) * rank), dtype),
+            refine(w, (filters, channels // self.group, *kernel), dtype),
+        ]
+        if len(operands) > 2:
+            wanted.append(refine(operands[2], (filters,), dtype))
+        return tuple(wanted)
+
+    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
+        w = operands[1]
+        if w is None or w.shape is None or results[0].shape is None:
+            return UNKNOWN
+        return product(results[0].shape) * product(w.shape[1:])
+
+    def resolved(self, sizes: Shape, kernel: tuple[int, ...]) -> Explicit | None:
+        """The padding as numbers for these spatial sizes; None where SAME needs a size that is not known."""
+        rank = len(kernel)
+        return resolve(
+            self.padding,
+            sizes,
+            kernel,
+            _spatial("strides", self.strides, rank, 1),
+            _spatial("dilations", self.dilations, rank, 1),
+        )
+
+
+@operator
+class ConvTranspose(Operator):
+    """Transposed convolution of X (N, C, D...) with W (C, M/group, K...), plus B (M) if given.
+
+    An axis of the output has `stride * (D - 1) + output_padding + (K-1)*dilation + 1 - before - after` elements; a given
+    `output_shape` (spatial axes only) fixes it, and the padding follows from it. Source: ONNX ConvTranspose-22.
+    """
+
+    inputs = ("X", "W", "B?")
+    kernel_shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    padding: Padding = Explicit()
+    group: int = 1
+    output_padding: tuple[int, ...] = ()
+    output_shape: tuple[int, ...] = ()
+
+    def infer(self, x: TensorType, w: TensorType, b: Operand = None) -> TensorType:
+        dtype = same_dtype(x, w, b)
+        kernel = _kernel(self.kernel_shape, w.shape)
+        if kernel is None or (x.shape is None and w.shape is None):
+            return TensorType(dtype, None)
+        rank = len(kernel)
+        filters: Dim = w.shape[1] * self.group if w.shape is not None else UNKNOWN
+        if b is not None and b.shape is not None and len(b.shape) == 1:
+            filters = unify_dim(filters, b.shape[0])
+        if x.shape is None:
+            return TensorType(dtype, (UNKNOWN, filters, *(UNKNOWN,) * rank))
+        if len(x.shape) != rank + 2:
+            raise ShapeError(f"X has the shape {format_shape(x.shape)}, expected {rank + 2} axes")
+        if w.shape is not None:
+            try:
+                unify_dim(x.shape[1], w.shape[0])
+            except ShapeError:
+                raise ShapeError(
+                    f"X has {x.shape[1]} channels, but W {format_shape(w.shape)} takes {w.shape[0]}"
+                ) from None
+        return TensorType(dtype, (x.shape[0], filters, *self._sizes(x.shape[2:], kernel)))
+
+    def _sizes(self, sizes: Shape, kernel: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        rank = len(sizes)
+        if self.output_shape:
+            return _spatial("output_shape", self.output_shape, rank, 1)
+        strides = _spatial("strides", self.strides, rank, 1)
+        if not isinstance(self.padding, Explicit):
+            return tuple(size * stride for size, stride in zip(sizes, strides, strict=True))
+        dilations = _spatial("dilations", self.dilations, rank, 1)
+        extra = _spatial("output_padding", self.output_padding, rank, 0)
+        pads = self.padding.pads or ((0, 0),) * rank
+        if len(pads) != rank:
+            raise ShapeError(f"padding has {len(pads)} pairs, expected one for each of {rank} spatial axes")
+        found = []
+        for axis, size in enumerate(sizes):
+            spread = (kernel[axis] - 1) * dilations[axis] + 1
+            whole = (size - 1) * strides[axis] + extra[axis] + spread - sum(pads[axis])
+            if isinstance(whole, int) and whole < 1:
+                raise ShapeError(f"nothing is left of spatial axis {axis}: the output would have {whole} elements")
+            found.append(whole)
+        return tuple(found)
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        x, w = operands[0], operands[1]
+        assert x is not None
+        assert w is not None
+        result = results[0]
+        dtype = same_dtype(*operands, result)
+        rank = len(self.kernel_shape) or (len(w.shape) - 2 if w.shape else None)
+        if rank is None:
+            return tuple(refine(operand, None, dtype) for operand in operands)
+        channels = x.shape[1] if x.shape is not None else UNKNOWN
+        filters = result.shape[1] if result.shape is not None else UNKNOWN
+        if w.shape is not None:
+            channels = unify_dim(channels, w.shape[0])
+        batch = result.shape[0] if result.shape is not None else UNKNOWN
+        kernel = self.kernel_shape or (UNKNOWN,) * rank
+        wanted = [
+            refine(x, (batch, channels, *(UNKNOWN,) * rank), dtype),
+            refine(w, (channels, filters // self.group, *kernel), dtype),
+        ]
+        if len(operands) > 2:
+            wanted.append(refine(operands[2], (filters,), dtype))
+        return tuple(wanted)
+
+    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
+        x, w = operands[0], operands[1]
+        if x is None or w is None or w.shape is None or x.shape is None:
+            return UNKNOWN
+        return product(x.shape) * product(w.shape[1:])
+
+
+OPERATORS = (Conv, ConvTranspose)
+
+__all__ = ["OPERATORS", "Conv", "ConvTranspose"]

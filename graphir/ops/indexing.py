@@ -1,0 +1,9 @@
+"""Operators that look up or make elements by index."""
+
+from __future__ import annotations
+
+from .base import Operator
+
+OPERATORS: tuple[type[Operator], ...] = ()
+
+__all__ = ["OPERATORS"]

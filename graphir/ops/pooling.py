@@ -1,0 +1,160 @@
+"""Pooling over the spatial axes of channel-first tensors: (batch, channels, spatial...)."""
+
+from __future__ import annotations
+
+from ..errors import ShapeError
+from ..padding import Explicit, Padding, window_size
+from ..types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape
+from .base import Operand, Operator, operator, refine, same_dtype
+
+
+class _WindowPool(Operator):
+    """What the windowed poolings share: the shape rule."""
+
+    inputs = ("X",)
+    kernel_shape: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    padding: Padding = Explicit()
+    ceil_mode: bool = False
+
+    def infer(self, x: TensorType) -> TensorType | tuple[TensorType, ...]:
+        if x.shape is None:
+            return TensorType(x.dtype, (UNKNOWN,) * (len(self.kernel_shape) + 2))
+        if len(x.shape) != len(self.kernel_shape) + 2:
+            raise ShapeError(
+                f"X has the shape {format_shape(x.shape)}, expected {len(self.kernel_shape) + 2} axes for the kernel "
+                f"{list(self.kernel_shape)}"
+            )
+        return TensorType(x.dtype, (*x.shape[:2], *self.windows(x.shape[2:])))
+
+    def windows(self, sizes: Shape) -> tuple[Dim, ...]:
+        """The output's spatial sizes. Raises ShapeError where no window fits."""
+        rank = len(self.kernel_shape)
+        strides = self.strides or (1,) * rank
+        dilations = self.dilations or (1,) * rank
+        if not isinstance(self.padding, Explicit):
+            return tuple(map(ceildiv, sizes, strides))
+        pads = self.padding.pads or ((0, 0),) * rank
+        if not len(strides) == len(dilations) == len(pads) == rank:
+            raise ShapeError(f"strides, dilations and padding must each have {rank} entries")
+        found = []
+        for axis, size in enumerate(sizes):
+            width = self.kernel_shape[axis]
+            windows = window_size(
+                size, width, strides[axis], dilations[axis], pads[axis], ceil_mode=self.ceil_mode
+            )
+            if isinstance(windows, int) and windows < 1:
+                raise ShapeError(f"no window fits on spatial axis {axis}: size {size}, kernel {width}, "
+                                 f"padding {pads[axis]}")
+            found.append(windows)
+        return tuple(found)
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        leading = results[0].shape[:2] if results[0].shape is not None else (UNKNOWN, UNKNOWN)
+        shape = (*leading, *(UNKNOWN,) * len(self.kernel_shape))
+        return (refine(operands[0], shape, results[0].dtype),)
+
+    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
+        return 0
+
+
+@operator
+class MaxPool(_WindowPool):
+    """The largest element of each window of X (N, C, D...). Padding counts as smaller than every number.
+
+    The second result, where it is used, holds the flat index of each maximum in X (int64), in row-major order, or with
+    `storage_order` 1 in column-major order of the spatial axes. Source: ONNX MaxPool-22.
+    """
+
+    outputs = ("Y", "Indices")
+    kernel_shape: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    padding: Padding = Explicit()
+    ceil_mode: bool = False
+    storage_order: int = 0
+
+    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        pooled = super().infer(x)
+        assert isinstance(pooled, TensorType)
+        return pooled, TensorType(DType.INT64, pooled.shape)
+
+
+@operator
+class AveragePool(_WindowPool):
+    """The mean of each window of X (N, C, D...).
+
+    The divisor is the number of elements in the window that lie in the data, with `count_include_pad` also those in the
+    stated padding (but never those that ceil mode adds behind it). Source: ONNX AveragePool-22.
+    """
+
+    kernel_shape: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    padding: Padding = Explicit()
+    ceil_mode: bool = False
+    count_include_pad: bool = False
+
+
+@operator
+class LpPool(_WindowPool):
+    """The p-norm of each window of X (N, C, D...): `(sum |x|^p)^(1/p)`. Source: ONNX LpPool-22."""
+
+    kernel_shape: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    padding: Padding = Explicit()
+    ceil_mode: bool = False
+    p: int = 2
+
+
+class _GlobalPool(Operator):
+    """What the global poolings share: each spatial axis shrinks to 1."""
+
+    inputs = ("X",)
+
+    def infer(self, x: TensorType) -> TensorType:
+        if x.shape is None:
+            return x
+        if len(x.shape) < 3:
+            raise ShapeError(f"X has the shape {format_shape(x.shape)}, expected at least 3 axes")
+        return TensorType(x.dtype, (*x.shape[:2], *(1,) * (len(x.shape) - 2)))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        shape = results[0].shape
+        wanted = None if shape is None else (*shape[:2], *(UNKNOWN,) * (len(shape) - 2))
+        return (refine(operands[0], wanted, same_dtype(*operands, results[0])),)
+
+    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
+        return 0
+
+
+@operator
+class GlobalMaxPool(_GlobalPool):
+    """The largest element of each channel of X (N, C, D...). Source: ONNX GlobalMaxPool-22."""
+
+
+@operator
+class GlobalAveragePool(_GlobalPool):
+    """The mean of each channel of X (N, C, D...). Source: ONNX GlobalAveragePool-22."""
+
+
+@operator
+class GlobalLpPool(_GlobalPool):
+    """The p-norm of each channel of X (N, C, D...). Source: ONNX GlobalLpPool-22."""
+
+    p: int = 2
+
+
+OPERATORS = (MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalAveragePool, GlobalLpPool)
+
+__all__ = [
+    "OPERATORS",
+    "AveragePool",
+    "GlobalAveragePool",
+    "GlobalLpPool",
+    "GlobalMaxPool",
+    "LpPool",
+    "MaxPool",
+]

@@ -1,0 +1,9 @@
+"""Resizing of spatial axes."""
+
+from __future__ import annotations
+
+from .base import Operator
+
+OPERATORS: tuple[type[Operator], ...] = ()
+
+__all__ = ["OPERATORS"]

@@ -1,0 +1,159 @@
+"""The one place that turns SAME and VALID into numbers. Pure functions.
+
+Padding of a spatial axis is a pair (before, after). `Same` is a policy that becomes numbers once the size is known:
+the output has `ceil(size / stride)` elements, and the total padding that this needs is split in halves, the odd element
+going behind (UPPER, TensorFlow's SAME and ONNX's SAME_UPPER) or before (LOWER). Source: TensorFlow's documentation of
+`tf.nn.convolution`; ONNX's of `auto_pad`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Union
+
+from .dims import UNKNOWN, Dim, Sym, Unknown, ceildiv, dim_max
+
+
+class SameMode(enum.Enum):
+    """Where the odd element of a SAME padding goes: behind (UPPER) or before (LOWER)."""
+
+    UPPER = "upper"
+    LOWER = "lower"
+
+
+@dataclass(frozen=True)
+class Explicit:
+    """Numbers of padding elements: (before, after) for each spatial axis. Negative numbers crop."""
+
+    pads: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether nothing is padded."""
+        return all(pair == (0, 0) for pair in self.pads)
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether every axis has as much before as after."""
+        return all(before == after for before, after in self.pads)
+
+
+@dataclass(frozen=True)
+class Same:
+    """The policy SAME: as much as the output size `ceil(size / stride)` needs."""
+
+    mode: SameMode = SameMode.UPPER
+
+
+Padding = Union[Explicit, Same]
+
+
+def valid(rank: int) -> Explicit:
+    """VALID: no padding on any of `rank` spatial axes."""
+    return Explicit(((0, 0),) * rank)
+
+
+def symmetric(pads: Sequence[int]) -> Explicit:
+    """The same number before and after, for each axis."""
+    return Explicit(tuple((pad, pad) for pad in pads))
+
+
+def extent(kernel: int, dilation: int = 1) -> int:
+    """Input elements that a dilated kernel spans.
+
+    >>> extent(3), extent(3, dilation=2)
+    (3, 5)
+    """
+    return (kernel - 1) * dilation + 1
+
+
+def same_total(size: Dim, kernel: int, stride: int = 1, dilation: int = 1) -> Dim:
+    """The total padding of one axis under SAME: `max((ceil(size/stride) - 1) * stride + extent - size, 0)`.
+
+    With stride 1 the size does not matter; otherwise only `size mod stride` does.
+
+    >>> same_total(224, 3, 2), same_total(225, 3, 2), same_total(224, 1, 2)
+    (1, 2, 0)
+    """
+    if stride == 1:
+        return extent(kernel, dilation) - 1
+    if isinstance(size, int):
+        return max((-(-size // stride) - 1) * stride + extent(kernel, dilation) - size, 0)
+    return dim_max((ceildiv(size, stride) - 1) * stride + extent(kernel, dilation) - size, 0)  # type: ignore[operator]
+
+
+def split_same(total: int, mode: SameMode) -> tuple[int, int]:
+    """The total as (before, after).
+
+    >>> split_same(3, SameMode.UPPER), split_same(3, SameMode.LOWER)
+    ((1, 2), (2, 1))
+    """
+    less = total // 2
+    return (less, total - less) if mode is SameMode.UPPER else (total - less, less)
+
+
+def resolve(
+    padding: Padding,
+    sizes: Sequence[Dim],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> Explicit | None:
+    """The padding as numbers; None where SAME needs a size that is not known."""
+    if isinstance(padding, Explicit):
+        return padding if padding.pads else valid(len(kernel))
+    pads = []
+    for size, width, stride, dilation in zip(sizes, kernel, strides, dilations, strict=True):
+        total = same_total(size, width, stride, dilation)
+        if not isinstance(total, int):
+            return None
+        pads.append(split_same(total, padding.mode))
+    return Explicit(tuple(pads))
+
+
+def window_size(
+    size: Dim,
+    kernel: int,
+    stride: int = 1,
+    dilation: int = 1,
+    pads: tuple[int, int] = (0, 0),
+    *,
+    ceil_mode: bool = False,
+) -> Dim:
+    """How many windows fit on an axis.
+
+    Floor mode: `(size + before + after - extent) // stride + 1`. Ceil mode rounds up, but a last window that would
+    start in the padding behind the data does not count (as ONNX and PyTorch have it).
+
+    >>> window_size(7, 3, 2), window_size(8, 3, 2), window_size(8, 3, 2, ceil_mode=True)
+    (3, 3, 4)
+    """
+    before, after = pads
+    if isinstance(size, Unknown):
+        return UNKNOWN
+    room = size + (before + after - extent(kernel, dilation))
+    if not ceil_mode:
+        return room // stride + 1
+    count = ceildiv(room, stride) + 1
+    if isinstance(count, int) and isinstance(size, int):
+        return count - 1 if (count - 1) * stride >= size + before else count
+    if isinstance(count, Sym) and stride > extent(kernel, dilation):
+        return UNKNOWN
+    return count
+
+
+__all__ = [
+    "Explicit",
+    "Padding",
+    "Same",
+    "SameMode",
+    "extent",
+    "resolve",
+    "same_total",
+    "split_same",
+    "symmetric",
+    "valid",
+    "window_size",
+]

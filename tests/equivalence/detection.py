@@ -1,0 +1,51 @@
+"""Cases of object detection operators."""
+
+from __future__ import annotations
+
+from tests.equivalence.case import Case, Input, case, data, values
+
+
+def boxes(rows: int, width: int, id: str = "data") -> Input:
+    """Random corner boxes behind a class and a score, as fixed numbers."""
+    numbers: list[float] = []
+    for index in range(rows):
+        x, y = (index * 37 % 11) / 20, (index * 53 % 13) / 20
+        row = [float(index % 3), ((index * 29) % rows + 0.5) / rows, x, y, x + 0.3 + (index % 4) / 20, y + 0.35]
+        numbers += row[6 - width :]
+    return values(*numbers, shape=(1, rows, width), name=id)
+
+
+PROBABILITIES = values(*(((index * 7919) % 101) / 101 for index in range(1 * 4 * 12)), shape=(1, 4, 12), name="cls_prob")
+OFFSETS = data(1, 48, name="loc_pred", kind="scale:0.5")
+ANCHORS = boxes(12, 4, "anchor")
+
+CASES: tuple[Case, ...] = (
+    case("_contrib_MultiBoxPrior", "default", data(1, 3, 3, 4)),
+    case("_contrib_MultiBoxPrior", "ssd", data(2, 3, 3, 4), sizes=(0.3, 0.5), ratios=(1.0, 2.0, 0.5), clip=True),
+    case("_contrib_MultiBoxPrior", "steps", data(1, 3, 2, 5), sizes=(0.2,), ratios=(2.0, 1.0), steps=(0.4, 0.3),
+         offsets=(0.25, 0.75)),
+    case("_contrib_box_nms", "default", boxes(12, 6)),
+    case("_contrib_box_nms", "per_class", boxes(12, 6), id_index=0, overlap_thresh=0.3, valid_thresh=0.1, topk=9),
+    case("_contrib_box_nms", "force_suppress", boxes(12, 6), id_index=0, force_suppress=True, overlap_thresh=0.45),
+    case("_contrib_box_nms", "background", boxes(12, 6), id_index=0, background_id=1, overlap_thresh=0.3),
+    case("_contrib_box_nms", "center_to_corner", boxes(12, 6), in_format="center", out_format="corner"),
+    case("_contrib_box_nms", "narrow", boxes(12, 5), score_index=0, coord_start=1, overlap_thresh=0.2),
+    case("_contrib_box_iou", "corner", boxes(4, 4, "lhs"), boxes(5, 4, "rhs")),
+    case("_contrib_box_iou", "center", boxes(4, 4, "lhs"), boxes(5, 4, "rhs"), format="center"),
+    case("_contrib_box_decode", "center", data(2, 5, 4), boxes(5, 4, "anchors"), std0=0.1, std1=0.1, std2=0.2, std3=0.2),
+    case("_contrib_box_decode", "corner_clip", data(2, 5, 4), boxes(5, 4, "anchors"), format="corner", clip=0.5),
+    case("_contrib_MultiBoxDetection", "default", PROBABILITIES, OFFSETS, ANCHORS),
+    case("_contrib_MultiBoxDetection", "options", PROBABILITIES, OFFSETS, ANCHORS, clip=False, threshold=0.3,
+         nms_threshold=0.3, force_suppress=True, variances=(0.2, 0.2, 0.1, 0.1), nms_topk=6),
+    case("_contrib_ROIAlign", "default", data(2, 3, 8, 9),
+         values(0, 0, 0, 7, 7, 1, 2, 3, 15, 12, 0, 8, 8, 8, 8, shape=(3, 5), name="rois"),
+         pooled_size=(3, 2), spatial_scale=0.5),
+    case("_contrib_ROIAlign", "sample_ratio", data(1, 2, 8, 9), values(0, 1, 2, 14, 11, shape=(1, 5), name="rois"),
+         pooled_size=(2, 2), spatial_scale=0.5, sample_ratio=2),
+    case("_contrib_ROIAlign", "aligned", data(1, 2, 8, 9), values(0, 1, 2, 14, 11, shape=(1, 5), name="rois"),
+         pooled_size=(2, 2), spatial_scale=0.5, sample_ratio=2, aligned=True),
+    case("_contrib_ROIAlign", "position_sensitive", data(1, 8, 6, 6), values(0, 1, 1, 9, 9, shape=(1, 5), name="rois"),
+         pooled_size=(2, 2), spatial_scale=0.5, sample_ratio=2, position_sensitive=True),
+)  # fmt: skip
+
+REFUSED: tuple[Case, ...] = ()

@@ -1,0 +1,154 @@
+"""Live MXNet 1.9.1 as an oracle, in a child process.
+
+`Live` starts this file as a program in an interpreter that has MXNet: the running one, or the one that the environment
+variable GRAPHIR_MXNET_PYTHON names. One child runs the plain operators (oneDNN off: the documented semantics), another
+one, started when first needed, the operators that MXNet's CPU build has through oneDNN only.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class LiveError(Exception):
+    """MXNet refused a symbol or its inputs; the text is MXNet's."""
+
+
+def interpreter() -> str:
+    """The Python that has MXNet."""
+    return os.environ.get("GRAPHIR_MXNET_PYTHON", sys.executable)
+
+
+def import_mxnet(onednn: bool = False) -> Any:
+    """Import MXNet with plain operators, under a NumPy that lacks the aliases it wants. Raises ImportError."""
+    os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"
+    if not onednn:
+        os.environ["MXNET_USE_ONEDNN"] = os.environ["MXNET_ONEDNN_ENABLED"] = os.environ["MXNET_MKLDNN_ENABLED"] = "0"
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for alias in (bool, object, int, float, complex, str):
+            if alias.__name__ not in vars(np):
+                setattr(np, alias.__name__, alias)
+        try:
+            import mxnet
+        except AttributeError as error:
+            raise ImportError(f"mxnet cannot be imported with numpy {np.__version__}: {error}") from error
+    return mxnet
+
+
+def run(mxnet: Any, symbol_json: str, arrays: Mapping[str, NDArray[Any]], internals: bool = False) -> Arrays:
+    """The outputs by MXNet's names, in inference mode. Raises MXNet's own error."""
+    symbol = mxnet.sym.load_json(symbol_json)
+    if internals:
+        symbol = symbol.get_internals()
+
+    def held(names: Sequence[str]) -> dict[str, Any]:
+        return {name: mxnet.nd.array(arrays[name], dtype=arrays[name].dtype) for name in names}
+
+    arguments, states = held(symbol.list_arguments()), held(symbol.list_auxiliary_states())
+    executor = symbol._bind(mxnet.cpu(), arguments, aux_states=states, grad_req="null") if hasattr(
+        symbol, "_bind"
+    ) else symbol.bind(mxnet.cpu(), arguments, aux_states=states, grad_req="null")
+    results = executor.forward(is_train=False)
+    return {name: result.asnumpy() for name, result in zip(symbol.list_outputs(), results, strict=True)}
+
+
+def write_message(stream: BinaryIO, header: object, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """One message: two lengths, a JSON header, the arrays as an uncompressed .npz."""
+    text = json.dumps(header).encode()
+    body = io.BytesIO()
+    np.savez(body, **dict(arrays))  # type: ignore[arg-type]
+    stream.write(struct.pack("<QQ", len(text), body.tell()) + text + body.getvalue())
+    stream.flush()
+
+
+def read_message(stream: BinaryIO) -> tuple[Any, Arrays]:
+    """The next message; EOFError when the other side is gone."""
+    lengths = stream.read(16)
+    if len(lengths) < 16:
+        raise EOFError("the other side is gone")
+    text, body = (stream.read(length) for length in struct.unpack("<QQ", lengths))
+    with np.load(io.BytesIO(body)) as archive:
+        return json.loads(text), {name: archive[name] for name in archive.files}
+
+
+class Live:
+    """A running MXNet. Use it as a context manager; `run` may be called any number of times."""
+
+    def __init__(self, onednn: bool = False) -> None:
+        self.onednn = onednn
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._child is not None and self._child.stdin is not None:
+            self._child.stdin.close()
+            self._child.wait(timeout=60)
+            self._child = None
+
+    def run(self, symbol_json: str, arrays: Mapping[str, NDArray[Any]], internals: bool = False) -> Arrays:
+        """The outputs by name. Raises LiveError with MXNet's message; ImportError when there is no MXNet."""
+        if self._child is None:
+            command = [interpreter(), str(Path(__file__).resolve()), *(["--onednn"] if self.onednn else [])]
+            self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        child = self._child
+        if child.stdin is None or child.stdout is None:
+            raise LiveError("the child process has no pipes")
+        try:
+            write_message(child.stdin, {"symbol": symbol_json, "internals": internals}, arrays)
+            header, results = read_message(child.stdout)
+        except (EOFError, BrokenPipeError) as error:
+            self._child = None
+            raise LiveError(f"MXNet's process ended with {child.wait()}") from error
+        if "missing" in header:
+            raise ImportError(header["missing"])
+        if "error" in header:
+            raise LiveError(header["error"])
+        return {name: results[f"output{index}"] for index, name in enumerate(header["names"])}
+
+
+def serve(onednn: bool) -> None:
+    """Answer messages on stdin until it ends; MXNet's own output goes to stderr."""
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    missing, mxnet = "", None
+    try:
+        mxnet = import_mxnet(onednn)
+    except ImportError as error:
+        missing = str(error) or "mxnet is not installed"
+    while True:
+        try:
+            request, arrays = read_message(sys.stdin.buffer)
+        except EOFError:
+            return
+        if missing:
+            write_message(replies, {"missing": missing}, {})
+            continue
+        try:
+            results = run(mxnet, request["symbol"], arrays, request["internals"])
+        except Exception as error:
+            write_message(replies, {"error": f"{type(error).__name__}: {error}"}, {})
+            continue
+        named = {f"output{index}": value for index, value in enumerate(results.values())}
+        write_message(replies, {"names": list(results)}, named)
+
+
+if __name__ == "__main__":
+    serve("--onednn" in sys.argv[1:])

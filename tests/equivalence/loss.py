@@ -1,0 +1,25 @@
+"""Cases of loss heads, which at inference compute predictions."""
+
+from __future__ import annotations
+
+from tests.equivalence.case import Case, case, data, label
+
+CASES: tuple[Case, ...] = (
+    case("SoftmaxOutput", "2d", data(3, 5), label(3)),
+    case("SoftmaxOutput", "2d_training_attributes", data(3, 5), label(3), grad_scale=0.5, ignore_label=1.0,
+         use_ignore=True, normalization="valid", smooth_alpha=0.1),
+    case("SoftmaxOutput", "flattened_3d", data(2, 3, 4), label(2)),
+    case("SoftmaxOutput", "flattened_4d", data(2, 3, 2, 2), label(2)),
+    case("SoftmaxOutput", "multi_output_4d", data(2, 3, 4, 4), label(2, 4, 4), multi_output=True),
+    case("SoftmaxOutput", "multi_output_3d", data(2, 3, 4), label(2, 4), multi_output=True),
+    case("SoftmaxOutput", "preserve_shape_3d", data(2, 3, 4), label(2, 3), preserve_shape=True),
+    case("SoftmaxOutput", "large_logits", data(3, 5, kind="scale:300"), label(3)),
+    case("LinearRegressionOutput", "plain", data(3, 5), label(3, 5)),
+    case("LogisticRegressionOutput", "plain", data(3, 5), label(3, 5)),
+    case("MAERegressionOutput", "plain", data(3, 5), label(3, 5)),
+    case("SVMOutput", "plain", data(3, 5), label(3), margin=0.5, use_linear=True),
+    case("MakeLoss", "plain", data(3, 5), grad_scale=2.0, normalization="batch"),
+    case("make_loss", "plain", data(3, 5)),
+)  # fmt: skip
+
+REFUSED: tuple[Case, ...] = ()

@@ -1,0 +1,74 @@
+"""Cases of reductions, arg-reductions and sorting."""
+
+from __future__ import annotations
+
+from tests.equivalence.case import Case, case, data, values
+
+CUBE = data(2, 3, 4)
+DISTINCT = data(2, 3, 4, kind="distinct")
+HOLES = values(1.0, float("nan"), 2.0, -3.0, float("nan"), 0.5, shape=(2, 3))
+
+PLAIN = (
+    *(case(op, "all", CUBE) for op in ("sum", "mean", "max", "min", "prod", "norm")),
+    *(case(op, "axis_1", CUBE, axis=1) for op in ("sum", "mean", "max", "min", "prod", "norm")),
+    *(case(op, "negative_keepdims", CUBE, axis=-1, keepdims=True) for op in ("sum", "mean", "max", "min", "prod", "norm")),
+    *(case(op, "two_axes", CUBE, axis=(0, 2)) for op in ("sum", "mean", "max", "min", "prod", "norm")),
+    *(case(op, "exclude", CUBE, axis=1, exclude=True) for op in ("sum", "mean", "max", "min", "prod")),
+    *(case(op, "exclude_tuple", CUBE, axis=(0, -1), exclude=True, keepdims=True) for op in ("sum", "mean", "max")),
+    *(case(op, "empty_axis", CUBE, axis=()) for op in ("sum", "mean", "max")),
+    *(case(op, "all_keepdims", CUBE, keepdims=True) for op in ("sum", "mean", "max", "norm")),
+    *(case(op, "int32", data(2, 3, dtype="int32"), axis=1) for op in ("sum", "max", "min")),
+    case("sum", "float16", data(4, 50, dtype="float16"), axis=1, tolerance=2e-3),
+    case("mean", "float64", data(2, 3, dtype="float64"), axis=0),
+    case("nansum", "axis_1", HOLES, axis=1),
+    case("nansum", "all", HOLES),
+    case("nanprod", "axis_0", HOLES, axis=0),
+    case("norm", "l1_all", CUBE, ord=1),
+    case("norm", "l1_axis", CUBE, ord=1, axis=1, keepdims=True),
+    case("norm", "l2_two_axes_keepdims", CUBE, ord=2, axis=(1, 2), keepdims=True),
+    case("moments", "axes", CUBE, axes=(0, 2)),
+    case("moments", "keepdims", CUBE, axes=(1,), keepdims=True),
+)
+
+POSITIONS = (
+    *(case(op, "axis_1", DISTINCT, axis=1) for op in ("argmax", "argmin")),
+    *(case(op, "flattened", DISTINCT) for op in ("argmax", "argmin")),
+    *(case(op, "keepdims", DISTINCT, axis=-1, keepdims=True) for op in ("argmax", "argmin")),
+    *(case(op, "ties", data(3, 8, kind="bits"), axis=1) for op in ("argmax", "argmin")),
+    *(case(op, "float64", data(3, 4, dtype="float64"), axis=0) for op in ("argmax", "argmin")),
+    case("argmax", "flattened_keepdims", DISTINCT, keepdims=True),
+    case("argmax_channel", "rank_3", DISTINCT),
+    case("argmax_channel", "rank_2", data(3, 5, kind="distinct")),
+)
+
+ORDER = (
+    case("topk", "default", DISTINCT),
+    case("topk", "value", DISTINCT, k=2, ret_typ="value"),
+    case("topk", "both", DISTINCT, k=3, ret_typ="both", axis=1),
+    case("topk", "both_ascending", DISTINCT, k=2, ret_typ="both", is_ascend=True),
+    case("topk", "mask", DISTINCT, k=2, ret_typ="mask"),
+    case("topk", "mask_axis_0", DISTINCT, k=1, ret_typ="mask", axis=0),
+    case("topk", "indices_int32", DISTINCT, k=2, dtype="int32"),
+    case("topk", "indices_int64", DISTINCT, k=2, axis=1, dtype="int64"),
+    case("topk", "flattened", DISTINCT, k=5, axis=None, ret_typ="both"),
+    case("topk", "k_0_is_all", DISTINCT, k=0, ret_typ="value"),
+    case("sort", "default", DISTINCT),
+    case("sort", "descending_axis_1", DISTINCT, axis=1, is_ascend=False),
+    case("sort", "flattened", DISTINCT, axis=None),
+    case("argsort", "default", DISTINCT),
+    case("argsort", "descending", DISTINCT, is_ascend=False),
+    case("argsort", "axis_0_int32", DISTINCT, axis=0, dtype="int32"),
+    case("argsort", "flattened", DISTINCT, axis=None),
+    case("_np_cumsum", "axis_1", CUBE, axis=1),
+    case("_np_cumsum", "flattened", CUBE),
+)
+
+CASES: tuple[Case, ...] = (*PLAIN, *POSITIONS, *ORDER)
+
+REFUSED: tuple[Case, ...] = (
+    case("sum", "axis", CUBE, axis=3),
+    case("mean", "repeated_axis", CUBE, axis=(1, 1)),
+    case("argmax", "axis", CUBE, axis=3),
+    case("topk", "k", CUBE, k=5),
+    case("norm", "ord", CUBE, ord=3),
+)

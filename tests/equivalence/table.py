@@ -1,0 +1,28 @@
+"""All cases of all families, for tests that walk them."""
+
+from __future__ import annotations
+
+from tests.equivalence import (
+    activation,
+    convolution,
+    detection,
+    elementwise,
+    indexing,
+    linear,
+    loss,
+    normalization,
+    pooling,
+    recurrent,
+    reduction,
+    resize,
+    shape,
+)
+from tests.equivalence.case import Case
+
+FAMILIES = (
+    activation, convolution, detection, elementwise, indexing, linear, loss, normalization, pooling, recurrent,
+    reduction, resize, shape,
+)  # fmt: skip
+
+CASES: tuple[Case, ...] = tuple(row for family in FAMILIES for row in family.CASES)
+REFUSED: tuple[Case, ...] = tuple(row for family in FAMILIES for row in family.REFUSED)

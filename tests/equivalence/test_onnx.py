@@ -1,0 +1,100 @@
+"""Every operator case through import, export and onnxruntime, against the numpy reference.
+
+The reference is itself tested against live MXNet on the same cases (`test_reference`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnx.reference
+import onnxruntime
+import pytest
+from graphir.converters.mxnet import from_symbol
+from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.ops import import_table
+from graphir.converters.mxnet.reference.evaluate import evaluate
+from graphir.converters.onnx import to_model
+from graphir.converters.onnx.exporter import newest_opset
+from graphir.errors import GraphirError
+from graphir.types import TensorType
+from numpy.typing import NDArray
+
+from tests.equivalence.case import Case
+from tests.equivalence.table import CASES, REFUSED
+
+onnxruntime.set_default_logger_severity(3)
+
+TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-9}
+NEWEST_RUN = min(newest_opset(), 25)
+SUPPORTED = tuple(case for case in CASES if case.op in import_table())
+
+
+def run_model(model: onnx.ModelProto, feeds: dict[str, NDArray[np.generic]]) -> list[NDArray[np.generic]]:
+    """The outputs from onnxruntime or, for dtypes that it has no kernels for, from onnx's own evaluator."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        session = onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:
+        if "NOT_IMPLEMENTED" not in str(error):
+            raise
+        return list(onnx.reference.ReferenceEvaluator(model).run(None, feeds))
+    return list(session.run(None, feeds))
+
+
+def distance(found: NDArray[np.generic], expected: NDArray[np.generic]) -> float:
+    """The largest difference relative to the largest finite magnitude; infinite where only one is finite."""
+    left, right = found.astype(np.float64), expected.astype(np.float64)
+    odd = ~np.isfinite(right)
+    if not np.array_equal(odd, ~np.isfinite(left)) or not np.array_equal(left[odd], right[odd], equal_nan=True):
+        return float("inf")
+    scale = max(float(np.abs(right[~odd]).max(initial=0.0)), 1e-30)
+    return float(np.abs(left[~odd] - right[~odd]).max(initial=0.0)) / scale
+
+
+def imported(case: Case) -> tuple[object, dict[str, NDArray[np.generic]]]:
+    """The case as a graph, and what to feed it with."""
+    arrays = case.arrays()
+    given = case.variables("param", "aux")
+    data = case.variables("data", "label")
+    graph = from_symbol(
+        case.symbol_json(),
+        {name: arrays[name] for name in given},
+        {name: arrays[name].shape for name in data},
+        dtypes={name: arrays[name].dtype for name in data},
+    )
+    return graph, {value.name: arrays[value.name] for value in graph.inputs}
+
+
+@pytest.mark.parametrize("opset", [13, 17, NEWEST_RUN])
+@pytest.mark.parametrize("case", SUPPORTED, ids=lambda case: case.name)
+def test_onnx_equals_reference(case: Case, opset: int) -> None:
+    expected = list(evaluate(read_symbol(case.symbol_json()), case.arrays()).values())
+    graph, feeds = imported(case)
+    graph.check()
+    model = to_model(graph, opset=opset)
+    onnx.checker.check_model(model, full_check=True)
+    found = run_model(model, feeds)
+    assert [(value.dtype, value.shape) for value in found] == [(value.dtype, value.shape) for value in expected]
+    for value, wanted in zip(found, expected, strict=True):
+        limit = TOLERANCE.get(str(wanted.dtype), 0.0)
+        assert distance(value, wanted) <= max(limit, case.tolerance or 0.0)
+
+
+@pytest.mark.parametrize("case", SUPPORTED, ids=lambda case: case.name)
+def test_inferred_types_are_true(case: Case) -> None:
+    expected = evaluate(read_symbol(case.symbol_json()), case.arrays()).values()
+    graph, _ = imported(case)
+    assert [value.type for value in graph.outputs] == [
+        TensorType(type(graph.outputs[0].dtype).of(value.dtype), value.shape) for value in expected
+    ]
+
+
+@pytest.mark.parametrize("case", [case for case in REFUSED if case.op in import_table()], ids=lambda case: case.name)
+def test_import_refuses(case: Case) -> None:
+    with pytest.raises(GraphirError, match=case.node):
+        imported(case)

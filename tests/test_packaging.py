@@ -1,0 +1,145 @@
+"""The package is what the tree says: the list of packages, the weight of imports, and the rules for its files."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LONGEST_FILE = 420
+BINARY = {".npy", ".npz", ".onnx", ".params", ".pb", ".png", ".safetensors"}
+BUILT = {"__pycache__", "build", "dist", "node_modules"}
+HIDDEN_BUT_OURS = {".ci", ".github", ".gitignore"}
+# Frameworks that the core must not know; runtime/ alone may import onnxruntime, converters/onnx alone onnx.
+FRAMEWORKS = {"mxnet", "onnx", "onnxruntime", "tensorflow", "torch"}
+
+
+def is_ours(path: Path) -> bool:
+    """Neither built, nor hidden, nor reached through the symlink."""
+    parts = path.relative_to(ROOT).parts
+    hidden = any(part.startswith(".") and part not in HIDDEN_BUT_OURS for part in parts)
+    return not (hidden or BUILT.intersection(parts) or any(part.endswith(".egg-info") for part in parts))
+
+
+def project_files() -> list[Path]:
+    found: list[Path] = []
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if is_ours(Path(folder, name))]
+        found += (Path(folder, name) for name in names if is_ours(Path(folder, name)))
+    return sorted(found)
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+FILES = project_files()
+TEXTS = [path for path in FILES if path.suffix not in BINARY]
+MODULES = [path for path in FILES if path.suffix == ".py" and shown(path).startswith(("graphir/", "converters/"))]
+
+
+def packages_in(folder: str, name: str) -> Iterator[str]:
+    for path in FILES:
+        if path.name == "__init__.py" and shown(path).startswith(folder + "/"):
+            yield ".".join((name, *path.parent.relative_to(ROOT / folder).parts))
+
+
+def test_pyproject_lists_the_packages_of_the_tree() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="ascii"))["tool"]["setuptools"]
+    in_tree = {*packages_in("graphir", "graphir"), *packages_in("converters", "graphir.converters")}
+    assert settings["packages"] == sorted(in_tree)
+
+
+def test_every_folder_of_modules_is_a_package() -> None:
+    folders = {path.parent for path in MODULES}
+    assert [shown(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
+
+
+def test_import_graphir_is_light() -> None:
+    script = "import json, sys, graphir; print(json.dumps(sorted(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
+    roots = {name.partition(".")[0] for name in json.loads(run.stdout)}
+    assert roots & (FRAMEWORKS | {"numpy", "ml_dtypes", "safetensors"}) == set()
+
+
+def allowed_frameworks(path: Path) -> set[str]:
+    place = shown(path)
+    if place.startswith("graphir/runtime/"):
+        return {"onnxruntime", "onnx"}
+    return {"onnx"} if place.startswith("converters/onnx/") else set()
+
+
+def imported_roots(tree: ast.AST) -> Iterator[str]:
+    """Top-level names of every absolute import at any depth, `import_module("x")` and `__import__("x")` included."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name.partition(".")[0] for alias in names)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield module.partition(".")[0]
+            case ast.Call(
+                func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(module)), *_],
+            ):
+                yield module.partition(".")[0]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=shown)
+def test_no_framework_where_none_belongs(path: Path) -> None:
+    roots = set(imported_roots(ast.parse(path.read_text(encoding="ascii"))))
+    assert roots & FRAMEWORKS - allowed_frameworks(path) == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "roots"),
+    [
+        pytest.param("import onnx.helper", {"onnx"}, id="import"),
+        pytest.param("def f():\n    from onnx import helper", {"onnx"}, id="in a function"),
+        pytest.param("from . import onnx", set(), id="relative"),
+        pytest.param("import importlib\nimportlib.import_module('mxnet.nd')", {"importlib", "mxnet"}, id="by name"),
+        pytest.param("__import__('tensorflow')", {"tensorflow"}, id="dunder"),
+    ],
+)
+def test_imported_roots(source: str, roots: set[str]) -> None:
+    assert set(imported_roots(ast.parse(source))) == roots
+
+
+@pytest.mark.parametrize("path", MODULES, ids=shown)
+def test_file_is_short_enough(path: Path) -> None:
+    assert len(path.read_bytes().splitlines()) <= LONGEST_FILE
+
+
+def test_text_is_ascii() -> None:
+    assert [shown(path) for path in TEXTS if not path.read_bytes().isascii()] == []
+
+
+# Folders of one person's machine. Written in pieces, so that this file does not hold what it looks for.
+MACHINE_PATH = re.compile(
+    rb"(?<![\w.\-*])/(?:" + rb"|".join((b"home", b"root", b"Users", b"work", b"tmp/w")) + rb")/\w"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        pytest.param(b"see /" + b"home/someone/x", True, id="home"),
+        pytest.param(b'"/' + b'work/main"', True, id="quoted"),
+        pytest.param(b"https://example.org/" + b"home/page", False, id="address"),
+        pytest.param(b"frame/" + b"work/x", False, id="inside a path"),
+    ],
+)
+def test_machine_path_pattern(content: bytes, found: bool) -> None:
+    assert bool(MACHINE_PATH.search(content)) is found
+
+
+def test_no_machine_path_in_files() -> None:
+    assert [shown(path) for path in FILES if MACHINE_PATH.search(path.read_bytes())] == []

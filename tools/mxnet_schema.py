@@ -1,0 +1,211 @@
+"""Write `converters/mxnet/schema.json`: every forward operator of the MXNet that runs this script.
+
+Run by hand in an environment with live MXNet 1.9.1: `python tools/mxnet_schema.py converters/mxnet/schema.json`.
+The registry's own words are kept (`"Shape(tuple), optional, default=[]"`); `converters/mxnet/schema.py` reads them.
+Names of inputs and outputs come from a symbol composed with minimal attributes, because operators do not document all
+of them; an operator that cannot be composed keeps the inputs that it documents.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_VALUES = {
+    "Shape": "(1, 1)",
+    "tuple": "(1,)",
+    "int": "1",
+    "long": "1",
+    "float": "1",
+    "double": "1",
+    "real_t": "1",
+    "boolean": "0",
+    "string": "x",
+}
+_MINIMAL = {
+    "_npi_einsum": {"subscripts": "ij,jk", "num_args": "2"},
+    "Pooling": {"kernel": "(1, 1)"},
+    "Pooling_v1": {"kernel": "(1, 1)"},
+    "_contrib_quantized_pooling": {"kernel": "(1, 1)"},
+    "_contrib_quantized_rnn": {"mode": "lstm"},
+}
+_NOT_COMPOSED = {"Custom", "_CachedOp", "_CachedOpThreadSafe", "_CustomFunction", "_NDArray", "_Native"}
+_OPTIMIZER = re.compile(r".*_update(_phase\d)?$|reset_arrays$|multi_")
+_BACKWARD = re.compile(r"_(contrib_|npi_)?backward_|.*_backward$")
+_DOCUMENTED = re.compile(r"^(\w+) : (.+)$", re.MULTILINE)
+
+
+def load_mxnet() -> Any:
+    """The live mxnet module, with the names that NumPy removed put back and its oneDNN graph rewriting off."""
+    os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, typ in {"bool": bool, "object": object, "int": int, "float": float, "complex": complex}.items():
+            if name not in vars(np):
+                setattr(np, name, typ)
+        import mxnet  # noqa: TID251
+
+    return mxnet
+
+
+class Registry:
+    """The operators that live MXNet has, through its C API."""
+
+    def __init__(self, mxnet: Any) -> None:
+        self.symbol = mxnet.symbol.Symbol
+        self.error = mxnet.base.MXNetError
+        self.lib = mxnet.base._LIB
+        self.check = mxnet.base.check_call
+        count, handles = ctypes.c_uint(), ctypes.POINTER(ctypes.c_void_p)()
+        self.check(self.lib.MXSymbolListAtomicSymbolCreators(ctypes.byref(count), ctypes.byref(handles)))
+        self.handles: dict[str, int] = {}
+        self.documented: dict[str, list[tuple[str, str]]] = {}
+        self.variadic: dict[str, str] = {}
+        for slot in range(count.value):
+            self._describe(handles[slot])
+
+    def _describe(self, handle: int) -> None:
+        name, text, key, returned = (ctypes.c_char_p() for _ in range(4))
+        count = ctypes.c_uint()
+        names, types, texts = (ctypes.POINTER(ctypes.c_char_p)() for _ in range(3))
+        places = (name, text, count, names, types, texts, key, returned)
+        self.check(self.lib.MXSymbolGetAtomicSymbolInfo(ctypes.c_void_p(handle), *map(ctypes.byref, places)))
+        operator = name.value.decode()
+        self.handles[operator] = handle
+        self.documented[operator] = [(names[i].decode(), types[i].decode()) for i in range(count.value)]
+        if key.value:
+            self.variadic[operator] = key.value.decode()
+
+    def aliases(self) -> dict[str, str]:
+        """Each registered name that is not an operator's own, with the operator's."""
+        count, names = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
+        self.check(self.lib.MXListAllOpNames(ctypes.byref(count), ctypes.byref(names)))
+        owners = {handle: operator for operator, handle in self.handles.items()}
+        found = {}
+        for slot in range(count.value):
+            handle = ctypes.c_void_p()
+            self.check(self.lib.NNGetOpHandle(names[slot], ctypes.byref(handle)))
+            alias, owner = names[slot].decode(), owners[handle.value or 0]
+            if alias != owner:
+                found[alias] = owner
+        return found
+
+    def compose(self, operator: str, attributes: dict[str, str]) -> Any:
+        """A symbol named `n` of the operator without given inputs: MXNet makes a variable for each. MXNetError."""
+        keys = (ctypes.c_char_p * len(attributes))(*(key.encode() for key in attributes))
+        values = (ctypes.c_char_p * len(attributes))(*(value.encode() for value in attributes.values()))
+        handle = ctypes.c_void_p()
+        self.check(
+            self.lib.MXSymbolCreateAtomicSymbol(
+                ctypes.c_void_p(self.handles[operator]), len(attributes), keys, values, ctypes.byref(handle)
+            )
+        )
+        symbol = self.symbol(handle)
+        self.check(self.lib.MXSymbolCompose(symbol.handle, b"n", 0, None, None))
+        return symbol
+
+    def parameters(self, operator: str) -> list[tuple[str, str]] | None:
+        """The parameters that the operator parses, with MXNet's type texts; None if it takes any attribute.
+
+        An unknown attribute makes MXNet list what it knows, also for operators whose documentation lists less.
+        """
+        try:
+            self.compose(operator, {"graphir_probe": "1"})
+        except self.error as error:
+            text = str(error)
+            if "graphir_probe" not in text or "Possible Arguments" not in text:
+                return [entry for entry in self.documented[operator] if not _is_input(entry[1])]
+            return _DOCUMENTED.findall(text.split("Possible Arguments", 1)[1])
+        return None
+
+
+def _is_input(type_text: str) -> bool:
+    return type_text.startswith(("NDArray", "Symbol", "ptr")) or not type_text.strip()
+
+
+def _minimal_value(type_text: str) -> str:
+    if type_text.startswith("{"):
+        return [item.strip(" '") for item in type_text[1 : type_text.index("}")].split(",")][-1]
+    kind = re.split(r"\W", type_text.lstrip(), maxsplit=1)[0]
+    if kind not in _VALUES:
+        print(f"no minimal value for {type_text!r}", file=sys.stderr)
+    return _VALUES.get(kind, "1")
+
+
+def minimal_attributes(registry: Registry, operator: str) -> dict[str, str]:
+    """Attributes with which the operator can be composed: what it requires, and three inputs where it takes many."""
+    minimal = dict(_MINIMAL.get(operator, {}))
+    for name, type_text in registry.parameters(operator) or ():
+        if "required" in type_text:
+            minimal.setdefault(name, _minimal_value(type_text))
+    if operator in registry.variadic:
+        minimal[registry.variadic[operator]] = "3"
+    return minimal
+
+
+def describe(registry: Registry, operator: str) -> dict[str, Any]:
+    """What schema.json says of one operator; empty entries are left out."""
+    entry: dict[str, Any] = {}
+    if operator in _NOT_COMPOSED:
+        return {"free": True, "uncertain": True}
+    parameters = registry.parameters(operator)
+    if parameters is None:
+        entry["free"] = True
+    else:
+        entry["params"] = dict(parameters)
+    if operator in registry.variadic:
+        entry["variadic"] = registry.variadic[operator]
+    entry["inputs"] = [name for name, text in registry.documented[operator] if _is_input(text) and text[:3] != "ptr"]
+    minimal = minimal_attributes(registry, operator)
+    if _OPTIMIZER.match(operator):
+        return _without_empty(entry | {"uncertain": True})
+    try:
+        symbol = registry.compose(operator, minimal)
+        nodes = json.loads(symbol.tojson())
+        arguments, auxiliary = symbol.list_arguments(), symbol.list_auxiliary_states()
+        inputs = [node["name"] for node in nodes["nodes"][:-1]]
+        if all(name.startswith("n_") for name in inputs):
+            entry["inputs"] = [name[2:] for name in inputs]
+            entry["aux"] = [name[2:] for name in auxiliary]
+        assert sorted(arguments + auxiliary) == sorted(inputs)
+        visible = [name[2:] for name in symbol.list_outputs()]
+        entry["outputs"] = visible
+        entry["hidden"] = nodes["node_row_ptr"][-1] - nodes["node_row_ptr"][-2] - len(visible)
+    except (registry.error, AssertionError) as error:
+        print(f"{operator}: not composed with {minimal}: {str(error).splitlines()[-1][:100]}", file=sys.stderr)
+        entry["uncertain"] = True
+    if entry.get("outputs") == ["output"]:
+        del entry["outputs"]
+    return _without_empty(entry)
+
+
+def _without_empty(entry: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if value or name == "params"}
+
+
+def main(target: str) -> None:
+    """Write the schema to `target`, one operator a line, in alphabetical order."""
+    registry = Registry(load_mxnet())
+    lines = []
+    aliases = registry.aliases()
+    for operator in sorted(registry.handles):
+        if _BACKWARD.match(operator):
+            continue
+        entry = describe(registry, operator)
+        names = sorted(alias for alias, owner in aliases.items() if owner == operator)
+        if names:
+            entry["aliases"] = names
+        lines.append(f"{json.dumps(operator)}: {json.dumps(entry)}")
+    Path(target).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="ascii")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
