@@ -187,11 +187,12 @@ class _Reader:
                     attributes = self._merged(raw, f"{place}nodes[{index}]")
                 inputs = [(entry[0], entry[1]) for entry in raw["inputs"]]
                 kind = key_sets.get(tuple(attributes))
+                texts = attributes.values()
             except (KeyError, IndexError, TypeError, AttributeError):
                 raise self._broken_node(raw, f"{place}nodes[{index}]") from None
             if kind is None:
                 kind = key_sets[tuple(attributes)] = _key_set_kind(attributes)
-            if attributes and not _STRING.issuperset(map(type, attributes.values())):
+            if attributes and not _STRING.issuperset(map(type, texts)):
                 raise self._broken_attribute(attributes, f"{place}nodes[{index}]")
             annotations: dict[str, str] = {}
             if kind != _PLAIN:
@@ -228,6 +229,8 @@ class _Reader:
             if not isinstance(raw.get(key), kind):
                 found = type(raw[key]).__name__ if key in raw else "nothing"
                 return self.fail(f"a node needs {key!r}: expected {kind.__name__}, found {found}", f"{place}.{key}")
+        if not isinstance(raw.get("attrs", {}), dict):
+            return self.fail(f"expected an object, found {type(raw['attrs']).__name__}", f"{place}.attrs")
         return self.fail("an input is a list [node, output] or [node, output, version]", f"{place}.inputs")
 
     def _broken_attribute(self, attributes: dict[str, Any], place: str) -> FormatError:

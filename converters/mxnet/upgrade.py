@@ -1,7 +1,8 @@
 """MXNet's upgrade rules for symbols that older versions wrote (`src/nnvm/legacy_json_util.cc`), on NNVM records.
 
-MXNet runs a rule when the file's version is older than the rule's. R2 parses the attributes, which changes a record in
-one case alone: the fused oneDNN convolution renamed two of its own. Each rule notes what it changed in `graph.upgrades`.
+MXNet runs a rule when the file's version is older than the rule's. R2 parses the attributes, which changes a record
+in one case alone: the fused oneDNN convolution renamed two of its own. Each rule notes in `graph.upgrades` what it
+changed.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def parse_float(text: str) -> float:
         return float.fromhex(stripped)
     if "_" in stripped:
         raise ValueError("not a number")
-    return float(stripped.removesuffix("f"))
+    return float(stripped)
 
 
 def parse_shape(text: str) -> tuple[int | None, ...] | None:

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from .dead_code import remove_dead_code
+from .simplify import simplify
 
-if TYPE_CHECKING:
-    from ..graph import Graph
-
-
-def simplify(graph: Graph) -> bool:
-    """Remove what computes nothing and fold what is known. Exact: no number changes."""
-    return False
-
-
-__all__ = ["simplify"]
+__all__ = ["remove_dead_code", "simplify"]

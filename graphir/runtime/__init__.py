@@ -1,0 +1,7 @@
+"""Running graphs with onnxruntime and comparing them."""
+
+from __future__ import annotations
+
+from .session import Session
+
+__all__ = ["Session"]

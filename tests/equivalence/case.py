@@ -69,7 +69,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Case:
-    """A single operator's call. `id` tells the cases of one operator apart.
+    """A single operator's call. `variant` tells the cases of one operator apart.
 
     `onednn` marks an operator whose CPU kernel MXNet only has with oneDNN. `tolerance` is relative to the largest
     magnitude of the expected output; None means the default of its dtype.
@@ -78,14 +78,14 @@ class Case:
     op: str
     attrs: Mapping[str, str] = field(hash=False)
     inputs: tuple[Input, ...]
-    id: str = "default"
+    variant: str = "default"
     onednn: bool = False
     tolerance: float | None = None
 
     @property
     def name(self) -> str:
         """The test's id."""
-        return f"{self.op}-{self.id}"
+        return f"{self.op}-{self.variant}"
 
     @property
     def node(self) -> str:
@@ -141,7 +141,7 @@ class Case:
             case "RNN":
                 states = 2 if attrs["mode"] == "lstm" else 1
                 return 1 + states if attrs.get("state_outputs") in true else 1
-            case "moments" | "_contrib_box_nms":
+            case "moments":
                 return 2
         return 1
 
@@ -180,7 +180,7 @@ def label(*shape: int, name: str = "label", kind: str = "indices:2") -> Input:
 
 
 def case(
-    op: str, id: str, *inputs: Input, onednn: bool = False, tolerance: float | None = None, **attrs: object
+    op: str, variant: str, *inputs: Input, onednn: bool = False, tolerance: float | None = None, **attrs: object
 ) -> Case:
     """A case whose attributes are written as Python prints them, which is how MXNet's Python API stores them."""
-    return Case(op, {name: str(value) for name, value in attrs.items()}, inputs, id, onednn, tolerance)
+    return Case(op, {name: str(value) for name, value in attrs.items()}, inputs, variant, onednn, tolerance)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from tests.equivalence.case import Case, Input, case, data, values
 
 
-def boxes(rows: int, width: int, id: str = "data") -> Input:
+def boxes(rows: int, width: int, name: str = "data") -> Input:
     """Random corner boxes behind a class and a score, as fixed numbers."""
     numbers: list[float] = []
     for index in range(rows):
         x, y = (index * 37 % 11) / 20, (index * 53 % 13) / 20
         row = [float(index % 3), ((index * 29) % rows + 0.5) / rows, x, y, x + 0.3 + (index % 4) / 20, y + 0.35]
         numbers += row[6 - width :]
-    return values(*numbers, shape=(1, rows, width), name=id)
+    return values(*numbers, shape=(1, rows, width), name=name)
 
 
-PROBABILITIES = values(*(((index * 7919) % 101) / 101 for index in range(1 * 4 * 12)), shape=(1, 4, 12), name="cls_prob")
+PROBABILITIES = values(
+    *(((index * 7919) % 101) / 101 for index in range(1 * 4 * 12)), shape=(1, 4, 12), name="cls_prob"
+)
 OFFSETS = data(1, 48, name="loc_pred", kind="scale:0.5")
 ANCHORS = boxes(12, 4, "anchor")
 

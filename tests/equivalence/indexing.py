@@ -10,7 +10,9 @@ STEPS = data(5, 3, 2)
 LENGTHS = values(2, 5, 1, name="sequence_length")
 
 
-def indices(*numbers: float, shape: tuple[int, ...] | None = None, name: str = "indices", dtype: str = "float32") -> Input:
+def indices(
+    *numbers: float, shape: tuple[int, ...] | None = None, name: str = "indices", dtype: str = "float32"
+) -> Input:
     """Explicit indices."""
     return values(*numbers, shape=shape, name=name, dtype=dtype)
 

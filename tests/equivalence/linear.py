@@ -10,7 +10,9 @@ def pair(left: tuple[int, ...], right: tuple[int, ...], names: tuple[str, str] =
     return data(*left, name=names[0]), data(*right, name=names[1])
 
 
-def dense(shape: tuple[int, ...], hidden: int, features: int, bias: bool = True, dtype: str = "float32") -> tuple[Input, ...]:
+def dense(
+    shape: tuple[int, ...], hidden: int, features: int, bias: bool = True, dtype: str = "float32"
+) -> tuple[Input, ...]:
     """data, weight and bias of FullyConnected."""
     found = (data(*shape, dtype=dtype), param("weight", hidden, features, dtype=dtype))
     return (*found, param("bias", hidden, dtype=dtype)) if bias else found

@@ -61,9 +61,11 @@ def run(mxnet: Any, symbol_json: str, arrays: Mapping[str, NDArray[Any]], intern
         return {name: mxnet.nd.array(arrays[name], dtype=arrays[name].dtype) for name in names}
 
     arguments, states = held(symbol.list_arguments()), held(symbol.list_auxiliary_states())
-    executor = symbol._bind(mxnet.cpu(), arguments, aux_states=states, grad_req="null") if hasattr(
-        symbol, "_bind"
-    ) else symbol.bind(mxnet.cpu(), arguments, aux_states=states, grad_req="null")
+    executor = (
+        symbol._bind(mxnet.cpu(), arguments, aux_states=states, grad_req="null")
+        if hasattr(symbol, "_bind")
+        else symbol.bind(mxnet.cpu(), arguments, aux_states=states, grad_req="null")
+    )
     results = executor.forward(is_train=False)
     return {name: result.asnumpy() for name, result in zip(symbol.list_outputs(), results, strict=True)}
 

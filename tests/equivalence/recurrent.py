@@ -15,7 +15,7 @@ def count(mode: str, layers: int, directions: int) -> int:
     return sum(directions * rows * (width + HIDDEN + 2) for width in widths)
 
 
-def recurrent(id: str, mode: str, layers: int = 1, directions: int = 1, parameters: int = 0, **attrs: object) -> Case:
+def recurrent(variant: str, mode: str, layers: int = 1, directions: int = 1, parameters: int = 0, **attrs: object) -> Case:
     """A case of RNN with parameters, states and all attributes in place."""
     state = (layers * directions, BATCH, HIDDEN)
     inputs: tuple[Input, ...] = (
@@ -30,7 +30,7 @@ def recurrent(id: str, mode: str, layers: int = 1, directions: int = 1, paramete
     if directions == 2:
         attrs = {"bidirectional": True} | attrs
     sizes = {"state_size": HIDDEN, "num_layers": layers, "mode": mode}
-    return case("RNN", id, *inputs, onednn=True, **sizes, **attrs)
+    return case("RNN", variant, *inputs, onednn=True, **sizes, **attrs)
 
 
 CASES: tuple[Case, ...] = (
@@ -43,6 +43,4 @@ CASES: tuple[Case, ...] = (
     recurrent("lstm_dropout", "lstm", layers=2, p=0.5),
 )
 
-REFUSED: tuple[Case, ...] = (
-    recurrent("parameters", "lstm", parameters=100),
-)
+REFUSED: tuple[Case, ...] = (recurrent("parameters", "lstm", parameters=100),)

@@ -11,7 +11,10 @@ HOLES = values(1.0, float("nan"), 2.0, -3.0, float("nan"), 0.5, shape=(2, 3))
 PLAIN = (
     *(case(op, "all", CUBE) for op in ("sum", "mean", "max", "min", "prod", "norm")),
     *(case(op, "axis_1", CUBE, axis=1) for op in ("sum", "mean", "max", "min", "prod", "norm")),
-    *(case(op, "negative_keepdims", CUBE, axis=-1, keepdims=True) for op in ("sum", "mean", "max", "min", "prod", "norm")),
+    *(
+        case(op, "negative_keepdims", CUBE, axis=-1, keepdims=True)
+        for op in ("sum", "mean", "max", "min", "prod", "norm")
+    ),
     *(case(op, "two_axes", CUBE, axis=(0, 2)) for op in ("sum", "mean", "max", "min", "prod", "norm")),
     *(case(op, "exclude", CUBE, axis=1, exclude=True) for op in ("sum", "mean", "max", "min", "prod")),
     *(case(op, "exclude_tuple", CUBE, axis=(0, -1), exclude=True, keepdims=True) for op in ("sum", "mean", "max")),

@@ -10,6 +10,8 @@ import onnx
 import onnx.reference
 import onnxruntime
 import pytest
+from numpy.typing import NDArray
+
 from graphir.converters.mxnet import from_symbol
 from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.ops import import_table
@@ -18,8 +20,6 @@ from graphir.converters.onnx import to_model
 from graphir.converters.onnx.exporter import newest_opset
 from graphir.errors import GraphirError
 from graphir.types import TensorType
-from numpy.typing import NDArray
-
 from tests.equivalence.case import Case
 from tests.equivalence.table import CASES, REFUSED
 
@@ -36,9 +36,7 @@ def run_model(model: onnx.ModelProto, feeds: dict[str, NDArray[np.generic]]) -> 
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     try:
-        session = onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     except Exception as error:
         if "NOT_IMPLEMENTED" not in str(error):
             raise

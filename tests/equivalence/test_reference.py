@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference import supported
 from graphir.converters.mxnet.reference.evaluate import evaluate
-from graphir.errors import GraphirError
-from numpy.typing import NDArray
-
+from graphir.errors import GraphirError, VerificationError
 from tests.equivalence.case import Case
 from tests.equivalence.live import Live, LiveError
 from tests.equivalence.table import CASES, REFUSED
@@ -44,6 +44,7 @@ class Oracle:
 
 @pytest.fixture(scope="module")
 def oracle() -> Iterator[Oracle]:
+    """Live MXNet for the module."""
     found = Oracle()
     yield found
     found.close()
@@ -85,6 +86,62 @@ def test_mxnet_refuses(case: Case, oracle: Oracle) -> None:
 def test_reference_refuses(case: Case) -> None:
     with pytest.raises(GraphirError, match=case.node):
         evaluate(read_symbol(case.symbol_json()), case.arrays())
+
+
+TWO_LAYERS = """{
+ "nodes": [
+  {"op": "null", "name": "data", "inputs": []},
+  {"op": "null", "name": "fc_weight", "inputs": []},
+  {"op": "FullyConnected", "name": "fc", "attrs": {"num_hidden": "2", "no_bias": "True"},
+   "inputs": [[0, 0, 0], [1, 0, 0]]},
+  {"op": "Activation", "name": "act", "attrs": {"act_type": "relu"}, "inputs": [[2, 0, 0]]},
+  {"op": "Activation", "name": "act", "attrs": {"act_type": "sigmoid"}, "inputs": [[3, 0, 0]]},
+  {"op": "null", "name": "softmax_label", "inputs": []},
+  {"op": "Reshape", "name": "labels", "attrs": {"shape": "(-1,)"}, "inputs": [[5, 0, 0]]},
+  {"op": "SoftmaxOutput", "name": "softmax", "inputs": [[4, 0, 0], [6, 0, 0]]}
+ ],
+ "arg_nodes": [0, 1, 5], "heads": [[7, 0, 0], [3, 0, 0]], "attrs": {"mxnet_version": ["int", 10901]}}"""
+
+ARRAYS = {"data": np.ones((1, 3), np.float32), "fc_weight": np.ones((2, 3), np.float32)}
+
+
+def test_heads_are_named_and_labels_may_be_absent() -> None:
+    found = evaluate(read_symbol(TWO_LAYERS), ARRAYS)
+    assert list(found) == ["softmax_output", "act_output"]
+    assert found["act_output"].tolist() == [[3.0, 3.0]]
+
+
+def test_internals_are_all_there_in_order_and_repeated_names_are_numbered() -> None:
+    found = evaluate(read_symbol(TWO_LAYERS), ARRAYS, internals=True)
+    assert list(found) == ["fc_output", "act_output", "act_output#2", "softmax_output"]
+    labels = {"softmax_label": np.zeros((1, 1), np.float32)}
+    assert "labels_output" in evaluate(read_symbol(TWO_LAYERS), ARRAYS | labels, internals=True)
+
+
+def test_outputs_may_be_chosen() -> None:
+    assert list(evaluate(read_symbol(TWO_LAYERS), ARRAYS, outputs=["act_output#2"])) == ["act_output#2"]
+    with pytest.raises(VerificationError, match="'act1_output'"):
+        evaluate(read_symbol(TWO_LAYERS), ARRAYS, outputs=["act1_output"])
+
+
+def test_missing_arrays_are_all_named() -> None:
+    with pytest.raises(VerificationError, match="data, fc_weight"):
+        evaluate(read_symbol(TWO_LAYERS), {})
+
+
+def test_a_refusal_names_the_node() -> None:
+    with pytest.raises(VerificationError, match=r"node 'fc' \(FullyConnected\).*weight \(2, 4\), expected \(2, 3\)"):
+        evaluate(read_symbol(TWO_LAYERS), ARRAYS | {"fc_weight": np.ones((2, 4), np.float32)})
+
+
+def test_an_initial_state_takes_the_batch_size_of_the_data() -> None:
+    symbol = """{"nodes": [
+      {"op": "null", "name": "data", "inputs": []},
+      {"op": "_zeros", "name": "begin", "attrs": {"shape": "(0, 3)"}, "inputs": []},
+      {"op": "elemwise_add", "name": "sum", "inputs": [[0, 0, 0], [1, 0, 0]]}],
+      "arg_nodes": [0], "heads": [[2, 0, 0]], "attrs": {"mxnet_version": ["int", 10901]}}"""
+    data = np.arange(12, dtype=np.float32).reshape(4, 3)
+    assert np.array_equal(evaluate(read_symbol(symbol), {"data": data})["sum_output"], data)
 
 
 def test_every_reference_operator_has_a_case() -> None:

@@ -23,7 +23,7 @@ SELU_LAMBDA = 1.0507009873554804934193349852946
 
 def softplus(data: Array) -> Array:
     """log(1 + exp(x)) without overflow."""
-    return np.maximum(data, 0) + np.log1p(np.exp(-np.abs(data)))
+    return np.asarray(np.maximum(data, 0) + np.log1p(np.exp(-np.abs(data))))
 
 
 def activation(attrs: Attributes, data: Array) -> Array:
@@ -85,7 +85,7 @@ def scaled_logits(attrs: Attributes, data: Array, length: tuple[Array, ...], axi
 
 
 def softmax(attrs: Attributes, data: Array, *length: Array) -> Array:
-    """softmax(x / temperature) along axis; with use_length only the first `length` entries take part, the rest are 0."""
+    """softmax(x / temperature) along axis; with use_length only the first `length` entries count, the rest are 0."""
     axis = normalized_axis(attrs.get("axis", -1), data.ndim)
     result = softmax_values(scaled_logits(attrs, data, length, axis, 1.0), axis)
     return result.astype(named_dtype(attrs.get("dtype"), data.dtype))
@@ -104,16 +104,19 @@ def log_softmax(attrs: Attributes, data: Array, *length: Array) -> Array:
     logits = scaled_logits(attrs, data, length, axis, 1.0)
     shifted = logits - logits.max(axis=axis, keepdims=True)
     result = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
-    return result.astype(named_dtype(attrs.get("dtype"), data.dtype))
+    return np.asarray(result.astype(named_dtype(attrs.get("dtype"), data.dtype)))
 
 
 def softmax_activation(attrs: Attributes, data: Array) -> Array:
-    """mode instance: softmax over all of a sample, flattened; mode channel: along axis 1."""
+    """mode instance: softmax along the last axis; mode channel: along axis 1.
+
+    MXNet's documentation speaks of the instance; its kernel flattens all axes but the last (softmax_activation-inl.h).
+    """
     wide = data.astype(accumulator(data.dtype))
     if attrs.get("mode", "instance") == "channel":
         require(data.ndim >= 3, f"mode channel wants rank 3 or more, data has {data.ndim}")
         return softmax_values(wide, 1).astype(data.dtype)
-    return softmax_values(wide.reshape(data.shape[0], -1), 1).reshape(data.shape).astype(data.dtype)
+    return softmax_values(wide, data.ndim - 1).astype(data.dtype)
 
 
 OPERATORS: Mapping[str, Reference] = {

@@ -49,7 +49,7 @@ def add_bias(result: Array, bias: Sequence[Array]) -> Array:
     if not bias:
         return result
     require(bias[0].shape == (result.shape[1],), f"bias {bias[0].shape} for {result.shape[1]} filters")
-    return result + bias[0].reshape(1, -1, *(1,) * (result.ndim - 2)).astype(result.dtype)
+    return np.asarray(result + bias[0].reshape(1, -1, *(1,) * (result.ndim - 2)).astype(result.dtype))
 
 
 def convolution(attrs: Attributes, data: Array, weight: Array, *bias: Array) -> Array:

@@ -74,19 +74,22 @@ def box_decode(attrs: Attributes, data: Array, anchors: Array) -> Array:
         size = np.minimum(size, attrs["clip"])
     center = moved[..., :2] * base[..., 2:] + base[..., :2]
     half = np.exp(size) * base[..., 2:] / 2
-    return np.concatenate([center - half, center + half], axis=-1).astype(data.dtype)
+    return np.asarray(np.concatenate([center - half, center + half], axis=-1).astype(data.dtype))
 
 
-def box_nms(attrs: Attributes, data: Array) -> tuple[Array, Array]:
+def box_nms(attrs: Attributes, data: Array) -> Array:
     """Boxes (..., K, width) in descending order of score without those that overlap a better one; -1 fills the rest.
 
     Only scores above valid_thresh take part, and of these the topk best. Boxes of different id do not suppress each
-    other unless force_suppress. The second output holds the original positions (flattened over batches), -1 elsewhere.
+    other unless force_suppress.
     """
     score_slot, id_slot, start = (int(attrs.get(key, default)) for key, default in SLOTS)
     background, topk = int(attrs.get("background_id", -1)), int(attrs.get("topk", -1))
     batches = data.reshape(-1, *data.shape[-2:])
-    result, records = np.full_like(batches, -1), np.full((*batches.shape[:2], 1), -1, data.dtype)
+    result = np.full_like(batches, -1)
+    change = None
+    if attrs.get("in_format", "corner") != attrs.get("out_format", "corner"):
+        change = centers if attrs.get("out_format") == "center" else corners
     for batch, boxes in enumerate(batches):
         valid = boxes[:, score_slot] > attrs.get("valid_thresh", 0.0)
         if id_slot >= 0:
@@ -107,12 +110,9 @@ def box_nms(attrs: Attributes, data: Array) -> tuple[Array, Array]:
             if not np.any(shared > attrs.get("overlap_thresh", 0.5)):
                 kept.append(int(candidate))
         result[batch, : len(kept)] = boxes[kept]
-        records[batch, : len(kept), 0] = np.array(kept) + batch * boxes.shape[0]
-    if attrs.get("in_format", "corner") != attrs.get("out_format", "corner"):
-        change = centers if attrs.get("out_format") == "center" else corners
-        filled = records[..., 0] >= 0
-        result[filled, start : start + 4] = change(result[filled, start : start + 4])
-    return result.reshape(data.shape), records.reshape(*data.shape[:-1], 1)
+        if change is not None:
+            result[batch, : len(kept), start : start + 4] = change(boxes[kept, start : start + 4])
+    return result.reshape(data.shape)
 
 
 SLOTS = (("score_index", 1), ("id_index", -1), ("coord_start", 2))
@@ -121,8 +121,9 @@ SLOTS = (("score_index", 1), ("id_index", -1), ("coord_start", 2))
 def multibox_detection(attrs: Attributes, scores: Array, offsets: Array, anchors: Array) -> Array:
     """Class scores (N, classes, K), offsets (N, 4 K) and anchors (1, K, 4) to rows (id, score, x1, y1, x2, y2).
 
-    Each anchor takes its best class but the background; rows below the threshold and suppressed rows have id -1. Rows
-    above the threshold come first, by descending score.
+    Each anchor takes its best class but the background; anchors below the threshold are left out, suppressed rows have
+    id -1. The nms_topk best come first, by descending score; behind them stands whatever stood there in the order of
+    the anchors, with id -1 (MXNet copies only the sorted part back), then rows of -1.
     """
     background, variances = int(attrs.get("background_id", 0)), attrs.get("variances") or (0.1, 0.1, 0.2, 0.2)
     batch, classes, count = scores.shape
@@ -140,9 +141,9 @@ def multibox_detection(attrs: Attributes, scores: Array, offsets: Array, anchors
         boxes = np.clip(boxes, 0, 1) if attrs.get("clip", True) else boxes
         chosen = np.flatnonzero(score >= attrs.get("threshold", 0.01))
         rows = np.concatenate([best[:, None], score[:, None], boxes], axis=1).astype(scores.dtype)[chosen]
-        rows = rows[np.argsort(-rows[:, 1], kind="stable")]
         topk = int(attrs.get("nms_topk", -1))
         keep = len(rows) if topk <= 0 else min(topk, len(rows))
+        rows[:keep] = rows[np.argsort(-rows[:, 1], kind="stable")][:keep]
         rows[keep:, 0] = -1
         suppress(rows[:keep], attrs.get("nms_threshold", 0.5), bool(attrs.get("force_suppress")))
         result[sample, : len(rows)] = rows

@@ -84,14 +84,16 @@ def broadcasting(function: Binary) -> Reference:
 
 
 def with_scalar(function: Binary, swapped: bool = False) -> Reference:
-    """An operator of an array and the attribute `scalar`, in the array's dtype; `swapped` puts the scalar first."""
+    """An operator of an array and the attribute `scalar`; `swapped` puts the scalar first.
+
+    The result has the array's dtype. Integers with is_int (the default) truncate the scalar, without it both become
+    float64, and so does the result.
+    """
 
     def run(attrs: Attributes, data: Array) -> Array:
-        scalar = np.asarray(float(attrs.get("scalar", 1.0)))
-        if data.dtype.kind in "iu":
-            scalar = np.trunc(scalar) if attrs.get("is_int", True) else scalar
-        operands = (np.broadcast_to(scalar, data.shape), data)
-        return computed(function, *(operands if swapped else operands[::-1]), data.dtype)
+        scalar = np.full(data.shape, float(attrs.get("scalar", 1.0)))
+        dtype = data.dtype if data.dtype.kind == "f" or attrs.get("is_int", True) else np.dtype(np.float64)
+        return computed(function, *((scalar, data) if swapped else (data, scalar)), dtype)
 
     return run
 
@@ -131,7 +133,7 @@ def smooth_l1(attrs: Attributes, data: Array) -> Array:
 def hard_sigmoid(attrs: Attributes, data: Array) -> Array:
     """alpha x + beta limited to 0 and 1."""
     wide = data.astype(accumulator(data.dtype))
-    return np.clip(attrs.get("alpha", 0.2) * wide + attrs.get("beta", 0.5), 0.0, 1.0).astype(data.dtype)
+    return np.asarray(np.clip(attrs.get("alpha", 0.2) * wide + attrs.get("beta", 0.5), 0.0, 1.0).astype(data.dtype))
 
 
 def cast(attrs: Attributes, data: Array) -> Array:
@@ -171,7 +173,7 @@ def identity(attrs: Attributes, data: Array, *others: Array) -> Array:
 
 def divide_by_sqrt_of_last_axis(attrs: Attributes, data: Array) -> Array:
     """x / sqrt(size of the last axis)."""
-    return (data.astype(accumulator(data.dtype)) / np.sqrt(data.shape[-1])).astype(data.dtype)
+    return np.asarray((data.astype(accumulator(data.dtype)) / np.sqrt(data.shape[-1])).astype(data.dtype))
 
 
 def quadratic(attrs: Attributes, data: Array) -> Array:

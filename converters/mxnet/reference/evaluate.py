@@ -45,8 +45,8 @@ def evaluate(
     names the values wanted, internal ones included, instead of the symbol's heads. `internals` adds every operator's
     outputs, in topological order; without it a value is freed after its last use.
 
-    A size that a constant leaves open (`_zeros` with 0 in its shape: an initial state) is the first size found among
-    the data that lets every operator accept its inputs, as MXNet's shape inference would find it.
+    A size that a constant leaves open (`_zeros` with 0 in its shape: an initial state) is the smallest size among the
+    arrays' with which every operator accepts its inputs; MXNet infers the same, for only one does.
 
     Raises UnsupportedOpError with all unknown operators, VerificationError with all missing arrays, for an unknown
     output name, and for a node that refuses its inputs.
@@ -147,13 +147,12 @@ def has_open_size(node: NNVMNode, np_shape: bool) -> bool:
 
 
 def open_sizes(symbol: NNVMGraph, needed: set[int], arrays: Mapping[str, Array]) -> Iterator[int]:
-    """Candidates for the sizes that constants leave open: those of the arrays, leading axes first, each once."""
+    """Candidates for the sizes that constants leave open: those of the arrays, each once, the smallest first."""
     if not any(has_open_size(symbol.nodes[index], symbol.np_shape) for index in needed):
         yield 0
         return
-    shapes = [arrays[symbol.nodes[index].name].shape for index in sorted(needed) if symbol.nodes[index].op == VARIABLE]
-    deepest = max((len(shape) for shape in shapes), default=0)
-    yield from dict.fromkeys(shape[axis] for axis in range(deepest) for shape in shapes if axis < len(shape))
+    variables = (symbol.nodes[index].name for index in needed if symbol.nodes[index].op == VARIABLE)
+    yield from sorted({size for name in variables for size in arrays[name].shape if size > 0})
 
 
 def run(
@@ -163,14 +162,14 @@ def run(
     kept = set(wanted)
     uses: Counter[Entry] = Counter()
     for index in needed:
-        uses.update(tuple(entry) for entry in read_inputs(symbol.nodes[index]))
+        uses.update(entry for entry in read_inputs(symbol.nodes[index]))
     values: dict[Entry, Array] = {}
     for index in sorted(needed):
         node = symbol.nodes[index]
         if node.op == VARIABLE:
             values[index, 0] = np.asarray(arrays[node.name])
             continue
-        entries = [tuple(entry) for entry in read_inputs(node)]
+        entries = read_inputs(node)
         results = compute(symbol, node, [value_of(symbol, values, node, entry) for entry in entries], open_size)
         for slot, result in enumerate(results):
             if uses[index, slot] or (index, slot) in kept:

@@ -41,7 +41,7 @@ def take(attrs: Attributes, data: Array, indices: Array) -> Array:
 
 def batch_take(attrs: Attributes, data: Array, indices: Array) -> Array:
     """data[i, indices[i]] of a matrix."""
-    return data[np.arange(data.shape[0]), limited(indices.reshape(-1), data.shape[1], "clip")].reshape(indices.shape)
+    return np.asarray(data[np.arange(data.shape[0]), limited(indices.reshape(-1), data.shape[1], "clip")].reshape(indices.shape))
 
 
 def pick(attrs: Attributes, data: Array, indices: Array) -> Array:
@@ -89,7 +89,7 @@ def arange_like(attrs: Attributes, data: Array) -> Array:
     axis, repeats = attrs.get("axis"), int(attrs.get("repeat", 1))
     count = data.size if axis is None else data.shape[normalized_axis(axis, data.ndim)]
     values = attrs.get("start", 0.0) + attrs.get("step", 1.0) * (np.arange(count) // repeats)
-    return (values.reshape(data.shape) if axis is None else values).astype(data.dtype)
+    return np.asarray((values.reshape(data.shape) if axis is None else values).astype(data.dtype))
 
 
 def filled(attrs: Attributes, value: float) -> Array:
@@ -150,7 +150,7 @@ def sequence_last(attrs: Attributes, data: Array, *length: Array) -> Array:
     """The last element of each sequence; the sequence axis is gone."""
     axis, _, lengths = sequence_axis(attrs, data, length)
     ordered = np.moveaxis(data, axis, 0)
-    return ordered[lengths - 1, np.arange(ordered.shape[1])]
+    return np.asarray(ordered[lengths - 1, np.arange(ordered.shape[1])])
 
 
 def sequence_reverse(attrs: Attributes, data: Array, *length: Array) -> Array:

@@ -26,7 +26,7 @@ def fully_connected(attrs: Attributes, data: Array, weight: Array, *bias: Array)
     if bias:
         require(bias[0].shape == (hidden,), f"bias {bias[0].shape}, expected {(hidden,)}")
         result = result + bias[0].astype(dtype)
-    return result.astype(data.dtype, copy=False)
+    return np.asarray(result.astype(data.dtype, copy=False))
 
 
 def dot(attrs: Attributes, left: Array, right: Array) -> Array:
@@ -38,7 +38,7 @@ def dot(attrs: Attributes, left: Array, right: Array) -> Array:
     a, b = left.astype(dtype), right.astype(dtype)
     if a.ndim == 1 and b.ndim == 1:
         require(a.shape == b.shape, f"shapes {a.shape} and {b.shape} must be equal")
-        return np.dot(a, b).reshape(1).astype(left.dtype)
+        return np.asarray(np.dot(a, b).reshape(1).astype(left.dtype))
     a_axis = 0 if attrs.get("transpose_a") else a.ndim - 1
     b_axis = b.ndim - 1 if attrs.get("transpose_b") else 0
     require(a.shape[a_axis] == b.shape[b_axis], f"sizes {a.shape[a_axis]} and {b.shape[b_axis]} must be equal")
@@ -53,7 +53,7 @@ def batched_product(attrs: Attributes, left: Array, right: Array) -> Array:
     a = np.swapaxes(left, -1, -2) if attrs.get("transpose_a") else left
     b = np.swapaxes(right, -1, -2) if attrs.get("transpose_b") else right
     require(a.shape[-1] == b.shape[-2], f"shapes {a.shape} and {b.shape} do not multiply")
-    return np.matmul(a.astype(dtype), b.astype(dtype)).astype(left.dtype)
+    return np.asarray(np.matmul(a.astype(dtype), b.astype(dtype)).astype(left.dtype))
 
 
 def batch_dot(attrs: Attributes, left: Array, right: Array) -> Array:
@@ -72,14 +72,14 @@ def gemm2(attrs: Attributes, left: Array, right: Array) -> Array:
 
 def gemm(attrs: Attributes, left: Array, right: Array, addend: Array) -> Array:
     """alpha op(A) op(B) + beta C."""
-    return (gemm2(attrs, left, right) + attrs.get("beta", 1.0) * addend).astype(left.dtype)
+    return np.asarray((gemm2(attrs, left, right) + attrs.get("beta", 1.0) * addend).astype(left.dtype))
 
 
 def syrk(attrs: Attributes, data: Array) -> Array:
     """alpha A A^T, or alpha A^T A with transpose."""
     flipped = np.swapaxes(data, -1, -2)
     product = np.matmul(flipped, data) if attrs.get("transpose") else np.matmul(data, flipped)
-    return (attrs.get("alpha", 1.0) * product).astype(data.dtype)
+    return np.asarray((attrs.get("alpha", 1.0) * product).astype(data.dtype))
 
 
 def heads_first(interleaved: Array, heads: int, parts: int, part: int) -> Array:
@@ -94,7 +94,7 @@ def scores(queries: Array, keys: Array) -> Array:
     """Scaled dot products: Q / sqrt(d) times K^T."""
     dtype = accumulator(queries.dtype)
     scaled = queries.astype(dtype) / np.sqrt(queries.shape[-1])
-    return np.matmul(scaled, keys.astype(dtype).transpose(0, 2, 1)).astype(queries.dtype)
+    return np.asarray(np.matmul(scaled, keys.astype(dtype).transpose(0, 2, 1)).astype(queries.dtype))
 
 
 def attended(attention: Array, values: Array, heads: int) -> Array:
@@ -103,7 +103,7 @@ def attended(attention: Array, values: Array, heads: int) -> Array:
     mixed = np.matmul(attention.astype(dtype), values.astype(dtype))
     length, width = mixed.shape[1:]
     ordered = mixed.reshape(-1, heads, length, width).transpose(2, 0, 1, 3)
-    return ordered.reshape(length, -1, heads * width).astype(values.dtype)
+    return np.asarray(ordered.reshape(length, -1, heads * width).astype(values.dtype))
 
 
 def self_attention_scores(attrs: Attributes, interleaved: Array) -> Array:

@@ -61,7 +61,7 @@ def local_response_norm(attrs: Attributes, data: Array) -> Array:
     for channel in range(channels):
         total[:, channel] = squares[:, max(0, channel - half) : channel + half + 1].sum(axis=1)
     scale = attrs.get("knorm", 2.0) + attrs.get("alpha", 1e-4) / size * total
-    return (wide * scale ** -float(attrs.get("beta", 0.75))).astype(data.dtype)
+    return np.asarray((wide * scale ** -float(attrs.get("beta", 0.75))).astype(data.dtype))
 
 
 def standardized(data: Array, axes: tuple[int, ...], eps: float) -> tuple[Array, Array, Array]:
@@ -91,12 +91,17 @@ def layer_norm(attrs: Attributes, data: Array, gamma: Array, beta: Array) -> Arr
 
 
 def group_norm(attrs: Attributes, data: Array, gamma: Array, beta: Array) -> Array | tuple[Array, ...]:
-    """Standardized over each sample's groups of neighbouring channels, times gamma plus beta (C,)."""
+    """Standardized over each sample's groups of neighbouring channels, times gamma plus beta.
+
+    gamma and beta hold one number a group in MXNet 1.x, one a channel in 2.0; their size tells which.
+    """
     groups = int(attrs.get("num_groups", 1))
     require(data.shape[1] % groups == 0, f"{data.shape[1]} channels do not divide into {groups} groups")
     wide = data.astype(accumulator(data.dtype)).reshape(data.shape[0], groups, -1)
     result, mean, deviation = standardized(wide, (2,), attrs.get("eps", 1e-5))
-    result = result.reshape(data.shape) * along(gamma, 1, data.ndim) + along(beta, 1, data.ndim)
+    require(gamma.shape in ((groups,), (data.shape[1],)), f"gamma {gamma.shape} for {groups} groups")
+    scale, shift = (np.repeat(vector, data.shape[1] // vector.size) for vector in (gamma, beta))
+    result = result.reshape(data.shape) * along(scale, 1, data.ndim) + along(shift, 1, data.ndim)
     result = result.astype(data.dtype)
     if not attrs.get("output_mean_var"):
         return result
@@ -110,7 +115,7 @@ def l2_normalization(attrs: Attributes, data: Array) -> Array:
     require(mode == "instance" or data.ndim >= 3, f"mode {mode} wants rank 3 or more, data has {data.ndim}")
     wide = data.astype(accumulator(data.dtype))
     norm = np.sqrt((wide * wide).sum(axis=axes, keepdims=True) + wide.dtype.type(attrs.get("eps", 1e-10)))
-    return (wide / norm).astype(data.dtype)
+    return np.asarray((wide / norm).astype(data.dtype))
 
 
 OPERATORS: Mapping[str, Reference] = {

@@ -60,7 +60,7 @@ def window_counts(size: int, kernel: int, stride: int, pad: int, count: int, inc
     ends = np.minimum(starts + kernel, size + pad)
     if not include_pad:
         starts, ends = np.maximum(starts, 0), np.minimum(ends, size)
-    return ends - starts
+    return np.asarray(ends - starts)
 
 
 def pooling(attrs: Attributes, data: Array) -> Array:
@@ -72,6 +72,7 @@ def pooling(attrs: Attributes, data: Array) -> Array:
     kind, convention = attrs.get("pool_type", "max"), attrs.get("pooling_convention", "valid")
     size = values.shape[2:]
     kernel, stride, pad = size, (1,) * spatial, (0,) * spatial
+    require(convention != "same" or (spatial == 1 and kind == "max"), "convention same is for 1-D max pooling only")
     if attrs.get("global_pool"):
         convention = "valid"
     else:
@@ -97,12 +98,12 @@ def pooling(attrs: Attributes, data: Array) -> Array:
         include = attrs.get("count_include_pad") is not False
         counts = [window_counts(*axis, include) for axis in zip(size, kernel, stride, pad, sizes, strict=True)]
         with np.errstate(divide="ignore", invalid="ignore"):
-            result = result / math_outer(counts).astype(dtype)
+            result = result / outer_product(counts).astype(dtype)
     result = result.astype(data.dtype, copy=False)
     return result if first else np.moveaxis(result, 1, -1)
 
 
-def math_outer(counts: Sequence[Array]) -> Array:
+def outer_product(counts: Sequence[Array]) -> Array:
     """The outer product of one count vector an axis."""
     product = np.ones((), np.int64)
     for count in counts:
@@ -119,12 +120,15 @@ def pool_sum(attrs: Attributes, windows: Array, over: tuple[int, ...]) -> Array:
     total = np.asarray((windows ** int(power or 1)).sum(axis=over))
     if power == 1:
         return total
-    return np.sqrt(total) if power == 2 else np.cbrt(total)
+    return np.asarray(np.sqrt(total) if power == 2 else np.cbrt(total))
 
 
 def pooling_v1(attrs: Attributes, data: Array) -> Array:
-    """Pooling_v1 as Pooling: its average counts the padding, its `full` windows end at size + pad."""
-    return pooling(attrs, data)
+    """Pooling_v1 as Pooling, but its average divides by the whole kernel wherever the window lies."""
+    if attrs.get("pool_type", "max") != "avg" or attrs.get("global_pool"):
+        return pooling(attrs, data)
+    total = pooling({**attrs, "pool_type": "sum"}, data)
+    return (total / math.prod(attrs["kernel"])).astype(data.dtype)
 
 
 def adaptive_average_pooling(attrs: Attributes, data: Array) -> Array:
@@ -159,6 +163,7 @@ def roi_pooling(attrs: Attributes, data: Array, rois: Array) -> Array:
     """
     rows, columns = attrs["pooled_size"]
     scale = np.float32(attrs["spatial_scale"])
+    row_numbers, column_numbers = (np.arange(count + 1, dtype=np.float32) for count in (rows, columns))
     height, width = data.shape[2:]
     result = np.zeros((rois.shape[0], data.shape[1], rows, columns), data.dtype)
     for index, (batch, *corners) in enumerate(rois):
@@ -166,14 +171,11 @@ def roi_pooling(attrs: Attributes, data: Array, rois: Array) -> Array:
         cell_height = np.float32(max(bottom - top + 1, 1)) / np.float32(rows)
         cell_width = np.float32(max(right - left + 1, 1)) / np.float32(columns)
         for row, column in itertools.product(range(rows), range(columns)):
-            y1, y2 = math.floor(row * cell_height) + top, math.ceil((row + 1) * cell_height) + top
-            x1, x2 = math.floor(column * cell_width) + left, math.ceil((column + 1) * cell_width) + left
-            cell = data[
-                int(batch),
-                :,
-                min(max(y1, 0), height) : min(max(y2, 0), height),
-                min(max(x1, 0), width) : min(max(x2, 0), width),
-            ]
+            y1, y2 = row_numbers[row] * cell_height, row_numbers[row + 1] * cell_height
+            x1, x2 = column_numbers[column] * cell_width, column_numbers[column + 1] * cell_width
+            y1, y2 = (min(max(bound + top, 0), height) for bound in (math.floor(y1), math.ceil(y2)))
+            x1, x2 = (min(max(bound + left, 0), width) for bound in (math.floor(x1), math.ceil(x2)))
+            cell = data[int(batch), :, y1:y2, x1:x2]
             if cell.size:
                 result[index, :, row, column] = cell.max(axis=(1, 2))
     return result

@@ -1,7 +1,7 @@
-"""Reductions, arg-reductions and sorting in numpy.
+"""Reductions, arg-reductions and sorting in numpy (src/operator/tensor/broadcast_reduce_op.h, ordering_op-inl.h).
 
-A full reduction has shape (1,), () only under np_shape semantics. Indices are float32 unless the attribute dtype says
-otherwise (src/operator/tensor/broadcast_reduce_op.h, ordering_op-inl.h).
+A full reduction has shape (1,), () only under np_shape semantics. topk and argsort give indices as float32 unless the
+attribute dtype says otherwise, argmax and argmin in the data's dtype.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from graphir.converters.mxnet.reference.contract import (
     named_dtype,
     normalized_axes,
     normalized_axis,
+    require,
 )
 
 
@@ -54,6 +55,7 @@ def norm(attrs: Attributes, data: Array) -> Array:
     axes = reduced_axes(attrs, data.ndim)
     wide = data.astype(accumulator(data.dtype))
     keep = bool(attrs.get("keepdims"))
+    require(attrs.get("ord", 2) in (1, 2), f"ord {attrs.get('ord')}, expected 1 or 2")
     if attrs.get("ord", 2) == 1:
         result = np.abs(wide).sum(axis=axes, keepdims=keep)
     else:
@@ -73,7 +75,7 @@ def moments(attrs: Attributes, data: Array) -> tuple[Array, Array]:
 
 
 def arg_reduction(function: Callable[..., Any]) -> Reference:
-    """The first position of the extreme along axis (of the flattened array for None), as float32."""
+    """The first position of the extreme along axis (of the flattened array for None), in the data's dtype."""
 
     def run(attrs: Attributes, data: Array) -> Array:
         axis, keep = attrs.get("axis"), bool(attrs.get("keepdims"))
@@ -82,7 +84,7 @@ def arg_reduction(function: Callable[..., Any]) -> Reference:
         found = np.asarray(function(data, axis=axis))
         if keep:
             found = found.reshape((1,) * data.ndim) if axis is None else np.expand_dims(found, axis)
-        return shaped(attrs, found.astype(np.float32))
+        return shaped(attrs, found.astype(data.dtype))
 
     return run
 
@@ -109,8 +111,7 @@ def topk(attrs: Attributes, data: Array) -> Array | tuple[Array, ...]:
     """The k largest (is_ascend: smallest) along axis: their indices, values, both, or a 0/1 mask over the input."""
     values, found, axis = order(attrs, data, False)
     k = int(attrs.get("k", 1))
-    if k > values.shape[axis]:
-        raise ValueError(f"k {k} exceeds the axis of {values.shape[axis]}")
+    require(k <= values.shape[axis], f"k {k} exceeds the axis of {values.shape[axis]}")
     chosen = found if k < 1 else np.take(found, np.arange(k), axis=axis)
     kind = attrs.get("ret_typ", "indices")
     if kind == "mask":
@@ -139,7 +140,7 @@ def argsort(attrs: Attributes, data: Array) -> Array:
 def cumulative_sum(attrs: Attributes, data: Array) -> Array:
     """The running sum along axis, of the flattened array for None."""
     dtype = named_dtype(attrs.get("dtype"), data.dtype)
-    return np.cumsum(data, axis=attrs.get("axis"), dtype=accumulator(dtype)).astype(dtype)
+    return np.asarray(np.cumsum(data, axis=attrs.get("axis"), dtype=accumulator(dtype)).astype(dtype))
 
 
 OPERATORS: Mapping[str, Reference] = {

@@ -64,8 +64,8 @@ def resized_length(attrs: Attributes, size: int, length_key: str, scale_key: str
 def interpolation(size: int, wanted: int, align_corners: bool) -> tuple[Array, Array, Array]:
     """(lower index, upper index, weight of the upper) of each output position along one axis.
 
-    align_corners maps end to end, `i (size - 1) / (wanted - 1)`; otherwise pixel centres, `(i + 0.5) size / wanted - 0.5`
-    and not below 0.
+    align_corners maps end to end, `i (size - 1) / (wanted - 1)`; otherwise pixel centres meet,
+    `(i + 0.5) size / wanted - 0.5` and not below 0.
     """
     position = np.arange(wanted, dtype=np.float32)
     if align_corners:
@@ -97,12 +97,12 @@ def grid_generator(attrs: Attributes, data: Array) -> Array:
         height, width = data.shape[2:]
         x = (data[:, 0] + np.arange(width)) / ((width - 1) / 2) - 1
         y = (data[:, 1] + np.arange(height)[:, None]) / ((height - 1) / 2) - 1
-        return np.stack([x, y], axis=1).astype(data.dtype)
+        return np.asarray(np.stack([x, y], axis=1).astype(data.dtype))
     height, width = attrs["target_shape"]
     require(height > 0 and width > 0, f"target_shape {(height, width)} must be positive")
     x, y = np.meshgrid(-1 + np.arange(width) * 2 / (width - 1), -1 + np.arange(height) * 2 / (height - 1))
     points = np.stack([x.ravel(), y.ravel(), np.ones(height * width)])
-    return (data.reshape(-1, 2, 3) @ points).reshape(-1, 2, height, width).astype(data.dtype)
+    return np.asarray((data.reshape(-1, 2, 3) @ points).reshape(-1, 2, height, width).astype(data.dtype))
 
 
 def bilinear_sampler(attrs: Attributes, data: Array, grid: Array) -> Array:

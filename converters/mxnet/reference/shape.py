@@ -1,5 +1,7 @@
-"""Operators that move elements without computing, in numpy (src/operator/tensor/matrix_op-inl.h). Slicing, splitting,
-joining and padding are in shape_parts."""
+"""Operators that move elements without computing, in numpy (src/operator/tensor/matrix_op-inl.h).
+
+Slicing, splitting, joining and padding are in shape_parts.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,7 @@ def reshaped_shape(shape: Sequence[int], codes: Sequence[int], reverse: bool = F
 
 
 def reshape(attrs: Attributes, data: Array) -> Array:
-    """Reshape by the codes of `shape`; the older `target_shape` has one 0 for what is left (keep_highest: axis 0 stays)."""
+    """Reshape by the codes of `shape`; in the older `target_shape` 0 is what is left (keep_highest: axis 0 stays)."""
     codes = attrs.get("shape")
     if codes:
         return data.reshape(reshaped_shape(data.shape, codes, bool(attrs.get("reverse"))))
@@ -97,6 +99,7 @@ def flatten(attrs: Attributes, data: Array) -> Array:
 def transpose(attrs: Attributes, data: Array) -> Array:
     """The axes in another order; reversed without `axes`."""
     axes = attrs.get("axes")
+    require(not axes or min(axes) >= 0, f"axes {axes} may not be negative")
     return np.transpose(data, normalized_axes(axes, data.ndim) if axes else None)
 
 

@@ -1,0 +1,247 @@
+"""Simplification: what computes nothing goes, what is known becomes a constant. Exact: no number changes.
+
+One walk in order applies the rewrite of each node's operator; walks are repeated until nothing changes, a few times at
+most. Each walk is linear in nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..graph import Graph, Node, Value
+from ..ops import elementwise as ew
+from ..ops.base import Operator
+from ..ops.shape import Flatten, Reshape, Squeeze, Transpose, Unsqueeze
+from ..tensor import Tensor
+from ..types import DType
+from .dead_code import remove_dead_code
+
+MAX_WALKS = 8
+Rewrite = Callable[[Graph, Node], bool]
+
+
+def simplify(graph: Graph) -> bool:
+    """Fold known integers and rearranged parameters, cancel transposes, drop operators that change nothing.
+
+    Names of the graph's outputs stay. Returns whether anything changed.
+    """
+    changed = remove_dead_code(graph)
+    for _ in range(MAX_WALKS):
+        again = False
+        for node in graph.nodes:
+            again |= _fold_known(graph, node) or _rewrite(graph, node)
+        if not again:
+            break
+        changed = True
+        remove_dead_code(graph)
+    return changed
+
+
+def _rewrite(graph: Graph, node: Node) -> bool:
+    rewrite = REWRITES.get(type(node.op))
+    return rewrite is not None and rewrite(graph, node)
+
+
+def bypass(graph: Graph, node: Node, value: Value) -> bool:
+    """Let the users of the node's only result use `value` instead, and erase the node; the result's name survives if it
+    is an output. Not done, and False, where an output would lose its name."""
+    result = node.outputs[0]
+    is_output = any(result is output for output in graph.outputs)
+    if is_output and (value.producer is None or any(value is output for output in graph.outputs)):
+        return False
+    name = result.name
+    graph.replace_uses(result, value)
+    value.sources = tuple(dict.fromkeys((*value.sources, *result.sources)))
+    graph.erase(node)
+    if is_output:
+        graph.rename(value, name)
+    return True
+
+
+def _fold_known(graph: Graph, node: Node) -> bool:
+    """A small integer result whose elements inference knows becomes a constant."""
+    if len(node.outputs) != 1:
+        return False
+    result = node.outputs[0]
+    known = result.known
+    if known is None or result.dtype is None or any(result is output for output in graph.outputs) or not result.uses:
+        return False
+    elements = known.integers()
+    if elements is None:
+        return False
+    import numpy as np
+
+    array = np.array(elements, dtype=result.dtype.numpy()).reshape(known.shape)
+    graph.replace_uses(result, graph.constant(array, name=f"{node.name}_value"))
+    graph.erase(node)
+    return True
+
+
+def _drop_identity(graph: Graph, node: Node) -> bool:
+    value = node.inputs[0]
+    return value is not None and bypass(graph, node, value)
+
+
+def _drop_cast(graph: Graph, node: Node) -> bool:
+    value = node.inputs[0]
+    op = node.op
+    assert isinstance(op, ew.Cast)
+    if value is None or value.dtype is not op.to:
+        return False
+    return bypass(graph, node, value)
+
+
+def _rearranged_parameter(node: Node, rearrange: Callable[[Tensor], Tensor | None]) -> Tensor | None:
+    """The tensor that a rearranging node gives, if its operand is a parameter with elements."""
+    value = node.inputs[0]
+    if value is None or value.producer is not None or value.tensor is None or value.tensor.dtype is DType.STRING:
+        return None
+    return rearrange(value.tensor)
+
+
+def _replace_by_parameter(graph: Graph, node: Node, tensor: Tensor) -> bool:
+    """A new parameter in place of the node's result. It takes the name of the parameter it comes from if that one has
+    no other user."""
+    source, result = node.inputs[0], node.outputs[0]
+    assert source is not None
+    if any(result is output for output in graph.outputs):
+        return False
+    name = source.name
+    alone = len(source.uses) == 1
+    made = graph.add_parameter(graph.fresh_name(f"{name}_{node.op.name.lower()}"), tensor)
+    made.sources = (*source.sources,)
+    graph.replace_uses(result, made)
+    graph.erase(node)
+    if alone and not any(source is output for output in graph.outputs):
+        graph.erase_value(source)
+        graph.rename(made, name)
+    return True
+
+
+def _simplify_transpose(graph: Graph, node: Node) -> bool:
+    op, value = node.op, node.inputs[0]
+    assert isinstance(op, Transpose)
+    assert value is not None
+    perm = op.perm or (tuple(reversed(range(value.rank))) if value.rank is not None else ())
+    if not perm:
+        return False
+    if perm == tuple(range(len(perm))):
+        return bypass(graph, node, value)
+    tensor = _rearranged_parameter(node, lambda held: held.transposed(perm))
+    if tensor is not None:
+        return _replace_by_parameter(graph, node, tensor)
+    before = value.producer
+    if before is None:
+        return False
+    if isinstance(before.op, Transpose) and before.inputs[0] is not None:
+        inner = before.op.perm or tuple(reversed(range(len(perm))))
+        merged = tuple(inner[axis] for axis in perm)
+        source = before.inputs[0]
+        if merged == tuple(range(len(perm))):
+            return bypass(graph, node, source)
+        made = graph.add_node(Transpose(merged), (source,), name=node.name, before=node).outputs[0]
+        return bypass(graph, node, made)
+    return False
+
+
+def _sink_transpose(graph: Graph, node: Node) -> bool:
+    """`f(transpose(x))` becomes `transpose(f(x))` for elementwise f, so that transposes meet and cancel."""
+    perms = []
+    for value in node.inputs:
+        if value is None:
+            return False
+        producer = value.producer
+        if producer is not None and isinstance(producer.op, Transpose) and producer.op.perm and len(value.uses) == 1:
+            perms.append(producer.op.perm)
+        elif not _is_scalar(value):
+            return False
+    if not perms or any(perm != perms[0] for perm in perms) or len(node.outputs) != 1:
+        return False
+    if any(value is output for output in graph.outputs for value in node.outputs):
+        return False
+    if not _leads_to_transpose(node.outputs[0]):
+        return False
+    sources = [
+        value.producer.inputs[0] if value is not None and value.producer is not None and not _is_scalar(value) else value
+        for value in node.inputs
+    ]
+    moved = graph.add_node(node.op, sources, name=node.name, before=node).outputs[0]
+    back = graph.add_node(Transpose(perms[0]), (moved,), name=f"{node.name}_transpose", before=node).outputs[0]
+    return bypass(graph, node, back)
+
+
+def _leads_to_transpose(value: Value) -> bool:
+    """Whether moving a transpose behind the value brings it to another one: some path of elementwise users ends there."""
+    seen = 0
+    frontier = [value]
+    while frontier and seen < 64:
+        seen += 1
+        for user in frontier.pop().users():
+            if isinstance(user.op, Transpose):
+                return True
+            if type(user.op) in SINKS:
+                frontier.extend(user.outputs)
+    return False
+
+
+def _is_scalar(value: Value) -> bool:
+    return value.shape == ()
+
+
+def _drop_flatten(graph: Graph, node: Node) -> bool:
+    op, value = node.op, node.inputs[0]
+    assert isinstance(op, Flatten)
+    if value is None or value.rank != 2 or op.axis not in (1, -1):
+        return False
+    return bypass(graph, node, value)
+
+
+def _simplify_reshape(graph: Graph, node: Node) -> bool:
+    op, value = node.op, node.inputs[0]
+    assert value is not None
+    result = node.outputs[0]
+    shape = result.shape
+    if shape is not None and shape == value.shape and all(isinstance(dim, int) for dim in shape):
+        return bypass(graph, node, value)
+    if shape is not None and all(isinstance(dim, int) for dim in shape):
+        sizes = tuple(dim for dim in shape if isinstance(dim, int))
+        tensor = _rearranged_parameter(node, lambda held: held.reshaped(sizes))
+        if tensor is not None:
+            return _replace_by_parameter(graph, node, tensor)
+    before = value.producer
+    if isinstance(op, Reshape) and before is not None and isinstance(before.op, Reshape | Flatten):
+        wanted = node.inputs[1].known if node.inputs[1] is not None else None
+        if wanted is not None and 0 not in wanted.elements and not op.allowzero:
+            graph.replace_input(node, 0, before.inputs[0])
+            return True
+    return False
+
+
+UNARY: tuple[type[Operator], ...] = (
+    *(ew.Abs, ew.Ceil, ew.Erf, ew.Exp, ew.Floor, ew.Log, ew.Neg, ew.Reciprocal, ew.Round, ew.Sign, ew.Sqrt),
+    *(ew.Cast, ew.Clip),
+)
+BINARY: tuple[type[Operator], ...] = (ew.Add, ew.Sub, ew.Mul, ew.Div, ew.Max, ew.Min, ew.Sum)
+
+
+def _sinks() -> tuple[type[Operator], ...]:
+    from ..ops import activation
+
+    names = ("Relu", "LeakyRelu", "Elu", "Selu", "Sigmoid", "Tanh", "Softplus", "Softsign", "Gelu", "HardSigmoid",
+             "HardSwish", "Mish")  # fmt: skip
+    found = [getattr(activation, name) for name in names if hasattr(activation, name)]
+    return (*UNARY, *BINARY, *found)
+
+
+SINKS = frozenset(_sinks())
+REWRITES: dict[type[Operator], Rewrite] = {cls: _sink_transpose for cls in SINKS} | {
+    ew.Identity: _drop_identity,
+    ew.Cast: lambda graph, node: _drop_cast(graph, node) or _sink_transpose(graph, node),
+    Transpose: _simplify_transpose,
+    Flatten: lambda graph, node: _drop_flatten(graph, node) or _simplify_reshape(graph, node),
+    Reshape: _simplify_reshape,
+    Squeeze: _simplify_reshape,
+    Unsqueeze: _simplify_reshape,
+}
+
+__all__ = ["bypass", "simplify"]
