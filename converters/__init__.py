@@ -1,0 +1,208 @@
+"""The formats that graphir reads and writes, and the way from one to another."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphir.errors import ExportFailure, FormatError, GraphirError, ImportFailure
+
+if TYPE_CHECKING:
+    from graphir.graph import Graph
+    from graphir.report import ConversionReport
+    from graphir.runtime.equivalence import VerificationReport
+
+PathLike = str | os.PathLike[str]
+
+READS = {"mxnet": "MXNet symbol and .params", "graphir": "graphir's own JSON"}
+WRITES = {"onnx": "ONNX", "graphir": "graphir's own JSON"}
+OWN_SUFFIX = ".graphir.json"
+
+
+def detect_format(path: PathLike) -> str:
+    """The format of a model: by content first, then by suffix. Raises FormatError if it is none that graphir reads."""
+    place = Path(path)
+    if place.is_dir() or place.name.endswith(".params"):
+        return "mxnet"
+    if not place.exists():
+        if place.with_name(place.name + "-symbol.json").exists() or any(place.parent.glob(place.name + "-*.params")):
+            return "mxnet"
+        raise ImportFailure(f"{place}: no such file, folder or checkpoint prefix")
+    with open(place, "rb") as file:
+        head = file.read(4096)
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if text.startswith(b"{"):
+        return "graphir" if b'"graphir"' in head or place.name.endswith(OWN_SUFFIX) else "mxnet"
+    if place.suffix == ".json":
+        return "mxnet"
+    if place.suffix == ".onnx":
+        raise FormatError("reading ONNX models is not supported yet; graphir reads MXNet and its own JSON", path=place)
+    if place.suffix in (".pb", ".pbtxt"):
+        raise FormatError("reading TensorFlow graphs is not supported yet", path=place)
+    raise FormatError(f"not a model that graphir reads ({', '.join(READS.values())})", path=place)
+
+
+def load(
+    path: PathLike,
+    *,
+    params: PathLike | Mapping[str, object] | None = None,
+    shapes: Mapping[str, object] | None = None,
+    dtypes: Mapping[str, object] | None = None,
+    format: str | None = None,
+    keep_loss: bool = False,
+) -> Graph:
+    """The graph of a model file.
+
+    An MXNet model is named by its symbol file, its prefix, its folder or its .params; parameters beside it are found.
+    `shapes` are the inputs' shapes by name (integers, names of symbolic sizes, None). Weights stay on disk until they
+    are needed. Raises FormatError, UnsupportedOpError or ImportFailure, each naming all that is wrong.
+    """
+    chosen = format or detect_format(path)
+    if chosen == "mxnet":
+        from graphir.converters.mxnet.source import open_source
+
+        return open_source(path, params).to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss)
+    if chosen == "graphir":
+        from graphir.serial import load_graph
+
+        return load_graph(path)
+    raise ImportFailure(f"unknown source format {chosen!r}; expected one of {', '.join(READS)}")
+
+
+def target_format(path: PathLike, format: str | None = None) -> str:
+    """The format that a target's name asks for. Raises ExportFailure if it is none that graphir writes."""
+    if format is not None:
+        if format not in WRITES:
+            raise ExportFailure(f"unknown target format {format!r}; expected one of {', '.join(WRITES)}")
+        return format
+    name = Path(path).name
+    if name.endswith(".onnx"):
+        return "onnx"
+    if name.endswith(OWN_SUFFIX):
+        return "graphir"
+    raise ExportFailure(f"cannot tell the format of {path}: name it something.onnx or something{OWN_SUFFIX}")
+
+
+def save(graph: Graph, path: PathLike, *, format: str | None = None, **options: Any) -> list[Path]:
+    """Write a graph and return the files written.
+
+    Options for .onnx: `opset`, `weights` (auto, inline, external, reference); for .graphir.json: `hashes`.
+    A failure leaves what stood at the target. Raises ExportFailure.
+    """
+    if target_format(path, format) == "onnx":
+        from graphir.converters.onnx import save as save_onnx
+
+        return save_onnx(graph, path, **options)
+    from graphir.serial import save_graph
+
+    return save_graph(graph, path, **options)
+
+
+def convert(
+    source: PathLike,
+    target: PathLike,
+    *,
+    params: PathLike | Mapping[str, object] | None = None,
+    shapes: Mapping[str, object] | None = None,
+    dtypes: Mapping[str, object] | None = None,
+    opset: int | None = None,
+    verify: bool = False,
+    weights: str = "auto",
+    keep_loss: bool = False,
+    feeds: Mapping[str, Any] | PathLike | None = None,
+    seed: int = 0,
+    rtol: float | None = None,
+    atol: float | None = None,
+    per_layer: bool = False,
+    against: str = "auto",
+    providers: str | Sequence[str] = "cpu",
+    accuracy: PathLike | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> ConversionReport:
+    """Convert a model file to another format and say what was done.
+
+    With `verify` the result is run and compared with the source (see `verify`); the report's `verification` holds the
+    outcome, and the target stays either way. `accuracy` names an .npz of labelled data on which both are run
+    (`converters.accuracy`). `progress` is told what is being done. Raises what `load` and `save` raise; nothing is
+    written then.
+    """
+    from graphir.report import ConversionReport
+
+    tell = progress or (lambda stage: None)
+    started = time.perf_counter()
+    kind = target_format(target)
+    source_format = detect_format(source)
+    opened = None
+    tell(f"reading {source}")
+    if source_format == "mxnet":
+        from graphir.converters.mxnet.source import open_source
+
+        opened = open_source(source, params)
+        tell("building the graph")
+        graph = opened.to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss)
+    else:
+        graph = load(source, params=params, shapes=shapes, dtypes=dtypes, format=source_format)
+    tell(f"writing {target}")
+    operators: Mapping[str, int] | None = None
+    if kind == "onnx":
+        from graphir.converters.onnx.exporter import export_graph
+        from graphir.converters.onnx.writer import write_model
+
+        model = export_graph(graph, opset=opset)
+        files = write_model(model, target, weights=weights)
+        opset, operators = model.opset, Counter(node.op_type for node in model.nodes)
+    else:
+        opset, files = None, save(graph, target, format=kind)
+    report = ConversionReport.of(graph, source, target, files, opened, opset, operators=operators)
+    report.seconds = time.perf_counter() - started
+    under_test = target if kind == "onnx" else graph
+    try:
+        if verify:
+            from graphir.converters.verification import verify_conversion
+
+            tell("verifying")
+            report.verification = verify_conversion(
+                opened, graph, under_test, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer,
+                against=against, providers=providers, shapes=shapes,
+            )  # fmt: skip
+        if accuracy is not None:
+            from graphir.converters.accuracy import measure_accuracy
+
+            tell("measuring accuracy")
+            report.accuracy = measure_accuracy(
+                opened, graph, under_test, accuracy, against=against, providers=providers, progress=progress
+            )
+    except GraphirError as error:
+        error.add_note(f"{target} was written; only the check of it could not be made")
+        raise
+    return report
+
+
+def verify(
+    reference: Any,
+    candidate: Any,
+    *,
+    feeds: Mapping[str, Any] | PathLike | None = None,
+    seed: int = 0,
+    rtol: float | None = None,
+    atol: float | None = None,
+    per_layer: bool = False,
+    params: PathLike | Mapping[str, object] | None = None,
+    shapes: Mapping[str, object] | None = None,
+    against: str = "auto",
+    providers: str | Sequence[str] = "cpu",
+) -> VerificationReport:
+    """Compare a candidate (a Graph, or a model file) with a reference; see `converters.verification.verify`."""
+    from graphir.converters.verification import verify as run
+
+    return run(
+        reference, candidate, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer, params=params,
+        shapes=shapes, against=against, providers=providers,
+    )  # fmt: skip
+
+
+__all__ = ["convert", "detect_format", "load", "save", "target_format", "verify"]

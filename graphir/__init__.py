@@ -1,1 +1,101 @@
+"""graphir: a framework-neutral graph IR, and on it a converter from MXNet to ONNX that proves its results.
+
+The public names are below; each is imported when it is first used, so that `import graphir` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .converters import convert, load, save, verify
+    from .errors import (
+        ExportFailure,
+        FormatError,
+        GraphError,
+        GraphirError,
+        ImportFailure,
+        ProviderError,
+        ShapeError,
+        UnsupportedOpError,
+        VerificationError,
+    )
+    from .graph import Decision, Graph, Node, Value
+    from .inference import infer_types
+    from .report import ConversionReport
+    from .runtime import Session
+    from .runtime.equivalence import VerificationReport
+    from .tensor import Tensor
+    from .types import DType, TensorType
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "ConversionReport": "graphir.report",
+    "DType": "graphir.types",
+    "Decision": "graphir.graph",
+    "ExportFailure": "graphir.errors",
+    "FormatError": "graphir.errors",
+    "Graph": "graphir.graph",
+    "GraphError": "graphir.errors",
+    "GraphirError": "graphir.errors",
+    "ImportFailure": "graphir.errors",
+    "Node": "graphir.graph",
+    "ProviderError": "graphir.errors",
+    "Session": "graphir.runtime",
+    "ShapeError": "graphir.errors",
+    "Tensor": "graphir.tensor",
+    "TensorType": "graphir.types",
+    "UnsupportedOpError": "graphir.errors",
+    "Value": "graphir.graph",
+    "VerificationError": "graphir.errors",
+    "VerificationReport": "graphir.runtime.equivalence",
+    "convert": "graphir.converters",
+    "infer_types": "graphir.inference",
+    "load": "graphir.converters",
+    "save": "graphir.converters",
+    "verify": "graphir.converters",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'graphir' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])
+
+
+__all__ = [
+    "ConversionReport",
+    "DType",
+    "Decision",
+    "ExportFailure",
+    "FormatError",
+    "Graph",
+    "GraphError",
+    "GraphirError",
+    "ImportFailure",
+    "Node",
+    "ProviderError",
+    "Session",
+    "ShapeError",
+    "Tensor",
+    "TensorType",
+    "UnsupportedOpError",
+    "Value",
+    "VerificationError",
+    "VerificationReport",
+    "__version__",
+    "convert",
+    "infer_types",
+    "load",
+    "save",
+    "verify",
+]

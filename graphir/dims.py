@@ -22,41 +22,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Union
 
+from .unknown import UNKNOWN, Unknown
+
 MAX_TERMS = 24
 MAX_DEPTH = 8
-
-
-class Unknown:
-    """The one value `UNKNOWN`: a dimension of which nothing is known. Arithmetic with it stays unknown."""
-
-    __slots__ = ()
-
-    def _absorb(self, other: object) -> Unknown:
-        return self
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _absorb
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _absorb
-
-    def __neg__(self) -> Unknown:
-        return self
-
-    def __repr__(self) -> str:
-        return "UNKNOWN"
-
-    def __str__(self) -> str:
-        return "?"
-
-    def __reduce__(self) -> str:
-        return "UNKNOWN"
-
-    def __copy__(self) -> Unknown:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Unknown:
-        return self
-
-
-UNKNOWN = Unknown()
 
 
 class Call:
@@ -221,7 +190,7 @@ def ceildiv(left: Dim, right: Dim) -> Dim:
     >>> ceildiv(7, 2), ceildiv(symbol("H"), 2)
     (4, Sym('(H+1)//2'))
     """
-    return (left + right - 1) // right  # type: ignore[operator]
+    return (left + right - 1) // right
 
 
 def substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
@@ -236,24 +205,9 @@ def substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
     for mono, factor in dim.terms:
         product: Dim = factor
         for atom in mono:
-            product = product * _substitute_atom(atom, sizes)  # type: ignore[operator]
-        total = total + product  # type: ignore[operator]
+            product = product * _substitute_atom(atom, sizes)
+        total = total + product
     return total
-
-
-def parse_dim(text: str) -> Dim:
-    """The dimension that `str` wrote: an integer, `?`, or an expression of symbols with `+ - * //`, max and min.
-
-    >>> parse_dim("(H+1)//2") == (symbol("H") + 1) // 2
-    True
-    """
-    text = text.strip()
-    if text == "?":
-        return UNKNOWN
-    parser = _Parser(text)
-    result = parser.sum()
-    parser.finish()
-    return result
 
 
 def is_known(dim: Dim) -> bool:
@@ -337,7 +291,7 @@ def _floordiv(left: int | Sym, right: int | Sym) -> Dim:
                        if factor % right or (not mono and factor % right)])
         if rest == 0:
             return whole
-        return whole + _atom("floordiv", *_nested(rest, right))  # type: ignore[operator]
+        return whole + _atom("floordiv", *_nested(rest, right))
     exact = _divide_by_monomial(left, right)
     if exact is not None:
         return exact
@@ -397,7 +351,7 @@ def _same_polynomial_multiple(left: Sym, right: Sym) -> Dim | None:
     if factor_left % factor_right:
         return None
     quotient = _build([(tuple(rest), factor_left // factor_right)])
-    return quotient if quotient * right == left else None  # type: ignore[operator]
+    return quotient if quotient * right == left else None
 
 
 def _atom(function: str, left: Dim, right: Dim) -> Dim:
@@ -430,7 +384,7 @@ def _substitute_atom(atom: Atom, sizes: Mapping[str, Dim]) -> Dim:
         return sizes[atom] if atom in sizes else symbol(atom)
     left, right = substitute(atom.left, sizes), substitute(atom.right, sizes)
     if atom.function == "floordiv":
-        return left // right  # type: ignore[operator]
+        return left // right
     return _extreme(atom.function, left, right)
 
 
@@ -440,7 +394,7 @@ def _operand(part: int | Sym) -> str:
 
 
 def _render(terms: tuple[tuple[Monomial, int], ...]) -> str:
-    pieces = []
+    pieces: list[str] = []
     for mono, factor in terms:
         body = "*".join(
             f"({atom})" if isinstance(atom, Call) and atom.function == "floordiv" and (len(mono) > 1 or abs(factor) != 1)
@@ -451,62 +405,6 @@ def _render(terms: tuple[tuple[Monomial, int], ...]) -> str:
         text = str(size) if not body else body if size == 1 else f"{size}*{body}"
         pieces.append(("-" if factor < 0 else "+" if pieces else "") + text)
     return "".join(pieces)
-
-
-class _Parser:
-    """Recursive descent over the grammar that `str(dim)` writes."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = re.findall(r"//|[A-Za-z_][\w.:]*|\d+|[-+*(),]|\S", text)
-        self.place = 0
-
-    def peek(self) -> str:
-        return self.tokens[self.place] if self.place < len(self.tokens) else ""
-
-    def take(self, expected: str | None = None) -> str:
-        token = self.peek()
-        if not token or (expected is not None and token != expected):
-            raise ValueError(f"not a dimension: {self.text!r} (found {token or 'its end'!r}"
-                             + (f", expected {expected!r})" if expected else ")"))
-        self.place += 1
-        return token
-
-    def finish(self) -> None:
-        if self.peek():
-            raise ValueError(f"not a dimension: {self.text!r} (found {self.peek()!r} after its end)")
-
-    def sum(self) -> Any:
-        negative = self.peek() == "-"
-        if negative:
-            self.take()
-        total = -self.product() if negative else self.product()
-        while self.peek() in ("+", "-"):
-            total = total + self.product() if self.take() == "+" else total - self.product()
-        return total
-
-    def product(self) -> Any:
-        result = self.factor()
-        while self.peek() in ("*", "//"):
-            result = result * self.factor() if self.take() == "*" else result // self.factor()
-        return result
-
-    def factor(self) -> Any:
-        token = self.take()
-        if token == "(":
-            inner = self.sum()
-            self.take(")")
-            return inner
-        if token.isdigit():
-            return int(token)
-        if token in ("max", "min") and self.peek() == "(":
-            self.take("(")
-            left = self.sum()
-            self.take(",")
-            right = self.sum()
-            self.take(")")
-            return _extreme(token, left, right)
-        return symbol(token)
 
 
 __all__ = [
@@ -520,7 +418,6 @@ __all__ = [
     "dim_min",
     "is_known",
     "lower_bound",
-    "parse_dim",
     "substitute",
     "symbol",
 ]

@@ -8,100 +8,15 @@ that a refused change leaves the graph as it was.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from .errors import GraphError, ShapeError
 from .inference.rules import infer_outputs, infer_values
+from .node import Decision, Node, Value
 from .ops.base import Known, Operator
 from .tensor import Tensor
-from .types import ANYTHING, DType, TensorType, Type, unify
+from .types import ANYTHING, DType, Type, unify
 
 KNOWN_LIMIT = 256
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A choice of a conversion that can change numbers or shapes: its kind, the node (or value) it is about, and why."""
-
-    kind: str
-    node: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"[{self.kind}] {self.node}: {self.text}"
-
-
-class Value:
-    """One tensor of a graph: an input, a parameter, or a result of a node.
-
-    `type` is what is known of it now and `declared` what its source stated; `tensor` the elements of a parameter;
-    `known` the elements of a small integer tensor that inference could follow; `sources` the names under which the
-    source model knew it.
-    """
-
-    __slots__ = ("declared", "graph", "index", "known", "name", "producer", "sources", "tensor", "type", "uses")
-
-    def __init__(self, graph: Graph, name: str, type_: Type) -> None:
-        self.graph = graph
-        self.name = name
-        self.type = type_
-        self.declared: Type = type_
-        self.producer: Node | None = None
-        self.index = 0
-        self.uses: dict[tuple[Node, int], None] = {}
-        self.tensor: Tensor | None = None
-        self.known: Known | None = None
-        self.sources: tuple[str, ...] = ()
-
-    @property
-    def shape(self) -> tuple[Any, ...] | None:
-        """The shape, None if the rank is unknown (or the value is no tensor)."""
-        return self.type.shape if isinstance(self.type, TensorType) else None
-
-    @property
-    def dtype(self) -> DType | None:
-        """The element type, None if unknown."""
-        return self.type.dtype if isinstance(self.type, TensorType) else None
-
-    @property
-    def rank(self) -> int | None:
-        """The number of axes, None if unknown."""
-        shape = self.shape
-        return None if shape is None else len(shape)
-
-    def users(self) -> list[Node]:
-        """The nodes that use the value, each once, in the order in which they took it up."""
-        return list(dict.fromkeys(node for node, _ in self.uses))
-
-    def __repr__(self) -> str:
-        return f"Value({self.name}: {self.type})"
-
-
-class Node:
-    """One application of an operator. Its operands and results are fixed; `Graph` has the methods that replace them."""
-
-    __slots__ = ("_next", "_previous", "graph", "inputs", "name", "op", "outputs", "subgraphs")
-
-    def __init__(self, graph: Graph, op: Operator, inputs: tuple[Value | None, ...], name: str) -> None:
-        self.graph: Graph | None = graph
-        self.op = op
-        self.inputs = inputs
-        self.outputs: tuple[Value, ...] = ()
-        self.name = name
-        self.subgraphs: tuple[Graph, ...] = ()
-        self._previous: Node | None = None
-        self._next: Node | None = None
-
-    @property
-    def output(self) -> Value:
-        """The only result. Raises GraphError if there are several."""
-        if len(self.outputs) != 1:
-            raise GraphError(f"{self.name} ({self.op.name}) has {len(self.outputs)} results; choose one from outputs")
-        return self.outputs[0]
-
-    def __repr__(self) -> str:
-        return f"Node({self.name}: {self.op})"
 
 
 class Graph:
@@ -245,7 +160,7 @@ class Graph:
         count = len(operands)
         if count < op.least_inputs or (op.most_inputs is not None and count > op.most_inputs):
             raise GraphError(f"{name or op.name}: {op.name} takes {', '.join(op.inputs)}, found {count} operands")
-        types = []
+        types: list[Type | None] = []
         for slot, value in enumerate(operands):
             if value is None:
                 types.append(None)

@@ -81,7 +81,7 @@ def same_total(size: Dim, kernel: int, stride: int = 1, dilation: int = 1) -> Di
         return extent(kernel, dilation) - 1
     if isinstance(size, int):
         return max((-(-size // stride) - 1) * stride + extent(kernel, dilation) - size, 0)
-    return dim_max((ceildiv(size, stride) - 1) * stride + extent(kernel, dilation) - size, 0)  # type: ignore[operator]
+    return dim_max((ceildiv(size, stride) - 1) * stride + extent(kernel, dilation) - size, 0)
 
 
 def split_same(total: int, mode: SameMode) -> tuple[int, int]:

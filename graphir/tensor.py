@@ -111,9 +111,9 @@ class Tensor:
     def chunks(self) -> Iterator[memoryview | bytes]:
         """The bytes of the elements, in pieces of a few MB."""
         if self.region is not None:
-            view = memoryview(_mapped(self.region))
+            view = memoryview(_mapped(self.region))  # type: ignore[arg-type]
         else:
-            view = memoryview(_packed(self.numpy(), self.dtype))
+            view = memoryview(_packed(self.numpy(), self.dtype))  # type: ignore[arg-type]
         for start in range(0, len(view), CHUNK):
             yield view[start : start + CHUNK]
 
@@ -184,7 +184,7 @@ def _mapped(region: FileRegion) -> np.ndarray[Any, Any]:
             view = mmap.mmap(file.fileno(), region.nbytes + lead, access=mmap.ACCESS_READ, offset=start)
     except (OSError, ValueError) as error:
         raise FormatError(
-            f"cannot map {region.nbytes} bytes of weights: {error}; was the file moved or cut short since it was opened?",
+            f"cannot map {region.nbytes} bytes of weights: {error}; was the file moved or cut short since then?",
             path=region.path,
             offset=region.offset,
         ) from error
@@ -200,10 +200,8 @@ def _unpacked(raw: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...]) -
     codes = np.stack([(raw >> (dtype.bits * slot)) & mask for slot in range(per_byte)], axis=1).reshape(-1)[:count]
     if dtype.value.startswith("int"):
         codes = ((codes.astype(np.int8) ^ (1 << (dtype.bits - 1))) - (1 << (dtype.bits - 1))).astype(np.int8)
-        return codes.astype(dtype.numpy()).reshape(shape)
-    if dtype.value.startswith("uint"):
-        return codes.astype(dtype.numpy()).reshape(shape)
-    return codes.view(dtype.numpy()).reshape(shape)
+    found: np.ndarray[Any, Any] = codes.astype(dtype.numpy()) if dtype.is_integer else codes.view(dtype.numpy())
+    return found.reshape(shape)
 
 
 def _packed(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
@@ -253,8 +251,14 @@ class SourceFiles:
                 raise _cut_short(region, len(data))
             file.write(data)
             return region.nbytes
+        try:
+            target = file.fileno()
+        except OSError:  # a stream in memory has none
+            for chunk in Tensor(DType.UINT8, (region.nbytes,), region=region).chunks():
+                file.write(chunk)
+            return region.nbytes
         file.flush()
-        target, left, offset = file.fileno(), region.nbytes, region.offset
+        left, offset = region.nbytes, region.offset
         while left:
             moved = _copy_once(descriptor, target, offset, min(left, 1 << 30))
             if moved == 0:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
+from .dim_text import parse_dim
 from .dims import (
     UNKNOWN,
     Dim,
@@ -21,7 +22,6 @@ from .dims import (
     dim_max,
     dim_min,
     is_known,
-    parse_dim,
     substitute,
     symbol,
 )
@@ -162,9 +162,22 @@ class TensorType:
         """The number of axes, None if unknown."""
         return None if self.shape is None else len(self.shape)
 
+    def __hash__(self) -> int:
+        stored: int | None = self.__dict__.get("_hash")
+        if stored is None:
+            stored = hash((self.dtype, self.shape))
+            object.__setattr__(self, "_hash", stored)
+        return stored
+
+    @property
     def is_static(self) -> bool:
         """Whether the dtype and every dimension are known numbers."""
-        return self.dtype is not None and self.shape is not None and all(type(dim) is int for dim in self.shape)
+        stored: bool | None = self.__dict__.get("_static")
+        if stored is None:
+            shape = self.shape
+            stored = self.dtype is not None and shape is not None and all([type(dim) is int for dim in shape])
+            object.__setattr__(self, "_static", stored)
+        return stored
 
     def elements(self) -> Dim:
         """The number of elements: a product of dimensions, `UNKNOWN` if the rank is."""
@@ -227,7 +240,7 @@ def product(dims: Iterable[Dim]) -> Dim:
     """The product of dimensions, 1 if there are none."""
     result: Dim = 1
     for dim in dims:
-        result = result * dim  # type: ignore[operator]
+        result = result * dim
     return result
 
 
@@ -284,7 +297,11 @@ def unify(left: Type, right: Type) -> Type:
         raise ShapeError(f"{left} and {right} are of different kinds")
     if isinstance(left, SparseTensorType) and isinstance(right, SparseTensorType):
         return SparseTensorType(unify_dtype(left.dtype, right.dtype), unify_shape(left.shape, right.shape))
-    return type(left)(unify(left.element, right.element))  # type: ignore[union-attr, call-arg]
+    if isinstance(left, SequenceType) and isinstance(right, SequenceType):
+        return SequenceType(unify(left.element, right.element))
+    assert isinstance(left, OptionalType)
+    assert isinstance(right, OptionalType)
+    return OptionalType(unify(left.element, right.element))
 
 
 __all__ = [

@@ -33,7 +33,7 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def mxnet() -> ModuleType:
     """Live MXNet 1.9.1 with its plain operators."""
-    os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"
+    os.environ |= {"MXNET_SUBGRAPH_BACKEND": "NONE", "MXNET_USE_ONEDNN": "0", "MXNET_MKLDNN_ENABLED": "0"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for alias in (bool, object, int, float, complex, str):

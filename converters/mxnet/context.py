@@ -62,6 +62,11 @@ class ImportNode:
         """Whether loss heads and label inputs are to stay."""
         return self._importer.keep_loss
 
+    @property
+    def np_shape(self) -> bool:
+        """Whether the model was made under numpy's shape semantics, in which a tensor can have rank 0."""
+        return self._importer.source.np_shape
+
     def __len__(self) -> int:
         """The number of inputs that the node has."""
         return len(self.operands)
@@ -99,10 +104,11 @@ class ImportNode:
         return graph.add_node(op, inputs, name=self.name, output_names=names).outputs
 
     def step(self, op: Operator, *inputs: Value | None, suffix: str = "") -> Value:
-        """Add an operator with one result on the way; its name is the node's with a suffix."""
+        """Add an operator on the way and give its first result; its name is the node's with a suffix."""
         name = f"{self.name}_{suffix or op.name.lower()}"
-        fresh = self.graph.fresh_name(name)
-        return self.graph.add_node(op, inputs, name=name, output_names=(fresh,)).outputs[0]
+        fresh = self.graph.fresh_name
+        names = [fresh(name), *(fresh(f"{name}_{slot}") for slot in range(1, op.output_count))]
+        return self.graph.add_node(op, inputs, name=name, output_names=names).outputs[0]
 
     def steps(self, op: Operator, *inputs: Value | None, suffix: str = "") -> tuple[Value, ...]:
         """Add an operator with several results."""

@@ -8,6 +8,7 @@ from graphir.errors import Gap, ImportFailure, ShapeError, UnsupportedOpError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
 from graphir.inference.engine import parse_dims
+from graphir.passes.fills import resolve_fills
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType, Unknown, symbol
 
@@ -15,12 +16,14 @@ from .context import ImportFunction, ImportNode, NeedsShape, Refusal
 from .heads import LOSS_HEADS, only_losses
 from .ops import import_table
 from .records import VARIABLE, NNVMGraph, NNVMNode
-from .schema import node_signature, typed_attributes
+from .schema import canonical_name, node_signature, typed_attributes
 from .values import TYPE_FLAGS
 
 PARAMETER_INPUTS = frozenset(
     {"weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "running_mean", "running_var", "parameters"}
 )
+NOT_CONVERTED = "graphir cannot convert this operator of MXNet yet"
+NOT_IN_MXNET = "MXNet 1.9.1 has no such operator: it comes from a plugin or a build of one's own"
 AXIS_NAMES = {2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 
@@ -79,7 +82,7 @@ class Importer:
         return floats.pop() if len(floats) == 1 else DType.FLOAT32
 
     def _heads(self) -> list[tuple[int, int]]:
-        nodes, heads = self.source.nodes, list(dict.fromkeys(self.source.heads))
+        nodes, heads = self.source.nodes, list(self.source.heads)
         if self.keep_loss:
             return heads
         losses = [head for head in heads if only_losses(nodes[head[0]])]
@@ -101,13 +104,16 @@ class Importer:
             if index in needed:
                 continue
             needed.add(index)
-            stack.extend(source for source, _ in self.source.nodes[index].inputs)
+            record = self.source.nodes[index]
+            read = record.inputs[:1] if record.op in LOSS_HEADS else record.inputs
+            stack.extend(source for source, _ in read)
         return needed
 
     def _import(self, index: int, record: NNVMNode, function: ImportFunction | None) -> None:
         if function is None:
-            self._refuse(record, "graphir does not know this operator")
-            self._break(index, record, 1)
+            known = canonical_name(record.op) is not None
+            self._refuse(record, NOT_CONVERTED if known else NOT_IN_MXNET)
+            self._break(index, record, node_signature(record).visible if known else 1)
             return
         attrs = typed_attributes(record)
         names = node_signature(record)
@@ -224,7 +230,7 @@ class Importer:
             )
 
     def _set_outputs(self, heads: list[tuple[int, int]]) -> None:
-        outputs = []
+        outputs: list[Value] = []
         for index, slot in heads:
             record = self.source.nodes[index]
             if record.op == VARIABLE and self._results[index] is None:
@@ -232,14 +238,18 @@ class Importer:
             results = self._results[index]
             assert results is not None
             assert not isinstance(results, Value)
-            visible = results[: self._visible[index]] if len(self.source.heads) == 1 and slot == 0 else [results[slot]]
-            outputs.extend(visible)
+            outputs.append(results[slot])
             if record.op in LOSS_HEADS:
                 self.graph.decide("loss head", record.name, LOSS_HEADS[record.op])
         self.graph.set_outputs(outputs)
 
     def _finish_inputs(self) -> None:
         """Infer what the parameters say of the inputs, and name the sizes that stay open."""
+        if not all(isinstance(value.type, TensorType) and value.type.is_static for value in self.graph.values):
+            self._infer_open_sizes()
+        resolve_fills(self.graph)
+
+    def _infer_open_sizes(self) -> None:
         try:
             infer_graph(self.graph)
         except ShapeError as error:

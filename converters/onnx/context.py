@@ -129,14 +129,27 @@ class ExportNode:
             self.refuse(f"the dtype of operand {slot} is unknown")
         return value.dtype
 
-    def emit(self, op_type: str, inputs: Sequence[str], *, domain: str = "", **attributes: Any) -> None:
-        """Add the ONNX node that gives the node's results. Results that nothing uses are left out."""
-        outputs = [value.name if value.uses or _is_output(value) else "" for value in self.node.outputs]
+    def emit(
+        self, op_type: str, inputs: Sequence[str], *, domain: str = "", every_output: bool = False, **attributes: Any
+    ) -> None:
+        """Add the ONNX node that gives the node's results.
+
+        Results that nothing uses are left out, unless `every_output` says that ONNX counts them.
+        """
+        outputs = [
+            value.name if every_output or value.uses or _is_output(value) else "" for value in self.node.outputs
+        ]
         if not outputs[0]:
             outputs[0] = self.node.outputs[0].name
         while not outputs[-1]:
             outputs.pop()
         self._export.append(op_type, inputs, outputs, self.node.name, _present(attributes), domain)
+
+    def emit_result(self, slot: int, op_type: str, inputs: Sequence[str], **attributes: Any) -> None:
+        """Add the ONNX node whose output is one of the node's results, unless it is a further one that nothing uses."""
+        value = self.node.outputs[slot]
+        if slot == 0 or value.uses or _is_output(value):
+            self._export.append(op_type, inputs, (value.name,), self.node.name, _present(attributes))
 
     def step(self, op_type: str, inputs: Sequence[str], *, suffix: str = "", domain: str = "", **attributes: Any) -> str:
         """Add an ONNX node with one output on the way; returns the output's name."""
@@ -190,7 +203,7 @@ def direct(*, since: int = 1, **renamed: str) -> ExportFunction:
     def export_direct(node: ExportNode) -> None:
         if node.opset < since:
             node.refuse(f"{node.op.name} exists from opset {since} on, the target is {node.opset}")
-        attributes = {}
+        attributes: dict[str, Any] = {}
         for name, value in node.op.attributes().items():
             if name != "same_shape":
                 attributes[renamed.get(name, name)] = int(value) if isinstance(value, bool) else value

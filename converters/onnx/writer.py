@@ -7,7 +7,7 @@ header, then its bytes, copied from file to file. Field numbers and wire types a
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -71,6 +71,17 @@ def model_bytes(model: OnnxModel) -> bytes:
     stream = io.BytesIO()
     _write_stream(model, stream, {})
     return stream.getvalue()
+
+
+def output_addition(names: Sequence[str]) -> bytes:
+    """Bytes that, behind those of a model, make it a model with these values as further outputs.
+
+    Protobuf reads repeated fields and messages that come again as one.
+    """
+    import onnx
+
+    outputs = [onnx.ValueInfoProto(name=name) for name in names]
+    return bytes(onnx.ModelProto(graph=onnx.GraphProto(output=outputs)).SerializeToString())
 
 
 Place = tuple[str, int, int]
@@ -249,4 +260,4 @@ def _fill_type(proto: Any, name: str, type_: Type) -> None:
             entry.dim_param = str(dim)
 
 
-__all__ = ["INLINE_BELOW", "SINGLE_FILE_LIMIT", "WEIGHT_MODES", "model_bytes", "write_model"]
+__all__ = ["INLINE_BELOW", "SINGLE_FILE_LIMIT", "WEIGHT_MODES", "model_bytes", "output_addition", "write_model"]

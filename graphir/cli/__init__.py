@@ -1,0 +1,116 @@
+"""The command `graphir`: one thin file a command, imported when that command is called.
+
+Exit codes: 0 done, 1 failed, 2 usage, 4 verified and different, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+COMMANDS = {
+    "convert": "convert a model to another format, and prove the result with --verify",
+    "check": "list every operator of a model that cannot be converted, all at once",
+    "verify": "compare two models numerically, layer by layer if asked",
+    "shapes": "list the type of every value of a model",
+    "summary": "list the layers of a model with their parameters and multiply-accumulates",
+    "params": "list the arrays of a .params file, or write them as .safetensors or .npz",
+}
+DESCRIPTION = "Reads MXNet models without MXNet, writes ONNX, and proves that the result computes the same."
+EPILOG = (
+    "exit codes: 0 done, 1 failed, 2 wrong usage, 4 verified and different\n"
+    "`graphir COMMAND --help` explains a command."
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with errors that look like all others of this command."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error and where help is, and exit with 2."""
+        self.exit(2, f"graphir: error: {message}\ntry: {self.prog} --help\n")
+
+
+class Version(argparse.Action):
+    """Print the version, which is read only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print and exit."""
+        from graphir import __version__
+
+        print(f"graphir {__version__}")
+        parser.exit(0)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        options = _parser(arguments).parse_args(arguments)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 2
+    if options.command is None:
+        _parser([]).print_help()
+        return 2
+    return _guarded(options)
+
+
+def _parser(arguments: Sequence[str]) -> Parser:
+    """The parser, with the options of the command that is called; the others are named only."""
+    parser = Parser(
+        prog="graphir", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
+    called = next((word for word in arguments if not word.startswith("-")), None)
+    for name, help_text in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=help_text,
+            description=help_text[0].upper() + help_text[1:] + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if name == called:
+            import_module(f"graphir.cli.{name}").add_arguments(command)
+            command.set_defaults(parser=command)
+    return parser
+
+
+def _guarded(options: argparse.Namespace) -> int:
+    """Run the chosen command; every failure becomes one clear text on stderr."""
+    from graphir.errors import GraphirError
+
+    from .console import Console
+
+    console = Console(json=options.json, verbose=options.verbose, quiet=options.quiet)
+    try:
+        code = import_module(f"graphir.cli.{options.command}").run(options, console)
+        sys.stdout.flush()
+        return int(code)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        console.error("interrupted")
+        return 130
+    except GraphirError as error:
+        return console.failed(str(error), error)
+    except OSError as error:
+        return console.failed(f"{error.filename}: {error.strerror}" if error.filename else str(error), error)
+    except Exception as error:
+        text = f"unexpected {type(error).__name__}: {error}\nThis is a defect of graphir, not of your model; please report it"
+        return console.failed(text + ("" if options.verbose > 1 else " with the output of the same command and -vv"), error)
+    finally:
+        console.close()
+
+
+__all__ = ["COMMANDS", "main"]

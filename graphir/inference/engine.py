@@ -76,8 +76,15 @@ class Inference:
                     self._enqueue_users(value, node)
 
     def _backward(self, node: Node) -> None:
-        operands, _ = self._operands(node)
-        if not all(operand is None or isinstance(operand, TensorType) for operand in operands):
+        types = self.types
+        operands = tuple([None if value is None else _look(types, value) for value in node.inputs])
+        open_ended = False
+        for operand in operands:
+            if operand is not None:
+                if not isinstance(operand, TensorType):
+                    return
+                open_ended = open_ended or not operand.is_static
+        if not open_ended:
             return
         results = tuple([self.types[value] for value in node.outputs])
         if not all(isinstance(result, TensorType) for result in results):

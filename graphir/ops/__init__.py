@@ -13,6 +13,7 @@ from .base import Known, Operator, operator, table
 FAMILIES = (
     "activation",
     "convolution",
+    "creation",
     "detection",
     "elementwise",
     "foreign",
@@ -24,6 +25,7 @@ FAMILIES = (
     "reduction",
     "resize",
     "shape",
+    "shape_parts",
 )
 
 

@@ -1,9 +1,221 @@
-"""Activation functions."""
+"""Activation functions, the softmax family, and Dropout."""
 
 from __future__ import annotations
 
-from .base import Operator
+import enum
 
-OPERATORS: tuple[type[Operator], ...] = ()
+from ..errors import ShapeError
+from ..types import Dim, DType, TensorType, product
+from .base import Operand, Operator, normalize_axis, operator, refine
 
-__all__ = ["OPERATORS"]
+
+class _Activation(Operator):
+    """One operand of real floating point numbers; the result has its type."""
+
+    inputs = ("X",)
+
+    def infer(self, x: TensorType) -> TensorType:
+        if x.dtype is not None and not x.dtype.is_float:
+            raise ShapeError(f"X is {x.dtype}, expected a floating point dtype")
+        return x
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        return (refine(operands[0], results[0].shape, results[0].dtype),)
+
+
+@operator
+class Relu(_Activation):
+    """max(X, 0), of integers too. Source: ONNX Relu-14."""
+
+    def infer(self, x: TensorType) -> TensorType:
+        return x
+
+
+@operator
+class LeakyRelu(_Activation):
+    """X where X >= 0, else alpha * X. Source: ONNX LeakyRelu-16."""
+
+    alpha: float = 0.01
+
+
+@operator
+class ThresholdedRelu(_Activation):
+    """X where X > alpha, else 0. Source: ONNX ThresholdedRelu-22."""
+
+    alpha: float = 1.0
+
+
+@operator
+class Elu(_Activation):
+    """X where X >= 0, else alpha * (exp(X) - 1). Source: ONNX Elu-22."""
+
+    alpha: float = 1.0
+
+
+@operator
+class Selu(_Activation):
+    """gamma * X where X > 0, else gamma * alpha * (exp(X) - 1). Source: ONNX Selu-22, whose defaults are float32's."""
+
+    alpha: float = 1.67326319217681884765625
+    gamma: float = 1.05070102214813232421875
+
+
+@operator
+class Celu(_Activation):
+    """max(X, 0) + min(0, alpha * (exp(X / alpha) - 1)). Source: ONNX Celu-12."""
+
+    alpha: float = 1.0
+
+
+class Approximation(enum.Enum):
+    """How Gelu finds the normal distribution: exactly by erf, or by tanh of a cubic."""
+
+    NONE = "none"
+    TANH = "tanh"
+
+
+@operator
+class Gelu(_Activation):
+    """X times the normal distribution function at X.
+
+    Exactly `X / 2 * (1 + erf(X / sqrt(2)))`; approximated `X / 2 * (1 + tanh(sqrt(2 / pi) * (X + 0.044715 * X^3)))`.
+    Source: ONNX Gelu-20.
+    """
+
+    approximate: Approximation = Approximation.NONE
+
+
+@operator
+class HardSigmoid(_Activation):
+    """alpha * X + beta, limited to 0 and 1. Source: ONNX HardSigmoid-22."""
+
+    alpha: float = 0.2
+    beta: float = 0.5
+
+
+@operator
+class HardSwish(_Activation):
+    """X times HardSigmoid(X) with alpha 1/6 and beta 1/2. Source: ONNX HardSwish-22."""
+
+
+@operator
+class Mish(_Activation):
+    """X * tanh(log(1 + exp(X))). Source: ONNX Mish-22."""
+
+
+@operator
+class Softplus(_Activation):
+    """log(1 + exp(X)). Source: ONNX Softplus-22."""
+
+
+@operator
+class Softsign(_Activation):
+    """X / (1 + |X|). Source: ONNX Softsign-22."""
+
+
+@operator
+class Sigmoid(_Activation):
+    """1 / (1 + exp(-X)). Source: ONNX Sigmoid-13."""
+
+
+@operator
+class Swish(_Activation):
+    """X / (1 + exp(-alpha * X)). Source: ONNX Swish-24."""
+
+    alpha: float = 1.0
+
+
+@operator
+class Tanh(_Activation):
+    """The hyperbolic tangent. Source: ONNX Tanh-13."""
+
+
+class _AlongAxis(_Activation):
+    """What the softmax family shares: one axis, which must exist."""
+
+    axis: int = -1
+
+    def infer(self, x: TensorType) -> TensorType:
+        if x.shape is not None:
+            normalize_axis(self.axis, len(x.shape))
+        return super().infer(x)
+
+
+@operator
+class Softmax(_AlongAxis):
+    """exp(X) / sum exp(X) along `axis`. Source: ONNX Softmax-13."""
+
+    axis: int = -1
+
+
+@operator
+class LogSoftmax(_AlongAxis):
+    """X - log sum exp(X) along `axis`. Source: ONNX LogSoftmax-13."""
+
+    axis: int = -1
+
+
+@operator
+class Hardmax(_AlongAxis):
+    """1 at the first maximum along `axis`, 0 elsewhere. Source: ONNX Hardmax-13."""
+
+    axis: int = -1
+
+
+@operator
+class Dropout(Operator):
+    """data with random elements set to 0 and the others scaled by 1 / (1 - ratio), if `training_mode` is true.
+
+    Otherwise data itself. `ratio` (0.5 without it) and `training_mode` (false without it) are scalars; the second
+    result says which elements were kept. Source: ONNX Dropout-22.
+    """
+
+    inputs = ("data", "ratio?", "training_mode?")
+    outputs = ("output", "mask")
+    seed: int | None = None
+
+    def infer(self, data: TensorType, ratio: Operand = None, training_mode: Operand = None) -> tuple[TensorType, ...]:
+        if training_mode is not None and training_mode.dtype not in (None, DType.BOOL):
+            raise ShapeError(f"training_mode is {training_mode.dtype}, expected bool")
+        for name, scalar in (("ratio", ratio), ("training_mode", training_mode)):
+            if scalar is not None and scalar.shape is not None and _count(scalar) not in (1, None):
+                raise ShapeError(f"{name} is {scalar}, expected a scalar")
+        return data, TensorType(DType.BOOL, data.shape)
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        return (refine(operands[0], results[0].shape, results[0].dtype), *operands[1:])
+
+
+def _count(operand: TensorType) -> int | None:
+    total: Dim = product(operand.shape or ())
+    return total if isinstance(total, int) else None
+
+
+OPERATORS = (
+    *(Relu, LeakyRelu, ThresholdedRelu, Elu, Selu, Celu, Gelu, HardSigmoid, HardSwish, Mish, Softplus, Softsign),
+    *(Sigmoid, Swish, Tanh, Softmax, LogSoftmax, Hardmax, Dropout),
+)
+
+__all__ = [
+    "OPERATORS",
+    "Approximation",
+    "Celu",
+    "Dropout",
+    "Elu",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "Hardmax",
+    "LeakyRelu",
+    "LogSoftmax",
+    "Mish",
+    "Relu",
+    "Selu",
+    "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "Softsign",
+    "Swish",
+    "Tanh",
+    "ThresholdedRelu",
+]

@@ -1,9 +1,195 @@
-"""Object detection."""
+"""Object detection. Boxes are corners (x1, y1, x2, y2) or, where `center_point_box` says so, (x, y, width, height)."""
 
 from __future__ import annotations
 
-from .base import Operator
+import enum
 
-OPERATORS: tuple[type[Operator], ...] = ()
+from ..errors import ShapeError
+from ..types import UNKNOWN, Dim, DType, TensorType, format_shape, unify_dim
+from .base import Operand, Operator, operator, refine, same_dtype, same_rank
 
-__all__ = ["OPERATORS"]
+
+@operator
+class NonMaxSuppression(Operator):
+    """Indices (n, 3) of (batch, class, box) that are kept of boxes (N, K, 4) with scores (N, C, K), the best first.
+
+    A box goes if it overlaps a better one of its class by more than `iou_threshold`, or if its score is not above
+    `score_threshold`. Source: ONNX NonMaxSuppression-11.
+    """
+
+    inputs = ("boxes", "scores", "max_output_boxes_per_class?", "iou_threshold?", "score_threshold?")
+    outputs = ("selected_indices",)
+    center_point_box: bool = False
+
+    def infer(self, boxes: TensorType, scores: TensorType, *limits: Operand) -> TensorType:
+        first, second = same_rank(boxes, 3, "boxes"), same_rank(scores, 3, "scores")
+        if first is not None and second is not None:
+            unify_dim(first[0], second[0])
+            unify_dim(first[1], second[2])
+        return TensorType(DType.INT64, (UNKNOWN, 3))
+
+
+class RoiMode(enum.Enum):
+    """How the samples of a cell are put together."""
+
+    AVERAGE = "avg"
+    MAX = "max"
+
+
+class RoiCoordinates(enum.Enum):
+    """Whether corners are shifted by half a pixel before they are read as sample points."""
+
+    HALF_PIXEL = "half_pixel"
+    OUTPUT_HALF_PIXEL = "output_half_pixel"
+
+
+@operator
+class RoiAlign(Operator):
+    """Cells (R, C, output_height, output_width) of regions of X (N, C, H, W), each a mean of bilinear samples.
+
+    `rois` (R, 4) are corners, scaled by `spatial_scale`, `batch_indices` (R) say of which image. `sampling_ratio` 0
+    takes ceil(cell size) samples an axis. Source: ONNX RoiAlign-22.
+    """
+
+    inputs = ("X", "rois", "batch_indices")
+    output_height: int = 1
+    output_width: int = 1
+    sampling_ratio: int = 0
+    spatial_scale: float = 1.0
+    mode: RoiMode = RoiMode.AVERAGE
+    coordinates: RoiCoordinates = RoiCoordinates.HALF_PIXEL
+
+    def infer(self, x: TensorType, rois: TensorType, batch_indices: TensorType) -> TensorType:
+        data, regions = same_rank(x, 4, "X"), same_rank(rois, 2, "rois")
+        indices = same_rank(batch_indices, 1, "batch_indices")
+        count: Dim = UNKNOWN if regions is None else regions[0]
+        if indices is not None:
+            count = unify_dim(count, indices[0])
+        if regions is not None:
+            unify_dim(regions[1], 4)
+        channels = UNKNOWN if data is None else data[1]
+        return TensorType(same_dtype(x, rois), (count, channels, self.output_height, self.output_width))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        shape = results[0].shape or (UNKNOWN,) * 4
+        return (
+            refine(operands[0], (UNKNOWN, shape[1], UNKNOWN, UNKNOWN), results[0].dtype),
+            refine(operands[1], (shape[0], 4), results[0].dtype),
+            refine(operands[2], (shape[0],)),
+        )
+
+
+class BoxFormat(enum.Enum):
+    """What the four numbers of a box are: two corners, or the centre, width and height."""
+
+    CORNER = "corner"
+    CENTER = "center"
+
+
+@operator
+class BoxNMS(Operator):
+    """Rows (N, K, W) with a score and a box each, the best first, without those that overlap a better one.
+
+    Rows whose score is not above `valid_thresh` or whose class is `background_id` are left out; of the others the
+    `topk` best (negative: all) take part. One goes if it overlaps a better one that stays, of its class unless
+    `force_suppress`, by more than `overlap_thresh`. What is kept stands in front, rows of -1 fill the rest. `id_index`
+    is negative where there are no classes. Source: MXNet _contrib_box_nms.
+    """
+
+    inputs = ("data",)
+    overlap_thresh: float = 0.5
+    valid_thresh: float = 0.0
+    topk: int = -1
+    coord_start: int = 2
+    score_index: int = 1
+    id_index: int = -1
+    background_id: int = -1
+    force_suppress: bool = False
+    in_format: BoxFormat = BoxFormat.CORNER
+    out_format: BoxFormat = BoxFormat.CORNER
+
+    def infer(self, data: TensorType) -> TensorType:
+        shape = same_rank(data, 3, "data")
+        if shape is None:
+            return TensorType(data.dtype, (UNKNOWN,) * 3)
+        least = max(self.coord_start + 4, self.score_index + 1, self.id_index + 1)
+        if isinstance(shape[2], int) and shape[2] < least:
+            raise ShapeError(f"data has the shape {format_shape(shape)}, expected at least {least} columns")
+        return TensorType(data.dtype, shape)
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        return (refine(operands[0], results[0].shape, results[0].dtype),)
+
+
+@operator
+class MultiBoxDetection(Operator):
+    """Detections (N, K, 6) of class, score and corners from scores (N, C, K), offsets (N, 4 K) and anchors (1, K, 4).
+
+    Each anchor has its best class but the background, counted without it; those below `threshold` are left out. The
+    `nms_topk` best (not positive: all) come first, by descending score; a row that overlaps a better one, of its class
+    unless `force_suppress`, by at least `nms_threshold` keeps its place with class -1. The rows behind `nms_topk` are
+    those that had that place in the order of anchors, with class -1. Rows of -1 fill the rest.
+    Source: MXNet _contrib_MultiBoxDetection.
+    """
+
+    inputs = ("cls_prob", "loc_pred", "anchor")
+    clip: bool = True
+    threshold: float = 0.01
+    background_id: int = 0
+    nms_threshold: float = 0.5
+    force_suppress: bool = False
+    variances: tuple[float, float, float, float] = (0.1, 0.1, 0.2, 0.2)
+    nms_topk: int = -1
+
+    def infer(self, scores: TensorType, offsets: TensorType, anchors: TensorType) -> TensorType:
+        batch, _, count = self._dims(scores, offsets, anchors)
+        return TensorType(same_dtype(scores, offsets, anchors), (batch, count, 6))
+
+    def _dims(self, scores: Operand, offsets: Operand, anchors: Operand) -> tuple[Dim, Dim, Dim]:
+        assert scores is not None
+        assert offsets is not None
+        assert anchors is not None
+        batch, classes, count = same_rank(scores, 3, "cls_prob") or (UNKNOWN,) * 3
+        moved, base = same_rank(offsets, 2, "loc_pred"), same_rank(anchors, 3, "anchor")
+        if moved is not None:
+            batch = unify_dim(batch, moved[0])
+            if isinstance(moved[1], int):
+                if moved[1] % 4:
+                    raise ShapeError(f"loc_pred has the shape {format_shape(moved)}, expected 4 numbers for each anchor")
+                count = self._count(count, moved[1] // 4, f"loc_pred {format_shape(moved)}")
+        if base is not None:
+            unify_dim(base[2], 4)
+            count = self._count(count, base[1], f"anchor {format_shape(base)}")
+        return batch, classes, count
+
+    def _count(self, left: Dim, right: Dim, what: str) -> Dim:
+        try:
+            return unify_dim(left, right)
+        except ShapeError:
+            raise ShapeError(f"cls_prob has scores for {left} anchors, {what} has {right}") from None
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        scores, offsets, anchors = operands
+        batch, classes, count = self._dims(scores, offsets, anchors)
+        if results[0].shape is not None:
+            batch, count = unify_dim(batch, results[0].shape[0]), unify_dim(count, results[0].shape[1])
+        dtype = same_dtype(*operands, results[0])
+        return (
+            refine(scores, (batch, classes, count), dtype),
+            refine(offsets, (batch, count * 4), dtype),
+            refine(anchors, (1, count, 4), dtype),
+        )
+
+
+OPERATORS = (NonMaxSuppression, RoiAlign, BoxNMS, MultiBoxDetection)
+
+__all__ = [
+    "OPERATORS",
+    "BoxFormat",
+    "BoxNMS",
+    "MultiBoxDetection",
+    "NonMaxSuppression",
+    "RoiAlign",
+    "RoiCoordinates",
+    "RoiMode",
+]

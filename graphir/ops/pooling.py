@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import ShapeError
 from ..padding import Explicit, Padding, window_size
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape
-from .base import Operand, Operator, operator, refine, same_dtype
+from .base import Operand, Operator, operator, refine, same_dtype, same_rank
 
 
 class _WindowPool(Operator):
@@ -147,7 +147,37 @@ class GlobalLpPool(_GlobalPool):
     p: int = 2
 
 
-OPERATORS = (MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalAveragePool, GlobalLpPool)
+@operator
+class MaxRoiPool(Operator):
+    """The maximum of each of `pooled_shape` cells of each region of interest of X (N, C, H, W).
+
+    `rois` (R, 5) holds batch index, x1, y1, x2, y2 in units that `spatial_scale` brings to X's; ends are included,
+    scaled corners rounded. Result: (R, C, *pooled_shape). Source: ONNX MaxRoiPool-22.
+    """
+
+    inputs = ("X", "rois")
+    pooled_shape: tuple[int, ...]
+    spatial_scale: float = 1.0
+
+    def infer(self, x: TensorType, rois: TensorType) -> TensorType:
+        data = same_rank(x, 4, "X") or (UNKNOWN,) * 4
+        regions = same_rank(rois, 2, "rois") or (UNKNOWN,) * 2
+        if isinstance(regions[1], int) and regions[1] != 5:
+            raise ShapeError(f"rois has the shape {format_shape(rois.shape)}, expected 5 columns")
+        if len(self.pooled_shape) != 2 or min(self.pooled_shape) < 1:
+            raise ShapeError(f"pooled_shape {list(self.pooled_shape)} must be two positive sizes")
+        return TensorType(same_dtype(x, rois), (regions[0], data[1], *self.pooled_shape))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        dtype = same_dtype(*operands, results[0])
+        shape = results[0].shape or (UNKNOWN,) * 4
+        return (
+            refine(operands[0], (UNKNOWN, shape[1], UNKNOWN, UNKNOWN), dtype),
+            refine(operands[1], (shape[0], 5), dtype),
+        )
+
+
+OPERATORS = (MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalAveragePool, GlobalLpPool, MaxRoiPool)
 
 __all__ = [
     "OPERATORS",
@@ -157,4 +187,5 @@ __all__ = [
     "GlobalMaxPool",
     "LpPool",
     "MaxPool",
+    "MaxRoiPool",
 ]

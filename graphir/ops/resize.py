@@ -1,9 +1,242 @@
-"""Resizing of spatial axes."""
+"""Resizing and sampling of spatial axes."""
 
 from __future__ import annotations
 
-from .base import Operator
+import enum
+import struct
+from collections.abc import Sequence
+from fractions import Fraction
 
-OPERATORS: tuple[type[Operator], ...] = ()
+from ..errors import ShapeError
+from ..types import UNKNOWN, Dim, Shape, TensorType, Unknown, format_shape
+from .base import Operand, Operator, Values, normalize_axis, operator, refine, same_rank
 
-__all__ = ["OPERATORS"]
+MAX_DENOMINATOR = 64
+
+
+class ResizeMode(enum.Enum):
+    """How elements between samples are made."""
+
+    NEAREST = "nearest"
+    LINEAR = "linear"
+    CUBIC = "cubic"
+
+
+class Coordinates(enum.Enum):
+    """Which position of the input an element of the output is taken from. The names are ONNX's."""
+
+    HALF_PIXEL = "half_pixel"
+    HALF_PIXEL_SYMMETRIC = "half_pixel_symmetric"
+    PYTORCH_HALF_PIXEL = "pytorch_half_pixel"
+    ALIGN_CORNERS = "align_corners"
+    ASYMMETRIC = "asymmetric"
+    TF_CROP_AND_RESIZE = "tf_crop_and_resize"
+
+
+class NearestMode(enum.Enum):
+    """Which of two neighbours is the nearest."""
+
+    ROUND_PREFER_FLOOR = "round_prefer_floor"
+    ROUND_PREFER_CEIL = "round_prefer_ceil"
+    FLOOR = "floor"
+    CEIL = "ceil"
+
+
+class AspectPolicy(enum.Enum):
+    """What `sizes` mean: exact sizes, or bounds within which the aspect ratio is kept."""
+
+    STRETCH = "stretch"
+    NOT_LARGER = "not_larger"
+    NOT_SMALLER = "not_smaller"
+
+
+@operator
+class Resize(Operator):
+    """X resampled on the axes `axes` (empty: all) to the int64 vector `sizes`, or by factors.
+
+    Factors that are constant are the attribute `factors`, so that shapes follow from them; computed ones the operand
+    `scales`. The output has `floor(size * factor)` elements on an axis. `roi` is for TF_CROP_AND_RESIZE only.
+    Source: ONNX Resize-19.
+    """
+
+    inputs = ("X", "roi?", "scales?", "sizes?")
+    reads = frozenset({3})
+    mode: ResizeMode = ResizeMode.NEAREST
+    coordinates: Coordinates = Coordinates.HALF_PIXEL
+    nearest_mode: NearestMode = NearestMode.ROUND_PREFER_FLOOR
+    factors: tuple[float, ...] = ()
+    axes: tuple[int, ...] = ()
+    antialias: bool = False
+    cubic_coeff_a: float = -0.75
+    exclude_outside: bool = False
+    extrapolation_value: float = 0.0
+    keep_aspect_ratio_policy: AspectPolicy = AspectPolicy.STRETCH
+
+    def infer(
+        self,
+        x: TensorType,
+        roi: Operand = None,
+        scales: Operand = None,
+        sizes: Operand = None,
+        *,
+        values: Values,
+    ) -> TensorType:
+        if sum((bool(self.factors), scales is not None, sizes is not None)) != 1:
+            raise ShapeError("exactly one of factors, scales and sizes must be given")
+        if x.shape is None:
+            return x
+        rank = len(x.shape)
+        axes = [normalize_axis(axis, rank) for axis in self.axes or range(rank)]
+        wanted = values[3].elements if len(values) > 3 and values[3] is not None else None
+        for given in (self.factors, wanted):
+            if given and len(given) != len(axes):
+                raise ShapeError(f"{len(given)} sizes or factors for {len(axes)} axes of {format_shape(x.shape)}")
+        dims = list(x.shape)
+        for place, axis in enumerate(axes):
+            if self.factors:
+                dims[axis] = scaled(dims[axis], self.factors[place])
+            elif wanted is not None and self.keep_aspect_ratio_policy is AspectPolicy.STRETCH:
+                dims[axis] = wanted[place]
+            else:
+                dims[axis] = UNKNOWN
+        return TensorType(x.dtype, tuple(dims))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        shape = results[0].shape
+        wanted: Shape | None = None
+        if shape is not None:
+            axes = [normalize_axis(axis, len(shape)) for axis in self.axes or range(len(shape))]
+            changed = {
+                axis for place, axis in enumerate(axes) if not (self.factors and self.factors[place] == 1)
+            }
+            wanted = tuple([UNKNOWN if axis in changed else dim for axis, dim in enumerate(shape)])
+        return (refine(operands[0], wanted, results[0].dtype), *operands[1:])
+
+
+def scaled(size: Dim, factor: float) -> Dim:
+    """`floor(size * factor)`, for a number in float32 as runtimes compute it.
+
+    >>> scaled(5, 1.5), scaled(7, 2.0)
+    (7, 14)
+    """
+    if factor == 1 or isinstance(size, Unknown):
+        return size
+    if isinstance(size, int):
+        return int(_float32(_float32(factor) * size))
+    ratio = Fraction(factor).limit_denominator(MAX_DENOMINATOR)
+    return size * ratio.numerator // ratio.denominator if float(ratio) == factor else UNKNOWN
+
+
+def _float32(number: float) -> float:
+    found: float = struct.unpack("f", struct.pack("f", number))[0]
+    return found
+
+
+class SampleMode(enum.Enum):
+    """How GridSample makes elements between samples."""
+
+    LINEAR = "linear"
+    NEAREST = "nearest"
+    CUBIC = "cubic"
+
+
+class SamplePadding(enum.Enum):
+    """What GridSample reads outside of X."""
+
+    ZEROS = "zeros"
+    BORDER = "border"
+    REFLECTION = "reflection"
+
+
+@operator
+class GridSample(Operator):
+    """X (N, C, D...) read at the positions of grid (N, D_out..., number of D), of which the last axis is x, y(, z).
+
+    -1 and 1 are the outer elements' centres with `align_corners`, else their outer edges.
+    Source: ONNX GridSample-22.
+    """
+
+    inputs = ("X", "grid")
+    mode: SampleMode = SampleMode.LINEAR
+    padding_mode: SamplePadding = SamplePadding.ZEROS
+    align_corners: bool = False
+
+    def infer(self, x: TensorType, grid: TensorType) -> TensorType:
+        rank = x.rank if x.rank is not None else grid.rank
+        if rank is None:
+            return TensorType(x.dtype, None)
+        data = same_rank(x, rank, "X") or (UNKNOWN,) * rank
+        places = same_rank(grid, rank, "grid") or (UNKNOWN,) * rank
+        if rank < 3 or places[-1] not in (UNKNOWN, rank - 2):
+            raise ShapeError(
+                f"grid {format_shape(grid.shape)} does not fit X {format_shape(x.shape)}: its last axis must have "
+                f"{rank - 2} elements"
+            )
+        batch = _same(data[0], places[0], "batch", x, grid)
+        return TensorType(x.dtype, (batch, data[1], *places[1:-1]))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        shape = results[0].shape
+        if shape is None:
+            return (refine(operands[0], None, results[0].dtype), operands[1])
+        spatial = len(shape) - 2
+        return (
+            refine(operands[0], (*shape[:2], *(UNKNOWN,) * spatial), results[0].dtype),
+            refine(operands[1], (shape[0], *shape[2:], spatial)),
+        )
+
+
+@operator
+class AffineGrid(Operator):
+    """The grid (N, D..., number of D) for GridSample that the matrices theta (N, D, D + 1) make of regular positions.
+
+    `size` is the int64 vector (N, C, D...) of the image that the grid is for. Source: ONNX AffineGrid-20.
+    """
+
+    inputs = ("theta", "size")
+    outputs = ("grid",)
+    reads = frozenset({1})
+    align_corners: bool = False
+
+    def infer(self, theta: TensorType, size: TensorType, *, values: Values) -> TensorType:
+        same_rank(theta, 3, "theta")
+        wanted = values[1]
+        if wanted is None:
+            count = size.shape[0] if size.shape else UNKNOWN
+            return TensorType(theta.dtype, (UNKNOWN,) * count if isinstance(count, int) else None)
+        dims = wanted.elements
+        if len(dims) not in (4, 5):
+            raise ShapeError(f"size {list(dims)} has {len(dims)} entries, expected 4 or 5")
+        return TensorType(theta.dtype, (dims[0], *dims[2:], len(dims) - 2))
+
+
+def _same(left: Dim, right: Dim, what: str, x: TensorType, grid: TensorType) -> Dim:
+    if isinstance(left, int) and isinstance(right, int) and left != right:
+        raise ShapeError(f"{what} {left} of X {x} differs from {right} of grid {grid}")
+    return left if isinstance(left, int) or isinstance(right, Unknown) else right
+
+
+def all_factors(factors: Sequence[float], axes: Sequence[int], rank: int) -> tuple[float, ...]:
+    """Factors for all of `rank` axes, 1 where none is given."""
+    found = [1.0] * rank
+    for place, axis in enumerate(axes or range(rank)):
+        found[normalize_axis(axis, rank)] = factors[place]
+    return tuple(found)
+
+
+OPERATORS = (Resize, GridSample, AffineGrid)
+
+__all__ = [
+    "OPERATORS",
+    "AffineGrid",
+    "AspectPolicy",
+    "Coordinates",
+    "GridSample",
+    "NearestMode",
+    "Resize",
+    "ResizeMode",
+    "SampleMode",
+    "SamplePadding",
+    "all_factors",
+    "scaled",
+]

@@ -8,6 +8,8 @@ from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, TensorType, Unknown, format_shape, product
 from .base import Known, Operand, Operator, Values, broadcast, normalize_axis, operator, refine
 
+EXPAND_LIMIT = 256
+
 
 @operator
 class Transpose(Operator):
@@ -135,6 +137,176 @@ class Expand(Operator):
             return TensorType(x.dtype, None)
         return TensorType(x.dtype, broadcast(x.shape, wanted.elements))
 
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        data, wanted = values[0], values[1]
+        sizes = None if wanted is None else wanted.integers()
+        if data is None or sizes is None or len(data.elements) != 1 or not 0 < product(sizes) <= EXPAND_LIMIT:  # type: ignore[operator]
+            return (None,)
+        whole = (1,) * (len(data.shape) - len(sizes)) + sizes
+        return (Known(whole, data.elements * int(product(sizes))),)  # type: ignore[arg-type]
+
+
+@operator
+class Size(Operator):
+    """The number of X's elements, an int64 scalar. Source: ONNX Size-24."""
+
+    inputs = ("X",)
+
+    def infer(self, x: TensorType) -> TensorType:
+        return TensorType(DType.INT64, ())
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        x = operands[0]
+        count = UNKNOWN if x is None else x.elements()
+        return (None if isinstance(count, Unknown) else Known.scalar(count),)
+
+
+@operator
+class Flatten(Operator):
+    """X as a matrix: the axes before `axis` are its rows, the others its columns. Source: ONNX Flatten-24."""
+
+    inputs = ("X",)
+    axis: int = 1
+
+    def infer(self, x: TensorType) -> TensorType:
+        if x.shape is None:
+            return TensorType(x.dtype, (UNKNOWN, UNKNOWN))
+        rank = len(x.shape)
+        if not -rank <= self.axis <= rank:
+            raise ShapeError(f"axis {self.axis} is out of range for {format_shape(x.shape)}")
+        place = self.axis + rank if self.axis < 0 else self.axis
+        return TensorType(x.dtype, (product(x.shape[:place]), product(x.shape[place:])))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        x, flat = operands[0], results[0].shape
+        if x is None or x.shape is None or flat is None or len(flat) != 2:
+            return (refine(x, None, results[0].dtype),)
+        rank = len(x.shape)
+        place = self.axis + rank if self.axis < 0 else self.axis
+        dims = (*_missing(x.shape[:place], flat[0]), *_missing(x.shape[place:], flat[1]))
+        return (refine(x, dims, results[0].dtype),)
+
+
+def _missing(dims: tuple[Dim, ...], total: Dim) -> tuple[Dim, ...]:
+    """The dimensions, the only unknown one among them found from their product."""
+    places = [place for place, dim in enumerate(dims) if isinstance(dim, Unknown)]
+    if len(places) != 1 or isinstance(total, Unknown):
+        return dims
+    rest = product(dim for place, dim in enumerate(dims) if place != places[0])
+    if isinstance(rest, int) and rest > 0 and total % rest == 0:
+        return (*dims[: places[0]], total // rest, *dims[places[0] + 1 :])
+    return dims
+
+
+def _axes(stated: Known | None, rank: int) -> tuple[int, ...] | None:
+    """The axes of an operand, counted from the front. Raises ShapeError for one that is none or comes twice."""
+    numbers = None if stated is None else stated.integers()
+    if numbers is None:
+        return None
+    axes = tuple(normalize_axis(axis, rank) for axis in numbers)
+    if len(set(axes)) != len(axes):
+        raise ShapeError(f"axes {list(numbers)} name an axis twice")
+    return axes
+
+
+@operator
+class Squeeze(Operator):
+    """X without the axes named by the int64 vector `axes`, each of size 1; without it, without all of size 1.
+
+    Source: ONNX Squeeze-24.
+    """
+
+    inputs = ("X", "axes?")
+    reads = frozenset({1})
+
+    def infer(self, x: TensorType, axes: Operand = None, *, values: Values) -> TensorType:
+        if x.shape is None:
+            return TensorType(x.dtype, None)
+        rank = len(x.shape)
+        if axes is None:
+            if not all(isinstance(dim, int) for dim in x.shape):
+                return TensorType(x.dtype, None)
+            return TensorType(x.dtype, tuple(dim for dim in x.shape if dim != 1))
+        chosen = _axes(values[1], rank)
+        if chosen is None:
+            count = axes.shape[0] if axes.shape else UNKNOWN
+            return TensorType(x.dtype, (UNKNOWN,) * (rank - count) if isinstance(count, int) else None)
+        for axis in chosen:
+            if isinstance(x.shape[axis], int) and x.shape[axis] != 1:
+                raise ShapeError(f"axis {axis} of {format_shape(x.shape)} has size {x.shape[axis]}, expected 1")
+        return TensorType(x.dtype, tuple(dim for axis, dim in enumerate(x.shape) if axis not in chosen))
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        data = values[0]
+        if data is None:
+            return (None,)
+        if len(operands) < 2 or operands[1] is None:
+            return (Known(tuple(dim for dim in data.shape if dim != 1), data.elements),)
+        chosen = _axes(values[1], len(data.shape))
+        if chosen is None:
+            return (None,)
+        return (Known(tuple(dim for axis, dim in enumerate(data.shape) if axis not in chosen), data.elements),)
+
+
+@operator
+class Unsqueeze(Operator):
+    """X with new axes of size 1, which the int64 vector `axes` names as axes of the result.
+
+    Source: ONNX Unsqueeze-24.
+    """
+
+    inputs = ("X", "axes")
+    reads = frozenset({1})
+
+    def infer(self, x: TensorType, axes: TensorType, *, values: Values) -> TensorType:
+        if x.shape is None:
+            return TensorType(x.dtype, None)
+        count = axes.shape[0] if axes.shape else UNKNOWN
+        if not isinstance(count, int):
+            return TensorType(x.dtype, None)
+        chosen = _axes(values[1], len(x.shape) + count)
+        if chosen is None:
+            return TensorType(x.dtype, (UNKNOWN,) * (len(x.shape) + count))
+        return TensorType(x.dtype, _with_ones(x.shape, chosen))
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        data, axes = values[0], values[1]
+        if data is None or axes is None:
+            return (None,)
+        chosen = _axes(axes, len(data.shape) + len(axes.elements))
+        if chosen is None:
+            return (None,)
+        return (Known(_with_ones(data.shape, chosen), data.elements),)  # type: ignore[arg-type]
+
+
+def _with_ones(shape: tuple[Dim, ...], axes: tuple[int, ...]) -> tuple[Dim, ...]:
+    dims = list(shape)
+    for axis in sorted(axes):
+        dims.insert(axis, 1)
+    return tuple(dims)
+
+
+@operator
+class Tile(Operator):
+    """X repeated as a whole, `repeats` (an int64 vector) times along each axis. Source: ONNX Tile-13."""
+
+    inputs = ("X", "repeats")
+    reads = frozenset({1})
+
+    def infer(self, x: TensorType, repeats: TensorType, *, values: Values) -> TensorType:
+        times = values[1]
+        if x.shape is None:
+            return TensorType(x.dtype, None if times is None else (UNKNOWN,) * len(times.elements))
+        if times is None:
+            return TensorType(x.dtype, (UNKNOWN,) * len(x.shape))
+        if len(times.elements) != len(x.shape):
+            raise ShapeError(f"{len(times.elements)} repeats for {format_shape(x.shape)}, expected one an axis")
+        sizes = tuple(
+            dim * count  # type: ignore[operator]
+            for dim, count in zip(x.shape, times.elements, strict=True)
+        )
+        return TensorType(x.dtype, sizes)
+
 
 class PadMode(enum.Enum):
     """What padding is filled with: a constant, the edge's value, or the reflection or continuation of the data."""
@@ -182,6 +354,22 @@ class Pad(Operator):
         return TensorType(x.dtype, tuple(sizes))
 
 
-OPERATORS = (Transpose, Reshape, Shape, Expand, Pad)
+OPERATORS = (
+    *(Transpose, Reshape, Shape, Size, Expand, Flatten),
+    *(Squeeze, Unsqueeze, Tile, Pad),
+)
 
-__all__ = ["OPERATORS", "Expand", "Pad", "PadMode", "Reshape", "Shape", "Transpose"]
+__all__ = [
+    "OPERATORS",
+    "Expand",
+    "Flatten",
+    "Pad",
+    "PadMode",
+    "Reshape",
+    "Shape",
+    "Size",
+    "Squeeze",
+    "Tile",
+    "Transpose",
+    "Unsqueeze",
+]

@@ -234,7 +234,7 @@ def _sinks() -> tuple[type[Operator], ...]:
 
 
 SINKS = frozenset(_sinks())
-REWRITES: dict[type[Operator], Rewrite] = {cls: _sink_transpose for cls in SINKS} | {
+REWRITES: dict[type[Operator], Rewrite] = dict.fromkeys(SINKS, _sink_transpose) | {
     ew.Identity: _drop_identity,
     ew.Cast: lambda graph, node: _drop_cast(graph, node) or _sink_transpose(graph, node),
     Transpose: _simplify_transpose,

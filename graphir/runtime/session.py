@@ -56,9 +56,9 @@ def provider_names(providers: str | Sequence[str]) -> list[str]:
 class Session:
     """A model ready to run.
 
-    `model` is a Graph, the bytes of an ONNX model, or a path to anything that `graphir.load` reads; an .onnx file goes to
-    onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda` or a sequence of onnxruntime's names. A provider that was
-    asked for by name and cannot run is a ProviderError, never a fallback; `session.providers` says which ones do run.
+    `model` is a Graph, the bytes of an ONNX model, or a path to anything that `graphir.load` reads; an .onnx file goes
+    to onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda` or a sequence of onnxruntime's names. A provider that
+    was asked for and cannot run is a ProviderError, never a fallback; `session.providers` says which ones do run.
     On CUDA, TF32 is off unless `tf32`. `optimize=False` turns onnxruntime's graph optimisations off.
     """
 
@@ -93,7 +93,7 @@ class Session:
             lost = [name for name in asked if name not in self.providers]
             if lost:
                 raise ProviderError(
-                    f"{', '.join(lost)} was asked for but did not start (onnxruntime runs {', '.join(self.providers)}); "
+                    f"{', '.join(lost)} was asked for but did not start (running: {', '.join(self.providers)}); "
                     "check the driver and the CUDA and cuDNN libraries"
                 )
         self.inputs = {item.name: tuple(item.shape) for item in self._session.get_inputs()}
@@ -103,7 +103,7 @@ class Session:
     def run(
         self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
     ) -> dict[str, NDArray[Any]]:
-        """The outputs (all, or those named) by name. Raises VerificationError for missing, unknown or unfitting feeds."""
+        """The outputs (all, or those named) by name. Raises VerificationError for feeds that do not fit."""
         missing = [name for name in self.inputs if name not in feeds]
         unknown = [name for name in feeds if name not in self.inputs]
         if missing or unknown:

@@ -41,6 +41,7 @@ class Input:
         if self.values is not None:
             return np.array(self.values, np.float64).reshape(self.shape).astype(self.dtype)
         kind, *limits = self.kind.split(":")
+        found: NDArray[Any]
         match kind:
             case "normal":
                 found = generator.standard_normal(self.shape)
@@ -64,7 +65,7 @@ class Input:
                 found = generator.integers(int(limits[0]), int(limits[1]) + 1, self.shape)
             case _:
                 raise ValueError(f"kind {self.kind!r} is unknown")
-        return np.asarray(found).astype(self.dtype)
+        return found.astype(self.dtype)
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Case:
 
     `onednn` marks an operator whose CPU kernel MXNet only has with oneDNN. `tolerance` is relative to the largest
     magnitude of the expected output; None means the default of its dtype.
+    `node_name` is the node's name in a model whose author gave one.
     """
 
     op: str
@@ -81,6 +83,7 @@ class Case:
     variant: str = "default"
     onednn: bool = False
     tolerance: float | None = None
+    node_name: str = ""
 
     @property
     def name(self) -> str:
@@ -89,8 +92,8 @@ class Case:
 
     @property
     def node(self) -> str:
-        """The operator node's name: MXNet's automatic one."""
-        return f"{self.op.lower().lstrip('_')}0"
+        """The operator node's name: MXNet's automatic one, unless the case has its own."""
+        return self.node_name or f"{self.op.lower().lstrip('_')}0"
 
     def variable(self, source: Input) -> str:
         """The variable that feeds an input."""
@@ -174,9 +177,9 @@ def aux(name: str, *shape: int, dtype: str = "float32", kind: str = "normal") ->
     return Input(name, shape, dtype, kind, "aux")
 
 
-def label(*shape: int, name: str = "label", kind: str = "indices:2") -> Input:
+def label(*shape: int, name: str = "label", dtype: str = "float32", kind: str = "indices:2") -> Input:
     """An input that inference does not read."""
-    return Input(name, shape, "float32", kind, "label")
+    return Input(name, shape, dtype, kind, "label")
 
 
 def case(

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from tests.equivalence.case import Case, Input, case, data, param
 
+OFFSET = data(1, 36, 6, 5, name="offset")
+DEFORMED = param("weight", 4, 2, 3, 3)
+
 
 def inputs(shape: tuple[int, ...], weight: tuple[int, ...], bias: int = 0, dtype: str = "float32") -> tuple[Input, ...]:
     """data, weight and, unless it is 0, bias."""
@@ -61,7 +64,9 @@ CASES: tuple[Case, ...] = (
         *inputs((2, 3, 9), (4, 3, 3), 4),
         kernel=(3,), num_filter=4, dilate=(2,), layout="NCW",
     ),
-    case("Convolution", "2d_layout", *inputs((1, 2, 5, 5), (3, 2, 2, 2), 3), kernel=(2, 2), num_filter=3, layout="NCHW"),
+    case(
+        "Convolution", "2d_layout", *inputs((1, 2, 5, 5), (3, 2, 2, 2), 3), kernel=(2, 2), num_filter=3, layout="NCHW"
+    ),
     case(
         "Convolution",
         "3d",
@@ -85,6 +90,21 @@ CASES: tuple[Case, ...] = (
         "plain",
         *inputs((1, 2, 6, 5), (3, 2, 3, 3), 3),
         kernel=(3, 3), stride=(2, 1), pad=(1, 1), num_filter=3,
+    ),
+    case(
+        "_contrib_DeformableConvolution", "groups",
+        data(1, 4, 6, 5), OFFSET, DEFORMED, param("bias", 4),
+        kernel=(3, 3), pad=(1, 1), num_filter=4, num_group=2, num_deformable_group=2,
+    ),
+    case(
+        "_contrib_DeformableConvolution", "stride_dilate",
+        data(2, 3, 9, 8), data(2, 18, 5, 4, name="offset", kind="scale:2"), param("weight", 4, 3, 3, 3),
+        kernel=(3, 3), pad=(1, 2), stride=(2, 2), dilate=(1, 2), num_filter=4, no_bias=True,
+    ),
+    case(
+        "_contrib_ModulatedDeformableConvolution", "groups",
+        data(1, 4, 6, 5), OFFSET, data(1, 18, 6, 5, name="mask", kind="positive"), DEFORMED, param("bias", 4),
+        kernel=(3, 3), pad=(1, 1), num_filter=4, num_group=2, num_deformable_group=2,
     ),
     case("Deconvolution", "plain", *inputs((2, 3, 4, 5), (3, 4, 3, 3)), kernel=(3, 3), num_filter=4),
     case(

@@ -22,6 +22,15 @@ CASES: tuple[Case, ...] = (
     case("Embedding", "outside", values(-3, 0, 6, 7, 99), TABLE, input_dim=7, output_dim=4),
     case("Embedding", "int32", data(4, kind="indices:7", dtype="int32"), TABLE, input_dim=7, output_dim=4),
     case("Embedding", "rank_3", data(2, 3, 2, kind="indices:7"), TABLE, input_dim=7, output_dim=4, dtype="float32"),
+    case(
+        "Embedding",
+        "float16",
+        data(2, 3, kind="indices:7"),
+        param("weight", 7, 4, dtype="float16"),
+        input_dim=7,
+        output_dim=4,
+        dtype="float16",
+    ),
     case("take", "default", MATRIX, indices(0, 4, 2)),
     case("take", "clip_outside", MATRIX, indices(-3, 0, 4, 9), mode="clip"),
     case("take", "wrap_outside", MATRIX, indices(-3, 0, 4, 9), mode="wrap"),
@@ -75,6 +84,7 @@ CASES: tuple[Case, ...] = (
 
 REFUSED: tuple[Case, ...] = (
     case("Embedding", "weight", data(2, kind="indices:7"), param("weight", 6, 4), input_dim=7, output_dim=4),
+    case("take", "raise_outside", MATRIX, indices(0, 9), mode="raise"),
     case("take", "axis", MATRIX, indices(0, 1), axis=2),
     case("pick", "index_shape", data(3, 4), indices(0, 1, name="index")),
     case("gather_nd", "too_many", data(3), indices(0, 1, shape=(2, 1))),

@@ -16,7 +16,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,16 +70,16 @@ def run(mxnet: Any, symbol_json: str, arrays: Mapping[str, NDArray[Any]], intern
     return {name: result.asnumpy() for name, result in zip(symbol.list_outputs(), results, strict=True)}
 
 
-def write_message(stream: BinaryIO, header: object, arrays: Mapping[str, NDArray[Any]]) -> None:
+def write_message(stream: IO[bytes], header: object, arrays: Mapping[str, NDArray[Any]]) -> None:
     """One message: two lengths, a JSON header, the arrays as an uncompressed .npz."""
     text = json.dumps(header).encode()
     body = io.BytesIO()
-    np.savez(body, **dict(arrays))  # type: ignore[arg-type]
+    np.savez(body, **dict(arrays))
     stream.write(struct.pack("<QQ", len(text), body.tell()) + text + body.getvalue())
     stream.flush()
 
 
-def read_message(stream: BinaryIO) -> tuple[Any, Arrays]:
+def read_message(stream: IO[bytes]) -> tuple[Any, Arrays]:
     """The next message; EOFError when the other side is gone."""
     lengths = stream.read(16)
     if len(lengths) < 16:

@@ -20,6 +20,20 @@ CASES: tuple[Case, ...] = (
     case("SVMOutput", "plain", data(3, 5), label(3), margin=0.5, use_linear=True),
     case("MakeLoss", "plain", data(3, 5), grad_scale=2.0, normalization="batch"),
     case("make_loss", "plain", data(3, 5)),
+    case("SoftmaxOutput", "trailing_ones", data(2, 3, 1, 1), label(2, 3, 1)),
+    case("SoftmaxOutput", "float16", data(3, 5, dtype="float16"), label(3, dtype="float16")),
+    case("SoftmaxOutput", "float64", data(3, 5, dtype="float64"), label(3, dtype="float64")),
+    case("SoftmaxOutput", "multi_output_5d", data(2, 3, 2, 2, 2), label(2, 2, 2, 2), multi_output=True),
+    case("SoftmaxOutput", "multi_output_2d", data(2, 3), label(2), multi_output=True),
+    case("SoftmaxOutput", "preserve_shape_4d", data(2, 3, 4, 2), label(2, 3, 4), preserve_shape=True),
+    case("SoftmaxOutput", "one_axis", data(3), label(3)),
+    case("LogisticRegressionOutput", "float16_3d", data(2, 3, 2, dtype="float16"), label(2, 3, 2, dtype="float16")),
+    case("LinearRegressionOutput", "flat_label", data(3, 1), label(3)),
+    case("smooth_l1", "float16", data(3, 4, dtype="float16", kind="scale:2")),
+    case("smooth_l1", "float64_scalar_3", data(3, 4, dtype="float64"), scalar=3.0),
+    case("smooth_l1", "int32", data(3, 4, dtype="int32")),
+    case("softmax_cross_entropy", "plain", data(3, 5), label(3)),
+    case("softmax_cross_entropy", "certain", data(3, 5, kind="scale:50"), label(3)),
 )  # fmt: skip
 
 REFUSED: tuple[Case, ...] = ()

@@ -15,9 +15,9 @@ def statistics(channels: int, dtype: str = "float32") -> tuple[Input, ...]:
     )
 
 
-def affine(channels: int) -> tuple[Input, ...]:
+def affine(channels: int, dtype: str = "float32") -> tuple[Input, ...]:
     """gamma and beta."""
-    return param("gamma", channels, kind="positive"), param("beta", channels)
+    return param("gamma", channels, dtype=dtype, kind="positive"), param("beta", channels, dtype=dtype)
 
 
 IMAGE = data(2, 3, 4, 5)
@@ -35,6 +35,7 @@ CASES: tuple[Case, ...] = (
     case("BatchNorm", "axis_2", data(2, 4, 3, 5), *statistics(3), fix_gamma=False, axis=2),
     case("BatchNorm", "output_mean_var", IMAGE, *statistics(3), fix_gamma=False, output_mean_var=True),
     case("BatchNorm", "float64", data(2, 3, 4, dtype="float64"), *statistics(3, "float64"), fix_gamma=False),
+    case("BatchNorm", "float16", data(2, 3, 4, dtype="float16"), *statistics(3), fix_gamma=False),
     case("BatchNorm", "cudnn_off", IMAGE, *statistics(3), fix_gamma=False, cudnn_off=True),
     case("_contrib_BatchNormWithReLU", "plain", IMAGE, *statistics(3), fix_gamma=False, onednn=True),
     case("_contrib_SyncBatchNorm", "own_gamma", IMAGE, *statistics(3), fix_gamma=False, eps=1e-05, ndev=1, key="a"),
@@ -60,9 +61,37 @@ CASES: tuple[Case, ...] = (
     case("L2Normalization", "spatial", IMAGE, mode="spatial"),
     case("L2Normalization", "instance_2d_eps", data(4, 5), mode="instance", eps=0.5),
     case("L2Normalization", "channel_3d", data(2, 3, 5), mode="channel"),
-)
+    case("L2Normalization", "spatial_5d", data(2, 3, 2, 3, 2), mode="spatial", eps=0.1),
+    case("L2Normalization", "zeros", data(2, 3, kind="scale:0")),
+    case("L2Normalization", "float16", data(2, 3, 4, dtype="float16")),
+    case("L2Normalization", "float64", data(2, 3, 4, dtype="float64"), mode="channel"),
+    case("BatchNorm", "float16", data(2, 3, 4, dtype="float16"), *statistics(3), fix_gamma=False),
+    case("BatchNorm", "axis_0", data(3, 4), *statistics(3), fix_gamma=False, axis=0),
+    case("BatchNorm", "axis_0_of_1", data(3), *statistics(3), fix_gamma=False, axis=0),
+    case("BatchNorm", "axis_last_of_2", data(4, 3), *statistics(3), fix_gamma=False, axis=-1),
+    case("BatchNorm", "axis_last_fix_gamma_statistics", data(2, 4, 3), *statistics(3), axis=-1, output_mean_var=True),
+    case("BatchNorm", "float64_statistics", data(2, 3, dtype="float64"), *statistics(3, "float64"),
+         output_mean_var=True),
+    case("BatchNorm", "one_channel", data(2, 1, 3), *statistics(1), fix_gamma=False),
+    case("_contrib_SyncBatchNorm", "rank_2", data(4, 3), *statistics(3), ndev=1, key="a"),
+    case("BatchNorm_v1", "rank_2", data(4, 3), *statistics(3), fix_gamma=False),
+    case("LRN", "nsize_1", data(2, 3, 2, 2), nsize=1, alpha=0.3),
+    case("LRN", "odd_numbers", data(1, 9, 2, 2), nsize=7, alpha=0.7, beta=1.5, knorm=0.5),
+    case("InstanceNorm", "one_channel", data(2, 1, 6), *affine(1)),
+    case("LayerNorm", "axis_1_output_mean_var", data(2, 3, 5), *affine(3), axis=1, output_mean_var=True),
+    case("LayerNorm", "axis_minus_2", data(2, 3, 5, 4), *affine(5), axis=-2),
+    case("LayerNorm", "axis_positive_last", data(2, 5), *affine(5), axis=1),
+    case("LayerNorm", "float16", data(2, 3, 5, dtype="float16"), *affine(5, "float16"), tolerance=4e-3),
+    case("LayerNorm", "float64", data(2, 5, dtype="float64"), *affine(5, "float64"), output_mean_var=True),
+    case("GroupNorm", "rank_5", data(2, 4, 2, 1, 3), *affine(2), num_groups=2),
+    case("GroupNorm", "odd", data(1, 9, 5, 3), *affine(3), num_groups=3),
+    case("GroupNorm", "float16", data(2, 4, 5, dtype="float16"), *affine(2, "float16"), num_groups=2, tolerance=4e-3),
+    case("GroupNorm", "float64", data(2, 4, 5, dtype="float64"), *affine(2, "float64"), num_groups=2,
+         output_mean_var=True),
+)  # fmt: skip
 
 REFUSED: tuple[Case, ...] = (
+    case("BatchNorm", "axis_negative", data(2, 3), *statistics(3), axis=-3),
     case("BatchNorm", "axis", IMAGE, *statistics(3), axis=4),
     case("LayerNorm", "gamma_size", data(2, 3, 5), *affine(3)),
     case("GroupNorm", "groups", data(2, 4, 5), *affine(4), num_groups=3),

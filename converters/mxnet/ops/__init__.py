@@ -10,6 +10,7 @@ from ..context import ImportFunction, families
 FAMILIES = (
     "activation",
     "convolution",
+    "creation",
     "detection",
     "elementwise",
     "indexing",
@@ -21,6 +22,7 @@ FAMILIES = (
     "reduction",
     "resize",
     "shape",
+    "shape_parts",
 )
 
 

@@ -1,9 +1,180 @@
-"""Activation functions."""
+"""Activation functions, the softmax family, and Dropout."""
 
 from __future__ import annotations
 
-from ..context import ImportFunction
+import math
 
-IMPORTS: dict[str, ImportFunction] = {}
+import numpy as np
+
+from graphir.graph import Value
+from graphir.ops import activation as ir
+from graphir.ops.base import Operator
+from graphir.ops.elementwise import Cast, Div, Less, Neg, PRelu, Where
+from graphir.ops.shape import Reshape, Unsqueeze
+from graphir.types import UNKNOWN, Dim, DType
+
+from ..context import ImportFunction, ImportNode
+
+
+def on_floats(op: Operator) -> ImportFunction:
+    """An activation that MXNet also applies to integers: it computes in floats and drops the result's fraction."""
+
+    def import_on_floats(node: ImportNode) -> Value:
+        data = node.input(0)
+        dtype = data.dtype
+        if dtype is None or dtype.is_float:
+            return node.emit(op, data)
+        node.decide("integer activation", f"{dtype} data goes through {op.name} as float32; the fraction is dropped")
+        return node.emit(Cast(dtype), node.step(op, node.step(Cast(DType.FLOAT32), data)))
+
+    return import_on_floats
+
+
+def import_relu(node: ImportNode) -> Value:
+    """max(x, 0), of integers too."""
+    return node.emit(ir.Relu(), node.input(0))
+
+
+def import_hard_sigmoid(node: ImportNode) -> Value:
+    """alpha * x + beta, limited to 0 and 1."""
+    return node.emit(ir.HardSigmoid(alpha=node.attrs["alpha"], beta=node.attrs["beta"]), node.input(0))
+
+
+ACTIVATIONS: dict[str, Operator] = {
+    "relu": ir.Relu(),
+    "sigmoid": ir.Sigmoid(),
+    "softrelu": ir.Softplus(),
+    "softsign": ir.Softsign(),
+    "tanh": ir.Tanh(),
+}
+
+
+def import_activation(node: ImportNode) -> Value:
+    """Activation: the function that `act_type` names."""
+    op = ACTIVATIONS.get(node.attrs["act_type"])
+    if op is None:
+        node.refuse(f"act_type {node.attrs['act_type']} is unknown; known are {', '.join(ACTIVATIONS)}")
+    return node.emit(op, node.input(0))
+
+
+def import_leaky_relu(node: ImportNode) -> Value:
+    """LeakyReLU: leaky, prelu (slopes are an input), rrelu, elu, selu and gelu."""
+    attrs = node.attrs
+    kind = attrs["act_type"]
+    if kind == "prelu":
+        return _import_prelu(node)
+    slope = attrs["slope"]
+    if kind == "rrelu":
+        slope = (attrs["lower_bound"] + attrs["upper_bound"]) / 2
+        node.decide("random slope", f"rrelu takes the mean slope {slope:.6g} of its bounds, as MXNet at inference")
+    if kind in ("leaky", "rrelu"):
+        return node.emit(ir.LeakyRelu(alpha=slope), node.input(0))
+    op = {"elu": ir.Elu(alpha=slope), "selu": ir.Selu(), "gelu": ir.Gelu()}.get(kind)
+    if op is None:
+        node.refuse(f"act_type {kind} is unknown; known are leaky, prelu, rrelu, elu, selu, gelu")
+    return node.emit(op, node.input(0))
+
+
+def _import_prelu(node: ImportNode) -> Value:
+    """The slopes are one for all or one for each channel (axis 1, axis 0 of a vector)."""
+    data, gamma = node.input(0), node.input(1)
+    if gamma.shape is None:
+        gamma = node.parameter(1, (_channels(data),))
+    assert gamma.shape is not None
+    if len(gamma.shape) != 1 or gamma.shape == (1,):
+        return node.emit(PRelu(), data, gamma)
+    rank = node.rank(data)
+    gamma = node.parameter(1, (_channels(data),))
+    if rank > 2:
+        gamma = node.step(Reshape(), gamma, node.vector([-1, *(1,) * (rank - 2)]), suffix="slope")
+    return node.emit(PRelu(), data, gamma)
+
+
+def _channels(data: Value) -> Dim:
+    shape: tuple[Dim, ...] = data.shape or (UNKNOWN,)
+    return shape[1] if len(shape) > 1 else shape[0]
+
+
+def softmax_like(op: type[ir.Softmax] | type[ir.LogSoftmax], *, negate: bool = False) -> ImportFunction:
+    """softmax, log_softmax and (with `negate`) softmin: along `axis`, of the data divided by `temperature`.
+
+    A wider `dtype` is that of the computation, a narrower one that of the result only.
+    """
+
+    def import_softmax(node: ImportNode) -> Value:
+        attrs = node.attrs
+        axis, result = attrs["axis"], None if attrs["dtype"] is None else DType.of(attrs["dtype"])
+        data = node.input(0)
+        length = None
+        if attrs["use_length"]:
+            if len(node) < 2:
+                node.refuse("use_length without the input length; MXNet does not run it either")
+            length = node.input(1)
+        narrow = result is not None and data.dtype is not None and result.bits < data.dtype.bits
+        if result is not None and result is not data.dtype and not narrow:
+            data = node.step(Cast(result), data)
+        temperature = attrs["temperature"] or 1.0
+        if temperature != 1:
+            data = node.step(Div(), data, node.scalar_like(data, -temperature if negate else temperature))
+        elif negate:
+            data = node.step(Neg(), data)
+        if length is not None:
+            data = _masked(node, op(axis=axis), data, length, axis)
+        elif not narrow:
+            return node.emit(op(axis=axis), data)
+        else:
+            data = node.step(op(axis=axis), data)
+        return node.emit(Cast(result), data) if narrow and result is not None else data
+
+    return import_softmax
+
+
+def _masked(node: ImportNode, op: Operator, data: Value, length: Value, axis: int) -> Value:
+    """Softmax of the first `length` elements along the axis; the others, or all of them for a length of 0, are 0."""
+    if axis >= 0:
+        axis -= node.rank(data)
+    size = node.sizes(data, [axis])[0]
+    positions = np.arange(size, dtype=(length.dtype or DType.INT32).numpy()).reshape(size, *(1,) * (-axis - 1))
+    lengths = node.step(Unsqueeze(), length, node.vector([axis]), suffix="length")
+    mask = node.step(Less(), node.constant(positions), lengths, suffix="mask")
+    hidden = node.step(Where(), mask, data, node.scalar_like(data, -math.inf), suffix="hidden")
+    return node.step(Where(), mask, node.step(op, hidden), node.scalar_like(data, 0.0), suffix="kept")
+
+
+def import_softmax_activation(node: ImportNode) -> Value:
+    """SoftmaxActivation: along axis 1 (channel) or, as MXNet's kernel does it for `instance`, along the last axis."""
+    data = node.input(0)
+    if node.attrs["mode"] == "channel":
+        if data.rank is not None and data.rank < 3:
+            node.refuse(f"mode channel takes at least 3 axes, found {data.type}; use mode instance")
+        return node.emit(ir.Softmax(axis=1), data)
+    if data.rank != 2:
+        node.decide("softmax axis", "mode instance is along the last axis, as MXNet computes (not as it is documented)")
+    return node.emit(ir.Softmax(axis=-1), data)
+
+
+def import_dropout(node: ImportNode) -> Value:
+    """Dropout: nothing at inference."""
+    text = f"p {node.attrs['p']:.6g}, without effect at inference"
+    if node.attrs["mode"] == "always":
+        text = f"p {node.attrs['p']:.6g} in mode always: MXNet drops at random at inference too, this graph never does"
+    node.decide("dropout removed", text)
+    return node.input(0)
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "Activation": import_activation,
+    "Dropout": import_dropout,
+    "LeakyReLU": import_leaky_relu,
+    "SoftmaxActivation": import_softmax_activation,
+    "hard_sigmoid": import_hard_sigmoid,
+    "log_softmax": softmax_like(ir.LogSoftmax),
+    "relu": import_relu,
+    "sigmoid": on_floats(ir.Sigmoid()),
+    "softmax": softmax_like(ir.Softmax),
+    "softmin": softmax_like(ir.Softmax, negate=True),
+    "softsign": on_floats(ir.Softsign()),
+    "tanh": on_floats(ir.Tanh()),
+}
 
 __all__ = ["IMPORTS"]

@@ -62,6 +62,8 @@ def import_deconvolution(node: ImportNode) -> Value:
     target = attrs["target_shape"]
     if target and any(target):
         pads, extra = _target_padding(node, data, target, kernel, strides, dilations)
+    if any(more >= stride for more, stride in zip(extra, strides, strict=True)):
+        node.refuse(f"adj {list(extra)} must be smaller than the stride {list(strides)}")
     op = ConvTranspose(
         kernel_shape=kernel,
         strides=strides,

@@ -7,9 +7,11 @@ import math
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
+from graphir.ops.shape import Expand, Reshape, Shape
 from graphir.types import DType
 
 from ..context import ImportFunction, ImportNode
+from .elementwise_unary import COMPOSITIONS
 
 
 def unary(op: Operator) -> ImportFunction:
@@ -41,14 +43,58 @@ def number(node: ImportNode, data: Value) -> Value:
 
 
 def with_scalar(op: Operator, *, reverse: bool = False) -> ImportFunction:
-    """`data op scalar`, or `scalar op data` with `reverse`."""
+    """`data op scalar`, or `scalar op data` with `reverse`.
+
+    Integers meet a scalar that the file calls no integer as float64, and so is the result.
+    """
 
     def import_scalar(node: ImportNode) -> Value:
-        data = node.input(0)
+        data = _scalar_operand(node)
         scalar = number(node, data)
         return node.emit(op, scalar, data) if reverse else node.emit(op, data, scalar)
 
     return import_scalar
+
+
+def _scalar_operand(node: ImportNode) -> Value:
+    data = node.input(0)
+    if data.dtype is None or data.dtype.is_float or node.attrs.get("is_int", True):
+        return data
+    node.decide("scalar", f"{data.dtype} data became float64, as is_int is False for {node.attrs['scalar']}")
+    return node.step(ir.Cast(DType.FLOAT64), data)
+
+
+def modulo(node: ImportNode, left: Value, right: Value, *, zero: bool = True) -> Value:
+    """The remainder with the divisor's sign; where the divisor is 0 (`zero`: it may be), MXNet gives 0."""
+    if not zero:
+        return node.emit(ir.Mod(), left, right)
+    absent = node.step(ir.Equal(), right, node.scalar_like(right, 0), suffix="by_zero")
+    if right.dtype is not None and right.dtype.is_integer:
+        safe = node.step(ir.Where(), absent, node.scalar_like(right, 1), right, suffix="divisor")
+        return node.emit(ir.Mod(), left, safe)
+    return node.emit(ir.Where(), absent, node.scalar_like(left, 0), node.step(ir.Mod(), left, right))
+
+
+def import_mod(node: ImportNode) -> Value:
+    """The remainder of two tensors."""
+    left, right = node.input(0), node.input(1)
+    if node.op == "_mod":
+        node.graph.refine(right, left.type)
+    return modulo(node, left, right)
+
+
+def import_mod_scalar(node: ImportNode) -> Value:
+    """The remainder of the data divided by the attribute `scalar`."""
+    data = _scalar_operand(node)
+    if float(node.attrs["scalar"]) == 0:
+        return node.emit(Expand(), node.scalar_like(data, 0), node.step(Shape(), data))
+    return modulo(node, data, number(node, data), zero=False)
+
+
+def import_rmod_scalar(node: ImportNode) -> Value:
+    """The remainder of the attribute `scalar` divided by the data."""
+    data = _scalar_operand(node)
+    return modulo(node, number(node, data), data)
 
 
 def _as_data(node: ImportNode, condition: Value, like: Value) -> Value:
@@ -144,15 +190,26 @@ def import_cast(node: ImportNode) -> Value:
     return node.emit(ir.Cast(DType.of(node.attrs["dtype"])), node.input(0))
 
 
-def import_square(node: ImportNode) -> Value:
-    """x * x."""
+def import_amp_cast(node: ImportNode) -> Value:
+    """Conversion of floating data to the attribute `dtype`; other data pass."""
     data = node.input(0)
-    return node.emit(ir.Mul(), data, data)
+    return data if data.dtype is not None and not data.dtype.is_float else import_cast(node)
 
 
-def import_rsqrt(node: ImportNode) -> Value:
-    """1 / sqrt(x)."""
-    return node.emit(ir.Reciprocal(), node.step(ir.Sqrt(), node.input(0)))
+def import_amp_multicast(node: ImportNode) -> list[Value]:
+    """All floating inputs in the widest dtype among them, or with `cast_narrow` in the narrowest."""
+    values = node.inputs()
+    if any(value.dtype is None for value in values):
+        node.refuse("the dtype of an input is unknown; state the inputs' dtypes")
+    floats = [value.dtype for value in values if value.dtype is not None and value.dtype.is_float]
+    if not floats:
+        return values
+    choose = min if node.attrs["cast_narrow"] else max
+    dtype = choose(floats, key=lambda found: found.bits)
+    return [
+        node.step(ir.Cast(dtype), value) if value.dtype in floats and value.dtype is not dtype else value
+        for value in values
+    ]
 
 
 def import_where(node: ImportNode) -> Value:
@@ -161,8 +218,6 @@ def import_where(node: ImportNode) -> Value:
     if condition.dtype is not DType.BOOL:
         condition = _truth(node, condition)
     if condition.rank == 1 and (x.rank or 1) > 1:
-        from graphir.ops.shape import Reshape
-
         condition = node.step(Reshape(), condition, node.vector([-1] + [1] * (node.rank(x) - 1)), suffix="rows")
     return node.emit(ir.Where(), condition, x, y)
 
@@ -171,23 +226,10 @@ def filled_like(fill: float) -> ImportFunction:
     """`zeros_like` and `ones_like`: data times 0 would keep infinities and NaN, so the shape is taken alone."""
 
     def import_filled(node: ImportNode) -> Value:
-        from graphir.ops.shape import Expand, Shape
-
         data = node.input(0)
         return node.emit(Expand(), node.scalar_like(data, fill), node.step(Shape(), data))
 
     return import_filled
-
-
-def scaled(factor: float, op: Operator | None = None) -> ImportFunction:
-    """`op` (if given) of the data, times a constant."""
-
-    def import_scaled(node: ImportNode) -> Value:
-        data = node.input(0)
-        value = data if op is None else node.step(op, data)
-        return node.emit(ir.Mul(), value, node.scalar_like(data, factor))
-
-    return import_scaled
 
 
 def import_hypot(node: ImportNode) -> Value:
@@ -230,7 +272,6 @@ UNARY: dict[str, Operator] = {
     "log": ir.Log(),
     "negative": ir.Neg(),
     "reciprocal": ir.Reciprocal(),
-    "rint": ir.Round(),
     "sign": ir.Sign(),
     "sin": ir.Sin(),
     "sinh": ir.Sinh(),
@@ -257,45 +298,41 @@ def _table() -> dict[str, ImportFunction]:
     return found
 
 
-IMPORTS: dict[str, ImportFunction] = _table() | {
+IMPORTS: dict[str, ImportFunction] = _table() | COMPOSITIONS | {
     "_rminus_scalar": with_scalar(ir.Sub(), reverse=True),
     "_rdiv_scalar": with_scalar(ir.Div(), reverse=True),
     "_power_scalar": with_scalar(ir.Pow()),
     "_rpower_scalar": with_scalar(ir.Pow(), reverse=True),
-    "_mod_scalar": with_scalar(ir.Mod()),
-    "_rmod_scalar": with_scalar(ir.Mod(), reverse=True),
+    "_mod_scalar": import_mod_scalar,
+    "_rmod_scalar": import_rmod_scalar,
     "_maximum_scalar": with_scalar(ir.Max()),
     "_minimum_scalar": with_scalar(ir.Min()),
     "_hypot_scalar": import_hypot,
     "_maximum": binary(ir.Max()),
     "_minimum": binary(ir.Min()),
     "_power": binary(ir.Pow(same_shape=True)),
-    "_mod": binary(ir.Mod(same_shape=True)),
+    "_mod": import_mod,
     "_hypot": import_hypot,
     "broadcast_maximum": binary(ir.Max()),
     "broadcast_minimum": binary(ir.Min()),
     "broadcast_power": binary(ir.Pow()),
-    "broadcast_mod": binary(ir.Mod()),
+    "broadcast_mod": import_mod,
     "broadcast_hypot": import_hypot,
     "logical_not": import_logical_not,
     "add_n": import_add_n,
     "clip": import_clip,
-    "square": import_square,
-    "rsqrt": import_rsqrt,
     "where": import_where,
     "Cast": import_cast,
-    "amp_cast": import_cast,
+    "amp_cast": import_amp_cast,
+    "amp_multicast": import_amp_multicast,
+    "_grad_add": binary(ir.Add(same_shape=True)),
+    "_contrib_gradientmultiplier": import_identity,
     "_copy": import_identity,
     "BlockGrad": import_identity,
-    "Dropout": import_identity,
     "_identity_with_attr_like_rhs": import_identity,
     "IdentityAttachKLSparseReg": import_identity,
     "zeros_like": filled_like(0.0),
     "ones_like": filled_like(1.0),
-    "degrees": scaled(180 / math.pi),
-    "radians": scaled(math.pi / 180),
-    "log2": scaled(1 / math.log(2), ir.Log()),
-    "log10": scaled(1 / math.log(10), ir.Log()),
 }
 
 __all__ = ["IMPORTS"]

@@ -1,9 +1,103 @@
-"""Heads of training symbols: what stays of them at inference."""
+"""Heads of training symbols: what stays of them at inference. Labels are not touched, so they become no inputs."""
 
 from __future__ import annotations
 
-from ..context import ImportFunction
+from typing import NoReturn
 
-IMPORTS: dict[str, ImportFunction] = {}
+from graphir.graph import Value
+from graphir.ops.activation import Sigmoid, Softmax
+from graphir.ops.elementwise import Abs, Cast, Log, Max, Min, Mul, Neg, Sub
+from graphir.ops.indexing import GatherElements
+from graphir.ops.reduction import ReduceSum
+from graphir.ops.shape import Reshape, Shape, Unsqueeze
+from graphir.types import Dim, DType
+
+from ..context import ImportFunction, ImportNode, NeedsShape
+
+
+def import_softmax_output(node: ImportNode) -> Value:
+    """SoftmaxOutput: along axis 1 (multi_output), the last axis (preserve_shape), else over each flattened sample."""
+    attrs = node.attrs
+    data = node.input(0)
+    if attrs["multi_output"]:
+        return node.emit(Softmax(axis=1), data)
+    if attrs["preserve_shape"]:
+        return node.emit(Softmax(axis=-1), data)
+    sizes = _sizes(node, data)
+    if sizes is not None and len(sizes) == 2:
+        return node.emit(Softmax(axis=-1), data)
+    if sizes is not None and len(sizes) > 2 and all(dim == 1 for dim in sizes[2:]):
+        return node.emit(Softmax(axis=1), data)
+    node.decide(
+        "softmax axis",
+        f"over each flattened sample of {data.type}, as MXNet documents it; its oneDNN builds took the last axis",
+    )
+    flat = node.step(Reshape(), data, node.vector([0, -1]), suffix="flat")
+    target = None if sizes is None else [0, *(dim if isinstance(dim, int) else -1 for dim in sizes[1:])]
+    whole = node.step(Shape(), data) if target is None or target.count(-1) > 1 else node.vector(target)
+    return node.emit(Reshape(), node.step(Softmax(axis=-1), flat), whole)
+
+
+def _sizes(node: ImportNode, data: Value) -> tuple[Dim, ...] | None:
+    try:
+        return node.shape(data)
+    except NeedsShape:
+        return None
+
+
+def import_prediction(node: ImportNode) -> Value:
+    """Heads that hand on what they are given."""
+    return node.input(0)
+
+
+def import_logistic_regression_output(node: ImportNode) -> Value:
+    """sigmoid(x)."""
+    return node.emit(Sigmoid(), node.input(0))
+
+
+def import_smooth_l1(node: ImportNode) -> Value:
+    """(s x)^2 / 2 where |x| < 1 / s^2, else |x| - 1 / (2 s^2): with m = min(|x|, 1 / s^2) it is s^2 m (|x| - m / 2)."""
+    square = float(node.attrs["scalar"]) ** 2
+    data = node.input(0)
+    integer = data.dtype is not None and not data.dtype.is_float
+    wide = node.step(Cast(DType.FLOAT32), data) if integer else data
+    size = node.step(Abs(), wide)
+    near = node.step(Min(), size, node.scalar_like(wide, 1 / square), suffix="near")
+    rest = node.step(Sub(), size, node.step(Mul(), near, node.scalar_like(wide, 0.5), suffix="half"), suffix="rest")
+    if square != 1:
+        near = node.step(Mul(), near, node.scalar_like(wide, square), suffix="scaled")
+    if not integer:
+        return node.emit(Mul(), near, rest)
+    assert data.dtype is not None
+    return node.emit(Cast(data.dtype), node.step(Mul(), near, rest))
+
+
+def import_softmax_cross_entropy(node: ImportNode) -> Value:
+    """- sum over samples of log max(softmax(x)[label], 1e-8); the one head that reads its label."""
+    data = node.input(0)
+    rows = node.step(Unsqueeze(), node.step(Cast(DType.INT64), node.input(1), suffix="label"), node.vector([1]))
+    chosen = node.step(GatherElements(axis=1), node.step(Softmax(axis=1), data), rows, suffix="chosen")
+    logarithm = node.step(Log(), node.step(Max(), chosen, node.scalar_like(data, 1e-8)))
+    total = node.step(ReduceSum(keepdims=False), logarithm, node.vector([0]), suffix="sum")
+    return node.emit(Neg(), total)
+
+
+def refuse_ctc_loss(node: ImportNode) -> NoReturn:
+    """CTCLoss: a training loss that no operator set for inference has."""
+    node.refuse("a loss of training only; take the output of the layer before it (get_internals) as the model's output")
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "CTCLoss": refuse_ctc_loss,
+    "LinearRegressionOutput": import_prediction,
+    "LogisticRegressionOutput": import_logistic_regression_output,
+    "MAERegressionOutput": import_prediction,
+    "MakeLoss": import_prediction,
+    "SVMOutput": import_prediction,
+    "SoftmaxOutput": import_softmax_output,
+    "make_loss": import_prediction,
+    "smooth_l1": import_smooth_l1,
+    "softmax_cross_entropy": import_softmax_cross_entropy,
+}
 
 __all__ = ["IMPORTS"]

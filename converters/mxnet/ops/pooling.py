@@ -12,11 +12,21 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphir.graph import Value
 from graphir.ops.base import Operator
-from graphir.ops.elementwise import Mul
-from graphir.ops.pooling import AveragePool, GlobalAveragePool, GlobalLpPool, GlobalMaxPool, LpPool, MaxPool
+from graphir.ops.elementwise import Abs, Mul, Pow, Sign
+from graphir.ops.linear import MatMul
+from graphir.ops.pooling import (
+    AveragePool,
+    GlobalAveragePool,
+    GlobalLpPool,
+    GlobalMaxPool,
+    LpPool,
+    MaxPool,
+    MaxRoiPool,
+)
 from graphir.ops.reduction import ReduceSum
 from graphir.ops.shape import Pad
 from graphir.padding import Explicit
@@ -80,17 +90,29 @@ def _global_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
         return GlobalMaxPool(), data
     if kind == "avg":
         return GlobalAveragePool(), data
-    if kind == "lp":
-        return GlobalLpPool(p=_norm_order(node)), data
-    axes = node.vector(range(2, node.rank(data)))
-    return ReduceSum(keepdims=True), data, axes
+    if kind == "lp" and _norm_order(node) == 2:
+        return GlobalLpPool(p=2), data
+    spatial = node.vector(range(2, node.rank(data)))
+    if kind == "lp" and _norm_order(node) == 3:
+        return _signed_cube_root(node, node.step(ReduceSum(keepdims=True), _cube(node, data), spatial, suffix="sum"))
+    return ReduceSum(keepdims=True), data, spatial
 
 
 def _norm_order(node: ImportNode) -> int:
     order = node.attrs.get("p_value")
-    if order is None:
-        node.refuse("pool_type lp needs p_value")
+    if order not in (1, 2, 3):
+        node.refuse(f"p_value {order}: pool_type lp needs 1, 2 or 3")
     return int(order)
+
+
+def _cube(node: ImportNode, data: Value) -> Value:
+    return node.step(Mul(), node.step(Mul(), data, data, suffix="square"), data, suffix="cube")
+
+
+def _signed_cube_root(node: ImportNode, value: Value) -> tuple[Operator, *tuple[Value, ...]]:
+    """The cube root; ONNX's Pow has none of negative numbers."""
+    root = node.step(Pow(), node.step(Abs(), value), node.scalar_like(value, 1 / 3), suffix="root")
+    return Mul(), node.step(Sign(), value), root
 
 
 def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Value, ...]]:
@@ -101,6 +123,8 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     pads = attrs["pad"] or (0,) * rank
     convention = attrs["pooling_convention"]
     kind = attrs["pool_type"]
+    if convention == "same" and (rank != 1 or kind != "max"):
+        node.refuse("pooling_convention same is for max pooling over one spatial axis only")
     include = _counts_padding(node)
     if convention == "valid":
         return _operator(node, kind, data, kernel, strides, pads, (0,) * rank, include)
@@ -201,9 +225,12 @@ def _operator(
     padding = Explicit(tuple((pad, pad + more) for pad, more in zip(pads, extra, strict=True)))
     if kind == "max":
         return MaxPool(kernel_shape=kernel, strides=strides, padding=padding, ceil_mode=ceil_mode), data
-    if kind == "lp":
-        order = _norm_order(node)
-        return LpPool(kernel_shape=kernel, strides=strides, padding=padding, ceil_mode=ceil_mode, p=order), data
+    order = _norm_order(node) if kind == "lp" else 1
+    if order == 2:
+        return LpPool(kernel_shape=kernel, strides=strides, padding=padding, ceil_mode=ceil_mode, p=2), data
+    if order == 3:
+        # MXNet takes no absolute values, so odd powers are sums with signs, which ONNX's norms are not.
+        data = _cube(node, data)
     average = AveragePool(
         kernel_shape=kernel,
         strides=strides,
@@ -214,9 +241,55 @@ def _operator(
     if kind == "avg":
         return average, data
     mean = node.step(average, data, suffix="mean")
-    return Mul(), mean, node.scalar_like(data, float(np.prod(kernel)))
+    count = node.scalar_like(data, float(np.prod(kernel)))
+    if order == 3:
+        return _signed_cube_root(node, node.step(Mul(), mean, count, suffix="sum"))
+    return Mul(), mean, count
 
 
-IMPORTS = {"Pooling": import_pooling, "Pooling_v1": import_pooling}
+def import_adaptive_average_pooling(node: ImportNode) -> Value:
+    """(N, C, H, W) to (N, C, *output_size): cell i of n averages rows floor(i H / n) to ceil((i + 1) H / n)."""
+    wanted = tuple(node.attrs["output_size"] or (1,))
+    if len(wanted) > 2 or any(size < 1 for size in wanted):
+        node.refuse(f"output_size {list(wanted)}: expected one or two positive sizes")
+    rows, columns = wanted[0], wanted[-1]
+    data = node.input(0)
+    if data.rank not in (None, 4):
+        node.refuse(f"{data.name} is {data.type}, expected 4 axes")
+    if rows == columns == 1:
+        return node.emit(GlobalAveragePool(), data)
+    height, width = node.sizes(data, (2, 3))
+    if height % rows == 0 and width % columns == 0:
+        kernel = (height // rows, width // columns)
+        node.decide("adaptive pooling", f"windows of {list(kernel)} at input size {[height, width]}")
+        return node.emit(AveragePool(kernel_shape=kernel, strides=kernel), data)
+    node.decide("adaptive pooling", f"uneven windows at input size {[height, width]} became two matrix products")
+    dtype = data.dtype or DType.FLOAT32
+    by_rows = node.step(MatMul(), node.constant(_averaging(height, rows), dtype), data, suffix="rows")
+    return node.emit(MatMul(), by_rows, node.constant(_averaging(width, columns).T, dtype))
+
+
+def _averaging(size: int, count: int) -> NDArray[np.float64]:
+    """The matrix (count, size) whose row i averages cell i."""
+    matrix = np.zeros((count, size))
+    for cell in range(count):
+        start, end = cell * size // count, -(-(cell + 1) * size // count)
+        matrix[cell, start:end] = 1 / (end - start)
+    return matrix
+
+
+def import_roi_pooling(node: ImportNode) -> Value:
+    """The maximum over each cell of each region (batch, x1, y1, x2, y2); ONNX's operator rounds and clips alike."""
+    attrs = node.attrs
+    op = MaxRoiPool(pooled_shape=attrs["pooled_size"], spatial_scale=attrs["spatial_scale"])
+    return node.emit(op, node.input(0), node.input(1))
+
+
+IMPORTS = {
+    "Pooling": import_pooling,
+    "Pooling_v1": import_pooling,
+    "ROIPooling": import_roi_pooling,
+    "_contrib_AdaptiveAvgPooling2D": import_adaptive_average_pooling,
+}
 
 __all__ = ["IMPORTS"]

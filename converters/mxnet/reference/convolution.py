@@ -20,6 +20,7 @@ from graphir.converters.mxnet.reference.contract import (
     per_axis,
     require,
 )
+from graphir.converters.mxnet.reference.convolution_deformable import OPERATORS as DEFORMABLE
 
 
 def patches(data: Array, kernel: Sequence[int], stride: Sequence[int], dilate: Sequence[int]) -> Array:
@@ -141,6 +142,7 @@ def deconvolution(attrs: Attributes, data: Array, weight: Array, *bias: Array) -
 
 
 OPERATORS: Mapping[str, Reference] = {
+    **DEFORMABLE,
     "Convolution": convolution,
     "Convolution_v1": convolution,
     "Deconvolution": deconvolution,

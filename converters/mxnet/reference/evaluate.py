@@ -46,7 +46,8 @@ def evaluate(
     outputs, in topological order; without it a value is freed after its last use.
 
     A size that a constant leaves open (`_zeros` with 0 in its shape: an initial state) is the smallest size among the
-    arrays' with which every operator accepts its inputs; MXNet infers the same, for only one does.
+    arrays' with which every operator accepts its inputs. MXNet infers the same from the first operator that wants
+    equal shapes; where none does, it refuses the symbol and this takes the first that broadcasts.
 
     Raises UnsupportedOpError with all unknown operators, VerificationError with all missing arrays, for an unknown
     output name, and for a node that refuses its inputs.

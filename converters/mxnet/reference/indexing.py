@@ -41,7 +41,8 @@ def take(attrs: Attributes, data: Array, indices: Array) -> Array:
 
 def batch_take(attrs: Attributes, data: Array, indices: Array) -> Array:
     """data[i, indices[i]] of a matrix."""
-    return np.asarray(data[np.arange(data.shape[0]), limited(indices.reshape(-1), data.shape[1], "clip")].reshape(indices.shape))
+    columns = limited(indices.reshape(-1), data.shape[1], "clip")
+    return np.asarray(data[np.arange(data.shape[0]), columns].reshape(indices.shape))
 
 
 def pick(attrs: Attributes, data: Array, indices: Array) -> Array:

@@ -34,6 +34,12 @@ def logistic_regression_output(attrs: Attributes, data: Array, *label: Array) ->
     return np.asarray(UNARY["sigmoid"]({}, data))
 
 
+def softmax_cross_entropy(attrs: Attributes, data: Array, label: Array) -> Array:
+    """- sum over samples of log max(softmax(x)[label], 1e-8), as a vector of one element."""
+    chosen = softmax_values(data.astype(accumulator(data.dtype)), 1)[np.arange(data.shape[0]), label.astype(np.int64)]
+    return np.array([-np.log(np.maximum(chosen, 1e-8)).sum()]).astype(data.dtype)
+
+
 LABELLED = (
     "LinearRegressionOutput",
     "LogisticRegressionOutput",
@@ -51,4 +57,5 @@ OPERATORS: Mapping[str, Reference] = {
     "SVMOutput": prediction,
     "SoftmaxOutput": softmax_output,
     "make_loss": prediction,
+    "softmax_cross_entropy": softmax_cross_entropy,
 }

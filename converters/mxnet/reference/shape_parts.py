@@ -22,7 +22,7 @@ def slice_bounds(begin: int | None, end: int | None, size: int) -> tuple[int, in
     last = size if end is None else end + size if end < 0 else end
     require(0 <= first < size, f"begin {begin} is outside an axis of {size}")
     require(first < last, f"begin {begin} is not before end {end}")
-    return first, min(last, size)
+    return first, last
 
 
 def strided_slice(attrs: Attributes, data: Array) -> Array:
@@ -41,6 +41,7 @@ def slice_axis(attrs: Attributes, data: Array) -> Array:
     """data[..., begin:end, ...] on one axis; end may be None."""
     axis = normalized_axis(attrs["axis"], data.ndim)
     first, last = slice_bounds(attrs["begin"], attrs["end"], data.shape[axis])
+    require(last <= data.shape[axis], f"end {last} exceeds the axis of {data.shape[axis]}")
     return np.take(data, np.arange(first, last), axis=axis)
 
 

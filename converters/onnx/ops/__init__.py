@@ -12,6 +12,7 @@ from ..context import ExportTable
 FAMILIES = (
     "activation",
     "convolution",
+    "creation",
     "detection",
     "elementwise",
     "indexing",
@@ -22,6 +23,7 @@ FAMILIES = (
     "reduction",
     "resize",
     "shape",
+    "shape_parts",
 )
 
 

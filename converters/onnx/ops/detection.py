@@ -1,9 +1,302 @@
-"""Object detection."""
+"""Object detection: what ONNX has, and lowerings around NonMaxSuppression for what it has not."""
 
 from __future__ import annotations
 
-from ..context import ExportTable
+import math
 
-EXPORTS: ExportTable = {}
+import numpy as np
+
+from graphir.converters.onnx.context import ExportNode, ExportTable
+from graphir.ops.detection import (
+    BoxFormat,
+    BoxNMS,
+    MultiBoxDetection,
+    NonMaxSuppression,
+    RoiAlign,
+    RoiCoordinates,
+    RoiMode,
+)
+from graphir.types import DType
+
+ALL = np.iinfo(np.int32).max
+
+
+def export_non_max_suppression(node: ExportNode) -> None:
+    """NonMaxSuppression."""
+    op: NonMaxSuppression = node.op
+    node.emit("NonMaxSuppression", node.input_names(), center_point_box=1 if op.center_point_box else None)
+
+
+def export_roi_align(node: ExportNode) -> None:
+    """RoiAlign; before opset 16 a region is never less than a pixel wide and its corners are not shifted."""
+    op: RoiAlign = node.op
+    names = node.input_names()
+    shifted = op.coordinates is RoiCoordinates.HALF_PIXEL
+    if shifted and node.opset < 16:
+        node.refuse(f"RoiAlign with half-pixel corners exists from opset 16 on, the target is {node.opset}")
+    node.emit(
+        "RoiAlign",
+        names,
+        output_height=op.output_height,
+        output_width=op.output_width,
+        sampling_ratio=op.sampling_ratio or None,
+        spatial_scale=op.spatial_scale,
+        mode=op.mode.value if op.mode is not RoiMode.AVERAGE else None,
+        coordinate_transformation_mode=None if shifted or node.opset < 16 else op.coordinates.value,
+    )
+
+
+class _Steps:
+    """Short words for the steps of the lowerings."""
+
+    def __init__(self, node: ExportNode, dtype: DType) -> None:
+        self.node = node
+        self.dtype = dtype
+        self.lowest = self.number(-math.inf)
+
+    def number(self, value: float) -> str:
+        return self.node.constant(value, self.dtype)
+
+    def column(self, rows: str, index: int) -> str:
+        """(N, K) out of (N, K, W)."""
+        return self.node.step("Gather", [rows, self.node.constant(index, DType.INT64)], axis=2, suffix="column")
+
+    def columns(self, rows: str, start: int, stop: int) -> str:
+        """(N, K, stop - start) out of (N, K, W)."""
+        vector = self.node.vector
+        return self.node.step("Slice", [rows, vector([start]), vector([stop]), vector([2])], suffix="columns")
+
+    def unsqueeze(self, value: str, axis: int) -> str:
+        return self.node.step("Unsqueeze", [value, self.node.vector([axis])])
+
+    def best(self, scores: str, count: str) -> tuple[str, str]:
+        """The `count` highest of scores (N, K), in descending order, equal ones in the order of their places."""
+        values, places = self.node.steps("TopK", [scores, count], 2, axis=1)
+        return values, places
+
+    def rows(self, data: str, places: str) -> str:
+        """The rows of data (N, K, W) at places (N, k)."""
+        return self.node.step("GatherND", [data, self.unsqueeze(places, 2)], batch_dims=1, suffix="rows")
+
+    def size(self, value: str, slot: int, axis: int) -> str:
+        """An int64 vector of one element: the size of the operand in `slot`, whose name may be `value`."""
+        operand = self.node.value(slot)
+        known = None if operand is None or operand.shape is None else operand.shape[axis]
+        if isinstance(known, int):
+            return self.node.vector([known])
+        return self.node.step("Gather", [self.node.step("Shape", [value]), self.node.vector([axis])], suffix="size")
+
+    def single(self, value: str) -> str:
+        """The value in float32, the one dtype that NonMaxSuppression takes."""
+        if self.dtype is DType.FLOAT32:
+            return value
+        return self.node.step("Cast", [value], to=1)
+
+    def kept(self, boxes: str, scores: str, by_class: str, overlap: float, threshold: float, center: bool) -> str:
+        """Scores (N, K), lowest where a better box of (N, K, 4) overlaps; `by_class` are the scores as (N, C, K)."""
+        node = self.node
+        selected = node.step(
+            "NonMaxSuppression",
+            [
+                self.single(boxes),
+                self.single(by_class),
+                node.constant(ALL, DType.INT64),
+                node.constant(overlap, DType.FLOAT32),
+                node.constant(threshold, DType.FLOAT32),
+            ],
+            center_point_box=1 if center else None,
+        )
+        places = node.step("Gather", [selected, node.vector([0, 2])], axis=1, suffix="places")
+        shape = node.step("Shape", [scores])
+        nothing = node.step("Expand", [self.lowest, shape])
+        return node.step("ScatterND", [nothing, places, node.step("GatherND", [scores, places])], suffix="kept")
+
+
+def export_box_nms(node: ExportNode) -> None:
+    """BoxNMS through NonMaxSuppression, one class of it for each class among the rows."""
+    op: BoxNMS = node.op
+    steps = _Steps(node, node.dtype())
+    data = node.input_names()[0]
+    count = steps.size(data, 0, 1)
+    scores = steps.column(data, op.score_index)
+    rows = data
+    if op.id_index >= 0:
+        classes = steps.column(rows, op.id_index)
+        hidden = node.step("Equal", [classes, steps.number(op.background_id)])
+        scores = node.step("Where", [hidden, steps.lowest, scores], suffix="scores")
+    if op.topk >= 0:
+        wanted = node.step("Min", [count, node.vector([op.topk])])
+        scores, places = steps.best(scores, wanted)
+        rows = steps.rows(rows, places)
+    by_class = steps.unsqueeze(scores, 1)
+    if op.id_index >= 0 and not op.force_suppress:
+        by_class = _scores_by_class(steps, steps.column(rows, op.id_index), by_class)
+    boxes = steps.columns(rows, op.coord_start, op.coord_start + 4)
+    center = op.in_format is BoxFormat.CENTER
+    kept = steps.kept(boxes, scores, by_class, op.overlap_thresh, op.valid_thresh, center)
+    length = count if op.topk < 0 else wanted
+    values, places = steps.best(kept, length)
+    rows = _converted(steps, steps.rows(rows, places), op)
+    stays = steps.unsqueeze(node.step("Greater", [values, steps.lowest]), 2)
+    nothing = steps.number(-1)
+    if op.topk < 0:
+        node.emit("Where", [stays, rows, nothing])
+        return
+    packed = node.step("Where", [stays, rows, nothing])
+    missing = node.step("Sub", [count, length])
+    pads = node.step("Concat", [node.vector([0, 0, 0, 0]), missing, node.vector([0])], axis=0, suffix="pads")
+    node.emit("Pad", [packed, pads, nothing])
+
+
+def _scores_by_class(steps: _Steps, classes: str, scores: str) -> str:
+    """(N, C, K): scores (N, 1, K) in the row of their class, lowest elsewhere; C covers all classes (N, K) there are."""
+    node = steps.node
+    first = node.step("ReduceMin", _all_axes(node, classes), keepdims=0, suffix="first")
+    last = node.step("ReduceMax", _all_axes(node, classes), keepdims=0, suffix="last")
+    bounds = [
+        node.step("Cast", [first], to=7, suffix="first_class"),
+        node.step("Add", [node.step("Cast", [last], to=7), node.constant(1, DType.INT64)], suffix="behind_class"),
+    ]
+    present = node.step("Range", [*bounds, node.constant(1, DType.INT64)])
+    column = node.step("Unsqueeze", [present, node.vector([1])])
+    whole = node.step("Cast", [steps.unsqueeze(classes, 1)], to=7, suffix="class")
+    return node.step("Where", [node.step("Equal", [whole, column]), scores, steps.lowest], suffix="by_class")
+
+
+def _all_axes(node: ExportNode, value: str) -> list[str]:
+    return [value]
+
+
+def _converted(steps: _Steps, rows: str, op: BoxNMS) -> str:
+    """The rows with their boxes in the format that is wanted."""
+    if op.in_format is op.out_format:
+        return rows
+    node = steps.node
+    start = op.coord_start
+    first, second = steps.columns(rows, start, start + 2), steps.columns(rows, start + 2, start + 4)
+    two = steps.number(2)
+    if op.in_format is BoxFormat.CENTER:
+        half = node.step("Div", [second, two])
+        box = [node.step("Sub", [first, half]), node.step("Add", [first, half])]
+    else:
+        box = [node.step("Div", [node.step("Add", [first, second]), two]), node.step("Sub", [second, first])]
+    before = [steps.columns(rows, 0, start)] if start else []
+    value = node.value(0)
+    width = value.shape[2] if value is not None and value.shape is not None else None
+    behind = [] if width == start + 4 else [steps.columns(rows, start + 4, ALL)]
+    return node.step("Concat", [*before, *box, *behind], axis=2, suffix="converted")
+
+
+def export_multibox_detection(node: ExportNode) -> None:
+    """MultiBoxDetection through NonMaxSuppression."""
+    op: MultiBoxDetection = node.op
+    steps = _Steps(node, node.dtype())
+    scores, offsets, anchors = node.input_names()
+    classes, count = _class_count(node), steps.size(scores, 0, 2)
+    foreground = [index for index in range(classes) if index != op.background_id]
+    chosen = node.step("Gather", [scores, node.vector(foreground)], axis=1, suffix="foreground")
+    best_class = node.step("ArgMax", [chosen], axis=1, keepdims=0)
+    best = node.step("ReduceMax", _over_classes(node, chosen), keepdims=0, **_axes_attribute(node), suffix="best")
+    low = node.step("Less", [best, steps.number(float(np.float32(op.threshold)))])
+    best = node.step("Where", [low, steps.lowest, best], suffix="score")
+    class_ids = node.step("Cast", [best_class], to=_code(steps.dtype), suffix="class")
+    table = node.step(
+        "Concat",
+        [steps.unsqueeze(class_ids, 2), steps.unsqueeze(best, 2), _decoded(steps, offsets, anchors, op)],
+        axis=2,
+        suffix="rows",
+    )
+    wanted = count if op.nms_topk <= 0 else node.step("Min", [count, node.vector([op.nms_topk])])
+    values, places = steps.best(best, wanted)
+    rows = steps.rows(table, places)
+    ids = steps.column(rows, 0)
+    boxes = steps.columns(rows, 2, 6)
+    stays = node.step("Greater", [values, steps.lowest], suffix="stays")
+    if 0 < op.nms_threshold <= 1:
+        by_class = steps.unsqueeze(values, 1)
+        if not op.force_suppress:
+            every = node.constant(np.arange(len(foreground), dtype=np.float64).reshape(-1, 1), steps.dtype)
+            same = node.step("Equal", [steps.unsqueeze(ids, 1), every])
+            by_class = node.step("Where", [same, by_class, steps.lowest], suffix="by_class")
+        # ONNX drops what overlaps by more than the threshold, MXNet what overlaps by at least as much.
+        overlap = float(np.nextafter(np.float32(op.nms_threshold), np.float32(0)))
+        lowest = float(np.finfo(np.float32).min)
+        kept = steps.kept(boxes, values, by_class, overlap, lowest, center=False)
+        unsuppressed = node.step("Greater", [kept, steps.lowest], suffix="unsuppressed")
+    else:
+        unsuppressed = stays
+    nothing = steps.number(-1)
+    shown = node.step("Where", [unsuppressed, ids, nothing], suffix="shown")
+    rest = steps.columns(rows, 1, 6)
+    joined = node.step("Concat", [steps.unsqueeze(shown, 2), rest], axis=2)
+    if op.nms_topk <= 0:
+        node.emit("Where", [steps.unsqueeze(stays, 2), joined, nothing])
+        return
+    sorted_rows = node.step("Where", [steps.unsqueeze(stays, 2), joined, nothing], suffix="sorted")
+    node.emit("Concat", [sorted_rows, _behind_topk(steps, table, best, count, wanted)], axis=1)
+
+
+def _behind_topk(steps: _Steps, table: str, best: str, count: str, topk: str) -> str:
+    """The rows whose place among those above the threshold, in the order of anchors, is `topk` or later, class -1."""
+    node = steps.node
+    above = node.step("Cast", [node.step("Greater", [best, steps.lowest])], to=6, suffix="above")
+    values, places = node.steps("TopK", [above, count], 2, axis=1, suffix="in_order")
+    rows = steps.rows(table, places)
+    marked = node.step("Concat", [_minus_ones(steps, rows), steps.columns(rows, 1, 6)], axis=2)
+    there = steps.unsqueeze(node.step("Cast", [values], to=9), 2)
+    filled = node.step("Where", [there, marked, steps.number(-1)])
+    return node.step("Slice", [filled, topk, count, node.vector([1])], suffix="behind")
+
+
+def _minus_ones(steps: _Steps, rows: str) -> str:
+    first = steps.columns(rows, 0, 1)
+    return steps.node.step("Expand", [steps.number(-1), steps.node.step("Shape", [first])])
+
+
+def _decoded(steps: _Steps, offsets: str, anchors: str, op: MultiBoxDetection) -> str:
+    """Corners (N, K, 4): offsets (N, 4 K) times the variances applied to the anchors' centres and sizes."""
+    node = steps.node
+    moved = node.step("Reshape", [offsets, node.vector([0, -1, 4])], suffix="offsets")
+    moved = node.step("Mul", [moved, node.constant(list(op.variances), steps.dtype)], suffix="moved")
+    low, high = steps.columns(anchors, 0, 2), steps.columns(anchors, 2, 4)
+    two = steps.number(2)
+    size = node.step("Sub", [high, low], suffix="size")
+    center = node.step("Div", [node.step("Add", [low, high]), two], suffix="center")
+    shifted = node.step("Add", [node.step("Mul", [steps.columns(moved, 0, 2), size]), center], suffix="shifted")
+    scaled = node.step("Mul", [node.step("Exp", [steps.columns(moved, 2, 4)]), size])
+    half = node.step("Div", [scaled, two], suffix="half")
+    corners = [node.step("Sub", [shifted, half]), node.step("Add", [shifted, half])]
+    boxes = node.step("Concat", corners, axis=2, suffix="boxes")
+    return node.step("Clip", [boxes, steps.number(0), steps.number(1)]) if op.clip else boxes
+
+
+def _class_count(node: ExportNode) -> int:
+    value = node.value(0)
+    count = value.shape[1] if value is not None and value.shape is not None else None
+    if not isinstance(count, int):
+        node.refuse("the number of classes is not known; give the shape of the inputs with -i")
+    return count
+
+
+def _over_classes(node: ExportNode, value: str) -> list[str]:
+    return [value, node.vector([1])] if node.opset >= 18 else [value]
+
+
+def _axes_attribute(node: ExportNode) -> dict[str, tuple[int, ...]]:
+    return {} if node.opset >= 18 else {"axes": (1,)}
+
+
+def _code(dtype: DType) -> int:
+    from graphir.converters.onnx.dtypes import CODES
+
+    return CODES[dtype]
+
+
+EXPORTS: ExportTable = {
+    NonMaxSuppression: export_non_max_suppression,
+    RoiAlign: export_roi_align,
+    BoxNMS: export_box_nms,
+    MultiBoxDetection: export_multibox_detection,
+}
 
 __all__ = ["EXPORTS"]

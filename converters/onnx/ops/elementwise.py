@@ -15,14 +15,14 @@ def export_cast(node: ExportNode) -> None:
 
 
 def export_mod(node: ExportNode) -> None:
-    """Mod: ONNX's integer form takes the divisor's sign, but knows no floats; for them it is composed."""
+    """Mod: ONNX's integer form takes the divisor's sign, but for floats there is only C's fmod, so it is taken twice."""
     op: ir.Mod = node.op
     names = node.input_names()
     if op.fmod or not node.dtype().is_float:
         node.emit("Mod", names, fmod=1 if op.fmod else None)
         return
-    quotient = node.step("Floor", [node.step("Div", names)])
-    node.emit("Sub", [names[0], node.step("Mul", [quotient, names[1]])])
+    rest = node.step("Mod", names, fmod=1, suffix="fmod")
+    node.emit("Mod", [node.step("Add", [rest, names[1]]), names[1]], fmod=1)
 
 
 def export_round(node: ExportNode) -> None:

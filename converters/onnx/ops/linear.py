@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..context import ExportTable
+from graphir.ops.linear import Det, Einsum, Gemm, MatMul, MatMulInteger
 
-EXPORTS: ExportTable = {}
+from ..context import ExportTable, direct
+
+EXPORTS: ExportTable = {Gemm: direct(), MatMul: direct(), MatMulInteger: direct(), Einsum: direct(), Det: direct()}
 
 __all__ = ["EXPORTS"]

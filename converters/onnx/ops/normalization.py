@@ -1,9 +1,149 @@
-"""Normalizations."""
+"""Normalizations: what an opset lacks is composed of means, and statistics wider than float32 always are."""
 
 from __future__ import annotations
 
-from ..context import ExportTable
+from collections.abc import Sequence
+from typing import Any
 
-EXPORTS: ExportTable = {}
+from graphir.ops import normalization as ir
+from graphir.types import DType
+
+from ..context import ExportNode, ExportTable, by_opset, direct
+from ..dtypes import CODES
+
+
+def export_batch_normalization(node: ExportNode) -> None:
+    """BatchNormalization; vectors of another dtype than the data's exist from opset 15 on.
+
+    Before that the data takes the vectors' dtype on the way.
+    """
+    op: ir.BatchNormalization = node.op
+    names = node.input_names()
+    attributes = op.attributes()
+    if node.opset >= 15 or len({node.dtype(slot) for slot in range(5)}) == 1:
+        node.emit("BatchNormalization", names, **attributes)
+        return
+    dtype, wide = node.dtype(), max((node.dtype(slot) for slot in range(5)), key=lambda found: found.bits)
+    cast = [_cast(node, name, node.dtype(slot), wide) for slot, name in enumerate(names)]
+    node.emit("Cast", [node.step("BatchNormalization", cast, **attributes)], to=CODES[dtype])
+
+
+def _cast(node: ExportNode, name: str, dtype: DType, to: DType) -> str:
+    return name if dtype is to else node.step("Cast", [name], to=CODES[to])
+
+
+def _trailing_axes(node: ExportNode, axis: int) -> tuple[int, ...]:
+    """The axes from `axis` to the last, counted from the back; only an axis counted from the front needs the rank."""
+    if axis >= 0:
+        value = node.value(0)
+        if value is None or value.rank is None:
+            node.refuse(f"axis {axis} counts from the front, and the operand's rank is unknown")
+        axis -= value.rank
+    return tuple(range(axis, 0))
+
+
+def _mean(node: ExportNode, name: str, axes: Sequence[int], suffix: str) -> str:
+    """The mean over the axes, kept with size 1; they are an operand from opset 18 on."""
+    if node.opset >= 18:
+        return node.step("ReduceMean", [name, node.vector(axes)], suffix=suffix)
+    return node.step("ReduceMean", [name], suffix=suffix, axes=tuple(axes))
+
+
+def export_layer_normalization(node: ExportNode) -> None:
+    """LayerNormalization, which exists from opset 17 on and computes in float32 or bfloat16."""
+    op: ir.LayerNormalization = node.op
+    if op.stash_type not in (DType.FLOAT32, DType.BFLOAT16):
+        compose_layer_normalization(node)
+        return
+    node.emit("LayerNormalization", node.input_names(), **_stashed(op))
+
+
+def _stashed(op: ir.LayerNormalization | ir.RMSNormalization | ir.GroupNormalization) -> dict[str, Any]:
+    attributes = op.attributes()
+    if "stash_type" in attributes:
+        attributes["stash_type"] = CODES[op.stash_type]
+    return attributes
+
+
+def compose_layer_normalization(node: ExportNode) -> None:
+    """The mean and the deviation from it as ONNX's definition of the operator has them."""
+    op: ir.LayerNormalization = node.op
+    names = node.input_names()
+    dtype, stash = node.dtype(), op.stash_type
+    axes = _trailing_axes(node, op.axis)
+    x = _cast(node, names[0], dtype, stash)
+    mean = _mean(node, x, axes, "mean")
+    centered = node.step("Sub", [x, mean], suffix="centered")
+    variance = _mean(node, node.step("Mul", [centered, centered], suffix="square"), axes, "variance")
+    deviation = node.step("Sqrt", [node.step("Add", [variance, node.scalar(op.epsilon, stash)])])
+    normalized = _cast(node, node.step("Div", [centered, deviation], suffix="normalized"), stash, dtype)
+    if len(names) > 2:
+        node.emit_result(0, "Add", [node.step("Mul", [normalized, names[1]], suffix="scaled"), names[2]])
+    else:
+        node.emit_result(0, "Mul", [normalized, names[1]])
+    node.emit_result(1, "Identity", [mean])
+    node.emit_result(2, "Reciprocal", [deviation])
+
+
+def export_rms_normalization(node: ExportNode) -> None:
+    """RMSNormalization, which exists from opset 23 on and computes in float32 or bfloat16."""
+    op: ir.RMSNormalization = node.op
+    if op.stash_type not in (DType.FLOAT32, DType.BFLOAT16):
+        compose_rms_normalization(node)
+        return
+    node.emit("RMSNormalization", node.input_names(), **_stashed(op))
+
+
+def compose_rms_normalization(node: ExportNode) -> None:
+    """x / sqrt(mean(x * x) + epsilon) * scale."""
+    op: ir.RMSNormalization = node.op
+    data, scale = node.input_names()
+    dtype, stash = node.dtype(), op.stash_type
+    x = _cast(node, data, dtype, stash)
+    mean = _mean(node, node.step("Mul", [x, x], suffix="square"), _trailing_axes(node, op.axis), "mean")
+    root = node.step("Sqrt", [node.step("Add", [mean, node.scalar(op.epsilon, stash)])])
+    normalized = _cast(node, node.step("Div", [x, root], suffix="normalized"), stash, dtype)
+    node.emit("Mul", [normalized, scale])
+
+
+def export_group_normalization(node: ExportNode) -> None:
+    """GroupNormalization with a scale for each channel, which exists from opset 21 on (18 had one for each group)."""
+    op: ir.GroupNormalization = node.op
+    if op.stash_type not in (DType.FLOAT32, DType.BFLOAT16):
+        compose_group_normalization(node)
+        return
+    node.emit("GroupNormalization", node.input_names(), **_stashed(op))
+
+
+def compose_group_normalization(node: ExportNode) -> None:
+    """The groups as the channels of an InstanceNormalization, then scale and bias for each channel."""
+    op: ir.GroupNormalization = node.op
+    data, scale, bias = node.input_names()
+    value = node.value(0)
+    if value is None or value.rank is None:
+        node.refuse("its rank is unknown")
+    dtype, stash = node.dtype(), op.stash_type
+    x = _cast(node, data, dtype, stash)
+    grouped = node.step("Reshape", [x, node.vector([0, op.num_groups, -1])], suffix="groups")
+    ones = node.constant([1.0] * op.num_groups, stash)
+    zeros = node.constant([0.0] * op.num_groups, stash)
+    inner = node.step("InstanceNormalization", [grouped, ones, zeros], suffix="instance", epsilon=op.epsilon)
+    restored = node.step("Reshape", [inner, node.step("Shape", [data])], suffix="restored")
+    normalized = _cast(node, restored, stash, dtype)
+    per_channel = node.vector([-1, *(1,) * (value.rank - 2)])
+    wide = [node.step("Reshape", [name, per_channel], suffix=kind) for name, kind in ((scale, "scale"), (bias, "bias"))]
+    node.emit("Add", [node.step("Mul", [normalized, wide[0]], suffix="scaled"), wide[1]])
+
+
+EXPORTS: ExportTable = {
+    ir.BatchNormalization: export_batch_normalization,
+    ir.InstanceNormalization: direct(),
+    ir.GroupNormalization: by_opset({1: compose_group_normalization, 21: export_group_normalization}),
+    ir.LayerNormalization: by_opset({1: compose_layer_normalization, 17: export_layer_normalization}),
+    ir.RMSNormalization: by_opset({1: compose_rms_normalization, 23: export_rms_normalization}),
+    ir.LRN: direct(),
+    ir.LpNormalization: direct(),
+    ir.MeanVarianceNormalization: direct(),
+}
 
 __all__ = ["EXPORTS"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from graphir.ops.pooling import AveragePool, GlobalAveragePool, GlobalLpPool, GlobalMaxPool, LpPool, MaxPool
+from typing import Any
+
+from graphir.ops.pooling import AveragePool, GlobalAveragePool, GlobalLpPool, GlobalMaxPool, LpPool, MaxPool, MaxRoiPool
 
 from ..context import ExportNode, ExportTable, direct
 from ..padding import pad_attributes, unless_all
 
 
-def _window_attributes(op: MaxPool | AveragePool | LpPool) -> dict[str, object]:
+def _window_attributes(op: MaxPool | AveragePool | LpPool) -> dict[str, Any]:
     return {
         "kernel_shape": op.kernel_shape,
         "strides": unless_all(op.strides, 1),
@@ -49,6 +51,7 @@ EXPORTS: ExportTable = {
     GlobalAveragePool: direct(),
     GlobalMaxPool: direct(),
     GlobalLpPool: direct(),
+    MaxRoiPool: direct(),
 }
 
 __all__ = ["EXPORTS"]

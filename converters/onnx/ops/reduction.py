@@ -1,9 +1,61 @@
-"""Reductions over axes."""
+"""Reductions over axes: before opset 18 (ReduceSum: 13) the axes are an attribute."""
 
 from __future__ import annotations
 
-from ..context import ExportTable
+from graphir.ops import reduction as ir
 
-EXPORTS: ExportTable = {}
+from ..context import ExportFunction, ExportNode, ExportTable, by_opset, direct
+
+
+def export_reduce_with_attribute(node: ExportNode) -> None:
+    """A reduction whose axes are an attribute; they must be known."""
+    op = node.op
+    axes = node.known(1)
+    if node.value(1) is not None and axes is None:
+        node.refuse(f"{op.name} over computed axes exists from opset 18 on, the target is {node.opset}")
+    if not axes and op.noop_with_empty_axes:
+        _export_without_axes(node)
+        return
+    node.emit(op.name, node.input_names()[:1], axes=axes or None, keepdims=None if op.keepdims else 0)
+
+
+def _export_without_axes(node: ExportNode) -> None:
+    """What reducing no axis at all does to each element."""
+    data = node.input_names()[:1]
+    match node.op:
+        case ir.ReduceL1() | ir.ReduceL2():
+            node.emit("Abs", data)
+        case ir.ReduceLogSum():
+            node.emit("Log", data)
+        case ir.ReduceSumSquare():
+            node.emit("Mul", data * 2)
+        case _:
+            node.emit("Identity", data)
+
+
+def export_top_k(node: ExportNode) -> None:
+    """TopK, whose two results ONNX wants both."""
+    op: ir.TopK = node.op
+    node.emit(
+        "TopK",
+        node.input_names(),
+        every_output=True,
+        axis=op.axis if op.axis != -1 else None,
+        largest=None if op.largest else 0,
+        sorted=None if op.sorted else 0,
+    )
+
+
+REDUCTIONS = (
+    *(ir.ReduceMean, ir.ReduceMax, ir.ReduceMin, ir.ReduceProd, ir.ReduceL1, ir.ReduceL2, ir.ReduceLogSum),
+    *(ir.ReduceLogSumExp, ir.ReduceSumSquare),
+)
+_reduce: ExportFunction = by_opset({13: export_reduce_with_attribute, 18: direct()})
+EXPORTS: ExportTable = {op: _reduce for op in REDUCTIONS} | {
+    ir.ReduceSum: direct(),
+    ir.ArgMax: direct(),
+    ir.ArgMin: direct(),
+    ir.TopK: export_top_k,
+}
 
 __all__ = ["EXPORTS"]

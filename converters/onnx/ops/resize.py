@@ -1,9 +1,165 @@
-"""Resizing of spatial axes."""
+"""Resize and GridSample, and what they are at opsets that lack a part of them."""
 
 from __future__ import annotations
 
-from ..context import ExportTable
+import numpy as np
 
-EXPORTS: ExportTable = {}
+from graphir.ops.resize import (
+    AffineGrid,
+    AspectPolicy,
+    Coordinates,
+    GridSample,
+    Resize,
+    SampleMode,
+    SamplePadding,
+    all_factors,
+)
+from graphir.types import DType
+
+from ..context import ExportNode, ExportTable, direct
+from ..dtypes import CODES
+
+
+def export_resize(node: ExportNode) -> None:
+    """Resize; `axes` and antialiasing exist from opset 18 on, before that sizes and factors name all axes."""
+    op: Resize = node.op
+    if op.coordinates is Coordinates.HALF_PIXEL_SYMMETRIC and node.opset < 19:
+        node.refuse(f"half_pixel_symmetric exists from opset 19 on, the target is {node.opset}")
+    if node.opset < 18 and (op.antialias or op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH):
+        node.refuse(f"antialias and keep_aspect_ratio_policy exist from opset 18 on, the target is {node.opset}")
+    data, roi, scales, sizes = (*node.input_names(), "", "", "")[:4]
+    spelled_out = bool(op.axes) and node.opset < 18
+    rank = _rank(node) if spelled_out else 0
+    if op.factors:
+        factors = all_factors(op.factors, op.axes, rank) if spelled_out else op.factors
+        scales = node.constant(np.asarray(factors, np.float32), suffix="scales")
+    elif spelled_out and sizes:
+        sizes = _all_sizes(node, rank)
+    elif spelled_out:
+        node.refuse(f"Resize by computed factors of some axes exists from opset 18 on, the target is {node.opset}")
+    names = [data, roi, scales, sizes]
+    while not names[-1]:
+        names.pop()
+    linear = op.mode.value != "nearest"
+    node.emit(
+        "Resize",
+        names,
+        mode=op.mode.value if linear else None,
+        coordinate_transformation_mode=op.coordinates.value if op.coordinates is not Coordinates.HALF_PIXEL else None,
+        nearest_mode=None if linear or op.nearest_mode.value == "round_prefer_floor" else op.nearest_mode.value,
+        axes=op.axes if op.axes and not spelled_out else None,
+        antialias=1 if op.antialias else None,
+        cubic_coeff_a=op.cubic_coeff_a if op.mode.value == "cubic" and op.cubic_coeff_a != -0.75 else None,
+        exclude_outside=1 if op.exclude_outside else None,
+        extrapolation_value=op.extrapolation_value or None,
+        keep_aspect_ratio_policy=(
+            op.keep_aspect_ratio_policy.value if op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH else None
+        ),
+    )
+
+
+def _rank(node: ExportNode) -> int:
+    value = node.value(0)
+    if value is None or value.rank is None:
+        node.refuse(f"Resize of some axes needs the number of axes before opset 18, the target is {node.opset}")
+    return value.rank
+
+
+def _all_sizes(node: ExportNode, rank: int) -> str:
+    """The sizes of all axes, from those of the axes that are resized and the data's own."""
+    op: Resize = node.op
+    value = node.value(0)
+    axes = [axis % rank for axis in op.axes]
+    known = node.known(3)
+    shape = value.shape if value is not None else None
+    assert shape is not None
+    if known is not None:
+        full = [known[axes.index(axis)] if axis in axes else shape[axis] for axis in range(rank)]
+        if all(isinstance(size, int) for size in full):
+            return node.vector(full)
+    data, wanted = node.input_names()[0], node.input_names()[3]
+    if sorted(axes) != axes or axes != list(range(axes[0], rank)):
+        node.refuse(f"Resize of the axes {axes} with open sizes exists from opset 18 on, the target is {node.opset}")
+    whole = node.step("Shape", [data])
+    kept = node.step("Slice", [whole, node.vector([0]), node.vector([axes[0]])])
+    return node.step("Concat", [kept, wanted], axis=0, suffix="sizes")
+
+
+def export_grid_sample(node: ExportNode) -> None:
+    """GridSample exists from opset 16 on (linear and cubic are called bilinear and bicubic before 20)."""
+    op: GridSample = node.op
+    if node.opset < 16:
+        _sample_by_gathering(node)
+        return
+    mode = op.mode.value
+    if node.opset < 20 and op.mode is not SampleMode.NEAREST:
+        mode = f"bi{mode}"
+    node.emit(
+        "GridSample",
+        node.input_names(),
+        mode=None if op.mode is SampleMode.LINEAR else mode,
+        padding_mode=None if op.padding_mode is SamplePadding.ZEROS else op.padding_mode.value,
+        align_corners=1 if op.align_corners else None,
+    )
+
+
+def _sample_by_gathering(node: ExportNode) -> None:
+    """Bilinear sampling of images from four gathered neighbours each, weighted; 0 outside."""
+    op: GridSample = node.op
+    image = node.value(0)
+    if op.mode is not SampleMode.LINEAR or op.padding_mode is not SamplePadding.ZEROS or image is None:
+        node.refuse(f"GridSample other than linear with zeros exists from opset 16 on, the target is {node.opset}")
+    if image.rank != 4 or not all(isinstance(size, int) for size in image.shape[2:]):
+        node.refuse(f"GridSample of {image.type} exists from opset 16 on, the target is {node.opset}; fix its sizes")
+    data, grid = node.input_names()
+    code = CODES[node.dtype()]
+    sizes = np.asarray([image.shape[3], image.shape[2]], np.float64)
+    scale, offset = ((sizes - 1) / 2, (sizes - 1) / 2) if op.align_corners else (sizes / 2, (sizes - 1) / 2)
+    position = node.step("Mul", [grid, _like(node, scale)], suffix="scaled")
+    position = node.step("Add", [position, _like(node, offset)], suffix="position")
+    low = node.step("Floor", [position], suffix="low")
+    upper = node.step("Sub", [position, low], suffix="upper")
+    lower = node.step("Sub", [node.scalar(1.0), upper], suffix="lower")
+    rows = node.step("Transpose", [data], perm=(0, 2, 3, 1), suffix="rows")
+    parts = []
+    for right in (0, 1):
+        for down in (0, 1):
+            corner = node.step("Add", [low, _like(node, np.asarray([right, down]))], suffix="corner")
+            nearest = node.step("Clip", [corner, node.scalar(0.0)], suffix="clip")
+            nearest = node.step("Min", [nearest, _like(node, sizes - 1)], suffix="nearest")
+            inside = node.step("Cast", [node.step("Equal", [corner, nearest])], to=code, suffix="inside")
+            weights = node.step("Concat", [*_columns(node, lower, upper, right, down)], axis=-1, suffix="weights")
+            weights = node.step("Mul", [weights, inside], suffix="weighted")
+            weight = _product(node, weights)
+            index = node.step("Cast", [nearest], to=CODES[DType.INT64], suffix="index")
+            index = node.step("Gather", [index, node.vector([1, 0])], axis=-1, suffix="row_column")
+            found = node.step("GatherND", [rows, index], batch_dims=1, suffix="found")
+            parts.append(node.step("Mul", [found, weight], suffix="part"))
+    node.emit("Transpose", [node.step("Sum", parts)], perm=(0, 3, 1, 2))
+
+
+def _columns(node: ExportNode, lower: str, upper: str, right: int, down: int) -> list[str]:
+    """The weights of one neighbour, x then y, each with a last axis of 1."""
+    return [
+        node.step("Gather", [upper if side else lower, node.vector([place])], axis=-1, suffix="side")
+        for place, side in enumerate((right, down))
+    ]
+
+
+def _product(node: ExportNode, weights: str) -> str:
+    if node.opset >= 18:
+        return node.step("ReduceProd", [weights, node.vector([-1])])
+    return node.step("ReduceProd", [weights], axes=(-1,))
+
+
+def _like(node: ExportNode, numbers: object) -> str:
+    return node.constant(np.asarray(numbers, node.dtype().numpy()))
+
+
+EXPORTS: ExportTable = {
+    Resize: export_resize,
+    GridSample: export_grid_sample,
+    AffineGrid: direct(since=20),
+}
 
 __all__ = ["EXPORTS"]

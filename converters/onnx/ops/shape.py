@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.ops.shape import Expand, Pad, Reshape, Shape, Transpose
+from graphir.ops.shape import Expand, Flatten, Pad, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
 
 from ..context import ExportNode, ExportTable, direct
 
@@ -48,6 +48,11 @@ EXPORTS: ExportTable = {
     Transpose: direct(),
     Reshape: export_reshape,
     Expand: direct(),
+    Flatten: direct(),
+    Size: direct(),
+    Squeeze: direct(),
+    Unsqueeze: direct(),
+    Tile: direct(),
     Pad: export_pad,
     Shape: export_shape,
 }

@@ -1,0 +1,106 @@
+"""Constants: filled tensors, ranges and identity matrices. What depends on nothing is computed at import."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphir.graph import Value
+from graphir.ops.base import normalize_axis
+from graphir.ops.creation import Fill, Range
+from graphir.ops.elementwise import Add, Cast, Div, Mul
+from graphir.ops.shape import Reshape, Shape, Size
+from graphir.types import DType
+
+from ..context import ImportFunction, ImportNode
+from ..sizes import axis_size, static_shape
+from ..values import TYPE_FLAGS
+
+
+def _dtype(node: ImportNode) -> DType:
+    """The attribute `dtype`: a name, or one of MXNet's numbers, of which -1 means float32."""
+    stated = node.attrs.get("dtype")
+    if isinstance(stated, int):
+        return DType(TYPE_FLAGS.get(stated, "float32"))
+    return DType.of(stated or "float32")
+
+
+def _constant(node: ImportNode, elements: np.ndarray) -> Value:  # type: ignore[type-arg]
+    """The node's result as a constant under the node's name."""
+    return node.graph.constant(elements, name=node.output_names[0])
+
+
+def filled(value: float | None) -> ImportFunction:
+    """A tensor of `shape` holding one value (the attribute `value` if None); sizes of 0 follow from the users."""
+
+    def import_filled(node: ImportNode) -> Value:
+        number = float(node.attrs["value"] if value is None else value)
+        dtype, shape = _dtype(node), node.attrs["shape"]
+        if shape and 0 not in shape and -1 not in shape:
+            return _constant(node, np.full(shape, number, dtype.numpy()))
+        sizes = tuple(size if size and size > 0 else None for size in shape) if shape else None
+        return node.emit(Fill(number, sizes, dtype))
+
+    return import_filled
+
+
+def import_arange(node: ImportNode) -> Value:
+    """start, start + step, ... before stop, each repeated; without stop from 0 to start."""
+    attrs = node.attrs
+    if attrs.get("infer_range"):
+        node.refuse("infer_range takes the length from the users of the range; state `stop`")
+    start, stop = (0.0, attrs["start"]) if attrs["stop"] is None else (attrs["start"], attrs["stop"])
+    if attrs["step"] == 0:
+        node.refuse("a step of 0")
+    numbers = np.repeat(np.arange(start, stop, attrs["step"], np.float64), attrs["repeat"])
+    if not numbers.size:
+        node.refuse(f"nothing from {start} to {stop} in steps of {attrs['step']}")
+    return _constant(node, numbers.astype(_dtype(node).numpy()))
+
+
+def import_linspace(node: ImportNode) -> Value:
+    """`num` values from start to stop, stop included by default."""
+    attrs = node.attrs
+    numbers = np.linspace(attrs["start"], attrs["stop"], attrs["num"], endpoint=attrs["endpoint"])
+    return _constant(node, numbers.astype(_dtype(node).numpy()))
+
+
+def import_eye(node: ImportNode) -> Value:
+    """N by M (N if 0) with ones on diagonal k."""
+    attrs = node.attrs
+    return _constant(node, np.eye(attrs["N"], attrs["M"] or attrs["N"], attrs["k"], _dtype(node).numpy()))
+
+
+def import_arange_like(node: ImportNode) -> Value:
+    """start, start + step, ...: one an element of data (in its shape), or one an element of its axis (a vector)."""
+    data, attrs = node.input(0), node.attrs
+    axis, repeats, dtype = attrs["axis"], attrs["repeat"], data.dtype or DType.FLOAT32
+    shape = static_shape(data)
+    if shape is not None:
+        count = int(np.prod(shape)) if axis is None else shape[normalize_axis(axis, len(shape))]
+        numbers = attrs["start"] + attrs["step"] * (np.arange(count) // repeats)
+        return _constant(node, numbers.reshape(shape if axis is None else -1).astype(dtype.numpy()))
+    count_value = node.step(Size(), data) if axis is None else axis_size(node, data, axis)
+    zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
+    found = node.step(Range(), zero, count_value, one)
+    if repeats != 1:
+        found = node.step(Div(), found, node.constant(repeats, DType.INT64))
+    found = node.step(Cast(dtype), found)
+    if attrs["step"] != 1:
+        found = node.step(Mul(), found, node.constant(attrs["step"], dtype))
+    if attrs["start"] != 0:
+        found = node.step(Add(), found, node.constant(attrs["start"], dtype))
+    return node.step(Reshape(), found, node.step(Shape(), data), suffix="whole") if axis is None else found
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_zeros": filled(0.0),
+    "_ones": filled(1.0),
+    "_full": filled(None),
+    "_zeros_without_dtype": filled(0.0),
+    "_arange": import_arange,
+    "_linspace": import_linspace,
+    "_eye": import_eye,
+    "_contrib_arange_like": import_arange_like,
+}
+
+__all__ = ["IMPORTS"]

@@ -1,0 +1,134 @@
+"""Unary operators that ONNX lacks, as compositions."""
+
+from __future__ import annotations
+
+import math
+
+from graphir.graph import Value
+from graphir.ops import elementwise as ir
+from graphir.ops.base import Operator
+from graphir.ops.shape import Shape
+from graphir.types import DType
+
+from ..context import ImportFunction, ImportNode
+
+
+def _fraction_above(node: ImportNode, value: Value, floor: Value, op: Operator) -> Value:
+    """1 where the value's fraction compares with 0.5 as `op` says, else 0. The subtraction is exact."""
+    fraction = node.step(ir.Sub(), value, floor, suffix="fraction")
+    above = node.step(op, fraction, node.scalar_like(value, 0.5), suffix="above")
+    return node.step(ir.Cast(value.dtype or DType.FLOAT32), above, suffix="step")
+
+
+def import_rint(node: ImportNode) -> Value:
+    """The nearest integer, of two equally near ones the smaller; ONNX's Round would take the even one."""
+    data = node.input(0)
+    floor = node.step(ir.Floor(), data)
+    return node.emit(ir.Add(), floor, _fraction_above(node, data, floor, ir.Greater()))
+
+
+def import_round(node: ImportNode) -> Value:
+    """The nearest integer, of two equally near ones the one farther from 0."""
+    data = node.input(0)
+    size = node.step(ir.Abs(), data)
+    floor = node.step(ir.Floor(), size)
+    rounded = node.step(ir.Add(), floor, _fraction_above(node, size, floor, ir.GreaterOrEqual()), suffix="rounded")
+    return node.emit(ir.Mul(), node.step(ir.Sign(), data), rounded)
+
+
+def import_truncate(node: ImportNode) -> Value:
+    """Rounded toward 0."""
+    data = node.input(0)
+    floor = node.step(ir.Floor(), node.step(ir.Abs(), data))
+    return node.emit(ir.Mul(), node.step(ir.Sign(), data), floor)
+
+
+def _cube_root(node: ImportNode, data: Value) -> tuple[Value, Value]:
+    size = node.step(ir.Abs(), data)
+    root = node.step(ir.Pow(), size, node.scalar_like(data, 1 / 3))
+    return node.step(ir.Sign(), data), root
+
+
+def import_cbrt(node: ImportNode) -> Value:
+    """The cube root, which negative numbers have too."""
+    return node.emit(ir.Mul(), *_cube_root(node, node.input(0)))
+
+
+def import_rcbrt(node: ImportNode) -> Value:
+    """1 / cube root."""
+    return node.emit(ir.Reciprocal(), node.step(ir.Mul(), *_cube_root(node, node.input(0)), suffix="cbrt"))
+
+
+def import_log1p(node: ImportNode) -> Value:
+    """log(1 + x)."""
+    data = node.input(0)
+    node.decide("composition", "log1p became log(1 + x): near 0 its error is that of 1 + x, not of x")
+    return node.emit(ir.Log(), node.step(ir.Add(), data, node.scalar_like(data, 1.0)))
+
+
+def import_expm1(node: ImportNode) -> Value:
+    """exp(x) - 1."""
+    data = node.input(0)
+    node.decide("composition", "expm1 became exp(x) - 1: near 0 its error is that of exp(x), not of x")
+    return node.emit(ir.Sub(), node.step(ir.Exp(), data), node.scalar_like(data, 1.0))
+
+
+def import_square(node: ImportNode) -> Value:
+    """x * x."""
+    data = node.input(0)
+    return node.emit(ir.Mul(), data, data)
+
+
+def import_rsqrt(node: ImportNode) -> Value:
+    """1 / sqrt(x)."""
+    return node.emit(ir.Reciprocal(), node.step(ir.Sqrt(), node.input(0)))
+
+
+def scaled(factor: float, op: Operator | None = None) -> ImportFunction:
+    """`op` (if given) of the data, times a constant."""
+
+    def import_scaled(node: ImportNode) -> Value:
+        data = node.input(0)
+        value = data if op is None else node.step(op, data)
+        return node.emit(ir.Mul(), value, node.scalar_like(data, factor))
+
+    return import_scaled
+
+
+def import_quadratic(node: ImportNode) -> Value:
+    """a x^2 + b x + c, as (a x + b) x + c."""
+    data = node.input(0)
+    a, b, c = (node.scalar_like(data, float(node.attrs[name])) for name in "abc")
+    slope = node.step(ir.Add(), node.step(ir.Mul(), data, a), b, suffix="slope")
+    return node.emit(ir.Add(), node.step(ir.Mul(), slope, data, suffix="curve"), c)
+
+
+def import_div_sqrt_dim(node: ImportNode) -> Value:
+    """x / sqrt(size of the last axis)."""
+    data = node.input(0)
+    if data.shape and isinstance(data.shape[-1], int):
+        return node.emit(ir.Div(), data, node.scalar_like(data, math.sqrt(data.shape[-1])))
+    size = node.step(ir.Cast(data.dtype or DType.FLOAT32), node.step(Shape(start=-1), data))
+    return node.emit(ir.Div(), data, node.step(ir.Sqrt(), size))
+
+
+COMPOSITIONS: dict[str, ImportFunction] = {
+    "_contrib_div_sqrt_dim": import_div_sqrt_dim,
+    "_contrib_quadratic": import_quadratic,
+    "cbrt": import_cbrt,
+    "degrees": scaled(180 / math.pi),
+    "expm1": import_expm1,
+    "fix": import_truncate,
+    "log10": scaled(1 / math.log(10), ir.Log()),
+    "log1p": import_log1p,
+    "log2": scaled(1 / math.log(2), ir.Log()),
+    "radians": scaled(math.pi / 180),
+    "rcbrt": import_rcbrt,
+    "rint": import_rint,
+    "round": import_round,
+    "rsqrt": import_rsqrt,
+    "square": import_square,
+    "trunc": import_truncate,
+}
+
+__all__ = ["COMPOSITIONS"]

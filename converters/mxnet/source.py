@@ -1,0 +1,138 @@
+"""An MXNet model opened: its symbol's records, its parameters, and what was decided in finding them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from graphir.converters.mxnet.checkpoint import find_checkpoint, match_structural_names
+from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.params import read_params
+from graphir.converters.mxnet.records import VARIABLE, NNVMGraph
+from graphir.errors import ImportFailure
+from graphir.graph import Decision, Graph
+from graphir.tensor import Tensor
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass
+class MXNetSource:
+    """A symbol and its parameters by plain name (None: there are none); files are named for messages."""
+
+    symbol: NNVMGraph
+    tensors: dict[str, Tensor] | None
+    name: str = "graph"
+    files: list[str] = field(default_factory=list)
+    notes: list[Decision] = field(default_factory=list)
+
+    def to_graph(
+        self,
+        shapes: Mapping[str, object] | None = None,
+        *,
+        dtypes: Mapping[str, object] | None = None,
+        keep_loss: bool = False,
+        simplified: bool = True,
+    ) -> Graph:
+        """The graph. Raises as `graphir.converters.mxnet.from_symbol` does."""
+        from graphir.converters.mxnet.importer import Importer
+        from graphir.passes import simplify
+
+        tensors, notes = self.tensors, list(self.notes)
+        if tensors is not None and self._is_structural(tensors):
+            tensors = self._matched(tensors, shapes, notes)
+        graph = Importer(
+            self.symbol, tensors, shapes, dtypes=dtypes, keep_loss=keep_loss, name=self.name
+        ).run()
+        graph.decisions[:0] = notes
+        if simplified:
+            simplify(graph)
+        return graph
+
+    def plain_tensors(self, shapes: Mapping[str, object] | None = None) -> dict[str, Tensor]:
+        """The parameters by the symbol's names. Raises ImportFailure if there are none."""
+        if self.tensors is None:
+            raise ImportFailure(f"{self.name}: there are no parameters beside the symbol; name them with -p")
+        if self._is_structural(self.tensors):
+            return self._matched(self.tensors, shapes, [])
+        return self.tensors
+
+    def _variables(self) -> list[str]:
+        return list(dict.fromkeys(node.name for node in self.symbol.nodes if node.op == VARIABLE))
+
+    def _is_structural(self, tensors: Mapping[str, Tensor]) -> bool:
+        """Whether the file names parameters by gluon's structure (`features.0.weight`), not by the symbol's names."""
+        variables = set(self._variables())
+        return bool(tensors) and not any(name in variables for name in tensors) and any("." in name for name in tensors)
+
+    def _matched(
+        self, tensors: Mapping[str, Tensor], shapes: Mapping[str, object] | None, notes: list[Decision]
+    ) -> dict[str, Tensor]:
+        from graphir.converters.mxnet.importer import Importer
+
+        bare = Importer(self.symbol, None, shapes).run()
+        known = {}
+        for value in bare.values:
+            static = value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
+            known[value.name] = value.shape if static else None
+        inputs = {value.name for value in bare.inputs}
+        arguments = [name for name in self._variables() if name in bare and name not in inputs]
+        names = match_structural_names(arguments, known, tensors)
+        notes.append(
+            Decision(
+                "parameter names",
+                "-",
+                f"the file names its {len(tensors)} parameters by gluon's structure; they were matched to the symbol's "
+                "names by kind, shape and order (blocks that look alike are taken in order)",
+            )
+        )
+        return {names[name]: tensor for name, tensor in tensors.items() if name in names}
+
+
+def open_source(symbol: object, params: PathLike | Mapping[str, object] | None = None) -> MXNetSource:
+    """Open a model.
+
+    `symbol` is a path (a symbol file, a prefix, a folder, a .params file), JSON text, or an object with `tojson()`. For
+    a path the parameters beside it are found as MXNet names them, the newest epoch, unless `params` says which.
+    """
+    if isinstance(symbol, str | os.PathLike) and not str(symbol).lstrip().startswith("{"):
+        return _open_path(Path(symbol), params)
+    return MXNetSource(read_symbol(symbol), None if params is None else plain_names(params))
+
+
+def _open_path(path: Path, params: PathLike | Mapping[str, object] | None) -> MXNetSource:
+    notes: list[Decision] = []
+    if path.is_file() and not path.name.endswith(".params") and params is not None:
+        symbol_path = path
+    else:
+        found = find_checkpoint(path)
+        symbol_path = found.symbol
+        if params is None and found.params is not None:
+            params = found.params
+            if found.others:
+                others = ", ".join(other.name for other in found.others)
+                notes.append(Decision("checkpoint", found.params.name, f"the newest of several; not taken: {others}"))
+    source = MXNetSource(read_symbol(symbol_path), None if params is None else plain_names(params))
+    source.name = symbol_path.name.removesuffix(".json").removesuffix("-symbol") or "graph"
+    source.files = [str(symbol_path)] + ([str(params)] if isinstance(params, str | os.PathLike) else [])
+    source.notes = notes
+    return source
+
+
+def plain_names(params: PathLike | Mapping[str, object]) -> dict[str, Tensor]:
+    """Parameters by name without `arg:` and `aux:`. Values may be arrays, NDArrays or Tensors."""
+    if isinstance(params, Mapping):
+        named = {str(key): _as_tensor(value) for key, value in params.items()}
+    else:
+        named = dict(read_params(params))
+    return {key[4:] if key.startswith(("arg:", "aux:")) else key: tensor for key, tensor in named.items()}
+
+
+def _as_tensor(value: object) -> Tensor:
+    asnumpy = getattr(value, "asnumpy", None)
+    return Tensor.of(asnumpy() if asnumpy is not None else value)
+
+
+__all__ = ["MXNetSource", "open_source", "plain_names"]

@@ -1,0 +1,90 @@
+"""What the command says, and where: results on stdout, progress and errors on stderr."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+import threading
+import time
+import traceback
+
+
+class Console:
+    """Text for people, or one JSON document for programs; never both on stdout."""
+
+    def __init__(self, *, json: bool = False, verbose: int = 0, quiet: bool = False) -> None:
+        self.json = json
+        self.verbose = verbose
+        self.quiet = quiet
+        self._progress: Progress | None = None
+
+    def show(self, text: str) -> None:
+        """Print a text, unless only JSON or nothing is wanted."""
+        self.close()
+        if not self.json and not self.quiet:
+            print(text)
+
+    def data(self, document: object) -> None:
+        """Print a JSON document if JSON is wanted."""
+        self.close()
+        if self.json:
+            print(json_module.dumps(document, indent=2))
+
+    def stage(self, text: str) -> None:
+        """Say what is being done now, on one line that is replaced, if stderr is a terminal."""
+        if self.quiet or not sys.stderr.isatty():
+            return
+        if self._progress is None:
+            self._progress = Progress()
+        self._progress.text = text
+
+    def error(self, text: str) -> None:
+        """Print an error."""
+        self.close()
+        sys.stdout.flush()
+        print(f"graphir: error: {text}", file=sys.stderr)
+
+    def failed(self, text: str, error: BaseException) -> int:
+        """Print what failed, with its notes and at -vv its traceback; the exit code."""
+        self.error("\n".join([text, *getattr(error, "__notes__", ())]))
+        if self.verbose > 1:
+            traceback.print_exception(error, file=sys.stderr)
+        return 1
+
+    def close(self) -> None:
+        """Take the progress line away."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+
+class Progress:
+    """A line on stderr with what is being done and for how long, written by a thread of its own after a moment."""
+
+    DELAY = 0.5
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._done = threading.Event()
+        self._started = time.monotonic()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Clear the line and end the thread."""
+        self._done.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        shown = False
+        while not self._done.wait(self.DELAY):
+            seconds = time.monotonic() - self._started
+            sys.stderr.write(f"\r\x1b[K{self.text[:100]} ... {seconds:.0f} s")
+            sys.stderr.flush()
+            shown = True
+        if shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+__all__ = ["Console", "Progress"]

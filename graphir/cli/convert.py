@@ -1,0 +1,85 @@
+"""`graphir convert`: from a model file to another, with a report."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .options import add_comparison_options, add_model_options, add_output_options, dtypes_of, one_of, shapes_of
+
+if TYPE_CHECKING:
+    from .console import Console
+
+EXAMPLES = """examples:
+  graphir convert model-symbol.json model.onnx                 (model-0000.params beside it is found)
+  graphir convert model model.onnx -i data:N,3,224,224 --verify
+  graphir convert folder/ model.onnx --verify --per-layer --report report.html
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EXAMPLES
+    parser.add_argument("source", metavar="SOURCE", help="a symbol .json, checkpoint prefix, folder or .graphir.json")
+    parser.add_argument("target", metavar="TARGET", help="the file to write: something.onnx or something.graphir.json")
+    add_model_options(parser)
+    parser.add_argument("--opset", type=int, metavar="N", help="the ONNX opset to write (default 22)")
+    parser.add_argument(
+        "--weights",
+        choices=("auto", "inline", "external", "reference"),
+        default="auto",
+        help="inside the .onnx (inline), in a .data file beside it (external), or left in the .params (reference); "
+        "auto (the default) is inline below 2 GiB",
+    )
+    parser.add_argument("--keep-loss", action="store_true", help="keep loss heads and labels that inference can run")
+    parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report: .html or .json")
+    group = parser.add_argument_group("proof")
+    group.add_argument("--verify", action="store_true", help="run the result and the source, and compare")
+    group.add_argument(
+        "--accuracy",
+        metavar="FILE.npz",
+        help="run both on labelled data (arrays by input name, and `label`: class indices) and compare accuracies",
+    )
+    add_comparison_options(group)
+    add_output_options(parser)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Convert, print the report; 4 if it was verified and differs."""
+    options.verify = options.verify or options.per_layer
+    for name in ("feeds", "seed", "rtol", "atol"):
+        if getattr(options, name) is not None and not options.verify:
+            options.parser.error(f"--{name} says how to verify; add --verify")
+
+    from graphir.converters import convert
+
+    report = convert(
+        options.source,
+        options.target,
+        params=options.params,
+        shapes=shapes_of(options),
+        dtypes=dtypes_of(options),
+        opset=options.opset,
+        verify=options.verify,
+        weights=options.weights,
+        keep_loss=options.keep_loss,
+        feeds=options.feeds,
+        seed=options.seed or 0,
+        rtol=options.rtol,
+        atol=options.atol,
+        per_layer=options.per_layer,
+        against=options.against,
+        providers=options.provider,
+        accuracy=options.accuracy,
+        progress=console.stage,
+    )
+    if options.report:
+        from graphir.report.write import write_report
+
+        write_report(report, options.report)
+    console.show(report.to_text(verbose=options.verbose > 0))
+    console.data(report.to_json())
+    return 4 if report.verification is not None and not report.verification.ok else 0
+
+
+__all__ = ["add_arguments", "run"]

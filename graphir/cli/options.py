@@ -1,0 +1,140 @@
+"""Options that several commands share, and how their texts are read."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SHAPE_EXAMPLE = "data:1,3,224,224 (a size may be a name such as N, or ? for unknown)"
+
+
+class InputSpec(NamedTuple):
+    """`-i name:1,3,H,W:float32`: the input's name, its shape, its dtype or None."""
+
+    name: str
+    shape: tuple[Any, ...]
+    dtype: str | None
+
+
+def input_spec(text: str) -> InputSpec:
+    """Read `name:shape` or `name:shape:dtype`; names may hold colons. Raises ArgumentTypeError saying which part."""
+    from graphir.types import DType
+
+    parts = text.split(":")
+    if len(parts) < 2:
+        what = "a shape without a name" if "," in text or text.isdigit() else "a name without a shape"
+        raise argparse.ArgumentTypeError(f"{text!r} is {what}; write {SHAPE_EXAMPLE}")
+    dtype = None
+    names = {found.value for found in DType}
+    if len(parts) > 2 and (parts[-1] in names or ("," in parts[-2] and parts[-1].isidentifier())):
+        dtype = parts.pop()
+        if dtype not in names:
+            expected = "float32, float16, float64, int64, int32, int8, uint8, bool"
+            raise argparse.ArgumentTypeError(f"{dtype!r} in {text!r} is no dtype; expected one such as {expected}")
+    name, shape = ":".join(parts[:-1]), parts[-1]
+    if not name:
+        raise argparse.ArgumentTypeError(f"{text!r} has no name before the colon; write {SHAPE_EXAMPLE}")
+    return InputSpec(name, _shape(shape, text), dtype)
+
+
+def _shape(shape: str, text: str) -> tuple[Any, ...]:
+    from graphir.types import parse_shape
+
+    inner = shape.strip().strip("[]()")
+    sizes = [size.strip() for size in inner.split(",")] if inner else []
+    if sizes and not sizes[-1]:
+        sizes.pop()
+    for size in sizes:
+        if not size:
+            raise argparse.ArgumentTypeError(f"there is an empty size in the shape {shape!r} of {text!r}")
+        if size == "0" or size.startswith("-"):
+            raise argparse.ArgumentTypeError(
+                f"{size} in {text!r} is no size; write a name such as N, or ?, for a size that stays open"
+            )
+    try:
+        return tuple(parse_shape(",".join(sizes)))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"cannot read the shape {shape!r} in {text!r}: {error}") from None
+
+
+def one_of(suffixes: tuple[str, ...]) -> Callable[[str], str]:
+    """A type for files to write: the suffix is one of these, the folder exists."""
+
+    def check(text: str) -> str:
+        if not text.endswith(suffixes):
+            raise argparse.ArgumentTypeError(f"{text!r}: its name must end in {' or '.join(suffixes)}")
+        if not Path(text).parent.is_dir():
+            raise argparse.ArgumentTypeError(f"{text!r}: the folder {Path(text).parent} does not exist")
+        return text
+
+    return check
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """--json, -v, -q."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+    group.add_argument("-v", "--verbose", action="count", default=0, help="say more; -vv adds tracebacks to errors")
+    group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """-p and -i."""
+    parser.add_argument(
+        "-p", "--params", metavar="FILE", help="the parameters, where they are not found beside the model"
+    )
+    parser.add_argument(
+        "-i",
+        "--input",
+        dest="inputs",
+        metavar="NAME:SHAPE[:DTYPE]",
+        type=input_spec,
+        action="append",
+        default=[],
+        help="the shape of an input, as in data:1,3,224,224 or data:N,3,H,W:float16 (N, H, W stay open); repeatable",
+    )
+
+
+def add_comparison_options(group: argparse._ArgumentGroup) -> None:
+    """How a comparison is made: --against, --feeds, --seed, --rtol, --atol, --per-layer, --provider."""
+    group.add_argument(
+        "--against",
+        choices=("auto", "live", "reference"),
+        default="auto",
+        help="what an MXNet model is held against: live MXNet in a child process, or graphir's numpy reference of it; "
+        "auto (the default) takes live MXNet where there is one",
+    )
+    group.add_argument("--feeds", metavar="FILE.npz", help="inputs by name, instead of seeded random ones")
+    group.add_argument("--seed", type=int, default=None, metavar="N", help="seed of the random inputs (default 0)")
+    group.add_argument("--rtol", type=float, metavar="X", help="allow differences up to X times the output's scale ...")
+    group.add_argument(
+        "--atol", type=float, metavar="X", help="... plus X, instead of judging by the measured noise floor"
+    )
+    group.add_argument("--per-layer", action="store_true", help="compare every layer and name the first that differs")
+    group.add_argument(
+        "--provider", choices=("cpu", "cuda"), default="cpu", help="where onnxruntime runs the model (default cpu)"
+    )
+
+
+def shapes_of(options: argparse.Namespace) -> dict[str, tuple[Any, ...]] | None:
+    """The shapes that -i gave, None if there are none."""
+    return {given.name: given.shape for given in options.inputs} or None
+
+
+def dtypes_of(options: argparse.Namespace) -> dict[str, str] | None:
+    """The dtypes that -i gave, None if there are none."""
+    return {given.name: given.dtype for given in options.inputs if given.dtype is not None} or None
+
+
+__all__ = [
+    "InputSpec",
+    "add_comparison_options",
+    "add_model_options",
+    "add_output_options",
+    "dtypes_of",
+    "input_spec",
+    "one_of",
+    "shapes_of",
+]

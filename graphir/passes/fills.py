@@ -1,0 +1,163 @@
+"""Constants whose sizes followed from their users become parameters, or tensors made from the inputs' sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dims import Call
+from ..errors import ImportFailure
+from ..graph import Graph, Node, Value
+from ..ops.base import Operator
+from ..ops.creation import ConstantOfShape, Fill
+from ..ops.elementwise import Add, Div, Mul
+from ..ops.indexing import Gather
+from ..ops.shape import Shape
+from ..ops.shape_parts import Concat
+from ..tensor import Tensor
+from ..types import Dim, DType, Sym, Unknown, symbol
+
+SMALL = 4096
+
+
+def resolve_fills(graph: Graph) -> bool:
+    """Replace every Fill; True if there was one.
+
+    With all sizes known it becomes a parameter, with symbolic ones a ConstantOfShape of sizes that are read from the
+    graph's inputs. Expects inference to have run. Raises ImportFailure, naming each Fill whose sizes nothing fixes.
+    """
+    fills = [node for node in graph.nodes if isinstance(node.op, Fill)]
+    sizes = _Sizes(graph)
+    problems = []
+    for node in fills:
+        missing = _resolve(graph, node, sizes)
+        if missing:
+            problems.append(f"{node.name}: {node.output.type}: {missing}")
+    if problems:
+        wanted = graph.inputs[0].name if graph.inputs else "data"
+        raise ImportFailure(
+            f"{len(problems)} constant(s) whose sizes nothing in the model fixes; give the shapes of the inputs, as in "
+            f"-i {wanted}:1,20:\n  " + "\n  ".join(problems)
+        )
+    return bool(fills)
+
+
+def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
+    """Replace one Fill, or say what is missing."""
+    value, op = node.output, node.op
+    assert isinstance(op, Fill)
+    shape = value.shape
+    if shape is None:
+        return "its number of axes is unknown"
+    if any(isinstance(size, Unknown) for size in shape):
+        return f"axes {[axis for axis, size in enumerate(shape) if isinstance(size, Unknown)]} are unknown"
+    unread = {name for size in shape if isinstance(size, Sym) for name in size.symbols()} - set(sizes.places)
+    if unread:
+        return f"no input has an axis {', '.join(sorted(unread))}"
+    name = value.name
+    if all(isinstance(size, int) for size in shape):
+        made = graph.constant(_filled(op, shape), name=f"{name}_value")
+        graph.decide("constant size", node.name, f"its open sizes follow from its users: {value.type}")
+    else:
+        found = sizes.vector(shape, node)
+        if any(isinstance(size, Sym) and found is None for size in shape):
+            return f"a size among {value.type} is no sum or product of input sizes"
+        assert found is not None
+        made = sizes.filled(op, shape, found, node)
+        graph.decide("constant size", node.name, f"its open sizes are read from the inputs: {value.type}")
+    graph.replace_uses(value, made)
+    graph.erase(node)
+    return ""
+
+
+def _filled(op: Fill, shape: tuple[int, ...]) -> Tensor:
+    dtype = op.dtype.numpy()
+    if np.prod(shape) <= SMALL:
+        return Tensor.of(np.full(shape, op.value, dtype))
+    return Tensor.computed(op.dtype, shape, lambda: np.full(shape, op.value, dtype))
+
+
+class _Sizes:
+    """Shape arithmetic over the sizes of a graph's inputs, each piece made once and before all that use it.
+
+    `places` holds, for each symbol, an input and an axis that is this symbol alone.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.places: dict[str, tuple[Value, int]] = {}
+        self._shapes: dict[Value, Value] = {}
+        self._dims: dict[Dim, Value | None] = {}
+        self._vectors: dict[tuple[Dim, ...], Value | None] = {}
+        self._made: dict[object, Value] = {}
+        for value in graph.inputs:
+            for axis, dim in enumerate(value.shape or ()):
+                if isinstance(dim, Sym) and len(dim.symbols()) == 1:
+                    (name,) = dim.symbols()
+                    if dim == symbol(name):
+                        self.places.setdefault(name, (value, axis))
+
+    def vector(self, shape: tuple[Dim, ...], before: Node) -> Value | None:
+        """The shape as an int64 vector; None if a size is an expression that has no arithmetic here."""
+        if shape not in self._vectors:
+            whole = next((value for value in self.graph.inputs if value.shape == shape), None)
+            pieces = [self._dim(dim, before) for dim in shape] if whole is None else []
+            if whole is not None:
+                self._vectors[shape] = self._shape(whole, before)
+            elif any(piece is None for piece in pieces):
+                self._vectors[shape] = None
+            else:
+                self._vectors[shape] = pieces[0] if len(pieces) == 1 else self._add(Concat(0), before, *pieces)
+        return self._vectors[shape]
+
+    def filled(self, op: Fill, shape: tuple[Dim, ...], sizes: Value, before: Node) -> Value:
+        """The ConstantOfShape, one for all fills that are the same."""
+        key = (op.value, op.dtype, shape)
+        if key not in self._made:
+            self._made[key] = self._add(ConstantOfShape(op.value, op.dtype), before, sizes)
+        return self._made[key]
+
+    def _dim(self, dim: Dim, before: Node) -> Value | None:
+        """One size as a vector of one."""
+        if dim not in self._dims:
+            self._dims[dim] = self._make(dim, before)
+        return self._dims[dim]
+
+    def _make(self, dim: Dim, before: Node) -> Value | None:
+        if isinstance(dim, int):
+            return self.graph.constant([dim], DType.INT64)
+        assert isinstance(dim, Sym)
+        total: Value | None = None
+        for factors, scale in dim.terms:
+            product: Value | None = None
+            for factor in factors:
+                piece = self._atom(factor, before)
+                if piece is None:
+                    return None
+                product = piece if product is None else self._add(Mul(), before, product, piece)
+            if product is None or scale != 1:
+                number = self.graph.constant([scale], DType.INT64)
+                product = number if product is None else self._add(Mul(), before, product, number)
+            total = product if total is None else self._add(Add(), before, total, product)
+        return total
+
+    def _atom(self, atom: str | Call, before: Node) -> Value | None:
+        if isinstance(atom, str):
+            value, axis = self.places[atom]
+            place = self.graph.constant([axis], DType.INT64)
+            return self._add(Gather(), before, self._shape(value, before), place)
+        left, right = self._dim(atom.left, before), self._dim(atom.right, before)
+        if atom.function != "floordiv" or left is None or right is None:
+            return None
+        return self._add(Div(), before, left, right)
+
+    def _shape(self, value: Value, before: Node) -> Value:
+        if value not in self._shapes:
+            self._shapes[value] = self._add(Shape(), before, value)
+        return self._shapes[value]
+
+    def _add(self, op: Operator, before: Node, *operands: Value | None) -> Value:
+        name = f"{before.name}_{op.name.lower()}"
+        return self.graph.add(op, *operands, name=name, output=self.graph.fresh_name(name), before=before)
+
+
+__all__ = ["resolve_fills"]

@@ -1,0 +1,259 @@
+"""What a conversion did: from what to what, what was decided on the way, and what the proof says."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphir.graph import Decision, Graph
+
+from .text import plural, size, table, wrapped
+from .verification import verification_json, verification_text
+
+if TYPE_CHECKING:
+    from graphir.converters.mxnet.source import MXNetSource
+    from graphir.runtime.accuracy import AccuracyReport
+    from graphir.runtime.equivalence import VerificationReport
+
+PathLike = str | os.PathLike[str]
+VERSION_NOT_STATED = 800
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A file that a conversion wrote, and its size in bytes."""
+
+    path: str
+    nbytes: int
+
+
+@dataclass
+class ConversionReport:
+    """The record of one conversion.
+
+    `source_files` are the files that were read, `framework` what made them (`MXNet 1.9.1`), `container` the versions of
+    the .params format found in them. `inputs` and `outputs` are pairs of name and type. `source_operators` and
+    `target_operators` count nodes by operator before and after. `parameter_count` and `parameter_bytes` are those of
+    the weights that the result uses, shared ones once.
+    """
+
+    source: str
+    target: str
+    source_format: str
+    target_format: str
+    framework: str
+    source_files: list[str]
+    container: str
+    files: list[WrittenFile]
+    opset: int | None
+    inputs: list[tuple[str, str]]
+    outputs: list[tuple[str, str]]
+    source_operators: dict[str, int]
+    target_operators: dict[str, int]
+    parameter_count: int
+    parameter_bytes: int
+    decisions: list[Decision]
+    versions: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    verification: VerificationReport | None = None
+    accuracy: AccuracyReport | None = None
+
+    @classmethod
+    def of(
+        cls,
+        graph: Graph,
+        source: PathLike,
+        target: PathLike,
+        files: Iterable[PathLike],
+        opened: MXNetSource | None,
+        opset: int | None,
+        *,
+        operators: Mapping[str, int] | None = None,
+    ) -> ConversionReport:
+        """The report of a conversion that has just been done; `operators` counts the target's nodes by operator."""
+        from graphir.analysis.summary import weights
+
+        counted = Counter(node.op.name for node in graph.nodes)
+        held = weights(graph)
+        return cls(
+            source=os.fspath(source),
+            target=os.fspath(target),
+            source_format="graphir" if opened is None else "mxnet",
+            target_format="graphir" if opset is None else "onnx",
+            framework="graphir" if opened is None else f"MXNet {mxnet_version(opened.symbol.version)}",
+            source_files=[os.fspath(source)] if opened is None else list(opened.files),
+            container=_container(opened),
+            files=[WrittenFile(os.fspath(path), os.path.getsize(path)) for path in files],
+            opset=opset,
+            inputs=[(value.name, str(value.type)) for value in graph.inputs],
+            outputs=[(value.name, str(value.type)) for value in graph.outputs],
+            source_operators=dict(counted) if opened is None else source_operators(opened),
+            target_operators=dict(counted if operators is None else operators),
+            parameter_count=sum(tensor.size for tensor in held.values()),
+            parameter_bytes=sum(tensor.nbytes for tensor in held.values()),
+            decisions=list(graph.decisions),
+            versions=_versions(opset is not None),
+        )
+
+    @property
+    def ok(self) -> bool:
+        """Whether the result passed its verification, or none was made."""
+        return self.verification is None or self.verification.ok
+
+    def grouped_decisions(self) -> dict[str, list[Decision]]:
+        """The decisions by kind, in the order in which kinds first came up."""
+        groups: dict[str, list[Decision]] = {}
+        for decision in self.decisions:
+            groups.setdefault(decision.kind, []).append(decision)
+        return groups
+
+    def to_text(self, *, verbose: bool = False) -> str:
+        """The report for a terminal; with `verbose` every decision, the operator counts and every layer."""
+        parts = [self._headline(), self._facts()]
+        if verbose:
+            parts.append(operators_text(self.source_operators, self.target_operators, self.framework, self._target()))
+        if self.decisions:
+            parts.append(decisions_text(self.grouped_decisions(), verbose=verbose))
+        if self.verification is not None:
+            parts.append(verification_text(self.verification, verbose=verbose))
+        if self.accuracy is not None:
+            parts.append(self.accuracy.to_text())
+        return "\n\n".join(parts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data, keys in a fixed order."""
+        return {
+            "source": self.source,
+            "target": self.target,
+            "source_format": self.source_format,
+            "target_format": self.target_format,
+            "framework": self.framework,
+            "source_files": list(self.source_files),
+            "params_container": self.container,
+            "files": [{"path": file.path, "bytes": file.nbytes} for file in self.files],
+            "opset": self.opset,
+            "inputs": [{"name": name, "type": type_} for name, type_ in self.inputs],
+            "outputs": [{"name": name, "type": type_} for name, type_ in self.outputs],
+            "source_operators": _by_count(self.source_operators),
+            "target_operators": _by_count(self.target_operators),
+            "parameters": self.parameter_count,
+            "parameter_bytes": self.parameter_bytes,
+            "decisions": [{"kind": made.kind, "node": made.node, "text": made.text} for made in self.decisions],
+            "versions": dict(self.versions),
+            "seconds": round(self.seconds, 3),
+            "verification": None if self.verification is None else verification_json(self.verification),
+            "accuracy": None if self.accuracy is None else self.accuracy.to_json(),
+        }
+
+    def to_html(self) -> str:
+        """The report as one HTML page that needs nothing else."""
+        from .html import conversion_html
+
+        return conversion_html(self)
+
+    def _target(self) -> str:
+        return "graphir" if self.opset is None else f"ONNX opset {self.opset}"
+
+    def _headline(self) -> str:
+        read = " + ".join(Path(file).name for file in self.source_files)
+        made_by = self.framework + (f", parameters {self.container}" if self.container else "")
+        return f"{read} ({made_by}) -> {Path(self.target).name} ({self._target()})"
+
+    def _facts(self) -> str:
+        before, after = sum(self.source_operators.values()), sum(self.target_operators.values())
+        lines = [f"  wrote       {file.path}  {size(file.nbytes)}" for file in self.files]
+        lines += [f"  input       {name}  {type_}" for name, type_ in self.inputs]
+        lines += [f"  output      {name}  {type_}" for name, type_ in self.outputs]
+        lines += [
+            f"  nodes       {before:,} -> {after:,}",
+            f"  parameters  {self.parameter_count:,} ({size(self.parameter_bytes)})",
+            f"  took        {self.seconds:.2f} s",
+        ]
+        return "\n".join(lines)
+
+
+def decisions_text(groups: Mapping[str, Sequence[Decision]], *, verbose: bool) -> str:
+    """Decisions by kind: all of them, or of each kind the count and one example."""
+    total = sum(len(decisions) for decisions in groups.values())
+    lines = [plural(total, "decision") + ("" if verbose else ", one of each kind shown (-v shows all)") + ":"]
+    for kind, decisions in groups.items():
+        count = f" ({len(decisions)})" if len(decisions) > 1 else ""
+        if not verbose:
+            lines.append(wrapped(f"{kind}{count}: {_about(decisions[0])}"))
+            continue
+        lines.append(f"  {kind}{count}")
+        lines += [wrapped(_about(decision), first="    ") for decision in decisions]
+    return "\n".join(lines)
+
+
+def operators_text(before: Mapping[str, int], after: Mapping[str, int], source: str, target: str) -> str:
+    """Two columns of operators with their counts, most frequent first."""
+    left = [*_by_count(before).items(), ("total", sum(before.values()))]
+    right = [*_by_count(after).items(), ("total", sum(after.values()))]
+    length = max(len(left), len(right))
+    blank: tuple[str, int | str] = ("", "")
+    rows = [
+        (*(left[row] if row < len(left) else blank), "", *(right[row] if row < len(right) else blank))
+        for row in range(length)
+    ]
+    return table((source, "nodes", "->", target, "nodes"), rows, right=(1, 4))
+
+
+def mxnet_version(version: int) -> str:
+    """MXNet's number in a symbol file for people.
+
+    >>> mxnet_version(10901), mxnet_version(800)
+    ('1.9.1', '0.8.0 or older')
+    """
+    if version == VERSION_NOT_STATED:
+        return "0.8.0 or older"
+    return f"{version // 10000}.{version // 100 % 100}.{version % 100}"
+
+
+def source_operators(opened: MXNetSource) -> dict[str, int]:
+    """How often the symbol uses each operator."""
+    return dict(Counter(node.op for node in opened.symbol.nodes if node.op != "null"))
+
+
+def _about(decision: Decision) -> str:
+    return decision.text if decision.node in ("", "-") else f"{decision.node}: {decision.text}"
+
+
+def _by_count(operators: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(operators.items(), key=lambda entry: (-entry[1], entry[0])))
+
+
+def _container(opened: MXNetSource | None) -> str:
+    if opened is None or len(opened.files) < 2:
+        return ""
+    from graphir.converters.mxnet.params import open_params
+
+    return open_params(opened.files[1]).container
+
+
+def _versions(with_onnx: bool) -> dict[str, str]:
+    import numpy
+
+    from graphir import __version__
+
+    found = {"graphir": __version__, "python": sys.version.split()[0], "numpy": numpy.__version__}
+    if with_onnx:
+        from importlib.metadata import version
+
+        found["onnx"] = version("onnx")
+    return found
+
+
+__all__ = [
+    "ConversionReport",
+    "WrittenFile",
+    "decisions_text",
+    "mxnet_version",
+    "operators_text",
+    "source_operators",
+]

@@ -1,0 +1,124 @@
+"""The report of a verification as text and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .text import number, plural, table, wrapped
+
+if TYPE_CHECKING:
+    from graphir.runtime.compare import Comparison
+    from graphir.runtime.equivalence import VerificationReport
+
+MEANINGS = {
+    "identical": "every output is the same to the last bit",
+    "noise": "the outputs differ by rounding only",
+    "suspicious": "the outputs differ by more than rounding explains",
+    "broken": "the models do not compute the same",
+}
+LAYERS_SHOWN = 12
+
+
+def verdict_line(report: VerificationReport) -> str:
+    """The outcome in one line."""
+    word = "verified" if report.ok else "DIFFERENT"
+    return f"{word}: {report.verdict.value} ({MEANINGS[report.verdict.value]})"
+
+
+def verification_text(report: VerificationReport, *, verbose: bool = False) -> str:
+    """The verdict, who was compared with whom on what, a table of the outputs, and the first layer that differs.
+
+    With `verbose` every layer is listed, else the first that differ.
+    """
+    feeds = ", ".join(f"{name} {type_}" for name, type_ in report.feeds.items()) or "none"
+    lines = [
+        verdict_line(report),
+        f"  reference  {report.reference}",
+        f"  candidate  {report.candidate}",
+        f"  inputs     {feeds}",
+        "",
+        comparison_table(report.outputs, "output"),
+    ]
+    lines += [wrapped(f"{found.name}: {found.note}") for found in report.outputs if found.note]
+    if report.layers:
+        lines += ["", *_layer_lines(report, verbose)]
+    return "\n".join(lines)
+
+
+def comparison_table(comparisons: Sequence[Comparison], what: str) -> str:
+    """One line a value."""
+    return table(
+        (what, "shape", "scale", "max abs diff", "relative", "noise floor", "limit", "verdict"),
+        [
+            (
+                found.name,
+                "x".join(map(str, found.shape)) or "scalar",
+                number(found.scale),
+                number(found.max_abs),
+                number(found.relative),
+                number(found.floor),
+                number(found.limit),
+                found.verdict.value if found.verdict.passes else found.verdict.value.upper(),
+            )
+            for found in comparisons
+        ],
+        right=(2, 3, 4, 5, 6),
+    )
+
+
+def _layer_lines(report: VerificationReport, verbose: bool) -> list[str]:
+    differing = [layer for layer in report.layers if not layer.verdict.passes]
+    first = report.first_divergence
+    if first is None:
+        lines = [f"layer by layer: {plural(len(report.layers), 'value')} compared, none differs by more than rounding"]
+    else:
+        lines = [
+            f"layer by layer: {len(differing)} of {plural(len(report.layers), 'value')} differ; "
+            f"the first is {first.name}"
+        ]
+    if verbose:
+        lines.append(comparison_table(report.layers, "layer"))
+    elif differing:
+        lines.append(comparison_table(differing[:LAYERS_SHOWN], "layer"))
+        if len(differing) > LAYERS_SHOWN:
+            lines.append(f"  ... and {len(differing) - LAYERS_SHOWN} more (-v lists all)")
+    return lines
+
+
+def verification_json(report: VerificationReport) -> dict[str, Any]:
+    """The report as plain data. Numbers that JSON lacks (infinity) are null, with the reason in `note`."""
+    first = report.first_divergence
+    return {
+        "ok": report.ok,
+        "verdict": report.verdict.value,
+        "reference": report.reference,
+        "candidate": report.candidate,
+        "feeds": dict(report.feeds),
+        "seconds": round(report.seconds, 3),
+        "outputs": [_comparison_json(found) for found in report.outputs],
+        "first_divergence": None if first is None else first.name,
+        "layers": [_comparison_json(found) for found in report.layers],
+    }
+
+
+def _comparison_json(found: Comparison) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "shape": list(found.shape),
+        "scale": _finite(found.scale),
+        "max_abs": _finite(found.max_abs),
+        "relative": _finite(found.relative),
+        "floor": _finite(found.floor),
+        "limit": _finite(found.limit),
+        "verdict": found.verdict.value,
+        "note": found.note,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+__all__ = ["comparison_table", "verdict_line", "verification_json", "verification_text"]

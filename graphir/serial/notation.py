@@ -1,0 +1,318 @@
+"""What the JSON file says about names, numbers, dimensions and types: each written and read in one place.
+
+The functions `..._to_json` raise `Unencodable` for what the format cannot hold, `..._from_json` raise `Refused` for
+what is not written as the format says. `where` is the JSON path of the thing that is read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+import struct
+from collections.abc import Set
+from functools import lru_cache
+from typing import Any
+
+from ..types import (
+    Dim,
+    DType,
+    OptionalType,
+    SequenceType,
+    Shape,
+    SparseTensorType,
+    Sym,
+    TensorType,
+    Type,
+    Unknown,
+    parse_dim,
+)
+
+FORMAT = "graphir"
+VERSION = 1
+SUFFIX = ".graphir.json"
+WEIGHTS_SUFFIX = ".graphir.safetensors"
+
+LONGEST_DIM = 4096
+MOST_AXES = 64
+MOST_ELEMENTS = 2**63 - 1
+
+Json = Any
+
+_DTYPES = {dtype.value: dtype for dtype in DType}
+_NAN = "7ff8000000000000"
+
+
+class Unencodable(Exception):
+    """A value that the format cannot hold, and why."""
+
+
+class Refused(Exception):
+    """Why a document is not accepted, and the JSON path of the place."""
+
+    def __init__(self, where: str, message: str) -> None:
+        super().__init__(message)
+        self.where = where
+        self.message = message
+
+
+def parse_json(text: str) -> Json:
+    """The document. Raises ValueError, also for NaN and Infinity and for a name that comes twice in one object, which
+    readers understand in different ways; RecursionError for lists within lists without end.
+    """
+    return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+
+
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in found if names.count(name) > 1)
+        raise ValueError(f"the name {twice!r} comes twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def kind(raw: Json) -> str:
+    """What JSON calls a value, for messages."""
+    kinds = {dict: "an object", list: "a list", str: "a string", int: "an integer", float: "a number"}
+    return "null" if raw is None else "a boolean" if isinstance(raw, bool) else kinds[type(raw)]
+
+
+def members(raw: Json, where: str, required: Set[str], allowed: Set[str]) -> dict[str, Json]:
+    """`raw` if it is an object with these keys. A key that is not known is refused: skipping it would lose meaning."""
+    if type(raw) is not dict:
+        raise Refused(where, f"expected an object, found {kind(raw)}")
+    keys = raw.keys()
+    if not keys >= required:
+        raise Refused(where, f"{', '.join(sorted(required - keys))} missing")
+    if not keys <= allowed:
+        raise Refused(where, f"no such field here: {', '.join(sorted(keys - allowed))}; expected some of "
+                             f"{', '.join(sorted(allowed))}")
+    return raw
+
+
+def items(raw: Json, where: str) -> list[Json]:
+    """`raw` if it is a list."""
+    if type(raw) is not list:
+        raise Refused(where, f"expected a list, found {kind(raw)}")
+    return raw
+
+
+def text_from_json(raw: Json, where: str) -> str:
+    """`raw` if it is a string."""
+    if type(raw) is not str:
+        raise Refused(where, f"expected a string, found {kind(raw)}")
+    return raw
+
+
+def text_to_json(text: str) -> str:
+    """A string. Raises Unencodable for lone surrogates, which neither JSON nor safetensors can hold reliably."""
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise Unencodable(f"{text!r} has a lone surrogate, which is no character") from None
+    return str.__str__(text)
+
+
+def name_from_json(raw: Json, where: str) -> str:
+    """`raw` if it is a string with at least one character."""
+    if type(raw) is not str or not raw:
+        raise Refused(where, f"expected a name, found {kind(raw) if raw != '' else 'an empty string'}")
+    return raw
+
+
+def float_to_json(value: float) -> Json:
+    """A float64 with all of its bits. JSON has no NaN and no infinity, so these are strings.
+
+    >>> float_to_json(0.1), float_to_json(float("-inf")), float_to_json(float("nan"))
+    (0.1, '-inf', 'nan')
+    """
+    if math.isfinite(value):
+        return float(value)
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    bits = struct.pack(">d", value).hex()
+    return "nan" if bits == _NAN else f"nan:{bits}"
+
+
+def float_from_json(raw: Json, where: str) -> float:
+    """The float that `float_to_json` wrote; an integer that a float64 holds exactly is accepted as well."""
+    if type(raw) is float:
+        return raw
+    if type(raw) is int:
+        try:
+            if int(float(raw)) == raw:
+                return float(raw)
+        except OverflowError:
+            pass
+        raise Refused(where, f"{raw} is not a float64")
+    if raw in ("inf", "-inf", "nan"):
+        return float(raw)
+    if type(raw) is str and raw.startswith("nan:"):
+        try:
+            (found,) = struct.unpack(">d", bytes.fromhex(raw[4:]))
+        except (ValueError, struct.error):
+            found = 0.0
+        if math.isnan(found):
+            return float(found)
+    raise Refused(where, f"expected a number, inf, -inf or nan, found {raw if type(raw) is str else kind(raw)!r}")
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Dim:
+    if len(text) > LONGEST_DIM:
+        raise ValueError(f"{len(text)} characters, at most {LONGEST_DIM} are read")
+    return parse_dim(text)
+
+
+def dim_to_json(dim: Dim) -> int | str:
+    """A dimension: an integer, `"?"`, or an expression that reads back as the same dimension."""
+    if type(dim) is int:
+        return dim
+    if isinstance(dim, Unknown):
+        return "?"
+    if isinstance(dim, Sym):
+        text = str(dim)
+        try:
+            same = _parsed(text) == dim
+        except (ValueError, ArithmeticError, RecursionError):
+            same = False
+        if not same:
+            raise Unencodable(f"the dimension {text} does not read back as itself")
+        return text
+    return operator.index(dim)
+
+
+def dim_from_json(raw: Json, where: str) -> Dim:
+    """The dimension that `dim_to_json` wrote."""
+    if type(raw) is int:
+        return raw
+    if type(raw) is not str:
+        raise Refused(where, f"expected a dimension (an integer, '?' or an expression), found {kind(raw)}")
+    try:
+        dim = _parsed(raw)
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise Refused(where, f"not a dimension: {raw[:80]!r}: {error}") from error
+    if raw != "?" and not isinstance(dim, Sym):
+        raise Refused(where, f"{raw[:80]!r} is {dim}; a number is written as a number, the unknown as '?'")
+    return dim
+
+
+def dtype_from_json(raw: Json, where: str) -> DType:
+    """The dtype of this name."""
+    found = _DTYPES.get(raw) if type(raw) is str else None
+    if found is None:
+        raise Refused(where, f"no such dtype: {raw!r}; expected one of {', '.join(_DTYPES)}")
+    return found
+
+
+def type_to_json(type_: Type) -> Json:
+    """A type: `[dtype, shape]` for a tensor, null for an unknown dtype or rank; an object for the other kinds."""
+    if isinstance(type_, TensorType):
+        shape = type_.shape
+        dims = None if shape is None else [dim if type(dim) is int else dim_to_json(dim) for dim in shape]
+        if dims is not None:
+            if any(type(dim) is int and dim < 0 for dim in dims):
+                raise Unencodable(f"the type {type_} has a negative size")
+            if len(dims) > MOST_AXES:
+                raise Unencodable(f"a type has {len(dims)} axes, at most {MOST_AXES} are written")
+        return [None if type_.dtype is None else type_.dtype.value, dims]
+    if isinstance(type_, SparseTensorType):
+        return {"sparse": type_to_json(TensorType(type_.dtype, type_.shape))}
+    if isinstance(type_, SequenceType):
+        return {"sequence": type_to_json(type_.element)}
+    return {"optional": type_to_json(type_.element)}
+
+
+def type_from_json(raw: Json, where: str) -> Type:
+    """The type that `type_to_json` wrote."""
+    if type(raw) is list:
+        return tensor_type_from_json(raw, where)
+    if type(raw) is not dict or len(raw) != 1:
+        raise Refused(where, f"expected a type ([dtype, shape], or an object with one of sequence, optional, sparse), "
+                             f"found {kind(raw)}")
+    ((key, inner),) = raw.items()
+    if key == "sparse":
+        dense = tensor_type_from_json(inner, f"{where}.sparse")
+        return SparseTensorType(dense.dtype, dense.shape)
+    if key == "sequence":
+        return SequenceType(type_from_json(inner, f"{where}.sequence"))
+    if key == "optional":
+        return OptionalType(type_from_json(inner, f"{where}.optional"))
+    raise Refused(where, f"no such kind of type: {key!r}; expected sequence, optional or sparse")
+
+
+def tensor_type_from_json(raw: Json, where: str) -> TensorType:
+    """The type of a dense tensor, `[dtype, shape]`."""
+    if type(raw) is not list or len(raw) != 2:
+        raise Refused(where, f"expected [dtype, shape], found {kind(raw)}"
+                             + (f" of {len(raw)}" if type(raw) is list else ""))
+    dtype = None if raw[0] is None else dtype_from_json(raw[0], f"{where}[0]")
+    if raw[1] is None:
+        return TensorType(dtype, None)
+    dims = items(raw[1], f"{where}[1]")
+    if len(dims) > MOST_AXES:
+        raise Refused(f"{where}[1]", f"{len(dims)} axes, at most {MOST_AXES} are read")
+    shape: list[Dim] = []
+    for axis, dim in enumerate(dims):
+        size = dim if type(dim) is int else dim_from_json(dim, f"{where}[1][{axis}]")
+        if type(size) is int and not 0 <= size <= MOST_ELEMENTS:
+            raise Refused(f"{where}[1][{axis}]", f"{size} is no size of an axis")
+        shape.append(size)
+    return TensorType(dtype, tuple(shape))
+
+
+def static_type_from_json(raw: Json, where: str) -> tuple[DType, tuple[int, ...]]:
+    """The dtype and shape of a tensor that has elements: all of it known, and not more than memory can address."""
+    found = tensor_type_from_json(raw, where)
+    shape = known_sizes(found.shape)
+    if found.dtype is None or shape is None:
+        raise Refused(where, f"elements need a dtype and a shape of numbers, found {found}")
+    count = 1
+    for size in shape:
+        count *= max(size, 1)
+    if count > MOST_ELEMENTS:
+        raise Refused(where, f"{count} elements are more than any memory holds")
+    return found.dtype, shape
+
+
+def known_sizes(shape: Shape | None) -> tuple[int, ...] | None:
+    """The shape if all of its sizes are numbers."""
+    if shape is None:
+        return None
+    sizes = tuple([dim for dim in shape if isinstance(dim, int)])
+    return sizes if len(sizes) == len(shape) else None
+
+
+__all__ = [
+    "FORMAT",
+    "MOST_AXES",
+    "MOST_ELEMENTS",
+    "SUFFIX",
+    "VERSION",
+    "WEIGHTS_SUFFIX",
+    "Json",
+    "Refused",
+    "Unencodable",
+    "dim_from_json",
+    "dim_to_json",
+    "dtype_from_json",
+    "float_from_json",
+    "float_to_json",
+    "items",
+    "kind",
+    "members",
+    "name_from_json",
+    "parse_json",
+    "static_type_from_json",
+    "tensor_type_from_json",
+    "text_from_json",
+    "text_to_json",
+    "type_from_json",
+    "type_to_json",
+]

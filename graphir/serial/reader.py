@@ -1,0 +1,301 @@
+"""Reading a graph: a chain of small refusals, each with the JSON path of what it refuses. No weight is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import FormatError, Gap, GraphError, ShapeError, UnsupportedOpError
+from ..graph import Decision, Graph, Value
+from ..ops import operator_table
+from ..ops.base import Operator
+from ..tensor import Tensor
+from ..types import DType, Type, unify
+from .attributes import operator_from_json
+from .notation import (
+    FORMAT,
+    VERSION,
+    Json,
+    Refused,
+    items,
+    kind,
+    members,
+    name_from_json,
+    parse_json,
+    static_type_from_json,
+    text_from_json,
+    type_from_json,
+)
+from .weights import Weights, elements_array
+
+# What an operator's rule or constructor may raise for attributes that no importer would have made.
+RULE_FAILURES = (
+    GraphError,
+    ShapeError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    TypeError,
+    ValueError,
+)
+
+_GRAPH = frozenset({"name", "inputs", "parameters", "nodes", "outputs"})
+_GRAPH_ALL = _GRAPH | {"metadata", "decisions"}
+_HEAD = frozenset({"format", "version", "weights"})
+_VALUE = frozenset({"name", "type"})
+_VALUE_ALL = _VALUE | {"declared", "sources"}
+_PLACE = frozenset({"data", "stored", "sha256"})
+_NODE = frozenset({"name", "op", "inputs", "outputs"})
+_NODE_ALL = _NODE | {"attributes", "subgraphs"}
+
+
+def load_graph(path: str | os.PathLike[str], *, check_hashes: bool = False) -> Graph:
+    """The graph in a `.graphir.json` file. Its weights stay in the file beside it until they are needed.
+
+    `check_hashes` reads every stored tensor and compares its SHA-256. What a rule can tell of small integer tensors
+    (`Value.known`) is not in the file and inferred anew.
+
+    Raises FormatError with the JSON path (or, in the weights, the byte) for whatever the format does not allow, and
+    UnsupportedOpError, listing all of them, for operators that this version does not know.
+    """
+    place = Path(path)
+    try:
+        document = parse_json(place.read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror or error}", path=place) from error
+    except UnicodeDecodeError as error:
+        raise FormatError("is not UTF-8 text", path=place, offset=error.start) from error
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"is not JSON: {error}", path=place, offset=getattr(error, "pos", None)) from error
+    try:
+        return _load(document, place, check_hashes)
+    except Refused as error:
+        raise FormatError(error.message, path=place, json_path=error.where) from error.__cause__
+    except RecursionError as error:
+        raise FormatError("graphs or types are nested too deeply", path=place) from error
+
+
+def _load(document: Json, path: Path, check_hashes: bool) -> Graph:
+    if type(document) is not dict or document.get("format") != FORMAT:
+        raise Refused("$.format", f'this is no graphir file: expected "format": "{FORMAT}"')
+    version = document.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise Refused("$.version", f"version {version!r}, this graphir reads 1 to {VERSION}; a newer one may read it")
+    unknown = _unknown_operators(document)
+    if unknown:
+        raise UnsupportedOpError(f"{path}: operators that this graphir does not know", unknown)
+    weights = None
+    if "weights" in document:
+        weights = Weights.open(path.with_name(_plain_name(document["weights"], "$.weights")))
+    reader = _Reader(weights, check_hashes)
+    fields = {key: value for key, value in document.items() if key not in _HEAD}
+    graph = reader.graph(fields, "$", None)
+    if weights is not None and reader.used != weights.entries.keys():
+        names = sorted(weights.entries.keys() - reader.used)
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        message = f"{document['weights']} holds tensors that nothing here refers to: {shown}"
+        raise Refused("$.weights", f"{message}; were the two files written together?")
+    return graph
+
+
+def _plain_name(raw: Json, where: str) -> str:
+    """The name of a file in the same folder: no way out of it."""
+    name = name_from_json(raw, where)
+    if name in (".", "..") or any(character in name for character in "/\\\0"):
+        raise Refused(where, f"{name!r} is not a plain file name; the weights lie beside the JSON")
+    return name
+
+
+def _unknown_operators(document: Json) -> list[Gap]:
+    table = operator_table()
+    found: dict[str, list[str]] = {}
+    for node in _raw_nodes(document):
+        op = node.get("op")
+        if isinstance(op, str) and op not in table:
+            found.setdefault(op, []).append(str(node.get("name")))
+    return [Gap(op, "no such operator in this version", tuple(nodes)) for op, nodes in sorted(found.items())]
+
+
+def _raw_nodes(graph: Json) -> Iterator[dict[str, Json]]:
+    nodes = graph.get("nodes") if isinstance(graph, dict) else None
+    for node in nodes if isinstance(nodes, list) else ():
+        if isinstance(node, dict):
+            yield node
+            inner = node.get("subgraphs")
+            for subgraph in inner if isinstance(inner, list) else ():
+                yield from _raw_nodes(subgraph)
+
+
+class _Reader:
+    """Graphs of one document and the tensors that they use."""
+
+    def __init__(self, weights: Weights | None, check_hashes: bool) -> None:
+        self.used: set[str] = set()
+        self._weights = weights
+        self._check_hashes = check_hashes
+        self._table = operator_table()
+
+    def graph(self, raw: Json, where: str, parent: Graph | None) -> Graph:
+        fields = members(raw, where, _GRAPH, _GRAPH_ALL)
+        graph = Graph(text_from_json(fields["name"], f"{where}.name"), parent=parent)
+        metadata = fields.get("metadata", {})
+        if type(metadata) is not dict:
+            raise Refused(f"{where}.metadata", f"expected an object, found {kind(metadata)}")
+        for key, text in metadata.items():
+            graph.metadata[key] = text_from_json(text, f"{where}.metadata.{key}")
+        for index, row in enumerate(items(fields.get("decisions", []), f"{where}.decisions")):
+            if type(row) is not list or len(row) != 3 or any(type(part) is not str for part in row):
+                raise Refused(f"{where}.decisions[{index}]", "expected [kind, node, text]")
+            graph.decisions.append(Decision(*row))
+        for index, row in enumerate(items(fields["inputs"], f"{where}.inputs")):
+            self._input(graph, row, f"{where}.inputs[{index}]")
+        for index, row in enumerate(items(fields["parameters"], f"{where}.parameters")):
+            self._parameter(graph, row, f"{where}.parameters[{index}]")
+        for index, row in enumerate(items(fields["nodes"], f"{where}.nodes")):
+            self._node(graph, row, f"{where}.nodes[{index}]")
+        outputs = []
+        for index, row in enumerate(items(fields["outputs"], f"{where}.outputs")):
+            outputs.append(_referred(graph, row, f"{where}.outputs[{index}]"))
+        graph.set_outputs(outputs)
+        return graph
+
+    def _input(self, graph: Graph, raw: Json, where: str) -> None:
+        name, type_ = _name_and_type(members(raw, where, _VALUE, _VALUE_ALL), where)
+        try:
+            value = graph.add_input(name, type_)
+        except GraphError as error:
+            raise Refused(f"{where}.name", str(error)) from error
+        _describe(value, raw, where)
+
+    def _parameter(self, graph: Graph, raw: Json, where: str) -> None:
+        name, type_ = _name_and_type(members(raw, where, _VALUE, _VALUE_ALL | _PLACE), where)
+        tensor = None
+        if not _PLACE.isdisjoint(raw):
+            tensor = self._tensor(raw, where)
+        try:
+            value = graph.add_parameter(name, tensor, type_)
+        except GraphError as error:
+            raise Refused(f"{where}.name", str(error)) from error
+        _describe(value, raw, where)
+
+    def _tensor(self, raw: dict[str, Json], where: str) -> Tensor:
+        """The tensor that the fields `type` and `data` or `stored` speak of."""
+        dtype, shape = static_type_from_json(raw["type"], f"{where}.type")
+        if "data" in raw:
+            if "stored" in raw or "sha256" in raw:
+                raise Refused(where, "the elements are either here (data) or in the weights (stored), not both")
+            elements = items(raw["data"], f"{where}.data")
+            try:
+                return Tensor(dtype, shape, array=elements_array(dtype, shape, elements))
+            except ValueError as error:
+                raise Refused(f"{where}.data", str(error)) from error
+        if "stored" not in raw:
+            raise Refused(where, "a SHA-256 without a stored tensor")
+        return self._stored(raw, where, dtype, shape)
+
+    def _stored(self, raw: dict[str, Json], where: str, dtype: DType, shape: tuple[int, ...]) -> Tensor:
+        key = name_from_json(raw["stored"], f"{where}.stored")
+        if self._weights is None:
+            raise Refused(f"{where}.stored", "the file names no weights file, so that nothing can be stored there")
+        if dtype is DType.STRING:
+            raise Refused(f"{where}.stored", "strings stand in the JSON, not in the weights")
+        tensor, reason = self._weights.find(key, dtype, shape)
+        if tensor is None:
+            raise Refused(f"{where}.stored", reason)
+        self.used.add(key)
+        stated = raw.get("sha256")
+        if stated is not None and (type(stated) is not str or len(stated) != 64):
+            raise Refused(f"{where}.sha256", "expected 64 hexadecimal digits")
+        if self._check_hashes:
+            if stated is None:
+                raise Refused(where, f"{key!r} was saved without a SHA-256, so that it cannot be checked")
+            found = tensor.sha256()
+            if found != stated:
+                raise Refused(f"{where}.sha256", f"the bytes of {key!r} have the SHA-256 {found}, expected {stated}")
+        return tensor
+
+    def _attribute_tensor(self, raw: Json, where: str) -> Tensor:
+        """A tensor in an attribute. It is mapped now: an operator cannot be told later that its file was replaced."""
+        tensor = self._tensor(members(raw, where, frozenset({"type"}), _PLACE | {"type"}), where)
+        return tensor if tensor.region is None else Tensor(tensor.dtype, tensor.shape, array=tensor.numpy())
+
+    def _node(self, graph: Graph, raw: Json, where: str) -> None:
+        fields = members(raw, where, _NODE, _NODE_ALL)
+        name = name_from_json(fields["name"], f"{where}.name")
+        op = self._operator(fields, where)
+        operands = []
+        for slot, row in enumerate(items(fields["inputs"], f"{where}.inputs")):
+            operands.append(None if row is None else _referred(graph, row, f"{where}.inputs[{slot}]"))
+        results = []
+        for index, row in enumerate(items(fields["outputs"], f"{where}.outputs")):
+            place = f"{where}.outputs[{index}]"
+            results.append(_name_and_type(members(row, place, _VALUE, _VALUE_ALL), place))
+        names = [result for result, _ in results]
+        if len(names) != op.output_count:
+            raise Refused(f"{where}.outputs", f"{op.name} has {op.output_count} results, found {len(names)}")
+        if len(names) > 1 and len(set(names)) != len(names):
+            raise Refused(f"{where}.outputs", "two results of one node have the same name")
+        subgraphs = []
+        for index, row in enumerate(items(fields.get("subgraphs", []), f"{where}.subgraphs")):
+            subgraphs.append(self.graph(row, f"{where}.subgraphs[{index}]", graph))
+        try:
+            node = graph.add_node(op, operands, name=name, output_names=names, subgraphs=subgraphs)
+        except RULE_FAILURES as error:
+            told = isinstance(error, GraphError | ShapeError)
+            text = str(error) if told else f"node {name} ({op}): its rule fails: {type(error).__name__}: {error}"
+            raise Refused(where, text) from error
+        for index, (value, (_, stated)) in enumerate(zip(node.outputs, results, strict=True)):
+            if value.type != stated:
+                try:
+                    unify(value.type, stated)
+                except ShapeError as error:
+                    raise Refused(f"{where}.outputs[{index}].type", f"{value.name} is stated as {stated}, but {op} "
+                                                                    f"makes it {value.type}: {error}") from error
+                value.type = stated
+            _describe(value, fields["outputs"][index], f"{where}.outputs[{index}]")
+
+    def _operator(self, fields: dict[str, Json], where: str) -> Operator:
+        cls = self._table.get(name_from_json(fields["op"], f"{where}.op"))
+        assert cls is not None
+        try:
+            return operator_from_json(cls, fields.get("attributes", {}), f"{where}.attributes", self._attribute_tensor)
+        except RULE_FAILURES as error:
+            raise Refused(f"{where}.attributes", f"{cls.__name__} refuses them: {error}") from error
+
+
+def _name_and_type(fields: dict[str, Json], where: str) -> tuple[str, Type]:
+    return name_from_json(fields["name"], f"{where}.name"), type_from_json(fields["type"], f"{where}.type")
+
+
+def _describe(value: Value, fields: dict[str, Json], where: str) -> None:
+    """What a value's source said of it."""
+    if "declared" in fields:
+        value.declared = type_from_json(fields["declared"], f"{where}.declared")
+    if "sources" in fields:
+        sources = items(fields["sources"], f"{where}.sources")
+        value.sources = tuple([text_from_json(source, f"{where}.sources") for source in sources])
+
+
+def _referred(graph: Graph, raw: Json, where: str) -> Value:
+    """The value that a name stands for: the graph's own, or that of the nearest graph around it that has the name."""
+    name, up = raw, 0
+    if type(raw) is dict:
+        members(raw, where, frozenset({"name", "up"}), frozenset({"name", "up"}))
+        name, up = raw["name"], raw["up"]
+        if type(up) is not int or up < 1:
+            raise Refused(f"{where}.up", "expected how many graphs further out the value is, at least 1")
+    name = name_from_json(name, where)
+    scope: Graph | None = graph
+    for _ in range(up):
+        scope = scope.parent if scope is not None else None
+    while scope is not None:
+        if name in scope:
+            return scope[name]
+        scope = None if up else scope.parent
+    raise Refused(where, f"{name!r} is no value that was produced before")
+
+
+__all__ = ["load_graph"]

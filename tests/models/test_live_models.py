@@ -1,0 +1,113 @@
+"""The symbol-API classics and gluon's whole vision zoo, random weights: equal to live MXNet, outputs and shapes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import capture
+import numpy as np
+import pytest
+import symbols
+from graphir.converters.mxnet.source import open_source
+from judge import LIMIT, import_model, relative, run_onnx, shapes_by_source
+
+PLAIN = tuple(name for name, classic in symbols.CLASSICS.items() if not classic.needs_onednn)
+RECURRENT = tuple(name for name, classic in symbols.CLASSICS.items() if classic.needs_onednn)
+ZOO = (
+    *("resnet18_v1", "resnet34_v1", "resnet50_v1", "resnet101_v1", "resnet152_v1", "resnet18_v2", "resnet34_v2"),
+    *("resnet50_v2", "resnet101_v2", "resnet152_v2", "vgg11", "vgg13", "vgg16", "vgg19", "vgg11_bn", "vgg13_bn"),
+    *("vgg16_bn", "vgg19_bn", "alexnet", "densenet121", "densenet161", "densenet169", "densenet201"),
+    *("squeezenet1.0", "squeezenet1.1", "inceptionv3", "mobilenet1.0", "mobilenet0.75", "mobilenet0.5"),
+    *("mobilenet0.25", "mobilenetv2_1.0", "mobilenetv2_0.75", "mobilenetv2_0.5", "mobilenetv2_0.25"),
+)
+
+
+def judge_folder(folder: Path, capfd: Any) -> None:
+    """Convert the captured model and compare outputs, the values before the heads, and every internal shape."""
+    facts = json.loads((folder / "shapes.json").read_text())
+    data = {name: tuple(shape) for name, shape in facts["data"].items()}
+    with np.load(folder / "golden.npz") as archive:
+        golden = {name: archive[name] for name in archive.files}
+    feeds = {key.split(":", 1)[1]: array for key, array in golden.items() if key.startswith(("input:", "zero_input:"))}
+    graph = import_model(folder / "model-symbol.json", folder / "model-0000.params", data)
+    graph.check()
+    by_source = {name: value for value in graph.values if value.producer is not None for name in value.sources}
+    expected = {key.split(":", 2)[2]: array for key, array in golden.items() if key.startswith("output:")}
+    outputs = [value.name for value in graph.outputs]
+    before = {
+        key.split(":", 2)[2]: array
+        for key, array in golden.items()
+        if key.startswith("before:") and key.split(":", 2)[2] in by_source
+    }
+    graph.set_outputs(
+        [*graph.outputs, *(by_source[name] for name in before if by_source[name] not in graph.outputs)]
+    )
+    found = run_onnx(graph, folder, 17, feeds, capfd)
+    assert set(outputs) <= set(expected)
+    errors = {name: relative(found[name], expected[name]) for name in outputs}
+    errors |= {name: relative(found[by_source[name].name], array) for name, array in before.items()}
+    assert max(errors.values()) <= LIMIT, errors
+    judge_shapes(folder, data, facts)
+
+
+def judge_shapes(folder: Path, data: dict[str, tuple[int, ...]], facts: dict[str, Any]) -> None:
+    """Every internal shape, from the data's shapes alone, equal to MXNet's."""
+    source = open_source(folder / "model-symbol.json")
+    source.tensors = None
+    found = shapes_by_source(source.to_graph(data, simplified=False))
+    expected = {name: tuple(shape) for name, shape in facts["internals"].items() if name in found}
+    assert {name: found[name] for name in expected} == expected
+    only_losses = {name for name in facts["internals"] if name not in found}
+    assert all("label" in name or name.startswith("reshape") or "loss" in name for name in only_losses), only_losses
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("name", PLAIN)
+def test_classics_equal_live_mxnet(mxnet: ModuleType, name: str, tmp_path: Path, capfd: Any) -> None:
+    capture.capture(mxnet, name, tmp_path)
+    judge_folder(tmp_path / name, capfd)
+    shutil.rmtree(tmp_path / name)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("name", ZOO)
+def test_zoo_equals_live_mxnet(mxnet: ModuleType, name: str, tmp_path: Path, capfd: Any) -> None:
+    import zoo
+
+    zoo.capture_zoo(name, tmp_path)
+    judge_folder(tmp_path / name, capfd)
+    shutil.rmtree(tmp_path / name)
+
+
+@pytest.fixture(scope="module")
+def recurrent(mxnet: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The networks whose fused operator needs oneDNN, which is chosen once a process."""
+    folder = tmp_path_factory.mktemp("recurrent")
+    script = Path(capture.__file__)
+    subprocess.run(
+        [sys.executable, str(script), str(folder), *RECURRENT],
+        check=True,
+        capture_output=True,
+        env={**os.environ, **capture.environment(onednn=True)},
+    )
+    return folder
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("name", RECURRENT)
+def test_recurrent_classics_equal_live_mxnet(recurrent: Path, name: str, capfd: Any) -> None:
+    judge_folder(recurrent / name, capfd)
+
+
+@pytest.mark.live
+def test_zoo_is_complete(mxnet: ModuleType) -> None:
+    import zoo
+
+    assert set(zoo.zoo_names(mxnet)) == set(ZOO)
