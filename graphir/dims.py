@@ -289,8 +289,8 @@ def _floordiv(left: int | Sym, right: int | Sym) -> Dim:
         whole = _build([(mono, factor // right) for mono, factor in left.terms if factor % right == 0 or not mono])
         rest = _build([(mono, factor % right if not mono else factor) for mono, factor in left.terms
                        if factor % right or (not mono and factor % right)])
-        if rest == 0:
-            return whole
+        if isinstance(rest, int):
+            return whole + rest // right
         return whole + _atom("floordiv", *_nested(rest, right))
     exact = _divide_by_monomial(left, right)
     if exact is not None:

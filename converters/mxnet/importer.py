@@ -175,7 +175,7 @@ class Importer:
         tensor = None if self.params is None else self.params.get(name)
         if tensor is not None and name not in self.shapes:
             value = graph.add_parameter(unique, tensor)
-        elif wanted in PARAMETER_INPUTS and name not in self.shapes:
+        elif (wanted in PARAMETER_INPUTS or _is_trained(record)) and name not in self.shapes:
             if self.params is not None:
                 self._missing.append(name)
             value = graph.add_parameter(unique, None, TensorType(self._float, _declared_shape(self.source, record)))
@@ -289,6 +289,11 @@ class Importer:
         if unused:
             shown = ", ".join(unused[:8]) + (f" and {len(unused) - 8} more" if len(unused) > 8 else "")
             self.graph.decide("unused parameters", "-", f"{len(unused)} of the file: {shown}")
+
+
+def _is_trained(record: NNVMNode) -> bool:
+    """Whether a variable states how it is trained, as gluon does for every parameter and for no input."""
+    return "__lr_mult__" in record.annotations and "__shape__" in record.annotations
 
 
 def _declared_shape(source: NNVMGraph, record: NNVMNode) -> Shape | None:

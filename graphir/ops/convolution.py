@@ -35,8 +35,8 @@ def _kernel(stated: tuple[int, ...], weight: Shape | None) -> tuple[Dim, ...] | 
 class Conv(Operator):
     """Convolution (cross-correlation) of X (N, C, D...) with W (M, C/group, K...), plus B (M) if given.
 
-    Output: (N, M, windows...), where an axis has `(D + before + after - ((K-1)*dilation + 1)) // stride + 1` windows, or
-    `ceil(D / stride)` under SAME. `kernel_shape` may be left empty if W's shape is known. Empty `strides` and
+    Output: (N, M, windows...), where an axis has `(D + before + after - ((K-1)*dilation + 1)) // stride + 1` windows,
+    or `ceil(D / stride)` under SAME. `kernel_shape` may be left empty if W's shape is known. Empty `strides` and
     `dilations` mean 1, an empty explicit padding 0. Source: ONNX Conv-22.
     """
 
@@ -144,8 +144,8 @@ class Conv(Operator):
 class ConvTranspose(Operator):
     """Transposed convolution of X (N, C, D...) with W (C, M/group, K...), plus B (M) if given.
 
-    An axis of the output has `stride * (D - 1) + output_padding + (K-1)*dilation + 1 - before - after` elements; a given
-    `output_shape` (spatial axes only) fixes it, and the padding follows from it. Source: ONNX ConvTranspose-22.
+    An axis of the output has `stride * (D - 1) + output_padding + (K-1)*dilation + 1 - before - after` elements; a
+    given `output_shape` (spatial axes only) fixes it, and the padding follows from it. Source: ONNX ConvTranspose-22.
     """
 
     inputs = ("X", "W", "B?")

@@ -25,7 +25,7 @@ class Range(Operator):
         if not isinstance(count, int) or count > KNOWN_LIMIT or first is None or step is None:
             return (None,)
         start, delta = first.elements[0], step.elements[0]
-        return (Known.vector(start + delta * place for place in range(count)),)  # type: ignore[operator]
+        return (Known.vector(start + delta * place for place in range(count)),)
 
 
 def _range_size(values: Values) -> Dim:
@@ -36,7 +36,7 @@ def _range_size(values: Values) -> Dim:
         return UNKNOWN
     if delta == 0:
         raise ShapeError("a delta of 0")
-    distance = limit - start if delta > 0 else start - limit  # type: ignore[operator]
+    distance = limit - start if delta > 0 else start - limit
     return dim_max(ceildiv(distance, abs(delta)), 0)
 
 

@@ -9,6 +9,14 @@ from ..types import UNKNOWN, Dim, DType, TensorType, format_shape, unify_dim
 from .base import Operand, Operator, operator, refine, same_dtype, same_rank
 
 
+def _same(left: Dim, right: Dim, message: str) -> Dim:
+    """What both sizes say of one axis. Raises ShapeError with the message if they differ."""
+    try:
+        return unify_dim(left, right)
+    except ShapeError:
+        raise ShapeError(message) from None
+
+
 @operator
 class NonMaxSuppression(Operator):
     """Indices (n, 3) of (batch, class, box) that are kept of boxes (N, K, 4) with scores (N, C, K), the best first.
@@ -24,8 +32,10 @@ class NonMaxSuppression(Operator):
     def infer(self, boxes: TensorType, scores: TensorType, *limits: Operand) -> TensorType:
         first, second = same_rank(boxes, 3, "boxes"), same_rank(scores, 3, "scores")
         if first is not None and second is not None:
-            unify_dim(first[0], second[0])
-            unify_dim(first[1], second[2])
+            for place, other, what in ((0, 0, "batch"), (1, 2, "number of boxes")):
+                _same(first[place], second[other], f"boxes {boxes} and scores {scores} differ in the {what}")
+        if first is not None:
+            _same(first[2], 4, f"boxes has the shape {format_shape(first)}, expected 4 numbers a box")
         return TensorType(DType.INT64, (UNKNOWN, 3))
 
 
@@ -64,9 +74,10 @@ class RoiAlign(Operator):
         indices = same_rank(batch_indices, 1, "batch_indices")
         count: Dim = UNKNOWN if regions is None else regions[0]
         if indices is not None:
-            count = unify_dim(count, indices[0])
+            message = f"rois {rois} and batch_indices {batch_indices} differ in the number of regions"
+            count = _same(count, indices[0], message)
         if regions is not None:
-            unify_dim(regions[1], 4)
+            _same(regions[1], 4, f"rois has the shape {format_shape(regions)}, expected 4 numbers a region")
         channels = UNKNOWN if data is None else data[1]
         return TensorType(same_dtype(x, rois), (count, channels, self.output_height, self.output_width))
 
@@ -152,21 +163,18 @@ class MultiBoxDetection(Operator):
         batch, classes, count = same_rank(scores, 3, "cls_prob") or (UNKNOWN,) * 3
         moved, base = same_rank(offsets, 2, "loc_pred"), same_rank(anchors, 3, "anchor")
         if moved is not None:
-            batch = unify_dim(batch, moved[0])
+            batch = _same(batch, moved[0], f"cls_prob {scores} and loc_pred {offsets} differ in the batch")
             if isinstance(moved[1], int):
                 if moved[1] % 4:
                     raise ShapeError(f"loc_pred has the shape {format_shape(moved)}, expected 4 numbers for each anchor")
                 count = self._count(count, moved[1] // 4, f"loc_pred {format_shape(moved)}")
         if base is not None:
-            unify_dim(base[2], 4)
+            _same(base[2], 4, f"anchor has the shape {format_shape(base)}, expected 4 numbers a box")
             count = self._count(count, base[1], f"anchor {format_shape(base)}")
         return batch, classes, count
 
     def _count(self, left: Dim, right: Dim, what: str) -> Dim:
-        try:
-            return unify_dim(left, right)
-        except ShapeError:
-            raise ShapeError(f"cls_prob has scores for {left} anchors, {what} has {right}") from None
+        return _same(left, right, f"cls_prob has scores for {left} anchors, {what} has {right}")
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         scores, offsets, anchors = operands

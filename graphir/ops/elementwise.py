@@ -80,7 +80,7 @@ class Add(_Binary):
     same_shape: bool = False
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return _fold(values, lambda a, b: a + b)  # type: ignore[operator]
+        return _fold(values, lambda a, b: a + b)
 
 
 @operator
@@ -90,7 +90,7 @@ class Sub(_Binary):
     same_shape: bool = False
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return _fold(values, lambda a, b: a - b)  # type: ignore[operator]
+        return _fold(values, lambda a, b: a - b)
 
 
 @operator
@@ -100,7 +100,7 @@ class Mul(_Binary):
     same_shape: bool = False
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return _fold(values, lambda a, b: a * b)  # type: ignore[operator]
+        return _fold(values, lambda a, b: a * b)
 
 
 @operator
@@ -116,7 +116,7 @@ class Div(_Binary):
         left = values[0]
         if left is None or any(isinstance(element, int) and element < 0 for element in left.elements):
             return (None,)
-        return _fold(values, lambda a, b: a // b)  # type: ignore[operator]
+        return _fold(values, lambda a, b: a // b)
 
 
 @operator

@@ -65,7 +65,7 @@ class Gemm(Operator):
         if a is None or b is None:
             return UNKNOWN
         rows, left, right, columns = self._dims(a, b)
-        return rows * unify_dim(left, right) * columns  # type: ignore[operator]
+        return rows * unify_dim(left, right) * columns
 
     def _dims(self, a: TensorType, b: TensorType) -> tuple[Dim, Dim, Dim, Dim]:
         """M, K of A, K of B, N."""
@@ -132,7 +132,7 @@ class MatMul(_MatMul):
         a = operands[0]
         if a is None or not a.shape:
             return UNKNOWN
-        return results[0].elements() * a.shape[-1]  # type: ignore[operator]
+        return results[0].elements() * a.shape[-1]
 
 
 @operator
@@ -154,7 +154,7 @@ class MatMulInteger(_MatMul):
         a = operands[0]
         if a is None or not a.shape:
             return UNKNOWN
-        return results[0].elements() * a.shape[-1]  # type: ignore[operator]
+        return results[0].elements() * a.shape[-1]
 
 
 @operator

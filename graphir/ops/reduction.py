@@ -69,7 +69,7 @@ def _fold(op: _Reduce, values: Values, combine: Callable[[Sequence[Dim]], Dim]) 
 def _total(elements: Sequence[Dim]) -> Dim:
     total: Dim = 0
     for element in elements:
-        total = total + element  # type: ignore[operator]
+        total = total + element
     return total
 
 

@@ -85,7 +85,7 @@ class Reshape(Operator):
             return UNKNOWN
         above = product(dim for axis, dim in enumerate(x.shape) if axis not in copied)
         below = product(dim for axis, dim in enumerate(dims) if axis != place and axis not in copied)
-        return UNKNOWN if below == 0 else above // below  # type: ignore[operator]
+        return UNKNOWN if below == 0 else above // below
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         data, wanted = values[0], values[1]
@@ -302,7 +302,7 @@ class Tile(Operator):
         if len(times.elements) != len(x.shape):
             raise ShapeError(f"{len(times.elements)} repeats for {format_shape(x.shape)}, expected one an axis")
         sizes = tuple(
-            dim * count  # type: ignore[operator]
+            dim * count
             for dim, count in zip(x.shape, times.elements, strict=True)
         )
         return TensorType(x.dtype, sizes)
@@ -347,8 +347,8 @@ class Pad(Operator):
             raise ShapeError(f"{len(amounts.elements)} pads for {len(places)} axes, expected twice as many")
         sizes = list(x.shape)
         for place, axis in enumerate(places):
-            total = amounts.elements[place] + amounts.elements[place + len(places)]  # type: ignore[operator]
-            sizes[normalize_axis(axis, rank)] = sizes[normalize_axis(axis, rank)] + total  # type: ignore[operator]
+            total = amounts.elements[place] + amounts.elements[place + len(places)]
+            sizes[normalize_axis(axis, rank)] = sizes[normalize_axis(axis, rank)] + total
         if any(isinstance(size, int) and size < 0 for size in sizes):
             raise ShapeError(f"pads {list(amounts.elements)} crop more than {format_shape(x.shape)} has")
         return TensorType(x.dtype, tuple(sizes))

@@ -59,7 +59,7 @@ class Concat(Operator):
         dims = _merge(shapes, axis)
         total: Dim = UNKNOWN if len(shapes) < len(operands) else 0
         for shape in shapes:
-            total = total + shape[axis]  # type: ignore[operator]
+            total = total + shape[axis]
         dims[axis] = total
         return TensorType(dtype, tuple(dims))
 
@@ -74,7 +74,7 @@ class Concat(Operator):
         if len(open_places) == 1:
             rest = whole[axis]
             for place, size in enumerate(sizes):
-                rest = rest if place == open_places[0] else rest - size  # type: ignore[operator]
+                rest = rest if place == open_places[0] else rest - size
             sizes[open_places[0]] = rest
         return tuple(
             refine(operand, (*whole[:axis], size, *whole[axis + 1 :]), dtype)
@@ -136,7 +136,7 @@ class Split(Operator):
         dims = _merge(shapes, axis)
         total: Dim = UNKNOWN if len(shapes) < len(results) else 0
         for shape in shapes:
-            total = total + shape[axis]  # type: ignore[operator]
+            total = total + shape[axis]
         dims[axis] = total
         return (refine(operands[0], tuple(dims), dtype), *operands[1:])
 
@@ -161,10 +161,10 @@ def even_parts(size: Dim, count: int) -> tuple[Dim, ...]:
     >>> even_parts(7, 3)
     (3, 3, 1)
     """
+    if isinstance(size, Sym) and size == (size // count) * count:
+        return (size // count,) * count
     part = ceildiv(size, count)
-    if isinstance(size, Sym) and size == (size // count) * count:  # type: ignore[operator]
-        return (part,) * count
-    last = size - part * (count - 1)  # type: ignore[operator]
+    last = size - part * (count - 1)
     if isinstance(last, int) and last < 1 and size:
         raise ShapeError(f"a size of {size} does not give {count} parts")
     return (*(part,) * (count - 1), last)
@@ -186,7 +186,7 @@ def slice_size(size: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
         whole = isinstance(start, int) and isinstance(end, int) and (start == -1 or start >= BEYOND) and end <= -BEYOND
         return ceildiv(size, -step) if whole else UNKNOWN
     first, last = _bound(start, size), _bound(end, size)
-    return dim_max(ceildiv(last - first, step), 0)  # type: ignore[operator]
+    return dim_max(ceildiv(last - first, step), 0)
 
 
 def _bound(bound: Dim, size: Dim) -> Dim:
@@ -194,7 +194,7 @@ def _bound(bound: Dim, size: Dim) -> Dim:
         if bound == 0 or bound >= BEYOND:
             return size if bound else 0
         if bound < 0:
-            return dim_max(size + bound, 0)  # type: ignore[operator]
+            return dim_max(size + bound, 0)
     return dim_min(size, bound)
 
 
@@ -356,7 +356,7 @@ class SpaceToDepth(Operator):
 def _image(x: TensorType) -> tuple[Any, Any, Any, Any]:
     if x.shape is None or len(x.shape) != 4:
         raise ShapeError(f"X has the shape {format_shape(x.shape)}, expected 4 axes")
-    return x.shape  # type: ignore[return-value]
+    return x.shape
 
 
 OPERATORS = (Concat, Split, Slice, Trilu, ReverseSequence, DepthToSpace, SpaceToDepth)

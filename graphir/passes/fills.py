@@ -45,6 +45,9 @@ def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
     """Replace one Fill, or say what is missing."""
     value, op = node.output, node.op
     assert isinstance(op, Fill)
+    if not value.uses and not any(value is output for output in graph.outputs):
+        graph.erase(node)
+        return ""
     shape = value.shape
     if shape is None:
         return "its number of axes is unknown"

@@ -6,8 +6,6 @@ the two functions that a codec is given: one puts the bytes somewhere and says w
 
 from __future__ import annotations
 
-import base64
-import binascii
 import operator
 import types
 from collections.abc import Callable
@@ -22,6 +20,8 @@ from .notation import (
     Json,
     Refused,
     Unencodable,
+    bytes_from_json,
+    bytes_to_json,
     dim_from_json,
     dim_to_json,
     dtype_from_json,
@@ -102,15 +102,7 @@ def _encode_text(value: Any, put: PutTensor) -> Json:
 def _encode_bytes(value: Any, put: PutTensor) -> Json:
     if not isinstance(value, bytes):
         raise Unencodable(f"{value!r} is not bytes")
-    return {"bytes": base64.b64encode(value).decode("ascii")}
-
-
-def _decode_bytes(raw: Json, where: str, get: GetTensor) -> bytes:
-    coded = raw.get("bytes") if type(raw) is dict and len(raw) == 1 else None
-    try:
-        return base64.b64decode(text_from_json(coded, where), validate=True)
-    except (ValueError, binascii.Error, Refused) as error:
-        raise Refused(where, 'expected {"bytes": base64}') from error
+    return bytes_to_json(value)
 
 
 def _encode_dtype(value: Any, put: PutTensor) -> Json:
@@ -195,8 +187,10 @@ def _decode_anything(raw: Json, where: str, get: GetTensor) -> Any:
     if type(raw) is not dict:
         return raw
     tag = next(iter(raw)) if len(raw) == 1 else None
-    if tag in ("bytes", "tensor"):
-        return (_decode_bytes if tag == "bytes" else _decode_tensor)(raw, where, get)
+    if tag == "tensor":
+        return _decode_tensor(raw, where, get)
+    if tag == "bytes":
+        return bytes_from_json(raw, where)
     readers = {"float": float_from_json, "dtype": dtype_from_json, "dim": dim_from_json, "type": type_from_json}
     if tag not in readers:
         raise Refused(where, f"expected an object with one key of bytes, dim, dtype, float, tensor, type, found "
@@ -215,7 +209,7 @@ BOOL = Codec((bool,), frozenset({bool}), _encode_bool, _decode_bool)
 INT = Codec((int,), frozenset({int}), _encode_int, _decode_int)
 FLOAT = Codec((float,), frozenset({float, int, str}), _encode_float, _without_tensors(float_from_json))
 TEXT = Codec((str,), frozenset({str}), _encode_text, _without_tensors(text_from_json))
-BYTES = Codec((bytes,), frozenset({dict}), _encode_bytes, _decode_bytes)
+BYTES = Codec((bytes,), frozenset({dict}), _encode_bytes, _without_tensors(bytes_from_json))
 DTYPE = Codec((DType,), frozenset({str}), _encode_dtype, _without_tensors(dtype_from_json))
 DIM = Codec((Sym, Unknown), frozenset({str}), _encode_dim, _without_tensors(dim_from_json))
 TYPE = Codec(TYPES, frozenset({list, dict}), _encode_type, _without_tensors(type_from_json))

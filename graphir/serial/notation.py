@@ -6,6 +6,7 @@ what is not written as the format says. `where` is the JSON path of the thing th
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import operator
@@ -163,6 +164,22 @@ def float_from_json(raw: Json, where: str) -> float:
     raise Refused(where, f"expected a number, inf, -inf or nan, found {raw if type(raw) is str else kind(raw)!r}")
 
 
+def bytes_to_json(value: bytes) -> Json:
+    """Bytes, in base64."""
+    return {"bytes": base64.b64encode(value).decode("ascii")}
+
+
+def bytes_from_json(raw: Json, where: str) -> bytes:
+    """The bytes that `bytes_to_json` wrote."""
+    coded = raw.get("bytes") if type(raw) is dict and len(raw) == 1 else None
+    if type(coded) is str:
+        try:
+            return base64.b64decode(coded, validate=True)
+        except ValueError as error:
+            raise Refused(f"{where}.bytes", f"not base64: {error}") from error
+    raise Refused(where, 'expected {"bytes": base64}')
+
+
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> Dim:
     if len(text) > LONGEST_DIM:
@@ -226,7 +243,9 @@ def type_to_json(type_: Type) -> Json:
         return {"sparse": type_to_json(TensorType(type_.dtype, type_.shape))}
     if isinstance(type_, SequenceType):
         return {"sequence": type_to_json(type_.element)}
-    return {"optional": type_to_json(type_.element)}
+    if isinstance(type_, OptionalType):
+        return {"optional": type_to_json(type_.element)}
+    raise Unencodable(f"{type_!r} is not a type")
 
 
 def type_from_json(raw: Json, where: str) -> Type:
@@ -299,6 +318,8 @@ __all__ = [
     "Json",
     "Refused",
     "Unencodable",
+    "bytes_from_json",
+    "bytes_to_json",
     "dim_from_json",
     "dim_to_json",
     "dtype_from_json",

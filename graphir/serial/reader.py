@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -190,7 +191,7 @@ class _Reader:
             elements = items(raw["data"], f"{where}.data")
             try:
                 return Tensor(dtype, shape, array=elements_array(dtype, shape, elements))
-            except ValueError as error:
+            except (ValueError, Refused) as error:
                 raise Refused(f"{where}.data", str(error)) from error
         if "stored" not in raw:
             raise Refused(where, "a SHA-256 without a stored tensor")
@@ -207,7 +208,7 @@ class _Reader:
             raise Refused(f"{where}.stored", reason)
         self.used.add(key)
         stated = raw.get("sha256")
-        if stated is not None and (type(stated) is not str or len(stated) != 64):
+        if "sha256" in raw and (type(stated) is not str or not re.fullmatch("[0-9a-f]{64}", stated)):
             raise Refused(f"{where}.sha256", "expected 64 hexadecimal digits")
         if self._check_hashes:
             if stated is None:
@@ -228,6 +229,8 @@ class _Reader:
         op = self._operator(fields, where)
         operands = []
         for slot, row in enumerate(items(fields["inputs"], f"{where}.inputs")):
+            if row is None and slot < len(op.inputs) and not op.inputs[slot].endswith(("?", "*")):
+                raise Refused(f"{where}.inputs[{slot}]", f"{op.name} needs its operand {op.inputs[slot]}")
             operands.append(None if row is None else _referred(graph, row, f"{where}.inputs[{slot}]"))
         results = []
         for index, row in enumerate(items(fields["outputs"], f"{where}.outputs")):

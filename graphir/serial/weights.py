@@ -19,7 +19,16 @@ import numpy as np
 from ..errors import ExportFailure, FormatError
 from ..tensor import SourceFiles, Tensor, byte_size
 from ..types import DType
-from .notation import MOST_AXES, MOST_ELEMENTS, Json, Unencodable, parse_json, text_to_json
+from .notation import (
+    MOST_AXES,
+    MOST_ELEMENTS,
+    Json,
+    Unencodable,
+    bytes_from_json,
+    bytes_to_json,
+    parse_json,
+    text_to_json,
+)
 
 LARGEST_HEADER = 100_000_000
 INLINE_ELEMENTS = 64
@@ -129,14 +138,14 @@ def _alignment(dtype: DType) -> int:
 
 
 def _elements(tensor: Tensor) -> list[Json]:
-    """The elements in C order, as integers, booleans, or strings (bytes that are no text as `{"hex": ...}`)."""
+    """The elements in C order, as integers, booleans, or strings or bytes."""
     elements: list[Any] = tensor.numpy().reshape(-1).tolist()
     if tensor.dtype is not DType.STRING:
         return elements
     found: list[Json] = []
     for element in elements:
         if isinstance(element, bytes):
-            found.append({"hex": element.hex()})
+            found.append(bytes_to_json(element))
         elif isinstance(element, str):
             found.append(text_to_json(element))
         else:
@@ -246,7 +255,7 @@ def _are_sizes(raw: object) -> bool:
 
 
 def elements_array(dtype: DType, shape: tuple[int, ...], elements: list[Any]) -> np.ndarray[Any, Any]:
-    """Elements that the JSON holds as a read-only array. Raises ValueError for those that are none of this dtype."""
+    """Elements that the JSON holds as a read-only array. Raises ValueError or Refused for those that are none."""
     count = 1
     for size in shape:
         count *= size
@@ -274,11 +283,7 @@ def elements_array(dtype: DType, shape: tuple[int, ...], elements: list[Any]) ->
 
 
 def _string(element: object) -> str | bytes:
-    if isinstance(element, str):
-        return element
-    if isinstance(element, dict) and element.keys() == {"hex"} and isinstance(element["hex"], str):
-        return bytes.fromhex(element["hex"])
-    raise ValueError(f"{element!r} is no string")
+    return element if isinstance(element, str) else bytes_from_json(element, "")
 
 
 __all__ = ["LARGEST_HEADER", "NAMES", "Store", "Weights", "elements_array", "stored_form"]

@@ -138,15 +138,11 @@ class _Writer:
 
     def _reference(self, value: Value, scopes: list[Graph], user: str) -> Json:
         """The value's name, where that finds it; else the name and how many graphs further out it belongs."""
-        if value not in self._ready:
+        if value not in self._ready or value.graph not in scopes:
             raise Unencodable(f"{user} uses {value.name}, which is not produced before it in the graph")
-        if value.graph is scopes[0]:
-            return value.name
-        for graph in scopes[1:]:
-            if value.graph is graph:
-                break
-        hidden = any(value.name in graph for graph in scopes[: scopes.index(value.graph)])
-        return {"name": value.name, "up": scopes.index(value.graph)} if hidden else value.name
+        up = scopes.index(value.graph)
+        hidden = any(value.name in graph for graph in scopes[:up])
+        return {"name": value.name, "up": up} if hidden else value.name
 
 
 def _document(fields: list[str], indent: str) -> str:

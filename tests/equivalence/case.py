@@ -74,7 +74,8 @@ class Case:
 
     `onednn` marks an operator whose CPU kernel MXNet only has with oneDNN. `tolerance` is relative to the largest
     magnitude of the expected output; None means the default of its dtype.
-    `node_name` is the node's name in a model whose author gave one.
+    `node_name` is the node's name in a model whose author gave one. Below
+    `least_opset` ONNX cannot say it.
     """
 
     op: str
@@ -84,6 +85,7 @@ class Case:
     onednn: bool = False
     tolerance: float | None = None
     node_name: str = ""
+    least_opset: int = 0
 
     @property
     def name(self) -> str:

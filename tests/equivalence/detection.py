@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.equivalence.case import Case, Input, case, data, values
 
 
@@ -15,6 +17,15 @@ def boxes(rows: int, width: int, name: str = "data") -> Input:
     return values(*numbers, shape=(1, rows, width), name=name)
 
 
+# Ten rows of class (one of them -1), score (some equal) and corners that overlap in pairs.
+ROWS = tuple(
+    float(number)
+    for index in range(10)
+    for number in (
+        index % 4 - 1, (index * 3 % 5 + 1) / 8, index // 2 / 8, index % 3 / 16, index // 2 / 8 + 0.375,
+        index % 3 / 16 + 0.25 + index / 64,
+    )
+)  # fmt: skip
 PROBABILITIES = values(
     *(((index * 7919) % 101) / 101 for index in range(1 * 4 * 12)), shape=(1, 4, 12), name="cls_prob"
 )
@@ -32,6 +43,13 @@ CASES: tuple[Case, ...] = (
     case("_contrib_box_nms", "background", boxes(12, 6), id_index=0, background_id=1, overlap_thresh=0.3),
     case("_contrib_box_nms", "center_to_corner", boxes(12, 6), in_format="center", out_format="corner"),
     case("_contrib_box_nms", "narrow", boxes(12, 5), score_index=0, coord_start=1, overlap_thresh=0.2),
+    case("_contrib_box_nms", "rows", values(*ROWS, shape=(10, 6)), id_index=0, topk=7, overlap_thresh=0.2),
+    case("_contrib_box_nms", "leading_axes", values(*ROWS, shape=(2, 1, 5, 6)), overlap_thresh=0.2, valid_thresh=0.2),
+    case("_contrib_box_nms", "batch", values(*ROWS, shape=(2, 5, 6)), id_index=0, in_format="center",
+         out_format="center", overlap_thresh=0.1),
+    case("_contrib_box_nms", "corner_to_center", values(*ROWS, shape=(2, 5, 6)), id_index=0, background_id=2,
+         out_format="center", overlap_thresh=0.1),
+    case("_contrib_box_nms", "topk_0", values(*ROWS, shape=(2, 5, 6)), topk=0),
     case("_contrib_box_iou", "corner", boxes(4, 4, "lhs"), boxes(5, 4, "rhs")),
     case("_contrib_box_iou", "center", boxes(4, 4, "lhs"), boxes(5, 4, "rhs"), format="center"),
     case("_contrib_box_decode", "center", data(2, 5, 4), boxes(5, 4, "anchors"),
@@ -40,13 +58,26 @@ CASES: tuple[Case, ...] = (
     case("_contrib_MultiBoxDetection", "default", PROBABILITIES, OFFSETS, ANCHORS),
     case("_contrib_MultiBoxDetection", "options", PROBABILITIES, OFFSETS, ANCHORS, clip=False, threshold=0.3,
          nms_threshold=0.3, force_suppress=True, variances=(0.2, 0.2, 0.1, 0.1), nms_topk=6),
+    case("_contrib_MultiBoxDetection", "other_background", PROBABILITIES, OFFSETS, ANCHORS, background_id=2,
+         nms_threshold=0.1, threshold=0.5),
+    case("_contrib_MultiBoxDetection", "no_suppression", PROBABILITIES, OFFSETS, ANCHORS, nms_threshold=0.0),
+    case("_contrib_MultiBoxDetection", "large_topk", PROBABILITIES, OFFSETS, ANCHORS, nms_topk=400, nms_threshold=0.2),
     case("_contrib_ROIAlign", "default", data(2, 3, 8, 9),
          values(0, 0, 0, 7, 7, 1, 2, 3, 15, 12, 0, 8, 8, 8, 8, shape=(3, 5), name="rois"),
          pooled_size=(3, 2), spatial_scale=0.5),
     case("_contrib_ROIAlign", "sample_ratio", data(1, 2, 8, 9), values(0, 1, 2, 14, 11, shape=(1, 5), name="rois"),
          pooled_size=(2, 2), spatial_scale=0.5, sample_ratio=2),
-    case("_contrib_ROIAlign", "aligned", data(1, 2, 8, 9), values(0, 1, 2, 14, 11, shape=(1, 5), name="rois"),
-         pooled_size=(2, 2), spatial_scale=0.5, sample_ratio=2, aligned=True),
+    replace(
+        case("_contrib_ROIAlign", "aligned", data(1, 2, 8, 9), values(0, 1, 2, 14, 11, shape=(1, 5), name="rois"),
+             pooled_size=(2, 2), spatial_scale=0.5, sample_ratio=2, aligned=True), least_opset=16,
+    ),
+    replace(
+        case("_contrib_ROIAlign", "aligned_narrow", data(1, 2, 8, 9),
+             values(0, 2, 2, 3, 9, 0, 4, 5, 4.5, 5.5, shape=(2, 5), name="rois"),
+             pooled_size=(2, 3), spatial_scale=0.5, aligned=True), least_opset=16,
+    ),
+    case("_contrib_ROIAlign", "narrow", data(1, 2, 8, 9),
+         values(0, 2, 2, 3, 9, 0, 4, 5, 4.5, 5.5, shape=(2, 5), name="rois"), pooled_size=(2, 3), spatial_scale=0.5),
     case("_contrib_ROIAlign", "position_sensitive", data(1, 8, 6, 6), values(0, 1, 1, 9, 9, shape=(1, 5), name="rois"),
          pooled_size=(2, 2), spatial_scale=0.5, sample_ratio=2, position_sensitive=True),
 )  # fmt: skip

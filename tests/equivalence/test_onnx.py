@@ -18,7 +18,7 @@ from graphir.converters.mxnet.ops import import_table
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
 from graphir.converters.onnx.exporter import newest_opset
-from graphir.errors import GraphirError
+from graphir.errors import GraphirError, UnsupportedOpError
 from graphir.types import TensorType
 from tests.equivalence.case import Case
 from tests.equivalence.table import CASES, REFUSED
@@ -74,6 +74,10 @@ def test_onnx_equals_reference(case: Case, opset: int) -> None:
     expected = list(evaluate(read_symbol(case.symbol_json()), case.arrays()).values())
     graph, feeds = imported(case)
     graph.check()
+    if opset < case.least_opset:
+        with pytest.raises(UnsupportedOpError, match=f"opset {case.least_opset}"):
+            to_model(graph, opset=opset)
+        return
     model = to_model(graph, opset=opset)
     onnx.checker.check_model(model, full_check=True)
     found = run_model(model, feeds)

@@ -9,8 +9,9 @@ import numpy as np
 from graphir.graph import Value
 from graphir.ops import activation as ir
 from graphir.ops.base import Operator
+from graphir.ops.creation import Range
 from graphir.ops.elementwise import Cast, Div, Less, Neg, PRelu, Where
-from graphir.ops.shape import Reshape, Unsqueeze
+from graphir.ops.shape import Reshape, Shape, Squeeze, Unsqueeze
 from graphir.types import UNKNOWN, Dim, DType
 
 from ..context import ImportFunction, ImportNode
@@ -133,12 +134,23 @@ def _masked(node: ImportNode, op: Operator, data: Value, length: Value, axis: in
     """Softmax of the first `length` elements along the axis; the others, or all of them for a length of 0, are 0."""
     if axis >= 0:
         axis -= node.rank(data)
-    size = node.sizes(data, [axis])[0]
-    positions = np.arange(size, dtype=(length.dtype or DType.INT32).numpy()).reshape(size, *(1,) * (-axis - 1))
-    lengths = node.step(Unsqueeze(), length, node.vector([axis]), suffix="length")
-    mask = node.step(Less(), node.constant(positions), lengths, suffix="mask")
+    positions = _positions(node, data, axis, length.dtype or DType.INT32)
+    mask = node.step(Less(), positions, node.step(Unsqueeze(), length, node.vector([axis]), suffix="length"))
     hidden = node.step(Where(), mask, data, node.scalar_like(data, -math.inf), suffix="hidden")
     return node.step(Where(), mask, node.step(op, hidden), node.scalar_like(data, 0.0), suffix="kept")
+
+
+def _positions(node: ImportNode, data: Value, axis: int, dtype: DType) -> Value:
+    """0, 1, ... along an axis that is counted from the back, to broadcast against data."""
+    size: Dim = UNKNOWN if data.shape is None else data.shape[axis]
+    if isinstance(size, int):
+        return node.constant(np.arange(size, dtype=dtype.numpy()).reshape(size, *(1,) * (-axis - 1)))
+    count = node.step(Squeeze(), node.step(Shape(start=axis, end=axis + 1 if axis < -1 else None), data))
+    zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
+    numbers = node.step(Range(), zero, count, one)
+    if dtype is not DType.INT64:
+        numbers = node.step(Cast(dtype), numbers, suffix="positions")
+    return numbers if axis == -1 else node.step(Unsqueeze(), numbers, node.vector(range(1, -axis)), suffix="along")
 
 
 def import_softmax_activation(node: ImportNode) -> Value:

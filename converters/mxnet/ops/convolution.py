@@ -47,8 +47,8 @@ def _channels_first_weight(node: ImportNode, layout: str, shape: tuple[Dim, ...]
 def import_deconvolution(node: ImportNode) -> Value:
     """Deconvolution: data (N, C, D...), weight (C, num_filter/group, K...), bias (num_filter).
 
-    With `target_shape` MXNet derives pad and adj from it: the total padding is what the full output has too much, and an
-    odd total becomes an output padding of 1.
+    With `target_shape` MXNet derives pad and adj from it: the total padding is what the full output has too much, and
+    an odd total becomes an output padding of 1.
     """
     attrs = node.attrs
     kernel = attrs["kernel"]

@@ -116,7 +116,7 @@ def comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
 
 
 def scalar_comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
-    """A comparison with the attribute `scalar`, which stays as it is: 1.5 is no integer, but integers compare with it."""
+    """A comparison with the attribute `scalar`, which stays as it is: integers compare with 1.5 too."""
 
     def import_comparison(node: ImportNode) -> Value:
         data = node.input(0)

@@ -38,7 +38,7 @@ def import_fully_connected(node: ImportNode) -> Value:
 
 
 def import_dot(node: ImportNode) -> Value:
-    """The last axis of the first operand against the first of the second, or with transpose_a and _b the opposite ends."""
+    """The last axis of the first operand against the first of the second; transpose_a and _b take the other ends."""
     left, right = node.input(0), node.input(1)
     turn_left, turn_right = node.attrs["transpose_a"], node.attrs["transpose_b"]
     if not turn_left and not turn_right and right.rank == 2:

@@ -94,6 +94,7 @@ def _part(node: ImportNode, state: Value | None, layer: int, layers: int, direct
 
 def _lengths(node: ImportNode, slot: int) -> Value:
     lengths = node.input(slot)
+    node.decide("sequence length", "honoured, as on a GPU; MXNet's CPU build with oneDNN runs over the whole length")
     node.graph.refine(lengths, TensorType(None, (UNKNOWN,)))
     if lengths.dtype is DType.INT32:
         return lengths

@@ -18,6 +18,8 @@ from graphir.types import DType
 
 from ..context import ImportFunction, ImportNode
 
+MEAN: Callable[..., Operator] = ir.ReduceMean
+
 
 def _axes(node: ImportNode, data: Value) -> tuple[int, ...] | None:
     """The axes to reduce, None for all; with `exclude` they are the others."""
@@ -42,7 +44,7 @@ def _reduce(node: ImportNode, kind: Callable[..., Operator], data: Value, last: 
         return node.emit(ew.Identity(), data) if last else data
     add = node.emit if last else node.step
     if axes is None or (data.rank is not None and len({axis % max(data.rank, 1) for axis in axes}) == data.rank):
-        if keepdims or data.rank == 1 and not node.np_shape:
+        if keepdims or (data.rank == 1 and not node.np_shape):
             return add(kind(keepdims=True), data)
         if not node.np_shape:
             total = node.step(kind(keepdims=False), data)
@@ -89,12 +91,12 @@ def import_moments(node: ImportNode) -> list[Value]:
     """Mean and population variance over `axes`."""
     data, axes, keepdims = node.input(0), node.attrs["axes"], bool(node.attrs["keepdims"])
     over = [] if axes is None else [node.vector(axes)]
-    mean = node.step(ir.ReduceMean(keepdims=True), data, *over, suffix="mean")
+    mean = node.step(MEAN(keepdims=True), data, *over, suffix="mean")
     deviation = node.step(ew.Sub(), data, mean, suffix="deviation")
     square = node.step(ew.Mul(), deviation, deviation, suffix="square")
     if keepdims:
-        return [mean, node.step(ir.ReduceMean(keepdims=True), square, *over, suffix="variance")]
-    variance = node.step(ir.ReduceMean(keepdims=False), square, *over, suffix="variance")
+        return [mean, node.step(MEAN(keepdims=True), square, *over, suffix="variance")]
+    variance = node.step(MEAN(keepdims=False), square, *over, suffix="variance")
     if (axes is None or len(axes) == data.rank) and not node.np_shape:
         one = node.vector([1])
         return [node.step(Reshape(), value, one, suffix="flat") for value in (mean, variance)]

@@ -161,7 +161,7 @@ def import_slice_like(node: ImportNode) -> Value:
 
 
 def _promised(result: Value, like: Value, axes: dict[int, int]) -> Value:
-    """The result, whose sizes on `axes` are those of `like`: MXNet promises what the operands alone would leave open."""
+    """The result, whose sizes on `axes` are those of `like`: MXNet promises what the operands alone leave open."""
     if result.shape is not None and like.shape is not None:
         shape = list(result.shape)
         for axis, other in axes.items():
@@ -175,21 +175,26 @@ def import_crop(node: ImportNode) -> Value:
     data = node.input(0)
     like = node.input(1) if len(node) > 1 else None
     offset = tuple(node.attrs["offset"] or (0, 0))
-    have = [static_size(data, axis) for axis in (2, 3)]
-    want = list(node.attrs["h_w"]) if like is None else [static_size(like, axis) for axis in (2, 3)]
+    have = _known_sizes(data)
+    want = tuple(node.attrs["h_w"]) if like is None else _known_sizes(like)
     center = node.attrs["center_crop"]
-    if None in want or (center and None in have):
-        assert like is not None or center
+    if want is None or (center and have is None):
         return _crop_computed(node, data, like, offset, center)
-    if center:
-        offset = tuple((size - part) // 2 for size, part in zip(have, want, strict=True))
-    for size, part, start in zip(have, want, offset, strict=True):
-        if part < 1 or (size is not None and (start < 0 or start + part > size)):
-            node.refuse(f"rows and columns {want} from {list(offset)} are not inside {data.type}")
+    if center and have is not None:
+        offset = (have[0] - want[0]) // 2, (have[1] - want[1]) // 2
+    ends = offset[0] + want[0], offset[1] + want[1]
+    outside = have is not None and (ends[0] > have[0] or ends[1] > have[1])
+    if min(want) < 1 or min(offset) < 0 or outside:
+        node.refuse(f"rows and columns {want} from {offset} on are not inside {data.type}")
     if want == have:
         return data
-    ends = [start + part for start, part in zip(offset, want, strict=True)]
     return node.emit(Slice(), data, node.vector(offset), node.vector(ends), node.vector([2, 3]))
+
+
+def _known_sizes(value: Value) -> tuple[int, int] | None:
+    """Height and width as numbers, None if one is open."""
+    height, width = static_size(value, 2), static_size(value, 3)
+    return None if height is None or width is None else (height, width)
 
 
 def _crop_computed(

@@ -53,7 +53,7 @@ def compose_mish(node: ExportNode) -> None:
 
 
 def compose_swish(node: ExportNode) -> None:
-    """x * sigmoid(alpha * x)."""
+    """x * sigmoid(alpha * x) at every opset: Swish exists from 24 on, but onnxruntime 1.31 has no kernel for it."""
     op: ir.Swish = node.op
     x = node.input_names()[0]
     scaled = x if op.alpha == 1 else node.step("Mul", [x, node.scalar(op.alpha)])
@@ -83,7 +83,7 @@ EXPORTS: ExportTable = {op: direct() for op in DIRECT} | {
     ir.Gelu: by_opset({1: compose_gelu, 20: export_gelu}),
     ir.HardSwish: by_opset({1: compose_hard_swish, 14: direct()}),
     ir.Mish: by_opset({1: compose_mish, 18: direct()}),
-    ir.Swish: by_opset({1: compose_swish, 24: direct()}),
+    ir.Swish: compose_swish,
 }
 
 __all__ = ["EXPORTS"]

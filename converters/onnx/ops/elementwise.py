@@ -15,7 +15,7 @@ def export_cast(node: ExportNode) -> None:
 
 
 def export_mod(node: ExportNode) -> None:
-    """Mod: ONNX's integer form takes the divisor's sign, but for floats there is only C's fmod, so it is taken twice."""
+    """Mod: ONNX's integer form takes the divisor's sign; for floats there is only C's fmod, which is taken twice."""
     op: ir.Mod = node.op
     names = node.input_names()
     if op.fmod or not node.dtype().is_float:

@@ -135,6 +135,12 @@ def compose_group_normalization(node: ExportNode) -> None:
     node.emit("Add", [node.step("Mul", [normalized, wide[0]], suffix="scaled"), wide[1]])
 
 
+def export_mean_variance_normalization(node: ExportNode) -> None:
+    """MeanVarianceNormalization; the axes are always stated, as onnx's shape inference fails on their default."""
+    op: ir.MeanVarianceNormalization = node.op
+    node.emit("MeanVarianceNormalization", node.input_names(), axes=op.axes)
+
+
 EXPORTS: ExportTable = {
     ir.BatchNormalization: export_batch_normalization,
     ir.InstanceNormalization: direct(),
@@ -143,7 +149,7 @@ EXPORTS: ExportTable = {
     ir.RMSNormalization: by_opset({1: compose_rms_normalization, 23: export_rms_normalization}),
     ir.LRN: direct(),
     ir.LpNormalization: direct(),
-    ir.MeanVarianceNormalization: direct(),
+    ir.MeanVarianceNormalization: export_mean_variance_normalization,
 }
 
 __all__ = ["EXPORTS"]

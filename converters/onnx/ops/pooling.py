@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graphir.ops.pooling import AveragePool, GlobalAveragePool, GlobalLpPool, GlobalMaxPool, LpPool, MaxPool, MaxRoiPool
+from graphir.types import DType
 
 from ..context import ExportNode, ExportTable, direct
+from ..dtypes import CODES
 from ..padding import pad_attributes, unless_all
 
 
@@ -44,6 +48,64 @@ def export_lp_pool(node: ExportNode) -> None:
     node.emit("LpPool", node.input_names(), p=op.p, **attributes)
 
 
+def export_max_roi_pool(node: ExportNode) -> None:
+    """MaxRoiPool; runtimes have kernels for it up to opset 21, so from 22 on it is composed where sizes are known."""
+    op: MaxRoiPool = node.op
+    image = node.value(0)
+    shape = () if image is None else image.shape or ()
+    if node.opset < 22 or len(shape) != 4 or not all(isinstance(size, int) for size in shape[2:]):
+        scale = op.spatial_scale if op.spatial_scale != 1 else None
+        node.emit("MaxRoiPool", node.input_names(), pooled_shape=op.pooled_shape, spatial_scale=scale)
+        return
+    _pool_regions_by_masks(node, (shape[2], shape[3]))
+
+
+def _pool_regions_by_masks(node: ExportNode, sizes: tuple[int, int]) -> None:
+    """Every region's image, masked and reduced cell by cell, columns first. Takes the memory of an image a region."""
+    op: MaxRoiPool = node.op
+    data, rois = node.input_names()
+    batch = node.step("Cast", [node.step("Gather", [rois, _index(node, 0)], axis=1)], to=CODES[DType.INT64])
+    pooled = node.step("Gather", [data, batch], axis=0, suffix="images")
+    corners = node.step("Gather", [rois, node.vector([1, 2, 3, 4])], axis=1, suffix="corners")
+    corners = node.step("Mul", [corners, _like(node, op.spatial_scale)], suffix="scaled")
+    size = node.step("Floor", [node.step("Add", [node.step("Abs", [corners]), _like(node, 0.5)])])
+    corners = node.step("Mul", [node.step("Sign", [corners]), size], suffix="rounded")
+    lowest = _like(node, -np.inf)
+    for axis, first in ((3, 0), (2, 1)):
+        count, length = op.pooled_shape[axis - 2], sizes[axis - 2]
+        start = node.step("Gather", [corners, node.vector([first])], axis=1, suffix="start")
+        end = node.step("Gather", [corners, node.vector([first + 2])], axis=1, suffix="end")
+        extent = node.step("Add", [node.step("Sub", [end, start]), _like(node, 1)], suffix="extent")
+        cell = node.step("Div", [node.step("Max", [extent, _like(node, 1)]), _like(node, count)], suffix="cell")
+        low = node.step("Floor", [node.step("Mul", [cell, _like(node, range(count))])])
+        high = node.step("Ceil", [node.step("Mul", [cell, _like(node, range(1, count + 1))])])
+        lows, highs = (
+            node.step("Unsqueeze", [node.step("Add", [bound, start]), node.vector([2])], suffix="bound")
+            for bound in (low, high)
+        )
+        places = _like(node, range(length))
+        inside = node.step(
+            "And", [node.step("GreaterOrEqual", [places, lows]), node.step("Less", [places, highs])], suffix="inside"
+        )
+        parts = []
+        for number in range(count):
+            mask = node.step("Gather", [inside, _index(node, number)], axis=1, suffix="mask")
+            spread = node.step("Unsqueeze", [mask, node.vector([1, 2] if axis == 3 else [1, 3])], suffix="spread")
+            masked = node.step("Where", [spread, pooled, lowest], suffix="masked")
+            parts.append(node.step("ReduceMax", [masked, node.vector([axis])], suffix="part"))
+        pooled = node.step("Concat", parts, axis=axis, suffix="pooled")
+    empty = node.step("IsInf", [pooled], detect_positive=0, suffix="empty")
+    node.emit("Where", [empty, _like(node, 0), pooled])
+
+
+def _index(node: ExportNode, number: int) -> str:
+    return node.constant(np.asarray(number, np.int64))
+
+
+def _like(node: ExportNode, numbers: float | range) -> str:
+    return node.constant(np.asarray(numbers, node.dtype().numpy()))
+
+
 EXPORTS: ExportTable = {
     MaxPool: export_max_pool,
     AveragePool: export_average_pool,
@@ -51,7 +113,7 @@ EXPORTS: ExportTable = {
     GlobalAveragePool: direct(),
     GlobalMaxPool: direct(),
     GlobalLpPool: direct(),
-    MaxRoiPool: direct(),
+    MaxRoiPool: export_max_roi_pool,
 }
 
 __all__ = ["EXPORTS"]

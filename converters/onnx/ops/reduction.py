@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.ops import reduction as ir
+from graphir.ops.base import Operator
 
 from ..context import ExportFunction, ExportNode, ExportTable, by_opset, direct
 
@@ -46,12 +47,12 @@ def export_top_k(node: ExportNode) -> None:
     )
 
 
-REDUCTIONS = (
+REDUCTIONS: tuple[type[Operator], ...] = (
     *(ir.ReduceMean, ir.ReduceMax, ir.ReduceMin, ir.ReduceProd, ir.ReduceL1, ir.ReduceL2, ir.ReduceLogSum),
     *(ir.ReduceLogSumExp, ir.ReduceSumSquare),
 )
 _reduce: ExportFunction = by_opset({13: export_reduce_with_attribute, 18: direct()})
-EXPORTS: ExportTable = {op: _reduce for op in REDUCTIONS} | {
+EXPORTS: ExportTable = dict.fromkeys(REDUCTIONS, _reduce) | {
     ir.ReduceSum: direct(),
     ir.ArgMax: direct(),
     ir.ArgMin: direct(),

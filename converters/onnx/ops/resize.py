@@ -109,11 +109,12 @@ def _sample_by_gathering(node: ExportNode) -> None:
     image = node.value(0)
     if op.mode is not SampleMode.LINEAR or op.padding_mode is not SamplePadding.ZEROS or image is None:
         node.refuse(f"GridSample other than linear with zeros exists from opset 16 on, the target is {node.opset}")
-    if image.rank != 4 or not all(isinstance(size, int) for size in image.shape[2:]):
+    shape = image.shape or ()
+    if len(shape) != 4 or not all(isinstance(size, int) for size in shape[2:]):
         node.refuse(f"GridSample of {image.type} exists from opset 16 on, the target is {node.opset}; fix its sizes")
     data, grid = node.input_names()
     code = CODES[node.dtype()]
-    sizes = np.asarray([image.shape[3], image.shape[2]], np.float64)
+    sizes = np.asarray([shape[3], shape[2]], np.float64)
     scale, offset = ((sizes - 1) / 2, (sizes - 1) / 2) if op.align_corners else (sizes / 2, (sizes - 1) / 2)
     position = node.step("Mul", [grid, _like(node, scale)], suffix="scaled")
     position = node.step("Add", [position, _like(node, offset)], suffix="position")

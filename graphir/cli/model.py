@@ -1,0 +1,49 @@
+"""Opening the model that a command is about."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .options import dtypes_of, shapes_of
+
+if TYPE_CHECKING:
+    from graphir.converters.mxnet.source import MXNetSource
+    from graphir.graph import Graph
+
+    from .console import Console
+
+
+def open_graph(
+    options: argparse.Namespace, console: Console, *, simplified: bool = True
+) -> tuple[Graph, MXNetSource | None]:
+    """The graph of `options.source`, and the MXNet model that it came from.
+
+    Without `simplified` an MXNet model's graph has a value for each of the model's own.
+    """
+    from graphir.converters import detect_format, load
+
+    console.stage(f"reading {options.source}")
+    if detect_format(options.source) != "mxnet":
+        return load(options.source, params=options.params, shapes=shapes_of(options), dtypes=dtypes_of(options)), None
+    from graphir.converters.mxnet.source import open_source
+
+    opened = open_source(options.source, options.params)
+    console.stage("building the graph")
+    return opened.to_graph(shapes_of(options), dtypes=dtypes_of(options), simplified=simplified), opened
+
+
+def first_line(graph: Graph, opened: MXNetSource | None) -> str:
+    """What was read, in one line."""
+    from pathlib import Path
+
+    from graphir.report.conversion import mxnet_version
+
+    if opened is None:
+        return f"{graph.name} (graphir)"
+    files = " + ".join(Path(file).name for file in opened.files)
+    parameters = "" if opened.tensors is not None else ", without parameters"
+    return f"{files} (MXNet {mxnet_version(opened.symbol.version)}{parameters})"
+
+
+__all__ = ["first_line", "open_graph"]

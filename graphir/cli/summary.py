@@ -1,0 +1,98 @@
+"""`graphir summary`: the layers of a model with their parameters and multiply-accumulates."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from .model import first_line, open_graph
+from .options import add_model_options, add_output_options
+
+if TYPE_CHECKING:
+    from graphir.analysis.summary import Summary
+
+    from .console import Console
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = (
+        "Parameters are elements of the model's own weights, shared ones counted once. A MAC is one multiplication and\n"
+        "one addition (papers that say FLOPs mean either one MAC or two operations; this is neither, it is MACs)."
+    )
+    parser.add_argument("source", metavar="MODEL", help="a symbol .json, checkpoint prefix, folder or .graphir.json")
+    add_model_options(parser)
+    add_output_options(parser)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Print one line a layer, and the totals."""
+    from graphir.analysis.summary import summarize
+
+    graph, opened = open_graph(options, console)
+    found = summarize(graph)
+    console.data({"source": options.source, **as_json(found)})
+    console.show(first_line(graph, opened) + "\n\n" + as_text(found))
+    return 0
+
+
+def as_text(found: Summary) -> str:
+    """The table and the totals."""
+    from graphir.report.text import plural, size, table
+
+    rows = [
+        (
+            layer.name,
+            layer.operator,
+            ", ".join(layer.outputs),
+            (f"{layer.parameters:,}" if layer.parameters or layer.shared else "")
+            + (f" (+{layer.shared:,} shared)" if layer.shared else ""),
+            _count(layer.macs),
+        )
+        for layer in found.layers
+    ]
+    lines = [
+        table(("layer", "operator", "output", "parameters", "MACs"), rows, right=(3, 4)),
+        "",
+        f"  layers      {len(found.layers):,}",
+        f"  parameters  {found.parameters:,} ({size(found.parameter_bytes)})",
+        f"  MACs        {'unknown' if found.macs is None else _count(found.macs) or '0'}",
+    ]
+    if found.unsized:
+        names = ", ".join(found.unsized[:5]) + (", ..." if len(found.unsized) > 5 else "")
+        lines.append(f"  not counted: {plural(len(found.unsized), 'parameter')} of unknown shape ({names}); give -i")
+    return "\n".join(lines)
+
+
+def as_json(found: Summary) -> dict[str, Any]:
+    """The summary as plain data; MACs as a number, an expression in symbolic sizes, or null where unknown."""
+    return {
+        "layers": [
+            {
+                "name": layer.name,
+                "operator": layer.operator,
+                "outputs": list(layer.outputs),
+                "parameters": layer.parameters,
+                "shared_parameters": layer.shared,
+                "macs": _plain(layer.macs),
+            }
+            for layer in found.layers
+        ],
+        "parameters": found.parameters,
+        "parameter_bytes": found.parameter_bytes,
+        "macs": _plain(found.macs),
+        "unsized_parameters": list(found.unsized),
+    }
+
+
+def _count(macs: object) -> str:
+    if macs is None:
+        return "?"
+    return "" if macs == 0 else f"{macs:,}" if isinstance(macs, int) else str(macs)
+
+
+def _plain(macs: object) -> int | str | None:
+    return macs if isinstance(macs, int) or macs is None else str(macs)
+
+
+__all__ = ["add_arguments", "as_json", "as_text", "run"]

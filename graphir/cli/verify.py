@@ -1,0 +1,75 @@
+"""`graphir verify`: do two models compute the same?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .options import add_comparison_options, add_model_options, add_output_options, one_of, shapes_of
+
+if TYPE_CHECKING:
+    from .console import Console
+
+EXAMPLES = """A is the reference: an MXNet model, a golden capture (.npz), an .onnx or a .graphir.json.
+B is the candidate: an .onnx, an MXNet model or a .graphir.json.
+
+examples:
+  graphir verify model-symbol.json model.onnx -i data:1,3,224,224 --per-layer
+  graphir verify --capture-script > capture.py     (run it in the old MXNet environment, then:)
+  graphir verify capture.npz model.onnx
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EXAMPLES
+    parser.add_argument("reference", metavar="A", nargs="?", help="what is right")
+    parser.add_argument("candidate", metavar="B", nargs="?", help="what is compared with it")
+    parser.add_argument(
+        "--capture-script",
+        action="store_true",
+        help="print a script that records inputs, outputs and layers of an MXNet model in an old environment",
+    )
+    add_model_options(parser)
+    add_comparison_options(parser.add_argument_group("comparison"))
+    parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report: .html or .json")
+    add_output_options(parser)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Compare and print; 4 if they differ."""
+    if options.capture_script:
+        from graphir.converters.mxnet.capture import script
+
+        print(script(), end="")
+        return 0
+    if options.reference is None or options.candidate is None:
+        options.parser.error("two models are needed, A (the reference) and B")
+
+    from graphir.converters import verify
+    from graphir.report.verification import verification_json, verification_text
+
+    console.stage(f"comparing {options.reference} with {options.candidate}")
+    report = verify(
+        options.reference,
+        options.candidate,
+        feeds=options.feeds,
+        seed=options.seed or 0,
+        rtol=options.rtol,
+        atol=options.atol,
+        per_layer=options.per_layer,
+        params=options.params,
+        shapes=shapes_of(options),
+        against=options.against,
+        providers=options.provider,
+    )
+    if options.report:
+        from graphir.report.write import write_report
+
+        write_report(report, options.report)
+    console.show(verification_text(report, verbose=options.verbose > 0))
+    console.data(verification_json(report))
+    return 0 if report.ok else 4
+
+
+__all__ = ["add_arguments", "run"]

@@ -1,0 +1,31 @@
+"""Writing a report to a file, as its suffix says."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from graphir.files import replacing
+
+from .conversion import ConversionReport
+from .verification import verification_json
+
+if TYPE_CHECKING:
+    from graphir.runtime.equivalence import VerificationReport
+
+
+def write_report(report: ConversionReport | VerificationReport, path: str | os.PathLike[str]) -> None:
+    """Write a report as .html or .json. Raises ExportFailure if the file cannot be written."""
+    if os.fspath(path).endswith(".html"):
+        from .html import conversion_html, verification_html
+
+        text = conversion_html(report) if isinstance(report, ConversionReport) else verification_html(report)
+    else:
+        data = report.to_json() if isinstance(report, ConversionReport) else verification_json(report)
+        text = json.dumps(data, indent=2) + "\n"
+    with replacing(path) as (file,):
+        file.write(text.encode("utf-8"))
+
+
+__all__ = ["write_report"]

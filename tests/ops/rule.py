@@ -1,0 +1,59 @@
+"""Short ways to write operands and to run one operator's rules."""
+
+from __future__ import annotations
+
+from graphir.inference import infer_outputs, infer_values
+from graphir.ops.base import Known, Operator
+from graphir.types import DType, TensorType, Type, parse_dim, parse_shape
+
+Row = tuple[Operator, tuple[object, ...], object]
+
+
+def tensor(text: str) -> TensorType:
+    """A type as it prints: `float32[2, N, ?]`, `int64[]`; `float32[...]` of unknown rank, `?[2]` of unknown dtype."""
+    name, _, dims = text.partition("[")
+    dtype = None if name == "?" else DType.of(name)
+    return TensorType(dtype, None if dims == "...]" else parse_shape(f"[{dims}"))
+
+
+def known(*elements: int | str) -> Known:
+    """A vector whose elements are known: numbers, or expressions as text."""
+    return Known.vector(parse_dim(element) if isinstance(element, str) else element for element in elements)
+
+
+def scalar(element: int | str) -> Known:
+    """A scalar whose element is known."""
+    return Known.scalar(parse_dim(element) if isinstance(element, str) else element)
+
+
+def _operand(operand: object) -> tuple[Type | None, Known | None]:
+    if isinstance(operand, Known):
+        return TensorType(DType.INT64, operand.shape), operand
+    return (None if operand is None else tensor(str(operand))), None
+
+
+def results(op: Operator, *operands: object) -> list[str]:
+    """The result types as text. An operand is a type as text, None, or known elements (int64)."""
+    pairs = [_operand(operand) for operand in operands]
+    return [str(found) for found in infer_outputs(op, tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))]
+
+
+def elements(op: Operator, *operands: object) -> list[str | None]:
+    """The known elements of the results as text, None where they are not known."""
+    pairs = [_operand(operand) for operand in operands]
+    found = infer_values(op, tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))
+    return [None] * op.output_count if found is None else [_shown(value) for value in found]
+
+
+def _shown(value: Known | None) -> str | None:
+    if value is None:
+        return None
+    inner = ", ".join(map(str, value.elements))
+    return inner if not value.shape else f"[{inner}]" if len(value.shape) == 1 else f"{list(value.shape)} {inner}"
+
+
+def backwards(op: Operator, operands: tuple[str | None, ...], found: tuple[str, ...]) -> list[str | None]:
+    """What the operands must be, given all types as text."""
+    types = tuple(None if operand is None else tensor(operand) for operand in operands)
+    wanted = op.infer_inputs(types, tuple(map(tensor, found)))
+    return [None if type_ is None else str(type_) for type_ in wanted]

@@ -1,0 +1,141 @@
+"""Rules of the activation family."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from graphir.converters.onnx import to_model
+from graphir.converters.onnx.exporter import newest_opset
+from graphir.errors import ShapeError
+from graphir.graph import Graph
+from graphir.inference import infer_outputs
+from graphir.ops import activation as ir
+from graphir.ops.base import Operator
+from graphir.types import DType, TensorType, format_shape, parse_shape
+
+PLAIN = (
+    *(ir.Relu(), ir.LeakyRelu(alpha=0.2), ir.ThresholdedRelu(), ir.Elu(), ir.Selu(), ir.Celu(), ir.Gelu()),
+    *(ir.Gelu(ir.Approximation.TANH), ir.HardSigmoid(), ir.HardSwish(), ir.Mish(), ir.Softplus(), ir.Softsign()),
+    *(ir.Sigmoid(), ir.Swish(), ir.Swish(alpha=1.7), ir.Tanh(), ir.Softmax(), ir.LogSoftmax(axis=0), ir.Hardmax()),
+)
+TYPES = ("float32[2, 3]", "float16[N, 3, (H+1)//2]", "float64[?, 4]", "?[2, N]", "float32[...]", "?[...]")
+
+
+def parse(text: str) -> TensorType:
+    """A type as messages show it."""
+    name, _, rest = text.partition("[")
+    dtype = None if name == "?" else DType(name)
+    return TensorType(dtype, None if rest == "...]" else parse_shape(f"[{rest}"))
+
+
+@pytest.mark.parametrize("text", TYPES)
+@pytest.mark.parametrize("op", PLAIN, ids=str)
+def test_result_has_the_operands_type(op: Operator, text: str) -> None:
+    assert infer_outputs(op, (parse(text),), (None,)) == (parse(text),)
+
+
+@pytest.mark.parametrize("op", PLAIN, ids=str)
+def test_operand_gets_the_results_type(op: Operator) -> None:
+    known = parse("float32[2, N]")
+    assert op.infer_inputs((parse("?[?, ?]"),), (known,)) == (known,)
+    assert op.infer_inputs((parse("?[...]"),), (known,)) == (known,)
+
+
+@pytest.mark.parametrize("dtype", [DType.INT8, DType.INT32, DType.INT64])
+def test_relu_takes_integers(dtype: DType) -> None:
+    assert infer_outputs(ir.Relu(), (TensorType(dtype, (2,)),), (None,)) == (TensorType(dtype, (2,)),)
+
+
+@pytest.mark.parametrize(
+    ("op", "operand", "text"),
+    [
+        (ir.Sigmoid(), "int32[2]", "X is int32, expected a floating point dtype"),
+        (ir.Gelu(), "bool[2]", "X is bool"),
+        (ir.Softmax(), "int64[2, 3]", "X is int64"),
+        (ir.Softmax(axis=2), "float32[2, 3]", "axis 2 does not exist in a tensor of rank 2"),
+        (ir.LogSoftmax(axis=-3), "float32[2, N]", "axis -3 does not exist"),
+        (ir.Hardmax(), "float32[]", "axis -1 does not exist in a tensor of rank 0"),
+    ],
+    ids=str,
+)
+def test_refused(op: Operator, operand: str, text: str) -> None:
+    with pytest.raises(ShapeError, match=text):
+        infer_outputs(op, (parse(operand),), (None,))
+
+
+@pytest.mark.parametrize(
+    "operands",
+    [
+        ("float32[2, N]",),
+        ("float32[2, N]", "float32[]"),
+        ("float32[2, N]", "float32[1]", "bool[]"),
+        ("float32[2, N]", None, "bool[...]"),
+    ],
+    ids=str,
+)
+def test_dropout(operands: tuple[str | None, ...]) -> None:
+    types = tuple(None if text is None else parse(text) for text in operands)
+    assert infer_outputs(ir.Dropout(), types, (None,) * len(types)) == (parse("float32[2, N]"), parse("bool[2, N]"))
+
+
+@pytest.mark.parametrize(
+    ("operands", "text"),
+    [
+        (("float32[2]", "float32[2]"), "ratio is float32.2., expected a scalar"),
+        (("float32[2]", "float32[]", "int64[]"), "training_mode is int64, expected bool"),
+    ],
+    ids=str,
+)
+def test_dropout_refused(operands: tuple[str, ...], text: str) -> None:
+    types = tuple(map(parse, operands))
+    with pytest.raises(ShapeError, match=text):
+        infer_outputs(ir.Dropout(), types, (None,) * len(types))
+
+
+def expected(op: Operator, x: np.ndarray) -> np.ndarray:
+    """The operator's formula in float64."""
+    x = x.astype(np.float64)
+    softplus = np.log1p(np.exp(x))
+    match op:
+        case ir.Celu(alpha=alpha):
+            return np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(x / alpha))
+        case ir.Gelu(approximate=ir.Approximation.TANH):
+            return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+        case ir.HardSwish():
+            return x * np.clip(x / 6 + 0.5, 0, 1)
+        case ir.Mish():
+            return x * np.tanh(softplus)
+        case ir.Swish(alpha=alpha):
+            return x / (1 + np.exp(-alpha * x))
+        case ir.ThresholdedRelu(alpha=alpha):
+            return np.where(x > alpha, x, 0)
+    raise AssertionError(op)
+
+
+@pytest.mark.parametrize("opset", [13, 17, 18, 20, min(newest_opset(), 25)])
+@pytest.mark.parametrize("dtype", [DType.FLOAT32, DType.FLOAT16])
+@pytest.mark.parametrize(
+    "op",
+    [
+        *(ir.Celu(alpha=0.7), ir.Gelu(ir.Approximation.TANH), ir.HardSwish(), ir.Mish(), ir.Swish(alpha=1.7)),
+        *(ir.Swish(), ir.ThresholdedRelu(alpha=0.3)),
+    ],
+    ids=str,
+)
+def test_onnx_computes_the_formula(op: Operator, dtype: DType, opset: int) -> None:
+    graph = Graph("one")
+    x = graph.add_input("x", TensorType(dtype, parse_shape("N,5")))
+    graph.set_outputs([graph.add(op, x, name="y")])
+    model = to_model(graph, opset=opset)
+    onnx.checker.check_model(model, full_check=True)
+    data = np.random.default_rng(0).standard_normal((4, 5)).astype(dtype.numpy()) * 2
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {"x": data})
+    np.testing.assert_allclose(found.astype(np.float64), expected(op, data), atol=2e-6 if dtype.bits == 32 else 1e-2)
+
+
+def test_types_show_as_they_are_written() -> None:
+    assert [f"{parse(text).dtype or '?'}{format_shape(parse(text).shape)}" for text in TYPES] == list(TYPES)

@@ -1,0 +1,72 @@
+"""Rules of convolutions."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphir.errors import ShapeError
+from graphir.ops.base import Operator
+from graphir.ops.convolution import Conv, ConvTranspose
+from graphir.padding import Explicit, Same, symmetric
+from tests.ops.rows import backward, forward, types
+
+GOOD = (
+    (Conv((7, 7), (2, 2), padding=symmetric((3, 3))), "f[1,3,224,224] f[64,3,7,7] f[64]", "f[1,64,112,112]"),
+    (Conv((7, 7), (2, 2), padding=symmetric((3, 3))), "f[N,3,H,W] f[64,3,7,7]", "f[N,64,(H+1)//2,(W+1)//2]"),
+    (Conv((3,), padding=Same()), "f[N,2,L] f[4,2,3]", "f[N,4,L]"),
+    (Conv((3, 3), dilations=(2, 2), group=2), "f[1,4,9,9] f[6,2,3,3]", "f[1,6,5,5]"),
+    (Conv((3, 3), padding=Explicit(((0, 1), (1, 0)))), "f[1,4,9,9] f[6,4,3,3]", "f[1,6,8,8]"),
+    (Conv((3, 3)), "f[...] f[6,4,3,3]", "f[?,6,?,?]"),
+    (Conv((2, 2, 2)), "f[1,2,5,6,?] f[3,2,2,2,2]", "f[1,3,4,5,?]"),
+    (ConvTranspose((4, 4), (2, 2), padding=symmetric((1, 1))), "f[N,3,H,W] f[3,8,4,4]", "f[N,8,2*H,2*W]"),
+    (ConvTranspose((3,), (2,), output_padding=(1,)), "f[1,4,5] f[4,3,3]", "f[1,3,12]"),
+    (ConvTranspose((3,), group=2), "f[1,4,5] f[4,3,3] f[6]", "f[1,6,7]"),
+)
+
+
+@pytest.mark.parametrize(("op", "operands", "results"), GOOD)
+def test_results(op: Operator, operands: str, results: str) -> None:
+    assert forward(op, operands) == types(results)
+
+
+BAD = (
+    (Conv((5, 5)), "f[1,2,3,3] f[4,2,5,5]", "no window fits: size 3, kernel 5"),
+    (Conv((3, 3)), "f[1,2,5,5] f[4,3,3,3]", "X has 2 channels, but W .* takes 3"),
+    (Conv((3, 3)), "f[1,2,5] f[4,2,3,3]", "expected 4 axes"),
+    (Conv((3, 3), group=2), "f[1,3,5,5] f[4,1,3,3]", "in 2 group.s. takes 2"),
+    (Conv((3, 3)), "f[1,2,5,5] f[4,2,3,3] f[3]", "4 and 3 differ"),
+    (Conv((3, 3)), "f[1,2,5,5] f[4,2,5,5]", "expected the kernel"),
+    (Conv((3, 3), (1,)), "f[1,2,5,5] f[4,2,3,3]", "expected one for each of 2 spatial axes"),
+    (ConvTranspose((3, 3)), "f[1,2,5,5] f[3,2,3,3]", "X has 2 channels, but W .* takes 3"),
+)
+
+
+@pytest.mark.parametrize(("op", "operands", "text"), BAD)
+def test_refused(op: Operator, operands: str, text: str) -> None:
+    with pytest.raises(ShapeError, match=text):
+        forward(op, operands)
+
+
+BACKWARD = (
+    (Conv((3, 3)), "f[1,2,5,5] f[4,?,3,3] [...]", "f[1,4,3,3]", "f[1,2,5,5] f[4,2,3,3] f[4]"),
+    (Conv((3, 3), group=2), "f[1,4,5,5] f[6,?,3,3]", "f[1,6,3,3]", "f[1,4,5,5] f[6,2,3,3]"),
+    (Conv((3, 3)), "[...] f[4,2,3,3]", "f[N,4,3,3]", "f[N,2,?,?] f[4,2,3,3]"),
+    (ConvTranspose((3, 3)), "f[1,2,5,5] f[?,4,3,3]", "f[1,4,7,7]", "f[1,2,5,5] f[2,4,3,3]"),
+)
+
+
+@pytest.mark.parametrize(("op", "operands", "results", "wanted"), BACKWARD)
+def test_operands(op: Operator, operands: str, results: str, wanted: str) -> None:
+    assert backward(op, operands, results) == types(wanted)
+
+
+MACS = (
+    (Conv((7, 7), (2, 2), padding=symmetric((3, 3))), "f[1,3,224,224] f[64,3,7,7]", "f[1,64,112,112]", 118013952),
+    (Conv((3, 3), group=4), "f[1,4,5,5] f[4,1,3,3]", "f[1,4,3,3]", 324),
+    (ConvTranspose((3,)), "f[1,4,5] f[4,3,3]", "f[1,3,7]", 180),
+)
+
+
+@pytest.mark.parametrize(("op", "operands", "results", "count"), MACS)
+def test_macs(op: Operator, operands: str, results: str, count: int) -> None:
+    assert op.macs(types(operands), types(results)) == count  # type: ignore[arg-type]

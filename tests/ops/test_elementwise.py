@@ -1,0 +1,95 @@
+"""Rules of elementwise operators."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphir.errors import ShapeError
+from graphir.ops import elementwise as ir
+from graphir.ops.base import Operator
+from graphir.types import DType
+from tests.ops.rows import backward, followed, forward, known, types
+
+GOOD = (
+    (ir.Exp(), "f[2,N,?]", "f[2,N,?]"),
+    (ir.Neg(), "[...]", "[...]"),
+    (ir.IsNaN(), "f[2,N]", "b[2,N]"),
+    (ir.Add(), "f[2,1,4] f[3,1]", "f[2,3,4]"),
+    (ir.Add(), "f[N,3] f[3]", "f[N,3]"),
+    (ir.Add(), "f[N,3] f[?,3]", "f[?,3]"),
+    (ir.Add(), "f[N,3] f[5,3]", "f[5,3]"),
+    (ir.Add(), "f[...] f[3]", "f[...]"),
+    (ir.Add(), "[2] f[2]", "f[2]"),
+    (ir.Add(same_shape=True), "f[...] f[2,3]", "f[2,3]"),
+    (ir.Add(same_shape=True), "f[?,3] f[2,?]", "f[2,3]"),
+    (ir.Pow(), "f[2,3] j[]", "f[2,3]"),
+    (ir.Greater(), "f[2,1] f[3]", "b[2,3]"),
+    (ir.And(), "b[2] b[2]", "b[2]"),
+    (ir.Sum(), "f[2,1] f[3] f[]", "f[2,3]"),
+    (ir.Max(), "j[2]", "j[2]"),
+    (ir.Clip(), "f[2,N] f[] f[]", "f[2,N]"),
+    (ir.Clip(), "f[2,N] - f[]", "f[2,N]"),
+    (ir.Where(), "b[2,1] f[3] f[]", "f[2,3]"),
+    (ir.Cast(DType.FLOAT16), "f[2,N]", "h[2,N]"),
+    (ir.PRelu(), "f[2,3,4] f[3,1]", "f[2,3,4]"),
+    (ir.PRelu(), "f[...] f[3,1]", "f[...]"),
+)
+
+
+@pytest.mark.parametrize(("op", "operands", "results"), GOOD)
+def test_results(op: Operator, operands: str, results: str) -> None:
+    assert forward(op, operands) == types(results)
+
+
+BAD = (
+    (ir.Add(), "f[2,3] f[2,4]", "3 and 4 do not broadcast"),
+    (ir.Add(), "f[2] d[2]", "dtypes float32 and float64 differ"),
+    (ir.Mul(same_shape=True), "f[2,3] f[1,3]", "2 and 1 differ"),
+    (ir.Mul(same_shape=True), "f[2,3] f[3]", "differ in rank"),
+    (ir.Where(), "f[2] f[2] f[2]", "the condition is float32, expected bool"),
+    (ir.PRelu(), "f[3] f[2,3]", "the slope has more axes than X"),
+    (ir.Sum(), "f[2] f[3]", "do not broadcast"),
+    (ir.Clip(), "f[2] d[]", "dtypes float32 and float64 differ"),
+)
+
+
+@pytest.mark.parametrize(("op", "operands", "text"), BAD)
+def test_refused(op: Operator, operands: str, text: str) -> None:
+    with pytest.raises(ShapeError, match=text):
+        forward(op, operands)
+
+
+BACKWARD = (
+    (ir.Exp(), "[...]", "f[2,N]", "f[2,N]"),
+    (ir.Add(same_shape=True), "f[...] [?,3]", "f[2,?]", "f[2,3] f[2,3]"),
+    (ir.Add(), "f[2,1] [...]", "f[2,3]", "f[2,1] f[...]"),
+    (ir.Greater(), "f[2] [2]", "b[2]", "f[2] f[2]"),
+    (ir.Cast(DType.FLOAT16), "f[...]", "h[2,3]", "f[2,3]"),
+    (ir.Clip(), "[...] - f[]", "f[2]", "f[2] - f[]"),
+    (ir.PRelu(), "[...] [3,1]", "f[2,3,4]", "f[2,3,4] f[3,1]"),
+)
+
+
+@pytest.mark.parametrize(("op", "operands", "results", "wanted"), BACKWARD)
+def test_operands(op: Operator, operands: str, results: str, wanted: str) -> None:
+    assert backward(op, operands, results) == types(wanted)
+
+
+FOLLOWED = (
+    (ir.Add(), "i:1,N i:2", "i:3,N+2"),
+    (ir.Sub(), "i:8,N s:1", "i:7,N-1"),
+    (ir.Mul(), "i:2,N i:3,4", "i:6,4*N"),
+    (ir.Div(), "i:7,H s:2", "i:3,H//2"),
+    (ir.Div(), "i:-7 s:2", "-"),
+    (ir.Div(), "i:7 s:0", "-"),
+    (ir.Max(), "i:1,9 i:5", "i:5,9"),
+    (ir.Min(), "i:1,9 i:5 i:0", "i:0,0"),
+    (ir.Cast(DType.INT32), "i:1,N", "i:1,N"),
+    (ir.Cast(DType.FLOAT32), "i:1,N", "-"),
+    (ir.Add(), "i:1,2 i[2]", "-"),
+)
+
+
+@pytest.mark.parametrize(("op", "operands", "result"), FOLLOWED)
+def test_known_elements(op: Operator, operands: str, result: str) -> None:
+    assert followed(op, operands) == (known(result),)

@@ -1,0 +1,69 @@
+"""Rules of pooling."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphir.errors import ShapeError
+from graphir.ops.base import Operator
+from graphir.ops.pooling import (
+    AveragePool,
+    GlobalAveragePool,
+    GlobalLpPool,
+    GlobalMaxPool,
+    LpPool,
+    MaxPool,
+    MaxRoiPool,
+)
+from graphir.padding import Explicit, Same
+from tests.ops.rows import backward, forward, types
+
+PADDED = Explicit(((1, 1), (1, 1)))
+GOOD = (
+    (MaxPool((3, 3), (2, 2), padding=PADDED), "f[1,64,112,112]", "f[1,64,56,56] i[1,64,56,56]"),
+    (MaxPool((2,), (2,)), "f[N,C,7]", "f[N,C,3] i[N,C,3]"),
+    (MaxPool((2,), (2,), ceil_mode=True), "f[N,C,7]", "f[N,C,4] i[N,C,4]"),
+    (MaxPool((2, 2)), "f[...]", "f[?,?,?,?] i[?,?,?,?]"),
+    (AveragePool((3, 3), (2, 2), padding=PADDED), "f[N,3,H,W]", "f[N,3,(H+1)//2,(W+1)//2]"),
+    (AveragePool((3, 3), (2, 2), padding=Same()), "f[N,3,7,W]", "f[N,3,4,(W+1)//2]"),
+    (AveragePool((3,), dilations=(2,)), "f[1,1,9]", "f[1,1,5]"),
+    (LpPool((2, 2, 2)), "f[1,2,5,6,?]", "f[1,2,4,5,?]"),
+    (GlobalAveragePool(), "f[N,3,H,W]", "f[N,3,1,1]"),
+    (GlobalMaxPool(), "f[N,3,9]", "f[N,3,1]"),
+    (GlobalLpPool(), "f[...]", "f[...]"),
+    (MaxRoiPool((7, 7), 0.0625), "f[N,512,H,W] f[R,5]", "f[R,512,7,7]"),
+    (MaxRoiPool((7, 5)), "f[...] f[...]", "f[?,?,7,5]"),
+)
+
+
+@pytest.mark.parametrize(("op", "operands", "results"), GOOD)
+def test_results(op: Operator, operands: str, results: str) -> None:
+    assert forward(op, operands) == types(results)
+
+
+BAD = (
+    (MaxPool((5, 5)), "f[1,2,3,3]", "no window fits on spatial axis 0: size 3, kernel 5"),
+    (MaxPool((2, 2)), "f[1,2,3]", "expected 4 axes for the kernel"),
+    (AveragePool((2, 2), (1,)), "f[1,2,3,3]", "must each have 2 entries"),
+    (GlobalMaxPool(), "f[1,2]", "expected at least 3 axes"),
+    (MaxRoiPool((7, 7)), "f[1,2,8,8] f[3,4]", "expected 5 columns"),
+    (MaxRoiPool((7,)), "f[1,2,8,8] f[3,5]", "must be two positive sizes"),
+)
+
+
+@pytest.mark.parametrize(("op", "operands", "text"), BAD)
+def test_refused(op: Operator, operands: str, text: str) -> None:
+    with pytest.raises(ShapeError, match=text):
+        forward(op, operands)
+
+
+BACKWARD = (
+    (MaxPool((2, 2)), "[...]", "f[N,3,4,4] i[N,3,4,4]", "f[N,3,?,?]"),
+    (GlobalAveragePool(), "f[...]", "f[N,3,1,1]", "f[N,3,?,?]"),
+    (MaxRoiPool((7, 7)), "f[...] [...]", "f[R,8,7,7]", "f[?,8,?,?] f[R,5]"),
+)
+
+
+@pytest.mark.parametrize(("op", "operands", "results", "wanted"), BACKWARD)
+def test_operands(op: Operator, operands: str, results: str, wanted: str) -> None:
+    assert backward(op, operands, results) == types(wanted)
