@@ -178,8 +178,25 @@ def convert(
             )
     except GraphirError as error:
         error.add_note(f"{target} was written; only the check of it could not be made")
+        if feeds is None and accuracy is None:
+            error.add_note(_open_sizes(graph))
         raise
     return report
+
+
+def _open_sizes(graph: Graph) -> str:
+    """What to say when a run failed on sizes that were made up, "" if none were."""
+    from graphir.types import Sym
+
+    made_up = [
+        f"{value.name} is {value.type}"
+        for value in graph.inputs
+        if value.shape is not None and any(isinstance(dim, Sym) for dim in value.shape[1:])
+    ]
+    if not made_up:
+        return ""
+    example = f"{graph.inputs[0].name}:N,3,224,224"
+    return f"sizes that stay open were made up for the check ({', '.join(made_up)}); give them, as in -i {example}"
 
 
 def verify(

@@ -11,6 +11,7 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.runtime.accuracy import AccuracyReport, compare_accuracy, split_labels
 from graphir.runtime.candidate import OnnxCandidate
+from graphir.runtime.equivalence import Reference
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.source import MXNetSource
@@ -33,10 +34,10 @@ def measure_accuracy(
     The source runs in the numpy reference of MXNet, with `against="live"` in MXNet itself; without an MXNet source the
     graph runs in onnxruntime without optimisations. Raises VerificationError if the data do not fit the model.
     """
-    from graphir.converters.verification import Reference, RuntimeReference, _read_npz, mxnet_reference
+    from graphir.converters.verification import RuntimeReference, _read_npz, mxnet_reference
 
     name = Path(labelled).name
-    feeds, labels = split_labels(_read_npz(labelled), {value.name: None for value in graph.inputs}, name)
+    feeds, labels = split_labels(_read_npz(labelled), [value.name for value in graph.inputs], name)
     for value in graph.inputs:
         if value.rank is not None and value.rank != feeds[value.name].ndim:
             found = list(feeds[value.name].shape)
@@ -59,7 +60,7 @@ def _fixed_batch(graph: Graph) -> int | None:
     sizes = {value.shape[0] for value in graph.inputs if value.shape}
     fixed = {size for size in sizes if isinstance(size, int)}
     if len(fixed) > 1:
-        raise VerificationError(f"the inputs have different batch sizes ({sorted(fixed)}), so samples cannot be batched")
+        raise VerificationError(f"the inputs have different batch sizes: {sorted(fixed)}")
     return fixed.pop() if fixed else None
 
 

@@ -1,4 +1,6 @@
-# ruff: noqa: UP, TID251  this runs in Python 2.7 too, where MXNet is
+# mypy: ignore-errors
+# ruff: noqa: B905, C402, TID251, UP010, UP031
+# This runs where MXNet is, in Python 2.7 too.
 """Record what an MXNet model computes, to hold a converted model against it elsewhere.
 
     python capture.py SYMBOL.json MODEL.params OUT.npz NAME:SHAPE ... [--feeds FILE.npz] [--seed N] [--outputs-only]
@@ -23,7 +25,7 @@ import numpy as np
 
 
 def import_mxnet():
-    """Old MXNet wants aliases that newer numpy has removed. Fused operators would give wrong inner values: no fusing."""
+    """Old MXNet wants aliases that newer numpy has removed; fused operators would give wrong inner values."""
     os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"
     for alias in (bool, object, int, float, complex, str):
         if alias.__name__ not in vars(np):

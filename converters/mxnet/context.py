@@ -72,7 +72,7 @@ class ImportNode:
         return len(self.operands)
 
     def input(self, slot: int) -> Value:
-        """The value in an input slot. A variable becomes an input or parameter of the graph when it is first asked for."""
+        """The value in an input slot. A variable becomes an input or parameter of the graph when first asked for."""
         if slot >= len(self.operands):
             self.refuse(f"input {slot} is missing; the node has {len(self.operands)}")
         return self.operands[slot]()

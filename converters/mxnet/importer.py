@@ -9,6 +9,7 @@ from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
 from graphir.inference.engine import parse_dims
 from graphir.passes.fills import resolve_fills
+from graphir.ops.elementwise import Identity
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType, Unknown, symbol
 
@@ -16,7 +17,7 @@ from .context import ImportFunction, ImportNode, NeedsShape, Refusal
 from .heads import LOSS_HEADS, only_losses
 from .ops import import_table
 from .records import VARIABLE, NNVMGraph, NNVMNode
-from .schema import canonical_name, node_signature, typed_attributes
+from .schema import canonical_name, node_signature, output_names, typed_attributes
 from .values import TYPE_FLAGS
 
 PARAMETER_INPUTS = frozenset(
@@ -46,8 +47,7 @@ class Importer:
         self.dtypes = {key: DType.of(dtype) for key, dtype in (dtypes or {}).items()}
         self.keep_loss = keep_loss
         self.graph = Graph(name)
-        self._results: list[Sequence[Value] | Value | None] = [None] * len(symbol_graph.nodes)
-        self._visible: list[int] = [1] * len(symbol_graph.nodes)
+        self._results: list[Sequence[Value] | None] = [None] * len(symbol_graph.nodes)
         self._broken: set[Value] = set()
         self._refusals: dict[tuple[str, str], list[str]] = {}
         self._problems: list[str] = []
@@ -120,7 +120,6 @@ class Importer:
         output_names = [f"{record.name}_{name}" for name in names.outputs]
         operands = [self._operand(record, slot, names.inputs) for slot in range(len(record.inputs))]
         node = ImportNode(self, record, attrs, operands, output_names)
-        self._visible[index] = names.visible
         if attrs.unknown:
             self.graph.decide(
                 "unknown attribute", record.name, f"{record.op} has no {', '.join(sorted(attrs.unknown))}: ignored"
@@ -160,7 +159,6 @@ class Importer:
             if results is None:
                 wanted = names[slot] if slot < len(names) else ""
                 results = self._results[source] = [self._variable(self.source.nodes[source], wanted)]
-            assert not isinstance(results, Value)
             if output >= len(results):
                 producer = self.source.nodes[source]
                 raise Refusal(f"it uses output {output} of {producer.name} ({producer.op}), which is not available")
@@ -178,7 +176,7 @@ class Importer:
         elif (wanted in PARAMETER_INPUTS or _is_trained(record)) and name not in self.shapes:
             if self.params is not None:
                 self._missing.append(name)
-            value = graph.add_parameter(unique, None, TensorType(self._float, _declared_shape(self.source, record)))
+            value = graph.add_parameter(unique, None, TensorType(None, _declared_shape(self.source, record)))
         else:
             shape = self.shapes.get(name) or _declared_shape(self.source, record)
             value = graph.add_input(unique, TensorType(self._input_dtype(record), shape))
@@ -204,7 +202,7 @@ class Importer:
 
     def _is_broken(self, source: int, slot: int) -> bool:
         results = self._results[source]
-        return not isinstance(results, Value) and results is not None and any(value in self._broken for value in results)
+        return results is not None and any(value in self._broken for value in results)
 
     def _stands_on_broken(self, record: NNVMNode) -> bool:
         return any(self._is_broken(source, slot) for source, slot in record.inputs)
@@ -230,6 +228,7 @@ class Importer:
             )
 
     def _set_outputs(self, heads: list[tuple[int, int]]) -> None:
+        names = entry_names(self.source)
         outputs: list[Value] = []
         for index, slot in heads:
             record = self.source.nodes[index]
@@ -237,11 +236,21 @@ class Importer:
                 self._results[index] = [self._variable(record, "")]
             results = self._results[index]
             assert results is not None
-            assert not isinstance(results, Value)
-            outputs.append(results[slot])
+            outputs.append(self._as_output(results[slot], names.get((index, slot), record.name), outputs))
             if record.op in LOSS_HEADS:
                 self.graph.decide("loss head", record.name, LOSS_HEADS[record.op])
         self.graph.set_outputs(outputs)
+
+    def _as_output(self, value: Value, name: str, outputs: list[Value]) -> Value:
+        """The value under the name that MXNet gives this output; a copy where it has to keep its own."""
+        if value.name == name and value not in outputs:
+            return value
+        if value.producer is None or value in outputs or name in self.graph:
+            copy = self.graph.add(Identity(), value, name=name, output=self.graph.fresh_name(name))
+            copy.sources = (name,)
+            return copy
+        self.graph.rename(value, name)
+        return value
 
     def _finish_inputs(self) -> None:
         """Infer what the parameters say of the inputs, and name the sizes that stay open."""
@@ -294,6 +303,15 @@ class Importer:
 def _is_trained(record: NNVMNode) -> bool:
     """Whether a variable states how it is trained, as gluon does for every parameter and for no input."""
     return "__lr_mult__" in record.annotations and "__shape__" in record.annotations
+
+
+def entry_names(source: NNVMGraph) -> dict[tuple[int, int], str]:
+    """MXNet's name of each output of the head nodes."""
+    found: dict[tuple[int, int], str] = {}
+    for index in {index for index, _ in source.heads}:
+        for slot, name in enumerate(output_names(source.nodes[index])):
+            found[index, slot] = name
+    return found
 
 
 def _declared_shape(source: NNVMGraph, record: NNVMNode) -> Shape | None:

@@ -180,7 +180,8 @@ class Weights:
                 combine(state.numpy().astype(np.float64), projection.numpy().astype(np.float64))
                 for state, projection in known
             ]
-            return np.stack(parts).astype(dtype.numpy())
+            product: NDArray[Any] = np.stack(parts).astype(dtype.numpy())
+            return product
 
         tensor = Tensor.computed(dtype, (len(ways), *shape), compute)
         return self._parameter(tensor, f"l{layer}_{suffix}", [block for way in ways for block in way])
@@ -197,7 +198,8 @@ class Weights:
             return self._parameter(first.reshaped(shape), suffix, blocks)
 
         def compute() -> NDArray[Any]:
-            return np.concatenate([gate for tensor in tensors for gate in _gates(tensor.numpy(), order)]).reshape(shape)
+            gates = [gate for tensor in tensors for gate in _gates(tensor.numpy(), order)]
+            return np.asarray(np.concatenate(gates).reshape(shape))
 
         return self._parameter(Tensor.computed(first.dtype, shape, compute), suffix, blocks)
 
@@ -265,8 +267,8 @@ def _with_width(node: ImportNode, sizes: Sizes, data: Value, parameters: Value) 
     width, rest = divmod(total - fixed, per_column)
     if rest or width < 1:
         node.refuse(
-            f"{parameters.name} has {total} elements; {sizes.layers} layer(s) with a state of {sizes.hidden} take {fixed} "
-            f"and {per_column} more for each feature of the data"
+            f"{parameters.name} has {total} elements; {sizes.layers} layer(s) with a state of {sizes.hidden} take "
+            f"{fixed} and {per_column} more for each feature of the data"
         )
     node.graph.refine(data, TensorType(None, (UNKNOWN, UNKNOWN, width)))
     return replace(sizes, width=width)

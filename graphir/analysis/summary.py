@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from graphir.graph import Graph, Node, Value
 from graphir.tensor import Tensor
-from graphir.types import Dim, DType, TensorType, Type, Unknown
+from graphir.types import Dim, DType, TensorType, Unknown
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,19 @@ class Layer:
 
 @dataclass(frozen=True)
 class Summary:
-    """A model's layers and their totals; `unsized` are parameters without a known shape, which count nothing."""
+    """A model's layers and their totals.
+
+    `unsized` are parameters without a known shape, which count nothing. `unused` are weights of the model's file that
+    no layer reads (a gamma that is forced to 1), `unused_parameters` their elements; the totals do not hold them.
+    """
 
     layers: tuple[Layer, ...]
     parameters: int
     parameter_bytes: int
     macs: Dim | None
     unsized: tuple[str, ...]
+    unused: tuple[str, ...] = ()
+    unused_parameters: int = 0
 
 
 def weights(graph: Graph) -> dict[str, Tensor]:
@@ -47,8 +54,17 @@ def weights(graph: Graph) -> dict[str, Tensor]:
     }
 
 
-def summarize(graph: Graph) -> Summary:
-    """The summary of a graph whose types are inferred. Cost: linear in nodes; no weight is read."""
+def visible_outputs(node: Node) -> list[Value]:
+    """The results of a node that something reads, and always the first; mostly nothing reads a pooling's indices."""
+    outputs = set(node.graph.outputs) if node.graph is not None and len(node.outputs) > 1 else set()
+    return [value for value in node.outputs if value.index == 0 or value.uses or value in outputs]
+
+
+def summarize(graph: Graph, stored: Mapping[str, Tensor] | None = None) -> Summary:
+    """The summary of a graph whose types are inferred; `stored` are the weights of its source by the source's names.
+
+    Cost: linear in nodes; no weight is read.
+    """
     parameters = set(graph.parameters)
     counted: set[Value] = set()
     unsized: list[str] = []
@@ -59,8 +75,7 @@ def summarize(graph: Graph) -> Summary:
         for value in dict.fromkeys(node.inputs):
             if value is None or value not in parameters or not value.sources:
                 continue
-            type_ = value.type if value.tensor is None else value.tensor.type
-            elements = _elements(type_)
+            elements = _elements(value)
             if value in counted:
                 shared += elements or 0
                 continue
@@ -69,18 +84,29 @@ def summarize(graph: Graph) -> Summary:
                 unsized.append(value.name)
                 continue
             own += elements
-            nbytes += elements * (type_.dtype or DType.FLOAT32).bits // 8
-        layers.append(Layer(node.name, node.op.name, tuple(str(v.type) for v in node.outputs), own, shared, _macs(node)))
+            nbytes += elements * (value.dtype or DType.FLOAT32).bits // 8
+        outputs = tuple(str(value.type) for value in visible_outputs(node))
+        layers.append(Layer(node.name, node.op.name, outputs, own, shared, _macs(node)))
     total: Dim | None = 0
     for layer in layers:
-        total = None if total is None or layer.macs is None else total + layer.macs  # type: ignore[operator]
-    return Summary(tuple(layers), sum(layer.parameters for layer in layers), nbytes, total, tuple(unsized))
+        total = None if total is None or layer.macs is None else total + layer.macs
+    known = {source for value in counted for source in value.sources}
+    unused = {name: tensor.size for name, tensor in (stored or {}).items() if name not in known}
+    return Summary(
+        layers=tuple(layers),
+        parameters=sum(layer.parameters for layer in layers),
+        parameter_bytes=nbytes,
+        macs=total,
+        unsized=tuple(unsized),
+        unused=tuple(unused),
+        unused_parameters=sum(unused.values()),
+    )
 
 
-def _elements(type_: Type) -> int | None:
-    if not isinstance(type_, TensorType):
-        return None
-    count = type_.elements()
+def _elements(value: Value) -> int | None:
+    if value.tensor is not None:
+        return value.tensor.size
+    count = value.type.elements() if isinstance(value.type, TensorType) else None
     return count if isinstance(count, int) else None
 
 
@@ -97,4 +123,4 @@ def _macs(node: Node) -> Dim | None:
     return None if isinstance(found, Unknown) else found
 
 
-__all__ = ["Layer", "Summary", "summarize", "weights"]
+__all__ = ["Layer", "Summary", "summarize", "visible_outputs", "weights"]

@@ -24,6 +24,8 @@ COMMANDS = {
     "params": "list the arrays of a .params file, or write them as .safetensors or .npz",
 }
 DESCRIPTION = "Reads MXNet models without MXNet, writes ONNX, and proves that the result computes the same."
+DEFECT = "This is a defect of graphir; please report it"
+ALSO = " with what the same command says with -vv"
 EPILOG = (
     "exit codes: 0 done, 1 failed, 2 wrong usage, 4 verified and different\n"
     "`graphir COMMAND --help` explains a command."
@@ -107,8 +109,8 @@ def _guarded(options: argparse.Namespace) -> int:
     except OSError as error:
         return console.failed(f"{error.filename}: {error.strerror}" if error.filename else str(error), error)
     except Exception as error:
-        text = f"unexpected {type(error).__name__}: {error}\nThis is a defect of graphir, not of your model; please report it"
-        return console.failed(text + ("" if options.verbose > 1 else " with the output of the same command and -vv"), error)
+        text = f"unexpected {type(error).__name__}: {error}\n{DEFECT}"
+        return console.failed(text + ("" if options.verbose > 1 else ALSO), error)
     finally:
         console.close()
 

@@ -74,7 +74,7 @@ def stand_in(graph: Graph) -> None:
 
     for value in graph.parameters:
         type_ = value.type
-        if value.tensor is None and isinstance(type_, TensorType) and type_.is_static():
+        if value.tensor is None and isinstance(type_, TensorType) and type_.is_static:
             assert type_.shape is not None
             shape = tuple(int(dim) for dim in type_.shape)  # type: ignore[arg-type]
             graph.set_tensor(value, _zeros(type_.dtype or DType.FLOAT32, shape, Tensor))
@@ -106,7 +106,13 @@ def gaps_text(source: str, gaps: Sequence[Gap], opset: int, step: str, *, verbos
 def gaps_json(gaps: Sequence[Gap], step: str) -> list[dict[str, Any]]:
     """The gaps as plain data."""
     return [
-        {"operator": gap.operator, "step": step, "reason": gap.reason, "count": len(gap.nodes), "nodes": list(gap.nodes)}
+        {
+            "operator": gap.operator,
+            "step": step,
+            "reason": gap.reason,
+            "count": len(gap.nodes),
+            "nodes": list(gap.nodes),
+        }
         for gap in gaps
     ]
 

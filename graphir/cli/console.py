@@ -46,7 +46,7 @@ class Console:
 
     def failed(self, text: str, error: BaseException) -> int:
         """Print what failed, with its notes and at -vv its traceback; the exit code."""
-        self.error("\n".join([text, *getattr(error, "__notes__", ())]))
+        self.error("\n".join(line for line in (text, *getattr(error, "__notes__", ())) if line))
         if self.verbose > 1:
             traceback.print_exception(error, file=sys.stderr)
         return 1

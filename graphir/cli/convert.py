@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "auto (the default) is inline below 2 GiB",
     )
     parser.add_argument("--keep-loss", action="store_true", help="keep loss heads and labels that inference can run")
-    parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report: .html or .json")
+    parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
     group = parser.add_argument_group("proof")
     group.add_argument("--verify", action="store_true", help="run the result and the source, and compare")
     group.add_argument(

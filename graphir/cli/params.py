@@ -19,7 +19,7 @@ TARGETS = (".safetensors", ".npz")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("file", metavar="FILE", help="a .params file of any MXNet version, a checkpoint prefix or folder")
+    parser.add_argument("file", metavar="FILE", help="a .params file of any MXNet version, a prefix or a folder")
     parser.add_argument("--to", metavar="TARGET", type=one_of(TARGETS), help="write the arrays: .safetensors or .npz")
     parser.add_argument("--strip-prefix", action="store_true", help="write names without arg: and aux:")
     add_output_options(parser)
@@ -45,7 +45,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
         sparse = sum(entry.sparse is not None for entry in opened.entries)
         dense = f"; {plural(sparse, 'sparse array')} written dense" if sparse else ""
-        console.show(f"wrote {plural(len(opened.entries), 'array')} to {options.to} ({size(int(written['bytes']))}){dense}")
+        nbytes = Path(options.to).stat().st_size
+        console.show(f"wrote {plural(len(opened.entries), 'array')} to {options.to} ({size(nbytes)}){dense}")
     return 0
 
 
@@ -109,15 +110,17 @@ def _write_npz(arrays: dict[str, Tensor], file: Any) -> None:
     """An uncompressed archive, as numpy.savez writes it, array by array."""
     import zipfile
 
+    import numpy as np
     from numpy.lib import format as npy
 
+    write_array_header_1_0: Any = npy.write_array_header_1_0
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, tensor in arrays.items():
             header = {
-                "descr": npy.dtype_to_descr(tensor.dtype.numpy()), "fortran_order": False, "shape": tensor.shape,
+                "descr": np.dtype(tensor.dtype.numpy()).str, "fortran_order": False, "shape": tensor.shape,
             }  # fmt: skip
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                npy.write_array_header_1_0(member, header)  # type: ignore[arg-type]
+                write_array_header_1_0(member, header)
                 for chunk in tensor.chunks():
                     member.write(chunk)
 

@@ -42,10 +42,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 def values(graph: Graph) -> list[dict[str, Any]]:
     """Inputs, parameters that came with the model, and results, in this order; shapes with None for unknown sizes."""
+    from graphir.analysis.summary import visible_outputs
+
     outputs = set(graph.outputs)
     parameters = set(graph.parameters)
     shown = [*graph.inputs, *(value for value in graph.parameters if value.sources or value in outputs)]
-    shown += [value for node in graph.nodes for value in node.outputs]
+    shown += [value for node in graph.nodes for value in visible_outputs(node)]
     return [_row(value, value in parameters, value in outputs) for value in shown]
 
 

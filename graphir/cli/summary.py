@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from .model import first_line, open_graph
-from .options import add_model_options, add_output_options
+from .options import add_model_options, add_output_options, shapes_of
 
 if TYPE_CHECKING:
     from graphir.analysis.summary import Summary
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = (
-        "Parameters are elements of the model's own weights, shared ones counted once. A MAC is one multiplication and\n"
-        "one addition (papers that say FLOPs mean either one MAC or two operations; this is neither, it is MACs)."
+        "Parameters are elements of the model's own weights, shared ones counted once.\n"
+        "A MAC is one multiplication with its addition. What papers call FLOPs is either this or twice this."
     )
     parser.add_argument("source", metavar="MODEL", help="a symbol .json, checkpoint prefix, folder or .graphir.json")
     add_model_options(parser)
@@ -30,7 +30,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.analysis.summary import summarize
 
     graph, opened = open_graph(options, console)
-    found = summarize(graph)
+    stored = None
+    if opened is not None and opened.tensors is not None:
+        stored = opened.plain_tensors(shapes_of(options))
+    found = summarize(graph, stored)
     console.data({"source": options.source, **as_json(found)})
     console.show(first_line(graph, opened) + "\n\n" + as_text(found))
     return 0
@@ -58,10 +61,21 @@ def as_text(found: Summary) -> str:
         f"  parameters  {found.parameters:,} ({size(found.parameter_bytes)})",
         f"  MACs        {'unknown' if found.macs is None else _count(found.macs) or '0'}",
     ]
+    if found.unused:
+        lines.append(
+            f"  not used    {found.unused_parameters:,} elements of the file, which inference does not read "
+            f"({_names(found.unused)})"
+        )
     if found.unsized:
-        names = ", ".join(found.unsized[:5]) + (", ..." if len(found.unsized) > 5 else "")
-        lines.append(f"  not counted: {plural(len(found.unsized), 'parameter')} of unknown shape ({names}); give -i")
+        lines.append(
+            f"  not counted {plural(len(found.unsized), 'parameter')} of unknown shape, give -i "
+            f"({_names(found.unsized)})"
+        )
     return "\n".join(lines)
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def as_json(found: Summary) -> dict[str, Any]:
@@ -82,6 +96,8 @@ def as_json(found: Summary) -> dict[str, Any]:
         "parameter_bytes": found.parameter_bytes,
         "macs": _plain(found.macs),
         "unsized_parameters": list(found.unsized),
+        "unused": list(found.unused),
+        "unused_parameters": found.unused_parameters,
     }
 
 

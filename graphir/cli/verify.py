@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_model_options(parser)
     add_comparison_options(parser.add_argument_group("comparison"))
-    parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report: .html or .json")
+    parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
     add_output_options(parser)
 
 

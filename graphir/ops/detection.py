@@ -136,17 +136,16 @@ class BoxNMS(Operator):
 class MultiBoxDetection(Operator):
     """Detections (N, K, 6) of class, score and corners from scores (N, C, K), offsets (N, 4 K) and anchors (1, K, 4).
 
-    Each anchor has its best class but the background, counted without it; those below `threshold` are left out. The
-    `nms_topk` best (not positive: all) come first, by descending score; a row that overlaps a better one, of its class
-    unless `force_suppress`, by at least `nms_threshold` keeps its place with class -1. The rows behind `nms_topk` are
-    those that had that place in the order of anchors, with class -1. Rows of -1 fill the rest.
-    Source: MXNet _contrib_MultiBoxDetection.
+    Each anchor has its best class but the first, the background, and counted without it; those below `threshold` are
+    left out. The `nms_topk` best (not positive: all) come first, by descending score; a row that overlaps a better one,
+    of its class unless `force_suppress`, by at least `nms_threshold` keeps its place with class -1. The rows behind
+    `nms_topk` are those that had that place in the order of anchors, with class -1. With an `nms_threshold` outside
+    (0, 1] all rows stay in the order of anchors. Rows of -1 fill the rest. Source: MXNet _contrib_MultiBoxDetection.
     """
 
     inputs = ("cls_prob", "loc_pred", "anchor")
     clip: bool = True
     threshold: float = 0.01
-    background_id: int = 0
     nms_threshold: float = 0.5
     force_suppress: bool = False
     variances: tuple[float, float, float, float] = (0.1, 0.1, 0.2, 0.2)
@@ -166,7 +165,8 @@ class MultiBoxDetection(Operator):
             batch = _same(batch, moved[0], f"cls_prob {scores} and loc_pred {offsets} differ in the batch")
             if isinstance(moved[1], int):
                 if moved[1] % 4:
-                    raise ShapeError(f"loc_pred has the shape {format_shape(moved)}, expected 4 numbers for each anchor")
+                    shown = format_shape(moved)
+                    raise ShapeError(f"loc_pred has the shape {shown}, expected 4 numbers for each anchor")
                 count = self._count(count, moved[1] // 4, f"loc_pred {format_shape(moved)}")
         if base is not None:
             _same(base[2], 4, f"anchor has the shape {format_shape(base)}, expected 4 numbers a box")

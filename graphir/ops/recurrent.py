@@ -8,6 +8,7 @@ directions, G the number of gates. Behind a sequence's length Y is 0; states tha
 from __future__ import annotations
 
 import enum
+from typing import ClassVar
 
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim
@@ -30,10 +31,10 @@ class Direction(enum.Enum):
 class _Recurrent(Operator):
     """What the recurrent layers share: the shape rules."""
 
-    inputs = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
-    outputs = ("Y", "Y_h")
-    gates = 1
-    has_cell = False
+    inputs: ClassVar[tuple[str, ...]] = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
+    outputs: ClassVar[tuple[str, ...]] = ("Y", "Y_h")
+    gates: ClassVar[int] = 1
+    has_cell: ClassVar[bool] = False
     hidden_size: int | None = None
     direction: Direction = Direction.FORWARD
     activations: tuple[str, ...] = ()
@@ -90,7 +91,9 @@ class _Recurrent(Operator):
         if lens is not None and lens.dtype not in (None, DType.INT32):
             raise ShapeError(f"sequence_lens is {lens.dtype}, expected int32")
         for slot in (1, 2, 3, 5, 6, 7):
-            self._agree(names, slot, shapes[slot], 0, directions, f"{directions} direction(s)")
+            if isinstance(shapes[slot][0], int) and shapes[slot][0] != directions:
+                shown = format_shape(shapes[slot])
+                raise ShapeError(f"{names[slot]} has the shape {shown}, expected {directions} direction(s) on axis 0")
         steps, batch, width = data
         width = self._join(width, weight[2], "features of X", "W's")
         hidden = self._join(hidden, recurrent[2], "hidden_size", "R's")
@@ -117,10 +120,6 @@ class _Recurrent(Operator):
                 hidden = self._join(hidden, shape[-1], "hidden_size", f"{self.outputs[index]}'s")
         return steps, batch, width, hidden
 
-    def _agree(self, names: tuple[str, ...], slot: int, shape: Shape, axis: int, size: int, what: str) -> None:
-        if isinstance(shape[axis], int) and shape[axis] != size:
-            raise ShapeError(f"{names[slot]} has the shape {format_shape(shape)}, expected {what} on axis {axis}")
-
     def _join(self, left: Dim, right: Dim, left_name: str, right_name: str) -> Dim:
         try:
             return unify_dim(left, right)
@@ -129,7 +128,7 @@ class _Recurrent(Operator):
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
         steps, batch, width, hidden = self._dims(operands, results)
-        return product((steps, batch, self.direction.count * self.gates, hidden)) * (width + hidden)  # type: ignore[operator]
+        return product((steps, batch, self.direction.count * self.gates, hidden)) * (width + hidden)
 
 
 @operator

@@ -167,7 +167,7 @@ class GridSample(Operator):
             return TensorType(x.dtype, None)
         data = same_rank(x, rank, "X") or (UNKNOWN,) * rank
         places = same_rank(grid, rank, "grid") or (UNKNOWN,) * rank
-        if rank < 3 or places[-1] not in (UNKNOWN, rank - 2):
+        if rank < 3 or (isinstance(places[-1], int) and places[-1] != rank - 2):
             raise ShapeError(
                 f"grid {format_shape(grid.shape)} does not fit X {format_shape(x.shape)}: its last axis must have "
                 f"{rank - 2} elements"

@@ -45,10 +45,11 @@ def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
     """Replace one Fill, or say what is missing."""
     value, op = node.output, node.op
     assert isinstance(op, Fill)
-    if not value.uses and not any(value is output for output in graph.outputs):
+    shape = value.shape
+    unused = not value.uses and not any(value is output for output in graph.outputs)
+    if unused and (shape is None or not all(isinstance(size, int) for size in shape)):
         graph.erase(node)
         return ""
-    shape = value.shape
     if shape is None:
         return "its number of axes is unknown"
     if any(isinstance(size, Unknown) for size in shape):

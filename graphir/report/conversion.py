@@ -180,7 +180,8 @@ class ConversionReport:
 def decisions_text(groups: Mapping[str, Sequence[Decision]], *, verbose: bool) -> str:
     """Decisions by kind: all of them, or of each kind the count and one example."""
     total = sum(len(decisions) for decisions in groups.values())
-    lines = [plural(total, "decision") + ("" if verbose else ", one of each kind shown (-v shows all)") + ":"]
+    hidden = not verbose and total > len(groups)
+    lines = [plural(total, "decision") + (", one of each kind shown (-v shows all)" if hidden else "") + ":"]
     for kind, decisions in groups.items():
         count = f" ({len(decisions)})" if len(decisions) > 1 else ""
         if not verbose:
@@ -237,11 +238,11 @@ def _container(opened: MXNetSource | None) -> str:
 
 
 def _versions(with_onnx: bool) -> dict[str, str]:
-    import numpy
+    import numpy as np
 
     from graphir import __version__
 
-    found = {"graphir": __version__, "python": sys.version.split()[0], "numpy": numpy.__version__}
+    found = {"graphir": __version__, "python": sys.version.split()[0], "numpy": np.__version__}
     if with_onnx:
         from importlib.metadata import version
 

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 WIDTH = 100
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[int] = (), indent: str = "  ") -> str:
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[int] = (), indent: str = "  "
+) -> str:
     """Columns as wide as their widest cell, those in `right` flushed right; no lines drawn.
 
     >>> print(table(("op", "count"), [("Conv", 2), ("Relu", 10)], right=(1,)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,9 @@ class AccuracyReport:
         return f"{100 * correct / self.samples:.2f} %  ({correct} correct)"
 
 
-def split_labels(arrays: Mapping[str, Array], inputs: Mapping[str, object], data: str) -> tuple[dict[str, Array], Array]:
+def split_labels(
+    arrays: Mapping[str, Array], inputs: Sequence[str], data: str
+) -> tuple[dict[str, Array], Array]:
     """The arrays of the inputs, and the labels as one class index a sample.
 
     Raises VerificationError if an input or the labels are missing, or their lengths differ.
@@ -87,7 +89,7 @@ def batches(feeds: Mapping[str, Array], size: int, *, fixed: bool) -> Iterator[t
         part = {name: array[start : start + count] for name, array in feeds.items()}
         if fixed and count < size:
             part = {
-                name: np.concatenate([array, np.repeat(array[-1:], size - count, axis=0)]) for name, array in part.items()
+                name: np.concatenate([rows, np.repeat(rows[-1:], size - count, axis=0)]) for name, rows in part.items()
             }
         yield part, count
 

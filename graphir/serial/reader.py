@@ -194,7 +194,7 @@ class _Reader:
             except (ValueError, Refused) as error:
                 raise Refused(f"{where}.data", str(error)) from error
         if "stored" not in raw:
-            raise Refused(where, "a SHA-256 without a stored tensor")
+            raise Refused(where, "found nothing that says where its elements are: neither data nor stored")
         return self._stored(raw, where, dtype, shape)
 
     def _stored(self, raw: dict[str, Json], where: str, dtype: DType, shape: tuple[int, ...]) -> Tensor:

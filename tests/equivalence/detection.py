@@ -49,8 +49,15 @@ CASES: tuple[Case, ...] = (
          out_format="center", overlap_thresh=0.1),
     case("_contrib_box_nms", "corner_to_center", values(*ROWS, shape=(2, 5, 6)), id_index=0, background_id=2,
          out_format="center", overlap_thresh=0.1),
+    case("_contrib_box_nms", "float64", values(*ROWS, shape=(2, 5, 6), dtype="float64"), id_index=0),
+    case("_contrib_box_nms", "float16", values(*ROWS, shape=(2, 5, 6), dtype="float16"), id_index=0),
+    case("_contrib_box_nms", "none_valid", values(*ROWS, shape=(2, 5, 6)), valid_thresh=2.0),
+    case("_contrib_box_nms", "overlap_0", values(*ROWS, shape=(2, 5, 6)), overlap_thresh=0.0),
     case("_contrib_box_nms", "topk_0", values(*ROWS, shape=(2, 5, 6)), topk=0),
     case("_contrib_box_iou", "corner", boxes(4, 4, "lhs"), boxes(5, 4, "rhs")),
+    case("_contrib_box_iou", "leading_axes", values(*ROWS[:48], shape=(2, 6, 4), name="lhs"), boxes(5, 4, "rhs")),
+    case("_contrib_box_iou", "float64", values(*ROWS[:8], shape=(2, 4), name="lhs", dtype="float64"),
+         values(*ROWS[8:16], shape=(2, 4), name="rhs", dtype="float64")),
     case("_contrib_box_iou", "center", boxes(4, 4, "lhs"), boxes(5, 4, "rhs"), format="center"),
     case("_contrib_box_decode", "center", data(2, 5, 4), boxes(5, 4, "anchors"),
          std0=0.1, std1=0.1, std2=0.2, std3=0.2),
@@ -60,6 +67,9 @@ CASES: tuple[Case, ...] = (
          nms_threshold=0.3, force_suppress=True, variances=(0.2, 0.2, 0.1, 0.1), nms_topk=6),
     case("_contrib_MultiBoxDetection", "other_background", PROBABILITIES, OFFSETS, ANCHORS, background_id=2,
          nms_threshold=0.1, threshold=0.5),
+    case("_contrib_MultiBoxDetection", "no_suppression_topk", PROBABILITIES, OFFSETS, ANCHORS, nms_threshold=1.5,
+         nms_topk=3, threshold=0.7),
+    case("_contrib_MultiBoxDetection", "none", PROBABILITIES, OFFSETS, ANCHORS, threshold=2.0, nms_topk=3),
     case("_contrib_MultiBoxDetection", "no_suppression", PROBABILITIES, OFFSETS, ANCHORS, nms_threshold=0.0),
     case("_contrib_MultiBoxDetection", "large_topk", PROBABILITIES, OFFSETS, ANCHORS, nms_topk=400, nms_threshold=0.2),
     case("_contrib_ROIAlign", "default", data(2, 3, 8, 9),
@@ -82,4 +92,6 @@ CASES: tuple[Case, ...] = (
          pooled_size=(2, 2), spatial_scale=0.5, sample_ratio=2, position_sensitive=True),
 )  # fmt: skip
 
-REFUSED: tuple[Case, ...] = ()
+REFUSED: tuple[Case, ...] = (
+    case("_contrib_box_iou", "one_box", boxes(3, 4, "lhs"), values(0.1, 0.1, 0.5, 0.6, name="rhs")),
+)

@@ -29,6 +29,16 @@ PLAIN = (
     case("norm", "l1_all", CUBE, ord=1),
     case("norm", "l1_axis", CUBE, ord=1, axis=1, keepdims=True),
     case("norm", "l2_two_axes_keepdims", CUBE, ord=2, axis=(1, 2), keepdims=True),
+    case("sum", "vector", data(5)),
+    case("sum", "vector_axis", data(5), axis=0),
+    case("mean", "every_axis", CUBE, axis=(0, 1, 2)),
+    case("max", "every_axis_keepdims", CUBE, axis=(0, 1, 2), keepdims=True),
+    case("prod", "exclude_nothing", CUBE, axis=(0, 1, 2), exclude=True),
+    case("norm", "float64", data(2, 3, dtype="float64"), axis=0),
+    case("norm", "l1_keepdims_all", CUBE, ord=1, keepdims=True),
+    case("moments", "all", CUBE, axes=(0, 1, 2)),
+    case("moments", "all_keepdims", CUBE, axes=(0, 1, 2), keepdims=True),
+    case("moments", "one_axis", CUBE, axes=(-1,)),
     case("moments", "axes", CUBE, axes=(0, 2)),
     case("moments", "keepdims", CUBE, axes=(1,), keepdims=True),
 )
@@ -45,6 +55,15 @@ POSITIONS = (
 )
 
 ORDER = (
+    case("argmax", "vector", data(6, kind="distinct"), axis=0),
+    case("argmax", "int32", data(3, 4, dtype="int32"), axis=1),
+    case("topk", "mask_flattened", DISTINCT, k=4, ret_typ="mask", axis=None),
+    case("topk", "mask_ascending", DISTINCT, k=2, ret_typ="mask", axis=1, is_ascend=True),
+    case("topk", "mask_float64", data(3, 4, kind="distinct", dtype="float64"), k=2, ret_typ="mask"),
+    case("topk", "float64", data(3, 4, kind="distinct", dtype="float64"), k=2, ret_typ="both", dtype="float64"),
+    case("argsort", "int64", DISTINCT, axis=1, dtype="int64"),
+    case("sort", "int32", data(3, 4, dtype="int32")),
+    case("_np_cumsum", "to_float64", CUBE, axis=2, dtype="float64"),
     case("topk", "default", DISTINCT),
     case("topk", "value", DISTINCT, k=2, ret_typ="value"),
     case("topk", "both", DISTINCT, k=3, ret_typ="both", axis=1),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx.exporter import newest_opset
 from graphir.errors import UnsupportedOpError
 from judge import LIMIT, import_model, relative, run_onnx, shapes_by_source
@@ -34,18 +37,24 @@ def read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return facts, {name: archive[name] for name in archive.files}
 
 
-def parameters(shared: Path, folder: Path, facts: dict[str, Any]) -> object:
-    """The checkpoint's file, or stand-in weights from the rule that made the golden."""
-    if (folder / "model-0000.params").exists():
-        return folder / "model-0000.params"
+def load_rand_param(shared: Path) -> Callable[[str, tuple[int, ...]], np.ndarray]:
+    """The rule by which the weights of symbols without weights were made."""
     spec = importlib.util.spec_from_file_location("rand_params", shared / "models" / "rand_params.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module.rand_param
+
+
+def parameters(shared: Path, folder: Path, facts: dict[str, Any]) -> object:
+    """The checkpoint's file, or stand-in weights from the rule that made the golden."""
+    if (folder / "model-0000.params").exists():
+        return folder / "model-0000.params"
+    rand_param = load_rand_param(shared)
     shapes = {**facts["arg_shapes"], **(facts.get("aux_shapes") or {})}
     fed = {*facts["inputs"], *(facts.get("zero_inputs") or [])}
-    return {name: module.rand_param(name, tuple(shape)) for name, shape in shapes.items() if name not in fed}
+    return {name: rand_param(name, tuple(shape)) for name, shape in shapes.items() if name not in fed}
 
 
 @pytest.mark.parametrize("opset", OPSETS)
@@ -100,15 +109,28 @@ def test_internal_shapes_equal_mxnet(shared: Path, model: str) -> None:
     assert labels_only <= {"reshape1_output", "reshape9_output"}
 
 
-@pytest.mark.parametrize("model", ["vgg16-fcn-ilsvrc", "xdl-blaze-din"])
-def test_symbols_without_golden_outputs_convert(shared: Path, model: str) -> None:
-    folder = shared / "models" / "mxnet_symbol_only" / model
-    facts = json.loads((folder / "golden.json").read_text())
-    graph = import_model(
-        folder / "model-symbol.json", None, {name: tuple(shape) for name, shape in facts["inputs"].items()}
-    )
+def test_symbol_without_golden_equals_the_reference(shared: Path, tmp_path: Path, capfd: Any) -> None:
+    folder = shared / "models" / "mxnet_symbol_only" / "xdl-blaze-din"
+    shapes = {"ncomm": (4, 360), "comm": (2, 540), "indicator": (4,), "att_comm": (2, 1800, 18)}
+    shapes |= {f"dice_gamma_{layer}": (1, 1) for layer in range(1, 6)}
+    bare = import_model(folder / "model-symbol.json", None, shapes, simplified=False)
+    rand_param = load_rand_param(shared)
+    weights = {value.name: rand_param(value.name, value.shape) for value in bare.parameters if value.sources}
+    feeds = {name: rand_param(name, shape) for name, shape in shapes.items()} | {"indicator": np.array([0, 1, 1, 0.0])}
+    feeds = {name: np.asarray(array, np.float32) for name, array in feeds.items()}
+    graph = import_model(folder / "model-symbol.json", weights, shapes)
     graph.check()
-    assert len(graph) > 30
+    found = run_onnx(graph, tmp_path, 17, feeds, capfd)
+    expected = evaluate(read_symbol(folder / "model-symbol.json"), {**weights, **feeds})
+    assert list(found) == list(expected)
+    assert max(relative(found[name], expected[name]) for name in expected) <= LIMIT
+
+
+def test_symbol_with_repeated_names_converts(shared: Path) -> None:
+    folder = shared / "models" / "mxnet_symbol_only" / "vgg16-fcn-ilsvrc"
+    graph = import_model(folder / "model-symbol.json", None, {"data": (1, 3, 224, 224)})
+    graph.check()
+    assert [value.shape for value in graph.outputs] == [(1, 1000, 1, 1)]
 
 
 @pytest.mark.parametrize(

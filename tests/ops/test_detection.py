@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+
 from graphir.errors import ShapeError
 from graphir.ops.base import Operator
 from graphir.ops.detection import BoxNMS, MultiBoxDetection, NonMaxSuppression, RoiAlign
-
 from tests.ops.rows import backward, forward, types
 
 ALIGN = RoiAlign(output_height=7, output_width=5)

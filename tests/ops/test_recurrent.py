@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+
 from graphir.errors import ShapeError
 from graphir.ops.base import Operator
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.types import UNKNOWN, Dim, symbol
-
 from tests.ops.rows import backward, forward, types
 
 BOTH = Direction.BIDIRECTIONAL

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from graphir.errors import GraphError, ShapeError
 from graphir.graph import Decision, Graph, Value
+from graphir.inference.rules import infer_outputs, infer_values
 from graphir.ops import Operator, operator_table
 from graphir.padding import Explicit, Same
 from graphir.serial.attributes import fields_of
@@ -120,8 +121,8 @@ weights = tensors(tuple(dtype for dtype in DTYPES if not (dtype.is_integer and d
 
 loose = st.recursive(
     st.one_of(
-        st.none(), st.booleans(), st.integers(), floats, texts, st.binary(max_size=5), st.sampled_from(DType), tensors(),
-        dims, value_types,
+        *(st.none(), st.booleans(), st.integers(), floats, texts, st.binary(max_size=5), st.sampled_from(DType)),
+        *(tensors(), dims, value_types),
     ),
     lambda inner: st.lists(inner, max_size=3).map(tuple),
     max_leaves=6,
@@ -216,14 +217,22 @@ def _add(draw: st.DrawFn, graph: Graph, op: Operator, depth: int) -> None:
         else:
             return
     inner = [draw(graphs(graph, depth + 1))] if depth < 2 and draw(st.integers(0, 4)) == 0 else []
+    if op.output_count < 0:
+        return
     wanted = draw(st.lists(names, min_size=op.output_count, max_size=op.output_count, unique=True))
     results = [graph.fresh_name(name) for name in wanted]
     if len(set(results)) != len(results):
         return
+    types_ = tuple([None if value is None else value.type for value in operands])
+    knowns = tuple([None if value is None else value.known for value in operands])
     try:
-        node = graph.add_node(op, operands, name=draw(names), output_names=results, subgraphs=inner)
+        found = infer_outputs(op, types_, knowns)
+        infer_values(op, types_, knowns)
     except REFUSALS:
         return
+    if any(isinstance(dim, int) and dim < 0 for type_ in found for dim in getattr(type_, "shape", None) or ()):
+        return
+    node = graph.add_node(op, operands, name=draw(names), output_names=results, subgraphs=inner)
     for value in node.outputs:
         _told(draw, value)
         if value.type == TensorType() and draw(st.booleans()):

@@ -140,7 +140,8 @@ def test_the_file_reads_as_meant(tmp_path: Path) -> None:
         ' {"name": "w", "type": ["float32", [1, 3]], "stored": "w"}',
         "],",
         '"nodes": [',
-        ' {"name": "sum", "op": "Add", "inputs": ["x", "w"], "outputs": [{"name": "sum", "type": ["float32", ["N", 3]]}]}',
+        ' {"name": "sum", "op": "Add", "inputs": ["x", "w"], '
+        '"outputs": [{"name": "sum", "type": ["float32", ["N", 3]]}]}',
         "],",
         '"outputs": ["sum"]',
         "}",
@@ -235,7 +236,7 @@ def test_saving_over_the_file_that_holds_the_weights(tmp_path: Path) -> None:
 def test_an_attribute_keeps_its_tensor_when_its_file_is_replaced(tmp_path: Path) -> None:
     graph = Graph()
     tensor = Tensor.of(np.arange(100.0))
-    graph.add_node(Foreign("d", "Op", (("value", tensor),)), name="node")
+    graph.add_node(Foreign("d", "Op", (("value", tensor),)), [graph.add_input("x")], name="node")
     save_graph(graph, tmp_path / "a.graphir.json")
     loaded = load_graph(tmp_path / "a.graphir.json")
     other = Graph()
@@ -312,7 +313,7 @@ def test_all_nodes_that_cannot_be_written_are_listed(tmp_path: Path) -> None:
     graph = Graph()
     x = graph.add_input("x", FLOAT)
     graph.add(_Homemade(), x, name="mine")
-    graph.add_node(Foreign("d", "Op", (("value", math),)), name="strange")
+    graph.add(Foreign("d", "Op", (("value", math),)), x, name="strange")
     with pytest.raises(UnsupportedOpError) as caught:
         save_graph(graph, tmp_path / "a.graphir.json")
     assert [gap.nodes for gap in caught.value.gaps] == [("mine",), ("strange",)]
@@ -361,7 +362,7 @@ def lone_subgraph() -> Graph:
         pytest.param(Graph, "nowhere/a.graphir.json", "its folder does not exist", id="no folder"),
         pytest.param(surrogate_name, "a.graphir.json", "lone surrogate", id="surrogate"),
         pytest.param(negative_size, "a.graphir.json", "x: .*negative size", id="negative size"),
-        pytest.param(use_before_production, "a.graphir.json", "node first uses second, which is not produced", id="order"),
+        pytest.param(use_before_production, "a.graphir.json", "first uses second, which is not produced", id="order"),
         pytest.param(strings_of_numbers, "a.graphir.json", "a tensor of strings holds 3", id="strings"),
         pytest.param(lone_subgraph, "a.graphir.json", "node node uses x", id="lone subgraph"),
     ],

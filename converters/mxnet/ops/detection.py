@@ -9,7 +9,7 @@ import numpy as np
 from graphir.converters.mxnet.context import ImportNode
 from graphir.graph import Value
 from graphir.ops.detection import BoxFormat, BoxNMS, MultiBoxDetection, RoiAlign, RoiCoordinates
-from graphir.ops.elementwise import Add, Cast, Div, Exp, Greater, Max, Min, Mul, Sub, Where
+from graphir.ops.elementwise import Add, Cast, Div, Exp, Greater, Identity, Max, Min, Mul, Sub, Where
 from graphir.ops.indexing import Gather
 from graphir.ops.reduction import ReduceProd
 from graphir.ops.shape import Reshape, Squeeze, Unsqueeze
@@ -51,6 +51,9 @@ def import_box_nms(node: ImportNode) -> Value:
     """_contrib_box_nms: rows (..., K, W)."""
     attrs = node.attrs
     data = node.input(0)
+    if attrs["topk"] == 0:
+        node.decide("no suppression", "with a topk of 0 MXNet leaves the data as it is")
+        return node.emit(Identity(), data)
     op = BoxNMS(
         overlap_thresh=attrs["overlap_thresh"],
         valid_thresh=attrs["valid_thresh"],
@@ -84,10 +87,11 @@ def import_multibox_detection(node: ImportNode) -> Value:
     variances = attrs["variances"] or (0.1, 0.1, 0.2, 0.2)
     if len(variances) != 4:
         node.refuse(f"variances has {len(variances)} entries, expected 4")
+    if attrs["background_id"] != 0:
+        node.decide("background class", f"it is the first: MXNet never reads background_id {attrs['background_id']}")
     op = MultiBoxDetection(
         clip=attrs["clip"],
         threshold=attrs["threshold"],
-        background_id=attrs["background_id"],
         nms_threshold=attrs["nms_threshold"],
         force_suppress=attrs["force_suppress"],
         variances=variances,
@@ -99,10 +103,11 @@ def import_multibox_detection(node: ImportNode) -> Value:
 def import_box_iou(node: ImportNode) -> Value:
     """_contrib_box_iou: the overlap of every box of lhs (..., 4) with every box of rhs (..., 4); 0 for empty unions."""
     left, right = node.input(0), node.input(1)
-    behind = node.rank(left) - 1
-    others = range(behind, behind + node.rank(right) - 1)
-    if len(others):
-        left = node.step(Unsqueeze(), left, node.vector(others), suffix="pairs")
+    ranks = node.rank(left), node.rank(right)
+    if min(ranks) < 2:
+        node.refuse(f"the boxes have {ranks[0]} and {ranks[1]} axes, expected at least 2")
+    others = range(ranks[0] - 1, sum(ranks) - 2)
+    left = node.step(Unsqueeze(), left, node.vector(others), suffix="pairs")
     center = node.attrs["format"] == "center"
     first, second = _corners(node, left, center, "lhs"), _corners(node, right, center, "rhs")
     low = node.step(Max(), first[0], second[0], suffix="low")

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.creation import ConstantOfShape, Range
-from graphir.ops.elementwise import Cast, Clip, Equal, Less, Max, Min, Mod, Sub, Where
+from graphir.ops.elementwise import Cast, Clip, Equal, Less, Mod, Sub, Where
 from graphir.ops.indexing import Compress, Gather, GatherElements, GatherND, ScatterND
 from graphir.ops.shape import Reshape, Shape, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, ReverseSequence, Slice
-from graphir.types import UNKNOWN, DType, unify_shape
+from graphir.types import UNKNOWN, DType, TensorType, unify_shape
 
 from ..context import ImportFunction, ImportNode
-from ..sizes import axes_sizes, axis_size, static_size
+from ..sizes import axis_size, static_size
 
 
 def _integers(node: ImportNode, value: Value) -> Value:
@@ -78,6 +78,9 @@ def import_pick(node: ImportNode) -> Value:
         return node.emit(Gather(), flat, _inside(node, indices, flat, 0, mode))
     rank = node.rank(data)
     axis = normalize_axis(axis, rank)
+    if indices.shape is None:  # MXNet infers it so too
+        sizes = node.shape(data)
+        node.graph.refine(indices, TensorType(None, (*sizes[:axis], *sizes[axis + 1 :])))
     chosen = _inside(node, indices, data, axis, mode)
     kept = tuple(1 if place == axis else size for place, size in enumerate(node.shape(data)))
     if node.rank(indices) == rank:
@@ -97,30 +100,12 @@ def _vectors(node: ImportNode, indices: Value) -> Value:
 
 
 def import_gather_nd(node: ImportNode) -> Value:
-    """data[indices[0], ..., indices[m - 1]]; indices outside an axis are limited to it."""
+    """data[indices[0], ..., indices[m - 1]]; negative indices count from the end, as in ONNX."""
     data, indices = node.input(0), node.input(1)
-    (count,) = node.sizes(indices, (0,))
-    if count > node.rank(data):
+    count = static_size(indices, 0)
+    if count is not None and data.rank is not None and count > data.rank:
         node.refuse(f"{count} indices for data {data.type}")
-    sizes = [static_size(data, axis) for axis in range(count)]
-    found = _vectors(node, _integers(node, indices))
-    if len(set(sizes)) == 1 and sizes[0] is not None:
-        limits = node.constant(0, DType.INT64), node.constant(sizes[0] - 1, DType.INT64)
-        found = node.step(Clip(), found, *limits)
-    else:
-        found = node.step(Max(), found, node.constant(0, DType.INT64))
-        found = node.step(Min(), found, _last_indices(node, data, count))
-    return node.emit(GatherND(), data, found)
-
-
-def _last_indices(node: ImportNode, data: Value, count: int) -> Value:
-    """The last index on each of the first `count` axes."""
-    sizes = [static_size(data, axis) for axis in range(count)]
-    known = [size - 1 for size in sizes if size is not None]
-    if len(known) == count:
-        return node.vector(known)
-    one = node.constant(1, DType.INT64)
-    return node.step(Sub(), axes_sizes(node, data, range(count)), one, suffix="last")
+    return node.emit(GatherND(), data, _vectors(node, _integers(node, indices)))
 
 
 def import_scatter_nd(node: ImportNode) -> Value:

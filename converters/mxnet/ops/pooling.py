@@ -9,6 +9,7 @@ stated padding (`count_include_pad`) but never what lies beyond it, in both.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,19 +22,20 @@ from graphir.ops.linear import MatMul
 from graphir.ops.pooling import (
     AveragePool,
     GlobalAveragePool,
-    GlobalLpPool,
     GlobalMaxPool,
     LpPool,
     MaxPool,
     MaxRoiPool,
 )
-from graphir.ops.reduction import ReduceSum
+from graphir.ops.reduction import ReduceL2, ReduceSum
 from graphir.ops.shape import Pad
 from graphir.padding import Explicit
 from graphir.types import DType
 
 from ..context import ImportNode, NeedsShape
 from ..layout import channels_first, finish, is_channels_first, layout_of
+
+EUCLIDEAN: Callable[..., Operator] = ReduceL2
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,9 @@ def _global_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
         return GlobalMaxPool(), data
     if kind == "avg":
         return GlobalAveragePool(), data
-    if kind == "lp" and _norm_order(node) == 2:
-        return GlobalLpPool(p=2), data
     spatial = node.vector(range(2, node.rank(data)))
+    if kind == "lp" and _norm_order(node) == 2:
+        return EUCLIDEAN(keepdims=True), data, spatial
     if kind == "lp" and _norm_order(node) == 3:
         return _signed_cube_root(node, node.step(ReduceSum(keepdims=True), _cube(node, data), spatial, suffix="sum"))
     return ReduceSum(keepdims=True), data, spatial
@@ -129,8 +131,9 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     if convention == "valid":
         return _operator(node, kind, data, kernel, strides, pads, (0,) * rank, include)
     windows = _windows(node, data, convention, kernel, strides, pads)
+    divides_by_kernel = kind in ("sum", "lp") or (kind == "avg" and node.op == "Pooling_v1")
     if windows is None:
-        if kind in ("sum", "lp") or node.op == "Pooling_v1":
+        if divides_by_kernel:
             raise NeedsShape(f"pooling_convention {convention} with pool_type {kind} needs the sizes of {data.name}")
         node.decide("pooling convention", f"{convention} became ONNX's ceil mode, which counts the same windows here")
         return _operator(node, kind, data, kernel, strides, pads, None, include)
@@ -139,7 +142,7 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     if not any(beyond):
         text = f"{convention} is the same as valid at input size {sizes}"
         op, *operands = _operator(node, kind, data, kernel, strides, pads, beyond, include)
-    elif kind in ("max", "avg") and node.op != "Pooling_v1" and convention == "full":
+    elif not divides_by_kernel and convention == "full":
         text = f"{convention} became ONNX's ceil mode at input size {sizes}"
         op, *operands = _operator(node, kind, data, kernel, strides, pads, None, include)
     else:

@@ -11,7 +11,7 @@ from graphir.ops.linear import MatMul
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.ops.shape import Reshape, Squeeze, Transpose
 from graphir.ops.shape_parts import Concat, Slice
-from graphir.types import UNKNOWN, DType, TensorType
+from graphir.types import UNKNOWN, DType, Shape, TensorType
 
 
 def import_rnn(node: ImportNode) -> list[Value]:
@@ -31,9 +31,10 @@ def import_rnn(node: ImportNode) -> list[Value]:
     data = node.input(0)
     node.graph.refine(data, TensorType(None, (UNKNOWN, UNKNOWN, UNKNOWN)))
     weights = Weights(node, Sizes(GATE_ORDER[mode], layers, directions, None, hidden, projected), data)
-    starts = [_state(node, 2, layers * directions, projected or hidden)]
+    batch = data.shape[1] if data.shape is not None else UNKNOWN
+    starts = [_state(node, 2, (layers * directions, batch, projected or hidden))]
     if mode == "lstm":
-        starts.append(_state(node, 3, layers * directions, hidden))
+        starts.append(_state(node, 3, (layers * directions, batch, hidden)))
     lengths = _lengths(node, 2 + len(starts)) if attrs["use_sequence_length"] else None
     finals: list[list[Value]] = [[] for _ in starts]
     for layer in range(layers):
@@ -74,10 +75,10 @@ def _operator(mode: str, hidden: int, both: Direction | None) -> RNN | GRU | LST
     return RNN(hidden_size=hidden, direction=direction, activations=activations)
 
 
-def _state(node: ImportNode, slot: int, count: int, width: int) -> Value | None:
+def _state(node: ImportNode, slot: int, shape: Shape) -> Value | None:
     """The begin state (layers * D, N, width); None if it is all zeros, ONNX's default."""
     state = node.input(slot)
-    node.graph.refine(state, TensorType(None, (count, UNKNOWN, width)))
+    node.graph.refine(state, TensorType(None, shape))
     producer = state.producer
     if producer is not None and isinstance(producer.op, Fill) and producer.op.value == 0:
         return None

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from graphir.graph import Value
 from graphir.ops.base import Operator
 from graphir.ops.convolution import ConvTranspose
-from graphir.ops.elementwise import Add, Div, Sub, Sum
+from graphir.ops.elementwise import Add, Div, Mul, Sub, Sum
 from graphir.ops.linear import MatMul
 from graphir.ops.resize import Coordinates, GridSample, NearestMode, Resize, ResizeMode, scaled
 from graphir.ops.shape import Reshape, Shape, Transpose
 from graphir.ops.shape_parts import Concat
 from graphir.padding import symmetric
-from graphir.types import UNKNOWN, Dim, DType, TensorType, Unknown
+from graphir.types import UNKNOWN, Dim, DType, TensorType
 
 from ..context import ImportNode
 
@@ -31,40 +31,49 @@ def import_upsampling(node: ImportNode) -> Value:
         return _bilinear_upsampling(node, scale)
     inputs = node.inputs()
     if len(inputs) == 1:
-        return node.emit(*_enlarged(node, inputs[0], (scale, scale)))
-    values = []
-    for value in inputs:
-        factors = _factors(node, inputs[0], value, scale)
-        values.append(value if factors == (1, 1) else node.step(*_enlarged(node, value, factors), suffix="enlarged"))
+        return node.emit(*_enlarged(node, inputs[0], scale))
+    values = [inputs[0] if scale == 1 else node.step(*_enlarged(node, inputs[0], scale), suffix="enlarged")]
+    for value in inputs[1:]:
+        factor = _factor(node, inputs[0], value, scale)
+        if factor != 1:
+            enlarged = _enlarged(node, value, factor) if factor else _enlarged_like(node, value, inputs[0], scale)
+            value = node.step(*enlarged, suffix="enlarged")
+        values.append(value)
     if attrs["multi_input_mode"] == "concat":
         return node.emit(Concat(axis=1), *values)
     return node.emit(Add(same_shape=True) if len(values) == 2 else Sum(), *values)
 
 
-def _factors(node: ImportNode, first: Value, value: Value, scale: int) -> tuple[int, int]:
-    """The factor that brings a value to `scale` times the first one's height; its width takes the same, as in MXNet."""
-    if value is first:
-        return scale, scale
-    rows, own = node.shape(first)[2], node.shape(value)[2]
-    factor = UNKNOWN if isinstance(rows, Unknown) else rows * scale // own
+def _factor(node: ImportNode, first: Value, value: Value, scale: int) -> int | None:
+    """The factor that brings a value to `scale` times the first one's height; None if their sizes leave it open."""
+    if first.shape is None or value.shape is None or len(first.shape) != 4 or len(value.shape) != 4:
+        return None
+    wanted, own = first.shape[2] * scale, value.shape[2]
+    factor = wanted // own
     if not isinstance(factor, int):
-        (rows,), (own,) = node.sizes(first, (2,)), node.sizes(value, (2,))
-        factor = rows * scale // own
-    if factor < 1 or factor * own != rows * scale:
-        node.refuse(f"height {own} of {value.name} does not divide {rows * scale}, the height of the result")
-    return factor, factor
+        return None
+    if factor < 1 or factor * own != wanted:
+        node.refuse(f"height {own} of {value.name} does not divide {wanted}, the height of the result")
+    return factor
 
 
-def _enlarged(node: ImportNode, value: Value, factors: tuple[int, int]) -> tuple[Operator, *tuple[Value, ...]]:
+NEAREST = (ResizeMode.NEAREST, Coordinates.ASYMMETRIC, NearestMode.FLOOR)
+
+
+def _enlarged(node: ImportNode, value: Value, factor: int) -> tuple[Operator, *tuple[Value, ...]]:
     # Every element repeated: position // factor, which asymmetric coordinates rounded down are.
     node.graph.refine(value, _rank_4(value))
-    op = Resize(
-        mode=ResizeMode.NEAREST,
-        coordinates=Coordinates.ASYMMETRIC,
-        nearest_mode=NearestMode.FLOOR,
-        factors=(1.0, 1.0, float(factors[0]), float(factors[1])),
-    )
-    return op, value
+    return Resize(*NEAREST, factors=(1.0, 1.0, float(factor), float(factor))), value
+
+
+def _enlarged_like(
+    node: ImportNode, value: Value, first: Value, scale: int
+) -> tuple[Operator, *tuple[Value | None, ...]]:
+    node.graph.refine(value, _rank_4(value))
+    node.decide("upsampling", f"{value.name} is enlarged to {scale} times the size that {first.name} has at run time")
+    size = node.step(Shape(start=2, end=4), first, suffix="size")
+    wanted = node.step(Mul(), size, node.constant(scale, DType.INT64), suffix="enlarged_size")
+    return Resize(*NEAREST, axes=(2, 3)), value, None, None, wanted
 
 
 def _rank_4(value: Value) -> TensorType:
@@ -179,7 +188,7 @@ def import_grid_generator(node: ImportNode) -> Value:
 
 def import_bilinear_sampler(node: ImportNode) -> Value:
     """data (N, C, H, W) read at the positions of grid (N, 2, H', W'), x then y in [-1, 1]; 0 outside."""
-    data, grid = node.input(0), node.input(1)
+    data, grid = node.input(0), node.parameter(1, (UNKNOWN, 2, UNKNOWN, UNKNOWN))
     turned = node.step(Transpose((0, 2, 3, 1)), grid, suffix="grid")
     return node.emit(GridSample(align_corners=True), data, turned)
 

@@ -135,12 +135,12 @@ def import_transpose(node: ImportNode) -> Value:
 
 
 def import_swap_axis(node: ImportNode) -> Value:
-    """Two different axes exchanged."""
+    """Two axes exchanged."""
     data = node.input(0)
     rank = node.rank(data)
     first, second = (normalize_axis(node.attrs[key], rank) for key in ("dim1", "dim2"))
     if first == second:
-        node.refuse(f"dim1 and dim2 are both axis {first}")
+        return data
     perm = list(range(rank))
     perm[first], perm[second] = second, first
     return node.emit(Transpose(tuple(perm)), data)

@@ -56,6 +56,7 @@ def overlap(left: Array, right: Array) -> Array:
 
 def box_iou(attrs: Attributes, left: Array, right: Array) -> Array:
     """Overlap of every box of left (..., 4) with every box of right (..., 4)."""
+    require(left.ndim >= 2 and right.ndim >= 2, f"boxes of rank {left.ndim} and {right.ndim}, expected at least 2")
     change = corners if attrs.get("format", "corner") == "center" else np.asarray
     first, second = change(left).reshape(-1, 1, 4), change(right).reshape(1, -1, 4)
     return overlap(first, second).reshape(*left.shape[:-1], *right.shape[:-1]).astype(left.dtype)
@@ -81,10 +82,12 @@ def box_nms(attrs: Attributes, data: Array) -> Array:
     """Boxes (..., K, width) in descending order of score without those that overlap a better one; -1 fills the rest.
 
     Only scores above valid_thresh take part, and of these the topk best. Boxes of different id do not suppress each
-    other unless force_suppress.
+    other unless force_suppress. With a topk of 0 the data stays as it is.
     """
     score_slot, id_slot, start = (int(attrs.get(key, default)) for key, default in SLOTS)
     background, topk = int(attrs.get("background_id", -1)), int(attrs.get("topk", -1))
+    if topk == 0:
+        return data
     batches = data.reshape(-1, *data.shape[-2:])
     result = np.full_like(batches, -1)
     change = None
@@ -121,19 +124,19 @@ SLOTS = (("score_index", 1), ("id_index", -1), ("coord_start", 2))
 def multibox_detection(attrs: Attributes, scores: Array, offsets: Array, anchors: Array) -> Array:
     """Class scores (N, classes, K), offsets (N, 4 K) and anchors (1, K, 4) to rows (id, score, x1, y1, x2, y2).
 
-    Each anchor takes its best class but the background; anchors below the threshold are left out, suppressed rows have
-    id -1. The nms_topk best come first, by descending score; behind them stands whatever stood there in the order of
-    the anchors, with id -1 (MXNet copies only the sorted part back), then rows of -1.
+    Each anchor takes its best class but the first (MXNet never reads background_id), counted without it; anchors below
+    the threshold are left out, suppressed rows have id -1. The nms_topk best come first, by descending score; behind
+    them stands whatever stood there in the order of the anchors, with id -1 (MXNet copies only the sorted part back),
+    then rows of -1. With nms_threshold outside (0, 1] nothing is sorted, and all keep their id.
     """
-    background, variances = int(attrs.get("background_id", 0)), attrs.get("variances") or (0.1, 0.1, 0.2, 0.2)
-    batch, classes, count = scores.shape
+    variances = attrs.get("variances") or (0.1, 0.1, 0.2, 0.2)
+    batch, _, count = scores.shape
     require(offsets.shape == (batch, 4 * count), f"loc_pred {offsets.shape}, expected {(batch, 4 * count)}")
     base = centers(anchors[0])
     result = np.full((batch, count, 6), -1, scores.dtype)
-    foreground = [index for index in range(classes) if index != background]
     for sample in range(batch):
-        best = scores[sample, foreground].argmax(axis=0)
-        score = scores[sample, foreground].max(axis=0)
+        best = scores[sample, 1:].argmax(axis=0)
+        score = scores[sample, 1:].max(axis=0)
         moved = offsets[sample].reshape(-1, 4) * np.array(variances, scores.dtype)
         center = moved[:, :2] * base[:, 2:] + base[:, :2]
         half = np.exp(moved[:, 2:]) * base[:, 2:] / 2
@@ -141,6 +144,9 @@ def multibox_detection(attrs: Attributes, scores: Array, offsets: Array, anchors
         boxes = np.clip(boxes, 0, 1) if attrs.get("clip", True) else boxes
         chosen = np.flatnonzero(score >= attrs.get("threshold", 0.01))
         rows = np.concatenate([best[:, None], score[:, None], boxes], axis=1).astype(scores.dtype)[chosen]
+        if not 0 < attrs.get("nms_threshold", 0.5) <= 1:
+            result[sample, : len(rows)] = rows
+            continue
         topk = int(attrs.get("nms_topk", -1))
         keep = len(rows) if topk <= 0 else min(topk, len(rows))
         rows[:keep] = rows[np.argsort(-rows[:, 1], kind="stable")][:keep]
@@ -152,8 +158,6 @@ def multibox_detection(attrs: Attributes, scores: Array, offsets: Array, anchors
 
 def suppress(rows: Array, threshold: float, any_class: bool) -> None:
     """Set the id of every row that overlaps a better one of its class (of any class) to -1, in place."""
-    if not 0 < threshold <= 1:
-        return
     for better, row in itertools.combinations(range(len(rows)), 2):
         if rows[better, 0] < 0 or rows[row, 0] < 0 or not (any_class or rows[better, 0] == rows[row, 0]):
             continue

@@ -45,7 +45,9 @@ def inverse_error_function(value: float) -> float:
 
 def round_half_away(data: Array) -> Array:
     """C's round(): halves away from zero."""
-    return np.copysign(np.floor(np.abs(data) + 0.5), data)
+    size = np.abs(data)
+    low = np.floor(size)
+    return np.copysign(low + (size - low >= 0.5), data)
 
 
 def round_half_down(data: Array) -> Array:

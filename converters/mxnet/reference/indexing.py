@@ -58,9 +58,9 @@ def pick(attrs: Attributes, data: Array, indices: Array) -> Array:
 
 
 def gather_nd(attrs: Attributes, data: Array, indices: Array) -> Array:
-    """data[indices[0], ..., indices[m - 1]]; indices outside an axis are limited to it."""
+    """data[indices[0], ..., indices[m - 1]]; negative indices count from the end, others outside are refused."""
     require(indices.shape[0] <= data.ndim, f"{indices.shape[0]} indices for data of rank {data.ndim}")
-    return data[tuple(limited(row, size, "clip") for row, size in zip(indices, data.shape, strict=False))]
+    return data[tuple(limited(row, size, "raise") for row, size in zip(indices, data.shape, strict=False))]
 
 
 def scatter_nd(attrs: Attributes, data: Array, indices: Array) -> Array:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from graphir.converters.onnx.context import ExportNode, ExportTable
+from graphir.converters.onnx.dtypes import CODES
 from graphir.ops.detection import (
     BoxFormat,
     BoxNMS,
@@ -90,7 +91,7 @@ class _Steps:
         """The value in float32, the one dtype that NonMaxSuppression takes."""
         if self.dtype is DType.FLOAT32:
             return value
-        return self.node.step("Cast", [value], to=1)
+        return self.node.step("Cast", [value], to=CODES[DType.FLOAT32])
 
     def kept(self, boxes: str, scores: str, by_class: str, overlap: float, threshold: float, center: bool) -> str:
         """Scores (N, K), lowest where a better box of (N, K, 4) overlaps; `by_class` are the scores as (N, C, K)."""
@@ -148,23 +149,19 @@ def export_box_nms(node: ExportNode) -> None:
     node.emit("Pad", [packed, pads, nothing])
 
 
-def _scores_by_class(steps: _Steps, classes: str, scores: str) -> str:
-    """(N, C, K): scores (N, 1, K) in the row of their class, lowest elsewhere; C covers all classes (N, K) there are."""
+def _scores_by_class(steps: _Steps, classes: str, scores: str, count: int | None = None) -> str:
+    """(N, C, K): scores (N, 1, K) in the row of their class, lowest elsewhere; C spans the classes (N, K)."""
     node = steps.node
-    first = node.step("ReduceMin", _all_axes(node, classes), keepdims=0, suffix="first")
-    last = node.step("ReduceMax", _all_axes(node, classes), keepdims=0, suffix="last")
-    bounds = [
-        node.step("Cast", [first], to=7, suffix="first_class"),
-        node.step("Add", [node.step("Cast", [last], to=7), node.constant(1, DType.INT64)], suffix="behind_class"),
-    ]
-    present = node.step("Range", [*bounds, node.constant(1, DType.INT64)])
-    column = node.step("Unsqueeze", [present, node.vector([1])])
-    whole = node.step("Cast", [steps.unsqueeze(classes, 1)], to=7, suffix="class")
+    whole = node.step("Cast", [steps.unsqueeze(classes, 1)], to=CODES[DType.INT64], suffix="class")
+    if count is None:
+        first = node.step("ReduceMin", [whole], keepdims=0, suffix="first_class")
+        last = node.step("ReduceMax", [whole], keepdims=0, suffix="last_class")
+        one = node.constant(1, DType.INT64)
+        present = node.step("Range", [first, node.step("Add", [last, one]), one])
+        column = node.step("Unsqueeze", [present, node.vector([1])])
+    else:
+        column = node.constant(np.arange(count).reshape(-1, 1), DType.INT64)
     return node.step("Where", [node.step("Equal", [whole, column]), scores, steps.lowest], suffix="by_class")
-
-
-def _all_axes(node: ExportNode, value: str) -> list[str]:
-    return [value]
 
 
 def _converted(steps: _Steps, rows: str, op: BoxNMS) -> str:
@@ -192,65 +189,82 @@ def export_multibox_detection(node: ExportNode) -> None:
     op: MultiBoxDetection = node.op
     steps = _Steps(node, node.dtype())
     scores, offsets, anchors = node.input_names()
-    classes, count = _class_count(node), steps.size(scores, 0, 2)
-    foreground = [index for index in range(classes) if index != op.background_id]
-    chosen = node.step("Gather", [scores, node.vector(foreground)], axis=1, suffix="foreground")
-    best_class = node.step("ArgMax", [chosen], axis=1, keepdims=0)
-    best = node.step("ReduceMax", _over_classes(node, chosen), keepdims=0, **_axes_attribute(node), suffix="best")
+    count = steps.size(scores, 0, 2)
+    nothing = steps.number(-1)
+    begin, end, axis = node.vector([1]), node.vector([ALL]), node.vector([1])
+    foreground = node.step("Slice", [scores, begin, end, axis], suffix="foreground")
+    best_class = node.step("ArgMax", [foreground], axis=1, keepdims=0)
+    best = _highest(node, foreground)
     low = node.step("Less", [best, steps.number(float(np.float32(op.threshold)))])
     best = node.step("Where", [low, steps.lowest, best], suffix="score")
-    class_ids = node.step("Cast", [best_class], to=_code(steps.dtype), suffix="class")
-    table = node.step(
-        "Concat",
-        [steps.unsqueeze(class_ids, 2), steps.unsqueeze(best, 2), _decoded(steps, offsets, anchors, op)],
-        axis=2,
-        suffix="rows",
-    )
+    class_ids = node.step("Cast", [best_class], to=CODES[steps.dtype], suffix="class")
+    boxes = _decoded(steps, offsets, anchors, op)
+    columns = [steps.unsqueeze(class_ids, 2), steps.unsqueeze(best, 2), boxes]
+    table = node.step("Concat", columns, axis=2, suffix="rows")
+    if not 0 < op.nms_threshold <= 1:
+        rows, there = _in_order(steps, table, best, count)
+        node.emit("Where", [there, rows, nothing])
+        return
     wanted = count if op.nms_topk <= 0 else node.step("Min", [count, node.vector([op.nms_topk])])
     values, places = steps.best(best, wanted)
     rows = steps.rows(table, places)
     ids = steps.column(rows, 0)
-    boxes = steps.columns(rows, 2, 6)
-    stays = node.step("Greater", [values, steps.lowest], suffix="stays")
-    if 0 < op.nms_threshold <= 1:
-        by_class = steps.unsqueeze(values, 1)
-        if not op.force_suppress:
-            every = node.constant(np.arange(len(foreground), dtype=np.float64).reshape(-1, 1), steps.dtype)
-            same = node.step("Equal", [steps.unsqueeze(ids, 1), every])
-            by_class = node.step("Where", [same, by_class, steps.lowest], suffix="by_class")
-        # ONNX drops what overlaps by more than the threshold, MXNet what overlaps by at least as much.
-        overlap = float(np.nextafter(np.float32(op.nms_threshold), np.float32(0)))
-        lowest = float(np.finfo(np.float32).min)
-        kept = steps.kept(boxes, values, by_class, overlap, lowest, center=False)
-        unsuppressed = node.step("Greater", [kept, steps.lowest], suffix="unsuppressed")
-    else:
-        unsuppressed = stays
-    nothing = steps.number(-1)
+    unsuppressed = _unsuppressed(steps, op, rows, ids, values)
     shown = node.step("Where", [unsuppressed, ids, nothing], suffix="shown")
-    rest = steps.columns(rows, 1, 6)
-    joined = node.step("Concat", [steps.unsqueeze(shown, 2), rest], axis=2)
+    joined = node.step("Concat", [steps.unsqueeze(shown, 2), steps.columns(rows, 1, 6)], axis=2)
+    stays = steps.unsqueeze(node.step("Greater", [values, steps.lowest], suffix="stays"), 2)
     if op.nms_topk <= 0:
-        node.emit("Where", [steps.unsqueeze(stays, 2), joined, nothing])
+        node.emit("Where", [stays, joined, nothing])
         return
-    sorted_rows = node.step("Where", [steps.unsqueeze(stays, 2), joined, nothing], suffix="sorted")
-    node.emit("Concat", [sorted_rows, _behind_topk(steps, table, best, count, wanted)], axis=1)
+    first = node.step("Where", [stays, joined, nothing], suffix="sorted")
+    node.emit("Concat", [first, _behind_topk(steps, table, best, count, wanted)], axis=1)
+
+
+def _highest(node: ExportNode, scores: str) -> str:
+    """The highest of scores (N, C, K) over the classes; axes are an operand from opset 18 on."""
+    if node.opset >= 18:
+        return node.step("ReduceMax", [scores, node.vector([1])], keepdims=0)
+    return node.step("ReduceMax", [scores], axes=(1,), keepdims=0)
+
+
+def _unsuppressed(steps: _Steps, op: MultiBoxDetection, rows: str, ids: str, values: str) -> str:
+    """Which rows (N, k) stay, given their classes and their scores in descending order."""
+    node = steps.node
+    by_class = steps.unsqueeze(values, 1)
+    if not op.force_suppress:
+        by_class = _scores_by_class(steps, ids, by_class, _class_count(node))
+    # ONNX drops what overlaps by more than the threshold, MXNet what overlaps by at least as much.
+    overlap = float(np.nextafter(np.float32(op.nms_threshold), np.float32(0)))
+    lowest = float(np.finfo(np.float32).min)
+    kept = steps.kept(steps.columns(rows, 2, 6), values, by_class, overlap, lowest, center=False)
+    return node.step("Greater", [kept, steps.lowest], suffix="unsuppressed")
+
+
+def _class_count(node: ExportNode) -> int | None:
+    """The number of classes but the background, if it is known."""
+    value = node.value(0)
+    count = value.shape[1] if value is not None and value.shape is not None else None
+    return count - 1 if isinstance(count, int) else None
+
+
+def _in_order(steps: _Steps, table: str, best: str, count: str) -> tuple[str, str]:
+    """The rows with a score, moved to the front in the order of anchors, and (N, K, 1) whether a row is one of them."""
+    node = steps.node
+    above = node.step("Cast", [node.step("Greater", [best, steps.lowest])], to=CODES[DType.INT32], suffix="above")
+    values, places = node.steps("TopK", [above, count], 2, axis=1, suffix="in_order")
+    there = steps.unsqueeze(node.step("Cast", [values], to=CODES[DType.BOOL]), 2)
+    return steps.rows(table, places), there
 
 
 def _behind_topk(steps: _Steps, table: str, best: str, count: str, topk: str) -> str:
-    """The rows whose place among those above the threshold, in the order of anchors, is `topk` or later, class -1."""
+    """The rows whose place among those with a score, in the order of anchors, is `topk` or later, with class -1."""
     node = steps.node
-    above = node.step("Cast", [node.step("Greater", [best, steps.lowest])], to=6, suffix="above")
-    values, places = node.steps("TopK", [above, count], 2, axis=1, suffix="in_order")
-    rows = steps.rows(table, places)
-    marked = node.step("Concat", [_minus_ones(steps, rows), steps.columns(rows, 1, 6)], axis=2)
-    there = steps.unsqueeze(node.step("Cast", [values], to=9), 2)
-    filled = node.step("Where", [there, marked, steps.number(-1)])
+    rows, there = _in_order(steps, table, best, count)
+    nothing = steps.number(-1)
+    classes = node.step("Expand", [nothing, node.step("Shape", [steps.columns(rows, 0, 1)])])
+    marked = node.step("Concat", [classes, steps.columns(rows, 1, 6)], axis=2)
+    filled = node.step("Where", [there, marked, nothing])
     return node.step("Slice", [filled, topk, count, node.vector([1])], suffix="behind")
-
-
-def _minus_ones(steps: _Steps, rows: str) -> str:
-    first = steps.columns(rows, 0, 1)
-    return steps.node.step("Expand", [steps.number(-1), steps.node.step("Shape", [first])])
 
 
 def _decoded(steps: _Steps, offsets: str, anchors: str, op: MultiBoxDetection) -> str:
@@ -268,28 +282,6 @@ def _decoded(steps: _Steps, offsets: str, anchors: str, op: MultiBoxDetection) -
     corners = [node.step("Sub", [shifted, half]), node.step("Add", [shifted, half])]
     boxes = node.step("Concat", corners, axis=2, suffix="boxes")
     return node.step("Clip", [boxes, steps.number(0), steps.number(1)]) if op.clip else boxes
-
-
-def _class_count(node: ExportNode) -> int:
-    value = node.value(0)
-    count = value.shape[1] if value is not None and value.shape is not None else None
-    if not isinstance(count, int):
-        node.refuse("the number of classes is not known; give the shape of the inputs with -i")
-    return count
-
-
-def _over_classes(node: ExportNode, value: str) -> list[str]:
-    return [value, node.vector([1])] if node.opset >= 18 else [value]
-
-
-def _axes_attribute(node: ExportNode) -> dict[str, tuple[int, ...]]:
-    return {} if node.opset >= 18 else {"axes": (1,)}
-
-
-def _code(dtype: DType) -> int:
-    from graphir.converters.onnx.dtypes import CODES
-
-    return CODES[dtype]
 
 
 EXPORTS: ExportTable = {

@@ -49,18 +49,16 @@ def export_lp_pool(node: ExportNode) -> None:
 
 
 def export_max_roi_pool(node: ExportNode) -> None:
-    """MaxRoiPool; runtimes have kernels for it up to opset 21, so from 22 on it is composed where sizes are known."""
+    """MaxRoiPool; runtimes have kernels for it up to opset 21, so from 22 on it is composed."""
     op: MaxRoiPool = node.op
-    image = node.value(0)
-    shape = () if image is None else image.shape or ()
-    if node.opset < 22 or len(shape) != 4 or not all(isinstance(size, int) for size in shape[2:]):
+    if node.opset < 22:
         scale = op.spatial_scale if op.spatial_scale != 1 else None
         node.emit("MaxRoiPool", node.input_names(), pooled_shape=op.pooled_shape, spatial_scale=scale)
-        return
-    _pool_regions_by_masks(node, (shape[2], shape[3]))
+    else:
+        _pool_regions_by_masks(node)
 
 
-def _pool_regions_by_masks(node: ExportNode, sizes: tuple[int, int]) -> None:
+def _pool_regions_by_masks(node: ExportNode) -> None:
     """Every region's image, masked and reduced cell by cell, columns first. Takes the memory of an image a region."""
     op: MaxRoiPool = node.op
     data, rois = node.input_names()
@@ -72,7 +70,7 @@ def _pool_regions_by_masks(node: ExportNode, sizes: tuple[int, int]) -> None:
     corners = node.step("Mul", [node.step("Sign", [corners]), size], suffix="rounded")
     lowest = _like(node, -np.inf)
     for axis, first in ((3, 0), (2, 1)):
-        count, length = op.pooled_shape[axis - 2], sizes[axis - 2]
+        count = op.pooled_shape[axis - 2]
         start = node.step("Gather", [corners, node.vector([first])], axis=1, suffix="start")
         end = node.step("Gather", [corners, node.vector([first + 2])], axis=1, suffix="end")
         extent = node.step("Add", [node.step("Sub", [end, start]), _like(node, 1)], suffix="extent")
@@ -83,7 +81,7 @@ def _pool_regions_by_masks(node: ExportNode, sizes: tuple[int, int]) -> None:
             node.step("Unsqueeze", [node.step("Add", [bound, start]), node.vector([2])], suffix="bound")
             for bound in (low, high)
         )
-        places = _like(node, range(length))
+        places = _places(node, axis)
         inside = node.step(
             "And", [node.step("GreaterOrEqual", [places, lows]), node.step("Less", [places, highs])], suffix="inside"
         )
@@ -96,6 +94,16 @@ def _pool_regions_by_masks(node: ExportNode, sizes: tuple[int, int]) -> None:
         pooled = node.step("Concat", parts, axis=axis, suffix="pooled")
     empty = node.step("IsInf", [pooled], detect_positive=0, suffix="empty")
     node.emit("Where", [empty, _like(node, 0), pooled])
+
+
+def _places(node: ExportNode, axis: int) -> str:
+    """0, 1, 2... along an axis of the image, in its dtype."""
+    image = node.value(0)
+    if image is not None and image.rank == 4 and isinstance(image.shape[axis], int):  # type: ignore[index]
+        return _like(node, range(image.shape[axis]))  # type: ignore[index]
+    size = node.step("Shape", node.input_names()[:1], start=axis, end=axis + 1)
+    limit = node.step("Squeeze", [node.step("Cast", [size], to=CODES[node.dtype()])], suffix="limit")
+    return node.step("Range", [_like(node, 0), limit, _like(node, 1)])
 
 
 def _index(node: ExportNode, number: int) -> str:
