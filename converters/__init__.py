@@ -97,9 +97,12 @@ def save(graph: Graph, path: PathLike, *, format: str | None = None, **options: 
         from graphir.converters.onnx import save as save_onnx
 
         return save_onnx(graph, path, **options)
-    from graphir.serial import save_graph
+    from graphir.serial import WEIGHTS_SUFFIX, save_graph
 
-    return save_graph(graph, path, **options)
+    save_graph(graph, path, **options)
+    target = Path(path)
+    beside = target.with_name(target.name.removesuffix(OWN_SUFFIX) + WEIGHTS_SUFFIX)
+    return [target, beside] if beside.is_file() else [target]
 
 
 def convert(
@@ -195,8 +198,7 @@ def _open_sizes(graph: Graph) -> str:
     ]
     if not made_up:
         return ""
-    example = f"{graph.inputs[0].name}:N,3,224,224"
-    return f"sizes that stay open were made up for the check ({', '.join(made_up)}); give them, as in -i {example}"
+    return f"the sizes that stay open were made up for the check ({', '.join(made_up)}): give them with -i or --feeds"
 
 
 def verify(

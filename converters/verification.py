@@ -119,11 +119,7 @@ def verify_conversion(
 ) -> VerificationReport:
     """Hold the result of a conversion against its source; without an MXNet source against the graph itself."""
     started = time.perf_counter()
-    reference: Reference
-    if source is None:
-        reference = RuntimeReference(graph)
-    else:
-        reference = mxnet_reference(source, against, shapes)
+    reference: Reference = RuntimeReference(graph) if source is None else mxnet_reference(source, against, shapes)
     arrays = _feeds(feeds, graph, seed)
     with OnnxCandidate(candidate, providers=providers) as under_test:
         report = verify_against(

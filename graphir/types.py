@@ -175,7 +175,7 @@ class TensorType:
         stored: bool | None = self.__dict__.get("_static")
         if stored is None:
             shape = self.shape
-            stored = self.dtype is not None and shape is not None and all([type(dim) is int for dim in shape])
+            stored = self.dtype is not None and shape is not None and all(type(dim) is int for dim in shape)
             object.__setattr__(self, "_static", stored)
         return stored
 

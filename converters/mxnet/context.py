@@ -11,9 +11,9 @@ from graphir.ops.base import Operator
 from graphir.types import Dim, DType, Shape, TensorType
 
 if TYPE_CHECKING:
-    from .importer import Importer
-    from .records import NNVMNode
-    from .schema import Attributes
+    from graphir.converters.mxnet.importer import Importer
+    from graphir.converters.mxnet.records import NNVMNode
+    from graphir.converters.mxnet.schema import Attributes
 
 Imported = Union[Value, Sequence[Value]]
 ImportFunction = Callable[["ImportNode"], Imported]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .records import NNVMNode
+from graphir.converters.mxnet.records import NNVMNode
 
 LOSS_HEADS = {
     "SoftmaxOutput": "the training loss is gone, its label input with it: what stays is the softmax",

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from graphir.converters.mxnet.context import ImportFunction, ImportNode, NeedsShape, Refusal
+from graphir.converters.mxnet.heads import LOSS_HEADS, only_losses
+from graphir.converters.mxnet.ops import import_table
+from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
+from graphir.converters.mxnet.schema import canonical_name, node_signature, output_names, typed_attributes
+from graphir.converters.mxnet.values import TYPE_FLAGS
 from graphir.errors import Gap, ImportFailure, ShapeError, UnsupportedOpError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
+from graphir.inference.constraints import find_constraints, smallest_fit
 from graphir.inference.engine import parse_dims
-from graphir.passes.fills import resolve_fills
 from graphir.ops.elementwise import Identity
+from graphir.passes.fills import resolve_fills
 from graphir.tensor import Tensor
-from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType, Unknown, symbol
-
-from .context import ImportFunction, ImportNode, NeedsShape, Refusal
-from .heads import LOSS_HEADS, only_losses
-from .ops import import_table
-from .records import VARIABLE, NNVMGraph, NNVMNode
-from .schema import canonical_name, node_signature, output_names, typed_attributes
-from .values import TYPE_FLAGS
+from graphir.types import ANYTHING, UNKNOWN, DType, Shape, Sym, TensorType, Unknown, substitute, symbol
 
 PARAMETER_INPUTS = frozenset(
     {"weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "running_mean", "running_var", "parameters"}
@@ -221,7 +221,7 @@ class Importer:
         for name in self.shapes:
             if not any(record.op == VARIABLE and record.name == name for record in self.source.nodes):
                 known = ", ".join(value.name for value in self.graph.inputs) or "none"
-                problems.append(f"a shape was given for {name!r}, which the model does not have; its inputs are: {known}")
+                problems.append(f"a shape was given for {name!r}, which is no variable; the inputs are: {known}")
         if problems:
             raise ImportFailure(
                 f"{len(problems)} problem(s) with the model and its parameters:\n  " + "\n  ".join(problems)
@@ -259,10 +259,7 @@ class Importer:
         resolve_fills(self.graph)
 
     def _infer_open_sizes(self) -> None:
-        try:
-            infer_graph(self.graph)
-        except ShapeError as error:
-            raise ImportFailure(str(error)) from error
+        self._infer_all()
         for value in self.graph.inputs:
             if value.shape is None or not any(isinstance(dim, Unknown) for dim in value.shape):
                 continue
@@ -275,10 +272,39 @@ class Importer:
             self.graph.decide(
                 "input shape", value.name, f"not fully given: it is {value.type}, with symbolic sizes where it is open"
             )
+        self._infer_all()
+        self._fix_bound_sizes()
+
+    def _infer_all(self) -> None:
         try:
             infer_graph(self.graph)
         except ShapeError as error:
             raise ImportFailure(str(error)) from error
+
+    def _fix_bound_sizes(self) -> None:
+        """Give open sizes that the weights bind (a fully connected layer behind them) the smallest number that fits."""
+        constraints = find_constraints(self.graph)
+        fit = smallest_fit(constraints) if constraints else None
+        if fit is None:
+            for constraint in constraints[:4]:
+                self.graph.decide("size bound by weights", constraint.node, f"{constraint.size} must be {constraint.number}")
+            return
+        names, least, most = fit
+        chosen = dict.fromkeys(names, least)
+        for value in self.graph.inputs:
+            if value.shape is None or not any(isinstance(dim, Sym) and dim.symbols() & names for dim in value.shape):
+                continue
+            value.type = value.declared = TensorType(
+                value.dtype, tuple(substitute(dim, chosen) for dim in value.shape)
+            )
+            others = f" ({least} to {most} do)" if most > least else ""
+            self.graph.decide(
+                "input shape",
+                value.name,
+                f"{', '.join(sorted(names))} became {least}, the smallest size that fits the weights behind "
+                f"{constraints[0].node}{others}; -i {value.name}:... chooses another",
+            )
+        self._infer_all()
 
     def _axis_name(self, value: Value, axis: int) -> str:
         rank = value.rank or 0
@@ -316,7 +342,7 @@ def entry_names(source: NNVMGraph) -> dict[tuple[int, int], str]:
 
 def _declared_shape(source: NNVMGraph, record: NNVMNode) -> Shape | None:
     """The shape that `__shape__` states; MXNet's unknown sizes (0, or -1 and None with np_shape) become unknown."""
-    from .values import parse_shape
+    from graphir.converters.mxnet.values import parse_shape
 
     text = record.annotations.get("__shape__")
     if text is None:

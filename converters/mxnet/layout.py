@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from graphir.converters.mxnet.context import ImportNode
 from graphir.graph import Value
 from graphir.ops.shape import Transpose
-
-from .context import ImportNode
 
 DEFAULT = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 

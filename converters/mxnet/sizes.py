@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Union
 
+from graphir.converters.mxnet.context import ImportNode
 from graphir.graph import Value
 from graphir.ops.elementwise import Div, Mul
 from graphir.ops.indexing import Gather
 from graphir.ops.shape import Reshape, Shape
 from graphir.ops.shape_parts import Concat
 from graphir.types import Dim, DType
-
-from .context import ImportNode
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:
     """
     import onnx
 
-    from .exporter import export_graph
-    from .writer import model_bytes
+    from graphir.converters.onnx.exporter import export_graph
+    from graphir.converters.onnx.writer import model_bytes
 
     model = onnx.ModelProto()
     model.ParseFromString(model_bytes(export_graph(graph, opset=opset)))
@@ -32,8 +32,8 @@ def save(
     graph: Graph, path: str | os.PathLike[str], *, opset: int | None = None, weights: str = "auto"
 ) -> list[Path]:
     """Write the graph as an .onnx file and return the files written; see `writer.write_model` for `weights`."""
-    from .exporter import export_graph
-    from .writer import write_model
+    from graphir.converters.onnx.exporter import export_graph
+    from graphir.converters.onnx.writer import write_model
 
     return write_model(export_graph(graph, opset=opset), path, weights=weights)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from graphir.converters.onnx.context import Export, ExportNode, Names, OnnxNode, Refusal
+from graphir.converters.onnx.ops import export_table
 from graphir.errors import ExportFailure, Gap, UnsupportedOpError
 from graphir.graph import Graph, Value
 from graphir.tensor import Tensor
 from graphir.types import TensorType, Type
-
-from .context import Export, ExportNode, Names, OnnxNode, Refusal
-from .ops import export_table
 
 DEFAULT_OPSET = 22
 OLDEST_OPSET = 13

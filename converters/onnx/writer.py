@@ -11,14 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from graphir.converters.onnx.context import OnnxNode
+from graphir.converters.onnx.dtypes import CODES, code_of
+from graphir.converters.onnx.exporter import OnnxModel
 from graphir.errors import ExportFailure
 from graphir.files import replacing
 from graphir.tensor import SourceFiles, Tensor
 from graphir.types import DType, OptionalType, SequenceType, SparseTensorType, Sym, TensorType, Type
-
-from .context import OnnxNode
-from .dtypes import CODES, code_of
-from .exporter import OnnxModel
 
 SINGLE_FILE_LIMIT = (1 << 31) - (1 << 20)
 INLINE_BELOW = 1024

@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .options import add_comparison_options, add_model_options, add_output_options, dtypes_of, one_of, shapes_of
+from .options import (
+    add_comparison_options,
+    add_model_options,
+    add_output_options,
+    dtypes_of,
+    need_files,
+    one_of,
+    shapes_of,
+)
 
 if TYPE_CHECKING:
     from .console import Console
@@ -50,6 +58,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     for name in ("feeds", "seed", "rtol", "atol"):
         if getattr(options, name) is not None and not options.verify:
             options.parser.error(f"--{name} says how to verify; add --verify")
+
+    need_files(options.params, options.feeds, options.accuracy)
+    if options.verify or options.accuracy:
+        from graphir.runtime.session import provider_names
+
+        provider_names(options.provider)
 
     from graphir.converters import convert
 

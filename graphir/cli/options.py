@@ -72,6 +72,15 @@ def one_of(suffixes: tuple[str, ...]) -> Callable[[str], str]:
     return check
 
 
+def need_files(*paths: str | None) -> None:
+    """Raise ImportFailure, before any work is done, if one of the files that were named is not there."""
+    from graphir.errors import ImportFailure
+
+    for path in paths:
+        if path is not None and not Path(path).is_file():
+            raise ImportFailure(f"{path}: no such file")
+
+
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     """--json, -v, -q."""
     group = parser.add_argument_group("output")
@@ -135,6 +144,7 @@ __all__ = [
     "add_output_options",
     "dtypes_of",
     "input_spec",
+    "need_files",
     "one_of",
     "shapes_of",
 ]

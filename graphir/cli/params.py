@@ -51,12 +51,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _file(given: str) -> Path:
+    from graphir.converters import detect_format
     from graphir.converters.mxnet.checkpoint import find_checkpoint
     from graphir.errors import ImportFailure
 
     path = Path(given)
     if path.is_file() or path.suffix in (".params", ".npz", ".npy"):
         return path
+    detect_format(path)
     found = find_checkpoint(path).params
     if found is None:
         raise ImportFailure(f"{given}: there are no parameters beside the symbol")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .options import add_comparison_options, add_model_options, add_output_options, one_of, shapes_of
+from .options import add_comparison_options, add_model_options, add_output_options, need_files, one_of, shapes_of
 
 if TYPE_CHECKING:
     from .console import Console
@@ -46,12 +46,22 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.reference is None or options.candidate is None:
         options.parser.error("two models are needed, A (the reference) and B")
 
-    from graphir.converters import verify
+    if any(given.dtype is not None for given in options.inputs):
+        options.parser.error("-i takes a shape here: the models say which dtypes they want")
+    need_files(options.params, options.feeds)
+    for model in (options.reference, options.candidate):
+        if model.endswith((".onnx", ".npz", ".json")):
+            need_files(model)
+
+    from graphir.converters import detect_format, load, verify
     from graphir.report.verification import verification_json, verification_text
 
+    reference = options.reference
+    if not reference.endswith((".onnx", ".npz")) and detect_format(reference) == "graphir":
+        reference = load(reference)
     console.stage(f"comparing {options.reference} with {options.candidate}")
     report = verify(
-        options.reference,
+        reference,
         options.candidate,
         feeds=options.feeds,
         seed=options.seed or 0,

@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import VerificationError
+from ..errors import ShapeError, VerificationError
 from ..graph import Graph, Value
+from ..inference import infer_types
 from ..types import DType, Sym, substitute
 
-PASSED_ON = ("Cast", "Clip", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Floor", "Max", "Min",
-             "Split", "Slice")  # fmt: skip
+PASSED_ON = (
+    *("Cast", "Clip", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Floor"),
+    *("Max", "Min", "Split", "Slice"),
+)
 LOOKUPS = ("Gather", "GatherElements", "GatherND", "OneHot")
-SYMBOL_SIZES = {"N": 2}
-OTHER_SYMBOL = 32
+BATCH = 2
+SIZES_TRIED = (32, 64, 128, 224, 299, 512, 16, 8, 4)
 
 
 def index_limit(value: Value) -> int | None:
@@ -37,23 +40,51 @@ def index_limit(value: Value) -> int | None:
     return min(limits, default=None)
 
 
+def sample_sizes(graph: Graph) -> dict[str, int]:
+    """Numbers for the graph's symbolic sizes: 2 for batches (the first axes), and one size for all others that the
+    operators accept, the first of 32, 64, 128, ... for which inference finds no contradiction."""
+    batches: set[str] = set()
+    others: set[str] = set()
+    for value in graph.inputs:
+        for axis, dim in enumerate(value.shape or ()):
+            if isinstance(dim, Sym):
+                (others if axis else batches).update(dim.symbols())
+    sizes = dict.fromkeys(batches, BATCH)
+    for number in SIZES_TRIED if others else ():
+        tried = sizes | dict.fromkeys(others - batches, number)
+        shapes = {
+            value.name: tuple(substitute(dim, tried) for dim in value.shape)
+            for value in graph.inputs
+            if value.shape is not None
+        }
+        try:
+            infer_types(graph, shapes)
+        except ShapeError:
+            continue
+        return tried
+    return sizes | dict.fromkeys(others - batches, SIZES_TRIED[0])
+
+
 def sizes_of(value: Value, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """The input's shape as numbers: symbols take the given sizes, else 2 for `N` and 32 for all others."""
+    """The input's shape as numbers, its symbols taken from `sizes`."""
     if value.shape is None:
-        raise VerificationError(f"the rank of input {value.name} is unknown; give feeds, or its shape (-i {value.name}:...)")
+        raise VerificationError(f"the rank of input {value.name} is unknown; give its shape, as in -i {value.name}:1,3")
     found = []
     for dim in value.shape:
         if isinstance(dim, Sym):
-            chosen = {name: sizes.get(name, SYMBOL_SIZES.get(name, OTHER_SYMBOL)) for name in dim.symbols()}
-            dim = substitute(dim, chosen)
+            dim = substitute(dim, sizes)
         if not isinstance(dim, int):
-            raise VerificationError(f"input {value.name} is {value.type}; give feeds, or its shape (-i {value.name}:...)")
+            raise VerificationError(f"input {value.name} is {value.type}; give its shape, as in -i {value.name}:1,3")
         found.append(dim)
     return tuple(found)
 
 
 def make_feeds(
-    graph: Graph, *, seed: int = 0, sizes: Mapping[str, int] | None = None, shapes: Mapping[str, tuple[int, ...]] | None = None
+    graph: Graph,
+    *,
+    seed: int = 0,
+    sizes: Mapping[str, int] | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Values for every input from PCG64: standard normal floats, indices within their tables, small integers, booleans.
 
@@ -61,9 +92,10 @@ def make_feeds(
     input whose shape cannot be known.
     """
     generator = np.random.Generator(np.random.PCG64(seed))
+    chosen = {**sample_sizes(graph), **(sizes or {})}
     feeds: dict[str, NDArray[Any]] = {}
     for value in graph.inputs:
-        shape = shapes[value.name] if shapes and value.name in shapes else sizes_of(value, sizes or {})
+        shape = shapes[value.name] if shapes and value.name in shapes else sizes_of(value, chosen)
         dtype = value.dtype or DType.FLOAT32
         limit = index_limit(value)
         drawn: NDArray[Any]
@@ -97,4 +129,4 @@ def perturbed(graph: Graph, feeds: Mapping[str, NDArray[Any]], seed: int = 0) ->
     return moved if changed else None
 
 
-__all__ = ["index_limit", "make_feeds", "perturbed", "sizes_of"]
+__all__ = ["index_limit", "make_feeds", "perturbed", "sample_sizes", "sizes_of"]

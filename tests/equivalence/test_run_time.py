@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import onnxruntime
 import pytest
+from numpy.typing import NDArray
+
 from graphir.converters.mxnet import from_symbol
 from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
 from graphir.errors import GraphirError
-from numpy.typing import NDArray
-
 from tests.equivalence.case import Case
 from tests.equivalence.indexing import REFUSED_AT_RUN_TIME
 

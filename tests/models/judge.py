@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime
+from numpy.typing import NDArray
+
 from graphir.converters.mxnet.source import open_source
 from graphir.converters.onnx import save
 from graphir.graph import Graph
-from numpy.typing import NDArray
 
 Array = NDArray[Any]
 LIMIT = 1e-4

@@ -15,10 +15,11 @@ import capture
 import numpy as np
 import pytest
 import symbols
+from judge import LIMIT, import_model, relative, run_onnx, shapes_by_source
+
 from graphir.converters.mxnet.heads import only_losses
 from graphir.converters.mxnet.reference.evaluate import ancestors, entry_names
 from graphir.converters.mxnet.source import open_source
-from judge import LIMIT, import_model, relative, run_onnx, shapes_by_source
 
 PLAIN = tuple(name for name, classic in symbols.CLASSICS.items() if not classic.needs_onednn)
 RECURRENT = tuple(name for name, classic in symbols.CLASSICS.items() if classic.needs_onednn)

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from judge import LIMIT, import_model, relative, run_onnx, shapes_by_source
+
 from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx.exporter import newest_opset
 from graphir.errors import UnsupportedOpError
-from judge import LIMIT, import_model, relative, run_onnx, shapes_by_source
 
 CHECKPOINTS = (
     *("gluoncv-cifar-resnet20-v1", "gluoncv-cifar-resnet20-v2", "go-test-linear", "mtcnn-det1-pnet"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+
 from graphir.errors import ShapeError
 from graphir.ops.creation import ConstantOfShape, EyeLike, Fill, Range
 from graphir.types import DType
-
 from tests.ops.rule import backwards, elements, known, results, scalar
 
 GOOD = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from graphir.errors import ShapeError
 from graphir.ops.indexing import (
     Compress,
@@ -16,7 +17,6 @@ from graphir.ops.indexing import (
     ScatterND,
     Unique,
 )
-
 from tests.ops.rule import backwards, elements, known, results, scalar
 
 GOOD = (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from graphir.errors import ShapeError
 from graphir.ops.shape import Expand, Flatten, Pad, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
-
 from tests.ops.rule import backwards, elements, known, results, scalar
 
 GOOD = (

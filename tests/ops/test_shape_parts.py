@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from graphir.errors import ShapeError
 from graphir.ops.shape_parts import (
     BEYOND,
@@ -15,9 +18,6 @@ from graphir.ops.shape_parts import (
     Trilu,
     slice_size,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.ops.rule import backwards, elements, known, results, scalar
 
 GOOD = (

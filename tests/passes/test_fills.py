@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from graphir.errors import ImportFailure
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
 from graphir.ops.creation import Fill
 from graphir.ops.elementwise import Add, Identity
 from graphir.passes.fills import resolve_fills
-
 from tests.ops.rule import tensor
 
 

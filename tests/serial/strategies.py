@@ -183,10 +183,10 @@ def graphs(draw: st.DrawFn, parent: Graph | None = None, depth: int = 0) -> Grap
             graph.add_parameter(name, None, draw(value_types))
     for value in graph.values:
         _told(draw, value)
-    for op in draw(st.lists(operators(), max_size=6)):
+    graph.add_input(graph.fresh_name("anything"))
+    for op in draw(st.lists(operators(), min_size=2, max_size=8)):
         _add(draw, graph, op, depth)
-    pool = _visible(graph)
-    graph.set_outputs(draw(st.lists(st.sampled_from(pool), max_size=3)) if pool else [])
+    graph.set_outputs(draw(st.lists(st.sampled_from(_visible(graph)), max_size=3)))
     return graph
 
 
@@ -205,35 +205,40 @@ def _told(draw: st.DrawFn, value: Value) -> None:
 
 
 def _add(draw: st.DrawFn, graph: Graph, op: Operator, depth: int) -> None:
-    pool = _visible(graph)
-    count = draw(st.integers(op.least_inputs, op.least_inputs + 2 if op.most_inputs is None else op.most_inputs))
-    optional = [name.endswith(("?", "*")) for name in op.inputs]
-    operands: list[Value | None] = []
-    for slot in range(count):
-        if pool and not (optional[min(slot, len(optional) - 1)] and draw(st.booleans())):
-            operands.append(draw(st.sampled_from(pool)))
-        elif optional[min(slot, len(optional) - 1)]:
-            operands.append(None)
-        else:
-            return
+    """A node on operands that its rule takes: any at first, then values of which nothing is known."""
+    most = op.least_inputs + 2 if op.most_inputs is None else op.most_inputs
+    count = draw(st.integers(op.least_inputs, most))
     inner = [draw(graphs(graph, depth + 1))] if depth < 2 and draw(st.integers(0, 4)) == 0 else []
-    if op.output_count < 0:
+    loose = [value for value in _visible(graph) if value.type == TensorType()]
+    for pool in (_visible(graph), loose):
+        operands = [draw(_operand(op, slot, pool)) for slot in range(count)]
+        if _is_taken(op, operands):
+            break
+    else:
         return
     wanted = draw(st.lists(names, min_size=op.output_count, max_size=op.output_count, unique=True))
     results = [graph.fresh_name(name) for name in wanted]
     if len(set(results)) != len(results):
-        return
-    types_ = tuple([None if value is None else value.type for value in operands])
-    knowns = tuple([None if value is None else value.known for value in operands])
-    try:
-        found = infer_outputs(op, types_, knowns)
-        infer_values(op, types_, knowns)
-    except REFUSALS:
-        return
-    if any(isinstance(dim, int) and dim < 0 for type_ in found for dim in getattr(type_, "shape", None) or ()):
         return
     node = graph.add_node(op, operands, name=draw(names), output_names=results, subgraphs=inner)
     for value in node.outputs:
         _told(draw, value)
         if value.type == TensorType() and draw(st.booleans()):
             value.type = draw(value_types)
+
+
+def _operand(op: Operator, slot: int, pool: list[Value]) -> st.SearchStrategy[Value | None]:
+    optional = op.inputs[min(slot, len(op.inputs) - 1)].endswith(("?", "*"))
+    return st.none() | st.sampled_from(pool) if optional else st.sampled_from(pool)
+
+
+def _is_taken(op: Operator, operands: list[Value | None]) -> bool:
+    types_ = tuple([None if value is None else value.type for value in operands])
+    knowns = tuple([None if value is None else value.known for value in operands])
+    try:
+        found = infer_outputs(op, types_, knowns)
+        infer_values(op, types_, knowns)
+    except REFUSALS:
+        return False
+    dims_ = [dim for type_ in found for dim in getattr(type_, "shape", None) or ()]
+    return op.output_count >= 0 and not any(isinstance(dim, int) and dim < 0 for dim in dims_)

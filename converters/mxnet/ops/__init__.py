@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from ..context import ImportFunction, families
+from graphir.converters.mxnet.context import ImportFunction, families
 
 FAMILIES = (
     "activation",

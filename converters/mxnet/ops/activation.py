@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from graphir.converters.mxnet.context import ImportFunction, ImportNode
 from graphir.graph import Value
 from graphir.ops import activation as ir
 from graphir.ops.base import Operator
@@ -13,8 +14,6 @@ from graphir.ops.creation import Range
 from graphir.ops.elementwise import Cast, Div, Less, Neg, PRelu, Where
 from graphir.ops.shape import Reshape, Shape, Squeeze, Unsqueeze
 from graphir.types import UNKNOWN, Dim, DType
-
-from ..context import ImportFunction, ImportNode
 
 
 def on_floats(op: Operator) -> ImportFunction:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from graphir.converters.mxnet.context import ImportNode
+from graphir.converters.mxnet.layout import channels_first, finish, is_channels_first, layout_of
 from graphir.graph import Value
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.shape import Transpose
 from graphir.padding import Explicit, symmetric
 from graphir.types import UNKNOWN, Dim
-
-from ..context import ImportNode
-from ..layout import channels_first, finish, is_channels_first, layout_of
 
 
 def import_convolution(node: ImportNode) -> Value:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphir.converters.mxnet.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.sizes import axis_size, static_shape
+from graphir.converters.mxnet.values import TYPE_FLAGS
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.creation import Fill, Range
 from graphir.ops.elementwise import Add, Cast, Div, Mul
 from graphir.ops.shape import Reshape, Shape, Size
 from graphir.types import DType
-
-from ..context import ImportFunction, ImportNode
-from ..sizes import axis_size, static_shape
-from ..values import TYPE_FLAGS
 
 
 def _dtype(node: ImportNode) -> DType:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
+from graphir.converters.mxnet.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.ops.elementwise_unary import COMPOSITIONS
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
 from graphir.ops.shape import Expand, Reshape, Shape
 from graphir.types import DType
-
-from ..context import ImportFunction, ImportNode
-from .elementwise_unary import COMPOSITIONS
 
 
 def unary(op: Operator) -> ImportFunction:

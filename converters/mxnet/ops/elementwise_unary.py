@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
+from graphir.converters.mxnet.context import ImportFunction, ImportNode
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
 from graphir.ops.shape import Shape
 from graphir.types import DType
-
-from ..context import ImportFunction, ImportNode
 
 
 def _fraction_above(node: ImportNode, value: Value, floor: Value, op: Operator) -> Value:

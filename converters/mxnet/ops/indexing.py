@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from graphir.converters.mxnet.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.sizes import axis_size, static_size
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.creation import ConstantOfShape, Range
@@ -16,9 +18,6 @@ from graphir.ops.indexing import Compress, Gather, GatherElements, GatherND, Sca
 from graphir.ops.shape import Reshape, Shape, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, ReverseSequence, Slice
 from graphir.types import UNKNOWN, DType, TensorType, unify_shape
-
-from ..context import ImportFunction, ImportNode
-from ..sizes import axis_size, static_size
 
 
 def _integers(node: ImportNode, value: Value) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import string
 
+from graphir.converters.mxnet.context import ImportNode
 from graphir.graph import Value
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Add, Mul
@@ -12,8 +13,6 @@ from graphir.ops.indexing import Gather
 from graphir.ops.linear import Einsum, Gemm, MatMul
 from graphir.ops.shape import Flatten, Reshape, Transpose
 from graphir.types import UNKNOWN, Dim, product
-
-from ..context import ImportNode
 
 
 def import_fully_connected(node: ImportNode) -> Value:

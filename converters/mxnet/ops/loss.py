@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from graphir.converters.mxnet.context import ImportFunction, ImportNode, NeedsShape
 from graphir.graph import Value
 from graphir.ops.activation import Sigmoid, Softmax
 from graphir.ops.elementwise import Abs, Cast, Log, Max, Min, Mul, Neg, Sub
@@ -11,8 +12,6 @@ from graphir.ops.indexing import GatherElements
 from graphir.ops.reduction import ReduceSum
 from graphir.ops.shape import Reshape, Shape, Unsqueeze
 from graphir.types import Dim, DType
-
-from ..context import ImportFunction, ImportNode, NeedsShape
 
 
 def import_softmax_output(node: ImportNode) -> Value:

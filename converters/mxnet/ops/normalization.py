@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphir.converters.mxnet.context import Imported, ImportFunction, ImportNode
 from graphir.graph import Value
 from graphir.ops import normalization as ir
 from graphir.ops.activation import Relu
@@ -12,8 +13,6 @@ from graphir.ops.elementwise import Add, Cast, Div, Mul, Reciprocal, Sqrt, Sub
 from graphir.ops.reduction import ReduceMean, ReduceSumSquare
 from graphir.ops.shape import Expand, Reshape, Shape, Squeeze, Transpose
 from graphir.types import UNKNOWN, Dim, DType
-
-from ..context import Imported, ImportFunction, ImportNode
 
 
 def _axis(node: ImportNode, data: Value, default: int) -> int:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.mxnet.context import ImportNode, NeedsShape
+from graphir.converters.mxnet.layout import channels_first, finish, is_channels_first, layout_of
 from graphir.graph import Value
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Abs, Mul, Pow, Sign
@@ -31,9 +33,6 @@ from graphir.ops.reduction import ReduceL2, ReduceSum
 from graphir.ops.shape import Pad
 from graphir.padding import Explicit
 from graphir.types import DType
-
-from ..context import ImportNode, NeedsShape
-from ..layout import channels_first, finish, is_channels_first, layout_of
 
 EUCLIDEAN: Callable[..., Operator] = ReduceL2
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from graphir.converters.mxnet.context import ImportFunction, ImportNode
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import reduction as ir
@@ -15,8 +16,6 @@ from graphir.ops.base import Operator
 from graphir.ops.indexing import CumSum, OneHot
 from graphir.ops.shape import Reshape, Shape, Squeeze
 from graphir.types import DType
-
-from ..context import ImportFunction, ImportNode
 
 MEAN: Callable[..., Operator] = ir.ReduceMean
 

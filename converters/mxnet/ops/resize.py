@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.mxnet.context import ImportNode
 from graphir.graph import Value
 from graphir.ops.base import Operator
 from graphir.ops.convolution import ConvTranspose
@@ -17,8 +18,6 @@ from graphir.ops.shape import Reshape, Shape, Transpose
 from graphir.ops.shape_parts import Concat
 from graphir.padding import symmetric
 from graphir.types import UNKNOWN, Dim, DType, TensorType
-
-from ..context import ImportNode
 
 
 def import_upsampling(node: ImportNode) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from graphir.converters.mxnet.context import ImportFunction, ImportNode, NeedsShape
+from graphir.converters.mxnet.sizes import Axes, Entry, Tail, axis_of, reshape, shape_vector, static_size
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.creation import ConstantOfShape
@@ -9,9 +11,6 @@ from graphir.ops.indexing import Gather, GatherND, ScatterND
 from graphir.ops.shape import Expand, Flatten, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, DepthToSpace, Slice, SpaceToDepth
 from graphir.types import Dim, DType
-
-from ..context import ImportFunction, ImportNode, NeedsShape
-from ..sizes import Axes, Entry, Tail, axis_of, reshape, shape_vector, static_size
 
 
 def _rank_if_known(node: ImportNode, value: Value) -> int | None:

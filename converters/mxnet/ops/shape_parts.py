@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from graphir.converters.mxnet.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.sizes import axes_sizes, static_size
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.elementwise import Add, Div, Sub
 from graphir.ops.shape import Pad, PadMode, Shape, Squeeze, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, Concat, Slice, Split
 from graphir.types import UNKNOWN, TensorType, unify_dim
-
-from ..context import ImportFunction, ImportNode
-from ..sizes import axes_sizes, static_size
 
 
 def import_concat(node: ImportNode) -> Value:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
+from graphir.converters.onnx.context import ExportTable
 from graphir.errors import GraphirError
-
-from ..context import ExportTable
 
 FAMILIES = (
     "activation",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
+from graphir.converters.onnx.context import ExportNode, ExportTable, by_opset, direct
 from graphir.ops import activation as ir
 from graphir.types import DType
-
-from ..context import ExportNode, ExportTable, by_opset, direct
 
 
 def export_relu(node: ExportNode) -> None:

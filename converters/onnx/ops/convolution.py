@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from graphir.converters.onnx.context import ExportNode, ExportTable
+from graphir.converters.onnx.padding import pad_attributes, unless_all
 from graphir.ops.convolution import Conv, ConvTranspose
-
-from ..context import ExportNode, ExportTable
-from ..padding import pad_attributes, unless_all
 
 
 def export_conv(node: ExportNode) -> None:

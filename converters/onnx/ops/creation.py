@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from graphir.converters.onnx.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.dtypes import CODES
 from graphir.ops.creation import ConstantOfShape, EyeLike, Fill, Range
 from graphir.tensor import Tensor
 from graphir.types import DType
-
-from ..context import ExportNode, ExportTable, direct
-from ..dtypes import CODES
 
 
 def export_constant_of_shape(node: ExportNode) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from graphir.converters.onnx.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.dtypes import CODES
 from graphir.ops import elementwise as ir
-
-from ..context import ExportNode, ExportTable, direct
-from ..dtypes import CODES
 
 
 def export_cast(node: ExportNode) -> None:

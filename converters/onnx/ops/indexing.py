@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.ops import indexing as ir
-
-from ..context import ExportNode, ExportTable, direct
 
 REDUCTION_SINCE = {ir.Reduction.ADD: 16, ir.Reduction.MUL: 16, ir.Reduction.MAX: 18, ir.Reduction.MIN: 18}
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from graphir.converters.onnx.context import ExportNode, ExportTable, by_opset, direct
+from graphir.converters.onnx.dtypes import CODES
 from graphir.ops import normalization as ir
 from graphir.types import DType
-
-from ..context import ExportNode, ExportTable, by_opset, direct
-from ..dtypes import CODES
 
 
 def export_batch_normalization(node: ExportNode) -> None:

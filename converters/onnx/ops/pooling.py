@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from graphir.converters.onnx.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.padding import pad_attributes, unless_all
 from graphir.ops.pooling import AveragePool, GlobalAveragePool, GlobalLpPool, GlobalMaxPool, LpPool, MaxPool, MaxRoiPool
 from graphir.types import DType
-
-from ..context import ExportNode, ExportTable, direct
-from ..dtypes import CODES
-from ..padding import pad_attributes, unless_all
 
 
 def _window_attributes(op: MaxPool | AveragePool | LpPool) -> dict[str, Any]:

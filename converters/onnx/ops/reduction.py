@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from graphir.converters.onnx.context import ExportFunction, ExportNode, ExportTable, by_opset, direct
 from graphir.ops import reduction as ir
 from graphir.ops.base import Operator
-
-from ..context import ExportFunction, ExportNode, ExportTable, by_opset, direct
 
 
 def export_reduce_with_attribute(node: ExportNode) -> None:

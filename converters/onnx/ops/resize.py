@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphir.converters.onnx.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.dtypes import CODES
 from graphir.ops.resize import (
     AffineGrid,
     AspectPolicy,
@@ -15,9 +17,6 @@ from graphir.ops.resize import (
     all_factors,
 )
 from graphir.types import DType
-
-from ..context import ExportNode, ExportTable, direct
-from ..dtypes import CODES
 
 
 def export_resize(node: ExportNode) -> None:

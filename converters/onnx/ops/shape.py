@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.ops.shape import Expand, Flatten, Pad, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
-
-from ..context import ExportNode, ExportTable, direct
 
 
 def export_pad(node: ExportNode) -> None:

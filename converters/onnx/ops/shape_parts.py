@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.ops.shape_parts import Concat, DepthToSpace, ReverseSequence, Slice, SpaceToDepth, Split, Trilu, even_parts
-
-from ..context import ExportNode, ExportTable, direct
 
 
 def export_split(node: ExportNode) -> None:

@@ -1,0 +1,62 @@
+"""What a model's weights demand of sizes that its inputs leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..graph import Graph
+from ..types import Sym, TensorType, substitute
+from .rules import infer_outputs
+
+LARGEST = 4096
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """At `node`, the symbolic size must equal the number, or the model cannot run."""
+
+    node: str
+    size: Sym
+    number: int
+
+
+def find_constraints(graph: Graph) -> list[Constraint]:
+    """Where a rule gives a symbolic size but the rest of the model (a weight behind it) says a number.
+
+    Expects inference to have run. One walk over the nodes.
+    """
+    found: list[Constraint] = []
+    for node in graph.nodes:
+        stored = [value.type for value in node.outputs]
+        if not any(isinstance(value.type, TensorType) and not value.type.is_static for value in node.inputs if value):
+            continue
+        operands = tuple([None if value is None else value.type for value in node.inputs])
+        known = tuple([None if value is None else value.known for value in node.inputs])
+        for ruled, held in zip(infer_outputs(node.op, operands, known), stored, strict=True):
+            if not isinstance(ruled, TensorType) or not isinstance(held, TensorType):
+                continue
+            for left, right in zip(ruled.shape or (), held.shape or (), strict=False):
+                if isinstance(left, Sym) and isinstance(right, int):
+                    found.append(Constraint(node.name, left, right))
+    return found
+
+
+def smallest_fit(constraints: Sequence[Constraint]) -> tuple[frozenset[str], int, int] | None:
+    """The symbols that the constraints bind and the range of numbers that, taken for all of them, fits.
+
+    None if no number up to 4096 does. The range is the first run of numbers that fit.
+    """
+    names = frozenset().union(*(constraint.size.symbols() for constraint in constraints))
+    first = None
+    for number in range(1, LARGEST + 1):
+        sizes = dict.fromkeys(names, number)
+        fits = all(substitute(constraint.size, sizes) == constraint.number for constraint in constraints)
+        if fits and first is None:
+            first = number
+        if not fits and first is not None:
+            return names, first, number - 1
+    return None if first is None else (names, first, LARGEST)
+
+
+__all__ = ["Constraint", "find_constraints", "smallest_fit"]
