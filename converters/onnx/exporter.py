@@ -11,8 +11,10 @@ from graphir.graph import Graph, Value
 from graphir.tensor import Tensor
 from graphir.types import TensorType, Type
 
-DEFAULT_OPSET = 22
+DEFAULT_OPSET = 23
 OLDEST_OPSET = 13
+# onnxruntime 1.31 has no kernels for these operators as of the opset named.
+WITHOUT_KERNEL_FROM = {"MaxRoiPool": 22, "RoiAlign": 22}
 
 
 @dataclass
@@ -36,13 +38,19 @@ def newest_opset() -> int:
     return int(onnx.defs.onnx_opset_version())
 
 
+def default_opset(graph: Graph) -> int:
+    """The newest opset that the onnxruntime of a year ago runs, or the newest at which it has every kernel needed."""
+    limits = (WITHOUT_KERNEL_FROM[node.op.name] - 1 for node in graph.nodes if node.op.name in WITHOUT_KERNEL_FROM)
+    return min(limits, default=DEFAULT_OPSET)
+
+
 def export_graph(graph: Graph, *, opset: int | None = None) -> OnnxModel:
     """The graph in ONNX's terms.
 
     Raises UnsupportedOpError with every operator that the opset cannot say, and ExportFailure for an opset out of range
     and for parameters without elements.
     """
-    opset = DEFAULT_OPSET if opset is None else opset
+    opset = default_opset(graph) if opset is None else opset
     if not OLDEST_OPSET <= opset <= newest_opset():
         raise ExportFailure(f"opset {opset} is out of range: {OLDEST_OPSET} to {newest_opset()} can be written")
     export = Export(opset, Names([value.name for value in graph.values]))
@@ -63,6 +71,12 @@ def export_graph(graph: Graph, *, opset: int | None = None) -> OnnxModel:
         gaps = [Gap(op, reason, tuple(nodes)) for (op, reason), nodes in refused.items()]
         count = sum(len(gap.nodes) for gap in gaps)
         raise UnsupportedOpError(f"{count} node(s) cannot be written at opset {opset}:", gaps)
+    unranked = [value.name for value in graph.inputs if isinstance(value.type, TensorType) and value.shape is None]
+    if unranked:
+        raise ExportFailure(
+            f"ONNX wants the number of axes of every input; unknown are {', '.join(unranked)}: "
+            f"give their shapes, as in -i {unranked[0]}:1,3,224,224"
+        )
     outputs = _outputs(graph, export)
     initializers = _initializers(graph, export)
     return OnnxModel(
@@ -119,4 +133,4 @@ def _initializers(graph: Graph, export: Export) -> dict[str, Tensor]:
     return found
 
 
-__all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "OnnxModel", "export_graph", "newest_opset"]
+__all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "OnnxModel", "default_opset", "export_graph", "newest_opset"]

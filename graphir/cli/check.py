@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from graphir.errors import Gap
     from graphir.graph import Graph
+    from graphir.tensor import Tensor
+    from graphir.types import DType
 
     from .console import Console
 
@@ -25,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="a symbol .json, checkpoint prefix, folder or .graphir.json")
     add_model_options(parser)
     parser.add_argument("--target", choices=("onnx",), default="onnx", help="the format to check for (default onnx)")
-    parser.add_argument("--opset", type=int, metavar="N", help="the ONNX opset to check for (default 22)")
+    parser.add_argument("--opset", type=int, metavar="N", help="the ONNX opset to check for, 13 or newer")
     add_output_options(parser)
 
 
@@ -69,21 +71,21 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 def stand_in(graph: Graph) -> None:
     """Give parameters of known shape that have no elements zeros, which nobody computes unless an exporter asks."""
-    from graphir.tensor import Tensor
-    from graphir.types import DType, TensorType
+    from graphir.types import DType
 
     for value in graph.parameters:
-        type_ = value.type
-        if value.tensor is None and isinstance(type_, TensorType) and type_.is_static:
-            assert type_.shape is not None
-            shape = tuple(int(dim) for dim in type_.shape)  # type: ignore[arg-type]
-            graph.set_tensor(value, _zeros(type_.dtype or DType.FLOAT32, shape, Tensor))
+        shape = tuple(dim for dim in value.shape or () if isinstance(dim, int))
+        if value.tensor is None and value.shape is not None and len(shape) == len(value.shape):
+            graph.set_tensor(value, zeros(value.dtype or DType.FLOAT32, shape))
 
 
-def _zeros(dtype: Any, shape: tuple[int, ...], tensor: Any) -> Any:
+def zeros(dtype: DType, shape: tuple[int, ...]) -> Tensor:
+    """A tensor of zeros that holds none of them."""
     import numpy as np
 
-    return tensor.computed(dtype, shape, lambda: np.zeros(shape, dtype.numpy()))
+    from graphir.tensor import Tensor
+
+    return Tensor.computed(dtype, shape, lambda: np.zeros(shape, dtype.numpy()))
 
 
 def gaps_text(source: str, gaps: Sequence[Gap], opset: int, step: str, *, verbose: bool) -> str:

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="a symbol .json, checkpoint prefix, folder or .graphir.json")
     parser.add_argument("target", metavar="TARGET", help="the file to write: something.onnx or something.graphir.json")
     add_model_options(parser)
-    parser.add_argument("--opset", type=int, metavar="N", help="the ONNX opset to write (default 22)")
+    parser.add_argument("--opset", type=int, metavar="N", help="the ONNX opset to write, 13 or newer")
     parser.add_argument(
         "--weights",
         choices=("auto", "inline", "external", "reference"),

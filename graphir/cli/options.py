@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 SHAPE_EXAMPLE = "data:1,3,224,224 (a size may be a name such as N, or ? for unknown)"
@@ -65,8 +65,9 @@ def one_of(suffixes: tuple[str, ...]) -> Callable[[str], str]:
     def check(text: str) -> str:
         if not text.endswith(suffixes):
             raise argparse.ArgumentTypeError(f"{text!r}: its name must end in {' or '.join(suffixes)}")
-        if not Path(text).parent.is_dir():
-            raise argparse.ArgumentTypeError(f"{text!r}: the folder {Path(text).parent} does not exist")
+        folder = os.path.dirname(text) or "."
+        if not os.path.isdir(folder):
+            raise argparse.ArgumentTypeError(f"{text!r}: the folder {folder} does not exist")
         return text
 
     return check
@@ -77,7 +78,7 @@ def need_files(*paths: str | None) -> None:
     from graphir.errors import ImportFailure
 
     for path in paths:
-        if path is not None and not Path(path).is_file():
+        if path is not None and not os.path.isfile(path):
             raise ImportFailure(f"{path}: no such file")
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any
 
 from .options import add_output_options, one_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from graphir.converters.mxnet.params import ParamsFile
     from graphir.tensor import Tensor
 
@@ -37,7 +39,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.stage(f"writing {options.to}")
         arrays = named_arrays(opened, strip=options.strip_prefix)
         write_arrays(arrays, options.to)
-        written = {"path": options.to, "bytes": Path(options.to).stat().st_size, "arrays": len(arrays)}
+        written = {"path": options.to, "bytes": os.path.getsize(options.to), "arrays": len(arrays)}
     console.data({**as_json(opened), "written": written})
     console.show(as_text(opened, listed=written is None or options.verbose > 0))
     if written is not None:
@@ -45,12 +47,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
         sparse = sum(entry.sparse is not None for entry in opened.entries)
         dense = f"; {plural(sparse, 'sparse array')} written dense" if sparse else ""
-        nbytes = Path(options.to).stat().st_size
+        nbytes = os.path.getsize(options.to)
         console.show(f"wrote {plural(len(opened.entries), 'array')} to {options.to} ({size(nbytes)}){dense}")
     return 0
 
 
 def _file(given: str) -> Path:
+    from pathlib import Path
+
     from graphir.converters import detect_format
     from graphir.converters.mxnet.checkpoint import find_checkpoint
     from graphir.errors import ImportFailure

@@ -1,0 +1,102 @@
+"""Wrong usage: exit code 2, the message on stderr says which part is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphir.cli.options import InputSpec, input_spec
+from graphir.types import UNKNOWN, symbol
+
+from .conftest import Command
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        pytest.param(["convert"], "required: SOURCE, TARGET", id="nothing"),
+        pytest.param(["convrt", "a", "b"], "invalid choice: 'convrt'", id="command"),
+        pytest.param(["convert", "a", "b.onnx", "--opset", "new"], "argument --opset: invalid int", id="opset"),
+        pytest.param(["convert", "a", "b.onnx", "-i", "data"], "'data' is a name without a shape", id="no-shape"),
+        pytest.param(["convert", "a", "b.onnx", "-i", "1,3,8,8"], "'1,3,8,8' is a shape without a name", id="no-name"),
+        pytest.param(["convert", "a", "b.onnx", "-i", ":1,3"], "has no name before the colon", id="empty-name"),
+        pytest.param(["convert", "a", "b.onnx", "-i", "d:1,,3"], "an empty size in the shape '1,,3'", id="empty-size"),
+        pytest.param(["convert", "a", "b.onnx", "-i", "d:-1,3"], "-1 in 'd:-1,3' is no size", id="negative"),
+        pytest.param(["convert", "a", "b.onnx", "-i", "d:0,3"], "0 in 'd:0,3' is no size", id="zero"),
+        pytest.param(["convert", "a", "b.onnx", "-i", "d:1,3$"], "cannot read the shape '1,3$'", id="garbage"),
+        pytest.param(["convert", "a", "b.onnx", "-i", "d:1,3:flot"], "'flot' in 'd:1,3:flot' is no dtype", id="dtype"),
+        pytest.param(["convert", "a", "b.onnx", "--feeds", "x.npz"], "add --verify", id="feeds-alone"),
+        pytest.param(["convert", "a", "b.onnx", "--report", "x.pdf"], "must end in .html or .json", id="report"),
+        pytest.param(["convert", "a", "b.onnx", "--report", "no/x.html"], "the folder no does not exist", id="folder"),
+        pytest.param(["convert", "a", "b.onnx", "--weights", "zip"], "invalid choice: 'zip'", id="weights"),
+        pytest.param(["verify", "a"], "two models are needed", id="one-model"),
+        pytest.param(["verify", "a", "b", "-i", "d:1:int8"], "-i takes a shape here", id="verify-dtype"),
+        pytest.param(["params", "a", "--to", "x.zip"], "must end in .safetensors or .npz", id="params-target"),
+        pytest.param(["params", "a", "--strip-prefix"], "add --to", id="strip-alone"),
+        pytest.param(["check", "a", "--target", "caffe"], "invalid choice: 'caffe'", id="target"),
+    ],
+)
+def test_wrong_usage(graphir: Command, arguments: list[str], said: str) -> None:
+    outcome = graphir(*arguments)
+    assert outcome.code == 2
+    assert outcome.err.startswith("graphir: error: ")
+    assert said in outcome.err
+    assert "try: graphir" in outcome.err
+    assert outcome.out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        pytest.param(["convert", "gone", "x.onnx"], "gone: no such file, folder or checkpoint prefix", id="source"),
+        pytest.param(["convert", "MODEL", "x.foo"], "name it something.onnx or something.graphir.json", id="suffix"),
+        pytest.param(["convert", "MODEL", "x.onnx", "--opset", "7"], "opset 7 is out of range: 13 to", id="opset"),
+        pytest.param(["convert", "MODEL", "x.onnx", "-p", "gone.params"], "gone.params: no such file", id="params"),
+        pytest.param(["convert", "MODEL", "x.onnx", "-i", "dta:1,1,8,8"], "inputs are: data", id="input-name"),
+        pytest.param(["convert", "MODEL", "x.onnx", "-i", "data:1,3,8,8"], "3 channels", id="input-shape"),
+        pytest.param(["convert", "MODEL", "x.onnx", "--verify", "--feeds", "no.npz"], "no.npz: no such", id="feeds"),
+        pytest.param(["convert", "MODEL", "x.onnx", "--accuracy", "gone.npz"], "gone.npz: no such file", id="accuracy"),
+        pytest.param(["verify", "MODEL", "gone.onnx"], "gone.onnx: no such file", id="candidate"),
+        pytest.param(["verify", "gone", "MODEL"], "gone: no such file", id="reference"),
+        pytest.param(["params", "gone"], "gone: no such file", id="params-file"),
+        pytest.param(["shapes", "gone.json"], "gone.json: no such file", id="shapes"),
+    ],
+)
+def test_impossible_request(
+    graphir: Command, digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = graphir(*[str(digits) if word == "MODEL" else word for word in arguments])
+    assert outcome.code == 1
+    assert outcome.err.startswith("graphir: error: ")
+    assert said in outcome.err
+    assert "Traceback" not in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize(
+    "text, spec",
+    [
+        ("data:1,3,224,224", InputSpec("data", (1, 3, 224, 224), None)),
+        ("data:[1, 3]", InputSpec("data", (1, 3), None)),
+        ("data:N,3", InputSpec("data", (symbol("N"), 3), None)),
+        ("data:?,3:float16", InputSpec("data", (UNKNOWN, 3), "float16")),
+        ("data:5:int32", InputSpec("data", (5,), "int32")),
+        ("scope/input:0:1,3", InputSpec("scope/input:0", (1, 3), None)),
+        ("data:", InputSpec("data", (), None)),
+        ("data:3,", InputSpec("data", (3,), None)),
+    ],
+)
+def test_input_syntax(text: str, spec: InputSpec) -> None:
+    assert input_spec(text) == spec
+
+
+def test_version_and_nothing(graphir: Command) -> None:
+    assert graphir("--version").out.startswith("graphir ")
+    assert graphir().code == 2
+
+
+def test_traceback_only_when_asked(graphir: Command) -> None:
+    assert "Traceback" not in graphir("shapes", "gone").err
+    assert "Traceback" in graphir("shapes", "gone", "-vv").err
