@@ -47,7 +47,7 @@ footer { color: var(--soft); font-size: 13px; margin-top: 20px; }
   body { background: #fff; font-size: 11px; }
   main { max-width: none; padding: 0; }
   section { border: 0; padding: 0; margin: 14px 0; }
-  table { font-size: 10px; }
+  table, .legend { font-size: 10px; }
   tr, .banner { break-inside: avoid; }
   h2 { break-after: avoid; }
 }

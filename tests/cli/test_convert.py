@@ -118,7 +118,8 @@ def test_failed_check_names_made_up_sizes(
     assert outcome.err.splitlines() == [
         "graphir: error: it did not run",
         f"{tmp_path / 'm.onnx'} was written; only the check of it could not be made",
-        "the sizes that stay open were made up for the check (data is float32[N, 1, H, W]): give them with -i or --feeds",
+        "the sizes that stay open were made up for the check (data is float32[N, 1, H, W]): "
+        "give them with -i or --feeds",
     ]
 
 
