@@ -133,6 +133,10 @@ def graphir_command(model: Model, target: Path, weights: str | None) -> list[str
         str(model.params),
         "-q",
     ]
+    feeds = model.symbol.with_name(model.symbol.name.replace("-symbol.json", "-feeds.json"))
+    if feeds.exists():
+        for name, shape in json.loads(feeds.read_text()).items():
+            command += ["-i", f"{name}:{','.join(map(str, shape))}"]
     return command + (["--weights", weights] if weights else [])
 
 

@@ -106,7 +106,7 @@ class Tensor:
                 raise GraphError(f"a computed tensor gave {array.dtype}{list(array.shape)}, expected {self.type}")
             return array
         assert self.region is not None
-        return _unpacked(_mapped(self.region), self.dtype, self.shape)
+        return unpacked(_mapped(self.region), self.dtype, self.shape)
 
     def chunks(self) -> Iterator[memoryview | bytes]:
         """The bytes of the elements, in pieces of a few MB."""
@@ -191,7 +191,8 @@ def _mapped(region: FileRegion) -> np.ndarray[Any, Any]:
     return np.frombuffer(view, np.uint8, region.nbytes, lead)
 
 
-def _unpacked(raw: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def unpacked(raw: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """The elements that packed little-endian bytes hold: a view of them, or a copy where a byte holds several."""
     if dtype.bits >= 8:
         return raw.view(dtype.numpy()).reshape(shape)
     per_byte = 8 // dtype.bits
@@ -292,4 +293,4 @@ def _copy_once(source: int, target: int, offset: int, count: int) -> int:
     return len(data)
 
 
-__all__ = ["CHUNK", "FileRegion", "SourceFiles", "Tensor", "byte_size"]
+__all__ = ["CHUNK", "FileRegion", "SourceFiles", "Tensor", "byte_size", "unpacked"]

@@ -6,26 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 
 from graphir.converters.mxnet.context import ImportFunction, ImportNode, NeedsShape, Refusal
 from graphir.converters.mxnet.heads import LOSS_HEADS, only_losses
+from graphir.converters.mxnet.input_shapes import declared_shape, describe_open, likely_shape, settle_sizes
 from graphir.converters.mxnet.ops import import_table
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema import canonical_name, node_signature, output_names, typed_attributes
 from graphir.converters.mxnet.values import TYPE_FLAGS
-from graphir.errors import Gap, ImportFailure, ShapeError, UnsupportedOpError
+from graphir.errors import Gap, GraphirError, ImportFailure, ShapeError, UnsupportedOpError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
-from graphir.inference.constraints import find_constraints, smallest_fit
 from graphir.inference.engine import parse_dims
 from graphir.ops.elementwise import Identity
-from graphir.passes.fills import resolve_fills
 from graphir.tensor import Tensor
-from graphir.types import ANYTHING, UNKNOWN, DType, Shape, Sym, TensorType, Unknown, substitute, symbol
+from graphir.types import ANYTHING, DType, TensorType, format_shape, unify_shape
 
 PARAMETER_INPUTS = frozenset(
     {"weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "running_mean", "running_var", "parameters"}
 )
 NOT_CONVERTED = "graphir cannot convert this operator of MXNet yet"
 NOT_IN_MXNET = "MXNet 1.9.1 has no such operator: it comes from a plugin or a build of one's own"
-AXIS_NAMES = {2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 
 class Importer:
@@ -67,7 +65,7 @@ class Importer:
                 self._import(index, record, functions.get(record.op))
         self._raise_problems()
         self._set_outputs(heads)
-        self._finish_inputs()
+        settle_sizes(self.graph)
         self._report_unused()
         return self.graph
 
@@ -176,10 +174,13 @@ class Importer:
         elif (wanted in PARAMETER_INPUTS or _is_trained(record)) and name not in self.shapes:
             if self.params is not None:
                 self._missing.append(name)
-            value = graph.add_parameter(unique, None, TensorType(None, _declared_shape(self.source, record)))
+            value = graph.add_parameter(unique, None, TensorType(None, declared_shape(self.source, record)))
         else:
-            shape = self.shapes.get(name) or _declared_shape(self.source, record)
-            value = graph.add_input(unique, TensorType(self._input_dtype(record), shape))
+            shape = self.shapes.get(name) or declared_shape(self.source, record)
+            guessed = None if shape else likely_shape(self.source, record, self.params)
+            value = graph.add_input(unique, TensorType(self._input_dtype(record), shape or guessed))
+            if guessed:
+                describe_open(value)
         value.sources = (name,)
         return value
 
@@ -223,9 +224,33 @@ class Importer:
                 known = ", ".join(value.name for value in self.graph.inputs) or "none"
                 problems.append(f"a shape was given for {name!r}, which is no variable; the inputs are: {known}")
         if problems:
+            problems = self._contradictions() + problems
             raise ImportFailure(
                 f"{len(problems)} problem(s) with the model and its parameters:\n  " + "\n  ".join(problems)
             )
+
+    def _contradictions(self) -> list[str]:
+        """Every parameter whose shape is not what the symbol wants, found by an import that knows no parameters."""
+        if not self._problems or self.params is None:
+            return []
+        bare = Importer(self.source, None, self.shapes, dtypes=self.dtypes, keep_loss=self.keep_loss)
+        try:
+            wanted = bare.run()
+        except GraphirError:
+            wanted = bare.graph
+        found = []
+        for value in wanted.parameters:
+            tensor = self.params.get(value.sources[0]) if value.sources else None
+            if tensor is None:
+                continue
+            try:
+                unify_shape(tensor.shape, value.shape)
+            except ShapeError:
+                found.append(
+                    f"parameter {value.sources[0]} has the shape {list(tensor.shape)}, "
+                    f"the symbol wants {format_shape(value.shape)}"
+                )
+        return found
 
     def _set_outputs(self, heads: list[tuple[int, int]]) -> None:
         names = entry_names(self.source)
@@ -252,67 +277,6 @@ class Importer:
         self.graph.rename(value, name)
         return value
 
-    def _finish_inputs(self) -> None:
-        """Infer what the parameters say of the inputs, and name the sizes that stay open."""
-        if not all(isinstance(value.type, TensorType) and value.type.is_static for value in self.graph.values):
-            self._infer_open_sizes()
-        resolve_fills(self.graph)
-
-    def _infer_open_sizes(self) -> None:
-        self._infer_all()
-        for value in self.graph.inputs:
-            if value.shape is None or not any(isinstance(dim, Unknown) for dim in value.shape):
-                continue
-            shape = tuple(
-                symbol(self._axis_name(value, axis)) if isinstance(dim, Unknown) else dim
-                for axis, dim in enumerate(value.shape)
-            )
-            value.declared = TensorType(value.dtype, shape)
-            value.type = value.declared
-            self.graph.decide(
-                "input shape", value.name, f"not fully given: it is {value.type}, with symbolic sizes where it is open"
-            )
-        self._infer_all()
-        self._fix_bound_sizes()
-
-    def _infer_all(self) -> None:
-        try:
-            infer_graph(self.graph)
-        except ShapeError as error:
-            raise ImportFailure(str(error)) from error
-
-    def _fix_bound_sizes(self) -> None:
-        """Give open sizes that the weights bind (a fully connected layer behind them) the smallest number that fits."""
-        constraints = find_constraints(self.graph)
-        fit = smallest_fit(constraints) if constraints else None
-        if fit is None:
-            for constraint in constraints[:4]:
-                self.graph.decide("size bound by weights", constraint.node, f"{constraint.size} must be {constraint.number}")
-            return
-        names, least, most = fit
-        chosen = dict.fromkeys(names, least)
-        for value in self.graph.inputs:
-            if value.shape is None or not any(isinstance(dim, Sym) and dim.symbols() & names for dim in value.shape):
-                continue
-            value.type = value.declared = TensorType(
-                value.dtype, tuple(substitute(dim, chosen) for dim in value.shape)
-            )
-            others = f" ({least} to {most} do)" if most > least else ""
-            self.graph.decide(
-                "input shape",
-                value.name,
-                f"{', '.join(sorted(names))} became {least}, the smallest size that fits the weights behind "
-                f"{constraints[0].node}{others}; -i {value.name}:... chooses another",
-            )
-        self._infer_all()
-
-    def _axis_name(self, value: Value, axis: int) -> str:
-        rank = value.rank or 0
-        if len(self.graph.inputs) == 1 and rank in AXIS_NAMES:
-            return AXIS_NAMES[rank][axis]
-        clean = "".join(letter if letter.isalnum() else "_" for letter in value.name)
-        return f"{clean if not clean[0].isdigit() else '_' + clean}_{axis}"
-
     def _report_unused(self) -> None:
         labels = []
         for record in self.source.nodes:
@@ -338,22 +302,6 @@ def entry_names(source: NNVMGraph) -> dict[tuple[int, int], str]:
         for slot, name in enumerate(output_names(source.nodes[index])):
             found[index, slot] = name
     return found
-
-
-def _declared_shape(source: NNVMGraph, record: NNVMNode) -> Shape | None:
-    """The shape that `__shape__` states; MXNet's unknown sizes (0, or -1 and None with np_shape) become unknown."""
-    from graphir.converters.mxnet.values import parse_shape
-
-    text = record.annotations.get("__shape__")
-    if text is None:
-        return None
-    dims = parse_shape(text)
-    if dims is None:
-        return None
-    unknown = {-1, None} if source.np_shape else {0, -1, None}
-    if not dims and not source.np_shape:
-        return None
-    return tuple(UNKNOWN if dim in unknown else dim for dim in dims)  # type: ignore[misc]
 
 
 __all__ = ["PARAMETER_INPUTS", "Importer"]

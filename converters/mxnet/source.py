@@ -9,7 +9,7 @@ from pathlib import Path
 
 from graphir.converters.mxnet.checkpoint import find_checkpoint, match_structural_names
 from graphir.converters.mxnet.nnvm_json import read_symbol
-from graphir.converters.mxnet.params import read_params
+from graphir.converters.mxnet.params import open_params, read_params
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph
 from graphir.errors import ImportFailure
 from graphir.graph import Decision, Graph
@@ -20,12 +20,16 @@ PathLike = str | os.PathLike[str]
 
 @dataclass
 class MXNetSource:
-    """A symbol and its parameters by plain name (None: there are none); files are named for messages."""
+    """A symbol and its parameters by plain name (None: there are none).
+
+    `files` are those that were read, `container` the version of the parameter file (`V2`).
+    """
 
     symbol: NNVMGraph
     tensors: dict[str, Tensor] | None
     name: str = "graph"
     files: list[str] = field(default_factory=list)
+    container: str = ""
     notes: list[Decision] = field(default_factory=list)
 
     def to_graph(
@@ -114,9 +118,16 @@ def _open_path(path: Path, params: PathLike | Mapping[str, object] | None) -> MX
             if found.others:
                 others = ", ".join(other.name for other in found.others)
                 notes.append(Decision("checkpoint", found.params.name, f"the newest of several; not taken: {others}"))
+    container = ""
+    if isinstance(params, str | os.PathLike):
+        opened = open_params(params)
+        params, container, file = opened.tensors(), opened.container, [str(params)]
+    else:
+        file = []
     source = MXNetSource(read_symbol(symbol_path), None if params is None else plain_names(params))
+    source.container = container
     source.name = symbol_path.name.removesuffix(".json").removesuffix("-symbol") or "graph"
-    source.files = [str(symbol_path)] + ([str(params)] if isinstance(params, str | os.PathLike) else [])
+    source.files = [str(symbol_path), *file]
     source.notes = notes
     return source
 

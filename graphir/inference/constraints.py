@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..graph import Graph
@@ -42,21 +42,19 @@ def find_constraints(graph: Graph) -> list[Constraint]:
     return found
 
 
-def smallest_fit(constraints: Sequence[Constraint]) -> tuple[frozenset[str], int, int] | None:
-    """The symbols that the constraints bind and the range of numbers that, taken for all of them, fits.
-
-    None if no number up to 4096 does. The range is the first run of numbers that fit.
-    """
-    names = frozenset().union(*(constraint.size.symbols() for constraint in constraints))
+def fits(constraints: Sequence[Constraint], names: Collection[str]) -> Iterator[tuple[int, int]]:
+    """The runs (first, last) of numbers up to 4096 that, taken for all the symbols, meet every constraint."""
     first = None
-    for number in range(1, LARGEST + 1):
+    for number in range(1, LARGEST + 2):
         sizes = dict.fromkeys(names, number)
-        fits = all(substitute(constraint.size, sizes) == constraint.number for constraint in constraints)
-        if fits and first is None:
+        good = number <= LARGEST and all(
+            substitute(constraint.size, sizes) == constraint.number for constraint in constraints
+        )
+        if good and first is None:
             first = number
-        if not fits and first is not None:
-            return names, first, number - 1
-    return None if first is None else (names, first, LARGEST)
+        if not good and first is not None:
+            yield first, number - 1
+            first = None
 
 
-__all__ = ["Constraint", "find_constraints", "smallest_fit"]
+__all__ = ["Constraint", "find_constraints", "fits"]

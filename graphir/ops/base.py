@@ -67,8 +67,51 @@ class Operator:
     domain: ClassVar[str] = ""
     least_inputs: ClassVar[int] = 0
     most_inputs: ClassVar[int | None] = 0
+    field_names: ClassVar[tuple[str, ...]] = ()
+    field_defaults: ClassVar[dict[str, Any]] = {}
     has_backward: ClassVar[bool] = False
     propagates: ClassVar[bool] = False
+
+    # Methods that a dataclass would generate, written once: generating them for every class costs a start-up 50 ms.
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        names, held = self.field_names, self.__dict__
+        held.update(self.field_defaults)
+        if values:
+            if len(values) > len(names):
+                raise TypeError(f"{self.name} has {len(names)} attributes, found {len(values)} values")
+            held.update(zip(names, values, strict=False))
+        for name, value in named.items():
+            if name not in names or name in names[: len(values)]:
+                raise TypeError(f"{self.name} has no attribute {name!r} left to set; it has {', '.join(names) or 'none'}")
+            held[name] = value
+        if len(held) != len(names):
+            missing = [name for name in names if name not in held]
+            raise TypeError(f"{self.name} needs {', '.join(missing)}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot assign to {name}: operators are values; use dataclasses.replace")
+
+    def __delattr__(self, name: str) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot delete {name}: operators are values")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.field_names)
+
+    def __hash__(self) -> int:
+        stored: int | None = self.__dict__.get("_hash")
+        if stored is None:
+            stored = hash((type(self).__name__, *(getattr(self, name) for name in self.field_names)))
+            object.__setattr__(self, "_hash", stored)
+        return stored
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in self.attributes().items())})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, name) for name in self.field_names)
 
     @property
     def name(self) -> str:
@@ -124,29 +167,20 @@ O = TypeVar("O", bound=type[Operator])  # noqa: E741  one letter, as type variab
 @dataclass_transform(frozen_default=True)
 def operator(cls: O) -> O:
     """Make a class of attributes an operator: frozen, compared by value, with a hash that is computed once."""
-    made = dataclasses.dataclass(frozen=True, repr=False)(cls)
+    made = dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
     if not cls.__doc__:
         raise GraphError(f"operator {cls.__name__} has no docstring")
-    fields = tuple(field.name for field in dataclasses.fields(made))
-
-    def cached_hash(self: Any) -> int:
-        stored: int | None = self.__dict__.get("_hash")
-        if stored is None:
-            stored = hash((made.__name__, *(getattr(self, name) for name in fields)))
-            object.__setattr__(self, "_hash", stored)
-        return stored
-
-    def show(self: Any) -> str:
-        return f"{made.__name__}({', '.join(f'{key}={value!r}' for key, value in self.attributes().items())})"
-
-    made.__hash__ = cached_hash  # type: ignore[method-assign, assignment]
-    made.__repr__ = show  # type: ignore[method-assign, assignment]
+    fields = dataclasses.fields(made)  # type: ignore[arg-type]
+    made.field_names = tuple(field.name for field in fields)
+    made.field_defaults = {
+        field.name: field.default for field in fields if field.default is not dataclasses.MISSING
+    }
     variadic = any(name.endswith("*") for name in made.inputs)
     made.least_inputs = sum(not name.endswith("?") for name in made.inputs)
     made.most_inputs = None if variadic else len(made.inputs)
     made.has_backward = made.infer_inputs is not Operator.infer_inputs
     made.propagates = made.propagate is not Operator.propagate
-    return made
+    return cls
 
 
 def table(*families: Iterable[type[Operator]]) -> dict[str, type[Operator]]:

@@ -230,11 +230,7 @@ def _by_count(operators: Mapping[str, int]) -> dict[str, int]:
 
 
 def _container(opened: MXNetSource | None) -> str:
-    if opened is None or len(opened.files) < 2:
-        return ""
-    from graphir.converters.mxnet.params import open_params
-
-    return open_params(opened.files[1]).container
+    return "" if opened is None else opened.container
 
 
 def _versions(with_onnx: bool) -> dict[str, str]:

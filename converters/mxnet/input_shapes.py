@@ -1,0 +1,158 @@
+"""Shapes of inputs that nobody gave: what the symbol states, what the weights say, and names for what stays open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
+from graphir.converters.mxnet.schema import typed_attributes
+from graphir.converters.mxnet.values import parse_shape
+from graphir.errors import ImportFailure, ShapeError
+from graphir.graph import Graph, Value
+from graphir.inference import infer_graph, infer_types
+from graphir.inference.constraints import find_constraints, fits
+from graphir.passes.fills import resolve_fills
+from graphir.tensor import Tensor
+from graphir.types import UNKNOWN, Dim, Shape, Sym, TensorType, Unknown, substitute, symbol
+
+AXIS_NAMES = {2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
+
+
+def declared_shape(source: NNVMGraph, record: NNVMNode) -> Shape | None:
+    """The shape that `__shape__` states; MXNet's unknown sizes (0, or -1 and None with np_shape) become unknown."""
+    text = record.annotations.get("__shape__")
+    if text is None:
+        return None
+    dims = parse_shape(text)
+    if dims is None or (not dims and not source.np_shape):
+        return None
+    unknown = {-1, None} if source.np_shape else {0, -1, None}
+    return tuple(UNKNOWN if dim is None or dim in unknown else dim for dim in dims)
+
+
+def likely_shape(source: NNVMGraph, record: NNVMNode, params: Mapping[str, Tensor] | None) -> Shape | None:
+    """What a convolution with a stored weight says of the variable that it reads: its rank and channels.
+
+    The open sizes are called N, H, W and so on, if the symbol has one input only.
+    """
+    for node in source.nodes:
+        if node.op != "Convolution" or source.nodes[node.inputs[0][0]] is not record:
+            continue
+        attrs = typed_attributes(node)
+        weight = (params or {}).get(source.nodes[node.inputs[1][0]].name)
+        rank = len(weight.shape) if weight is not None else 0
+        group = attrs["num_group"]
+        if weight is None or rank not in AXIS_NAMES or attrs["layout"] not in (None, AXIS_NAMES[rank]):
+            return None
+        assert isinstance(group, int)
+        names = AXIS_NAMES[rank]
+        inputs = [other for other in source.nodes if other.op == VARIABLE and other.name not in (params or {})]
+        alone = len([other for other in inputs if not other.name.endswith("label")]) == 1
+        sizes: list[Dim] = [symbol(letter) if alone else UNKNOWN for letter in names]
+        sizes[1] = weight.shape[1] * group
+        return tuple(sizes)
+    return None
+
+
+def settle_sizes(graph: Graph) -> None:
+    """Infer what the parameters say of the inputs, name the sizes that stay open, and fix those that weights bind.
+
+    Raises ImportFailure for contradictions.
+    """
+    if any(_is_open(value) for value in graph.values):
+        _infer(graph)
+        _name_open_sizes(graph)
+    if not all(isinstance(value.type, TensorType) and value.type.is_static for value in graph.values):
+        _infer(graph)
+        _fix_bound_sizes(graph)
+    resolve_fills(graph)
+
+
+def _is_open(value: Value) -> bool:
+    type_ = value.type
+    if isinstance(type_, TensorType) and type_.is_static:
+        return False
+    return value.dtype is None or value.shape is None or any(isinstance(dim, Unknown) for dim in value.shape)
+
+
+def describe_open(value: Value) -> None:
+    """Record that a shape was not given."""
+    value.graph.decide(
+        "input shape", value.name, f"not fully given: it is {value.type}, with symbolic sizes where it is open"
+    )
+
+
+def _infer(graph: Graph) -> None:
+    try:
+        infer_graph(graph)
+    except ShapeError as error:
+        raise ImportFailure(str(error)) from error
+
+
+def _name_open_sizes(graph: Graph) -> None:
+    for value in graph.inputs:
+        if value.shape is None or not _is_open(value):
+            continue
+        shape = tuple(
+            symbol(_axis_name(graph, value, axis)) if isinstance(dim, Unknown) else dim
+            for axis, dim in enumerate(value.shape)
+        )
+        value.type = value.declared = TensorType(value.dtype, shape)
+        describe_open(value)
+
+
+def _axis_name(graph: Graph, value: Value, axis: int) -> str:
+    rank = value.rank or 0
+    if len(graph.inputs) == 1 and rank in AXIS_NAMES:
+        return AXIS_NAMES[rank][axis]
+    clean = "".join(letter if letter.isalnum() else "_" for letter in value.name)
+    return f"{clean if not clean[0].isdigit() else '_' + clean}_{axis}"
+
+
+def _fix_bound_sizes(graph: Graph) -> None:
+    """Give open sizes that the weights bind (a fully connected layer behind them) the smallest number that fits.
+
+    A number fits if every constraint holds and inference accepts it: floor divisions of small numbers may meet a
+    constraint by accident where no window would fit.
+    """
+    constraints = find_constraints(graph)
+    if not constraints:
+        return
+    names = frozenset().union(*(constraint.size.symbols() for constraint in constraints))
+    accepted = [run for run in fits(constraints, names) if _accepts(graph, dict.fromkeys(names, run[0]))][:1]
+    if not accepted:
+        for constraint in constraints[:4]:
+            text = f"{constraint.size} must be {constraint.number}; no square input fits: give the shape with -i"
+            graph.decide("size bound by weights", constraint.node, text)
+        return
+    least, most = accepted[0]
+    chosen: dict[str, Dim] = dict.fromkeys(names, least)
+    others = f" ({least} to {most} do)" if most > least else ""
+    for value in graph.inputs:
+        if value.shape is None or not any(isinstance(dim, Sym) and dim.symbols() & names for dim in value.shape):
+            continue
+        value.type = value.declared = TensorType(value.dtype, tuple(substitute(dim, chosen) for dim in value.shape))
+        graph.decide(
+            "input shape",
+            value.name,
+            f"{', '.join(sorted(names))} became {least}, the smallest size that fits the weights behind "
+            f"{constraints[0].node}{others}; -i {value.name}:... chooses another",
+        )
+    _infer(graph)
+
+
+def _accepts(graph: Graph, sizes: Mapping[str, Dim]) -> bool:
+    """Whether inference finds no contradiction with these sizes."""
+    shapes = {
+        value.name: tuple(substitute(dim, sizes) for dim in value.shape)
+        for value in graph.inputs
+        if value.shape is not None
+    }
+    try:
+        infer_types(graph, shapes)
+    except ShapeError:
+        return False
+    return True
+
+
+__all__ = ["declared_shape", "describe_open", "likely_shape", "settle_sizes"]

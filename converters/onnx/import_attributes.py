@@ -1,0 +1,169 @@
+"""Attributes of ONNX nodes as plain values, and as the typed fields of operator classes."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import types
+import typing
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from graphir.converters.onnx.dtypes import BY_CODE
+from graphir.errors import GraphirError
+from graphir.ops.base import Operator
+from graphir.padding import Explicit, Padding, Same, SameMode
+from graphir.types import DType
+
+# onnx.proto, AttributeProto.AttributeType, and the field that holds a value of each.
+FIELDS = {1: "f", 2: "i", 3: "s", 4: "t", 5: "g", 6: "floats", 7: "ints", 8: "strings", 9: "tensors", 10: "graphs"}
+FIELDS |= {11: "sparse_tensor", 12: "sparse_tensors", 13: "tp", 14: "type_protos"}
+
+
+class Refusal(GraphirError):
+    """An import function cannot express this node; the importer gathers all of them."""
+
+
+def plain(proto: Any) -> Any:
+    """The value of an AttributeProto: int, float, str, a tuple of these, or the proto inside it. Raises Refusal.
+
+    Text that is no UTF-8 keeps its odd bytes as surrogates. Files of the first version state no type.
+    """
+    kind = proto.type or _kind_of(proto)
+    field = FIELDS.get(kind)
+    if field is None or proto.ref_attr_name:
+        raise Refusal(f"attribute {proto.name} has the unknown type {kind} (or refers to an attribute of a function)")
+    value = getattr(proto, field)
+    if field == "s":
+        return _text(value)
+    if field == "strings":
+        return tuple(_text(item) for item in value)
+    return tuple(value) if field in ("floats", "ints", "tensors", "graphs", "sparse_tensors", "type_protos") else value
+
+
+def _kind_of(proto: Any) -> int:
+    filled = [kind for kind, field in FIELDS.items() if any(found.name == field for found, _ in proto.ListFields())]
+    return filled[0] if len(filled) == 1 else 0
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+@cache
+def schema_defaults(op_type: str, opset: int) -> dict[str, Any] | None:
+    """The attributes that ONNX has for a default-domain operator at an opset, with their defaults (None: without one).
+
+    None if the operator does not exist at that opset.
+    """
+    import onnx.defs
+
+    if not onnx.defs.has(op_type, opset):
+        return None
+    schema = onnx.defs.get_schema(op_type, opset, "")
+    found = {}
+    for name, attribute in schema.attributes.items():
+        has_default = bool(attribute.default_value.name)
+        found[name] = plain(attribute.default_value) if has_default else None
+    return found
+
+
+def dtype_of(code: int, name: str) -> DType | None:
+    """The dtype of one of ONNX's numbers; 0 stands for none. Raises Refusal."""
+    if code and code not in BY_CODE:
+        raise Refusal(f"{name} is {code}, which is no element type of ONNX")
+    return BY_CODE.get(code)
+
+
+def enum_of(cls: type[enum.Enum], value: Any, name: str) -> Any:
+    """The member with this value, letters' case aside. Raises Refusal listing all members."""
+    for member in cls:
+        if member.value == value or str(member.value).lower() == str(value).lower():
+            return member
+    raise Refusal(f"{name} is {value!r}, expected one of {', '.join(str(member.value) for member in cls)}")
+
+
+def padding_of(auto_pad: str, pads: tuple[int, ...]) -> Padding:
+    """ONNX's order (all begins, then all ends) or its policy. Raises Refusal.
+
+    >>> padding_of("NOTSET", (1, 3, 2, 4))
+    Explicit(pads=((1, 2), (3, 4)))
+    """
+    if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+        return Same(SameMode.UPPER if auto_pad == "SAME_UPPER" else SameMode.LOWER)
+    if auto_pad not in ("NOTSET", "VALID", ""):
+        raise Refusal(f"auto_pad is {auto_pad!r}, expected NOTSET, SAME_UPPER, SAME_LOWER or VALID")
+    if auto_pad == "VALID" or not pads:
+        return Explicit()
+    if len(pads) % 2:
+        raise Refusal(f"pads has {len(pads)} entries, expected a begin and an end for each spatial axis")
+    rank = len(pads) // 2
+    return Explicit(tuple(zip(pads[:rank], pads[rank:], strict=True)))
+
+
+Reader = Callable[[str, Any], Any]
+
+
+def _reader(annotation: Any) -> Reader | None:
+    """What turns an attribute's plain value into a field of this annotation; None for annotations without such."""
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        members = [member for member in typing.get_args(annotation) if member is not types.NoneType]
+        return _reader(members[0]) if len(members) == 1 else None
+    if typing.get_origin(annotation) is tuple:
+        item = typing.get_args(annotation)[0]
+        return (lambda name, value: _sequence(name, value, item)) if item in (int, float, str) else None
+    if annotation is bool:
+        return lambda name, value: bool(_scalar(name, value, int))
+    if annotation in (int, float, str):
+        return lambda name, value: _scalar(name, value, annotation)
+    if annotation is DType:
+        return lambda name, value: dtype_of(_scalar(name, value, int), name)
+    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+        return lambda name, value: enum_of(annotation, value, name)
+    return None
+
+
+def _scalar(name: str, value: Any, kind: type) -> Any:
+    if type(value) is int and kind is float:
+        return float(value)
+    if type(value) is not kind:
+        raise Refusal(f"attribute {name} is {value!r}, expected {kind.__name__}")
+    return value
+
+
+def _sequence(name: str, value: Any, item: type) -> tuple[Any, ...]:
+    if not isinstance(value, tuple):
+        raise Refusal(f"attribute {name} is {value!r}, expected a list of {item.__name__}")
+    return tuple(_scalar(name, entry, item) for entry in value)
+
+
+@cache
+def field_readers(cls: type[Operator]) -> dict[str, Reader]:
+    """For each field of an operator class that an attribute can fill, what reads it. Padding fields are left out."""
+    hints = typing.get_type_hints(cls)
+    found = {}
+    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+        reader = _reader(hints[field.name])
+        if reader is not None and field.name != "same_shape":
+            found[field.name] = reader
+    return found
+
+
+@cache
+def has_padding(cls: type[Operator]) -> bool:
+    """Whether an operator class has a field `padding`, which ONNX says as `pads` and `auto_pad`."""
+    return any(field.name == "padding" for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+
+
+__all__ = [
+    "FIELDS",
+    "Refusal",
+    "dtype_of",
+    "enum_of",
+    "field_readers",
+    "has_padding",
+    "padding_of",
+    "plain",
+    "schema_defaults",
+]

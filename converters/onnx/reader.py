@@ -1,0 +1,141 @@
+"""Bytes to a ModelProto, with the weights left in the file."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphir.converters.onnx.tensors import TensorSource
+from graphir.converters.onnx.wire import strip_weights
+from graphir.errors import FormatError, ImportFailure
+
+if TYPE_CHECKING:
+    import onnx
+
+DEFAULT_DOMAINS = ("", "ai.onnx")
+_NOT_ONNX = (
+    (b"version https://git-lfs", "a Git LFS pointer, not the model itself; fetch it with `git lfs pull`"),
+    (b"<", "text that begins like HTML or XML; was an error page downloaded instead of the model?"),
+    (b"{", "JSON, not an ONNX protobuf"),
+    (b"PK\x03\x04", "a zip archive (PyTorch saves such files), not an ONNX protobuf"),
+    (b"\x80\x02", "a Python pickle (PyTorch saves such files), not an ONNX protobuf"),
+    (b"\x89HDF", "an HDF5 file (Keras saves such files), not an ONNX protobuf"),
+    (b"TFL3", "a TensorFlow Lite model, not an ONNX protobuf"),
+)
+
+
+@dataclass
+class OnnxSource:
+    """An opened model: its ModelProto, large weights stripped, and where the tensors' bytes lie."""
+
+    model: Any
+    tensors: TensorSource
+
+    @property
+    def path(self) -> Path | None:
+        """The model's file, None if it came from memory."""
+        return self.tensors.path
+
+    @property
+    def opsets(self) -> dict[str, int]:
+        """The version of every imported domain; the default domain is ""."""
+        return {
+            "" if entry.domain in DEFAULT_DOMAINS else entry.domain: entry.version for entry in self.model.opset_import
+        }
+
+
+def looks_like_onnx(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is most likely an ONNX model: `ir_version`, then a field of a model.
+
+    >>> looks_like_onnx(bytes([0x08, 0x07, 0x12, 0x07])), looks_like_onnx(b'{"nodes"')
+    (True, False)
+    """
+    if len(head) < 3 or head[0] != 0x08 or not 1 <= head[1] <= 64:
+        return False
+    return head[2] in (0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42, 0x72)
+
+
+def open_model(source: onnx.ModelProto | bytes | str | os.PathLike[str]) -> OnnxSource:
+    """A model ready for import. Large weights of a file are not read.
+
+    Raises FormatError for what is no ONNX model, is cut short, has no `ir_version` or `opset_import`, or has a newer
+    opset than the installed onnx knows, and ImportFailure for a file that is not there.
+    """
+    import onnx
+
+    if isinstance(source, onnx.ModelProto):
+        opened = OnnxSource(source, TensorSource())
+    elif isinstance(source, bytes | bytearray | memoryview):
+        opened = OnnxSource(_parsed(bytes(source), None), TensorSource())
+    else:
+        opened = _open_file(Path(source))
+    _check(opened)
+    return opened
+
+
+def _open_file(path: Path) -> OnnxSource:
+    """The file's structure. The map goes with the last view of it, which an error's traceback may hold."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size == 0:
+                raise FormatError("the file is empty", path=path)
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise ImportFailure(f"cannot read {path}: {error.strerror or error}") from error
+    _refuse_other_formats(mapped[:64], path)
+    try:
+        stripped = strip_weights(memoryview(mapped))
+    except FormatError as error:
+        raise FormatError(str(error).partition(" (at byte")[0], path=path, offset=error.offset) from None
+    return OnnxSource(_parsed(stripped.message, path), TensorSource(path, stripped.regions))
+
+
+def _refuse_other_formats(head: bytes, path: Path | None) -> None:
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    for prefix, what in _NOT_ONNX:
+        if start.startswith(prefix) or (prefix == b"TFL3" and head[4:8] == prefix):
+            raise FormatError(f"not an ONNX model: {what}", path=path, offset=0)
+
+
+def _parsed(data: bytes, path: Path | None) -> Any:
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    _refuse_other_formats(data[:64], path)
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError as error:
+        raise FormatError(f"not an ONNX model, or cut short: {error}", path=path) from error
+    return model
+
+
+def _check(opened: OnnxSource) -> None:
+    import onnx.defs
+
+    model, path = opened.model, opened.path
+    if not model.HasField("graph"):
+        raise FormatError("not an ONNX model: it has no graph", path=path)
+    if not model.ir_version:
+        raise FormatError("not a valid ONNX model: it states no ir_version", path=path)
+    if not model.opset_import:
+        raise FormatError(
+            "not a valid ONNX model: it has no opset_import, so that no operator's version is known; "
+            "add one with onnx.helper.make_opsetid if you know it",
+            path=path,
+        )
+    opset = opened.opsets.get("")
+    newest = int(onnx.defs.onnx_opset_version())
+    if opset is not None and not 1 <= opset <= newest:
+        raise FormatError(
+            f"opset {opset} is unknown: the installed onnx {onnx.__version__} knows 1 to {newest}; "
+            "a newer onnx may know it (pip install -U onnx)",
+            path=path,
+        )
+
+
+__all__ = ["OnnxSource", "looks_like_onnx", "open_model"]
