@@ -29,7 +29,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-IMPORT_FLOOR = [sys.executable, "-c", "import numpy, onnx"]
+IMPORTS = """
+import numpy, onnx, onnx.helper
+import graphir.cli.convert, graphir.converters.mxnet.importer, graphir.converters.mxnet.source, graphir.report
+import graphir.converters.onnx.writer
+from graphir.converters.mxnet.ops import import_table
+from graphir.converters.onnx.ops import export_table
+import_table(), export_table()
+"""
+IMPORT_FLOOR = [sys.executable, "-c", IMPORTS]
 BUDGET_PER_NODE = 20e-6
 SCALING = ("1k", "10k", "100k")
 SAMPLING_PERIOD = 0.001

@@ -11,7 +11,7 @@ from .dims import UNKNOWN, Dim, dim_max, dim_min, symbol
 def parse_dim(text: str) -> Dim:
     """The dimension that `str` wrote: an integer, `?`, or an expression of symbols with `+ - * //`, max and min.
 
-    Raises ValueError for any other text.
+    The text means what it means in Python. Raises ValueError for any other text.
 
     >>> parse_dim("(H+1)//2") == (symbol("H") + 1) // 2
     True
@@ -20,7 +20,11 @@ def parse_dim(text: str) -> Dim:
     if text == "?":
         return UNKNOWN
     parser = _Parser(text)
-    result: Dim = parser.sum()
+    try:
+        result: Dim = parser.sum()
+    except (RecursionError, ZeroDivisionError) as error:
+        shown = text if len(text) <= 80 else f"{text[:77]}..."
+        raise ValueError(f"not a dimension: {shown!r} ({error})") from None
     parser.finish()
     return result
 
@@ -49,10 +53,7 @@ class _Parser:
             raise ValueError(f"not a dimension: {self.text!r} (found {self.peek()!r} after its end)")
 
     def sum(self) -> Any:
-        negative = self.peek() == "-"
-        if negative:
-            self.take()
-        total = -self.product() if negative else self.product()
+        total = self.product()
         while self.peek() in ("+", "-"):
             total = total + self.product() if self.take() == "+" else total - self.product()
         return total
@@ -65,11 +66,13 @@ class _Parser:
 
     def factor(self) -> Any:
         token = self.take()
+        if token == "-":
+            return -self.factor()
         if token == "(":
             inner = self.sum()
             self.take(")")
             return inner
-        if token.isdigit():
+        if token.isdecimal():
             return int(token)
         if token in ("max", "min") and self.peek() == "(":
             self.take("(")

@@ -12,12 +12,13 @@ Sym('2*H+1')
 UNKNOWN
 
 Expressions are kept as sums of products in a fixed order with floor divisions as atoms, so equal polynomials compare
-equal. Symbols stand for sizes: integers of at least 1. An expression that grows beyond `MAX_TERMS` terms or
-`MAX_DEPTH` nested divisions becomes `UNKNOWN`: forgetting is sound, growing without bound is not.
+equal. Symbols stand for sizes: integers of at least 1. An expression that grows beyond `MAX_TERMS` terms, `MAX_DEPTH`
+nested divisions or `MAX_LENGTH` characters becomes `UNKNOWN`: forgetting is sound, growing without bound is not.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Union
@@ -26,6 +27,7 @@ from .unknown import UNKNOWN, Unknown
 
 MAX_TERMS = 24
 MAX_DEPTH = 8
+MAX_LENGTH = 400
 
 
 class Call:
@@ -57,6 +59,9 @@ class Call:
 
     def __repr__(self) -> str:
         return f"Call({self.text!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Call, (self.function, self.left, self.right)
 
 
 Atom = Union[str, Call]
@@ -110,12 +115,9 @@ class Sym:
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, int | Sym):
             return NotImplemented
-        product = [
-            (tuple(sorted((*left, *right), key=str)), a * b)
-            for left, a in self.terms
-            for right, b in _terms(other)
-        ]
-        return _build(product)
+        return _build([
+            (tuple(sorted((*left, *right), key=str)), a * b) for left, a in self.terms for right, b in _terms(other)
+        ])
 
     __rmul__ = __mul__
 
@@ -145,17 +147,19 @@ class Sym:
     def __repr__(self) -> str:
         return f"Sym({self.text!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sym, (self.terms,)
+
     def symbols(self) -> frozenset[str]:
         """The names of all symbols in the expression."""
         names: set[str] = set()
-        for mono, _ in self.terms:
-            for atom in mono:
-                if isinstance(atom, str):
-                    names.add(atom)
-                    continue
-                for part in (atom.left, atom.right):
-                    if isinstance(part, Sym):
-                        names |= part.symbols()
+        for atom in (atom for mono, _ in self.terms for atom in mono):
+            if isinstance(atom, str):
+                names.add(atom)
+                continue
+            for part in (atom.left, atom.right):
+                if isinstance(part, Sym):
+                    names |= part.symbols()
         return frozenset(names)
 
 
@@ -185,7 +189,7 @@ def dim_min(left: Dim, right: Dim) -> Dim:
 
 
 def ceildiv(left: Dim, right: Dim) -> Dim:
-    """`left / right` rounded up.
+    """`left / right` rounded up, for a positive `right`.
 
     >>> ceildiv(7, 2), ceildiv(symbol("H"), 2)
     (4, Sym('(H+1)//2'))
@@ -216,11 +220,15 @@ def is_known(dim: Dim) -> bool:
 
 
 def lower_bound(dim: Dim) -> int | None:
-    """A number that the dimension is never below, given that each symbol is at least 1; None when none is known."""
+    """A number that the dimension is never below, given that each symbol is at least 1; None when none is known.
+
+    >>> lower_bound(2 * symbol("N") + 1), lower_bound(symbol("N") - 5), lower_bound(3 - symbol("N"))
+    (3, -4, None)
+    """
     if isinstance(dim, int):
         return dim
     if isinstance(dim, Unknown):
-        return 0
+        return None
     total = 0
     for mono, factor in dim.terms:
         product = 1
@@ -269,7 +277,8 @@ def _build(terms: list[tuple[Monomial, int]]) -> Dim:
     if len(kept) > MAX_TERMS:
         return UNKNOWN
     kept.sort(key=lambda term: (not term[0], term[1] < 0, -len(term[0]), [str(atom) for atom in term[0]]))
-    return Sym(tuple(kept))
+    made = Sym(tuple(kept))
+    return UNKNOWN if len(made.text) > MAX_LENGTH else made
 
 
 def _floordiv(left: int | Sym, right: int | Sym) -> Dim:
@@ -282,17 +291,8 @@ def _floordiv(left: int | Sym, right: int | Sym) -> Dim:
     if left == right:
         return 1
     if isinstance(right, int):
-        if isinstance(left, int):
-            return left // right
-        if right < 0:
-            return _floordiv_sign(-left, -right)
-        whole = _build([(mono, factor // right) for mono, factor in left.terms if factor % right == 0 or not mono])
-        rest = _build([(mono, factor % right if not mono else factor) for mono, factor in left.terms
-                       if factor % right or (not mono and factor % right)])
-        if isinstance(rest, int):
-            return whole + rest // right
-        return whole + _atom("floordiv", *_nested(rest, right))
-    exact = _divide_by_monomial(left, right)
+        return _floordiv_number(left, right)
+    exact = None if isinstance(left, int) else _exact_quotient(left, right)
     if exact is not None:
         return exact
     if isinstance(left, int) and left > 0:
@@ -302,63 +302,57 @@ def _floordiv(left: int | Sym, right: int | Sym) -> Dim:
     return _atom("floordiv", left, right)
 
 
-def _floordiv_sign(left: Dim, right: int) -> Dim:
-    if isinstance(left, Unknown):
-        return UNKNOWN
-    return _floordiv(left, right)
+def _floordiv_number(left: int | Sym, right: int) -> Dim:
+    """`left // right`: what divides exactly comes out, a common factor of the rest is reduced.
 
-
-def _nested(left: Dim, right: int) -> tuple[Dim, int]:
-    """`(x // a) // b` is `x // (a*b)` for positive a and b."""
-    if isinstance(left, Sym) and len(left.terms) == 1:
-        (mono, factor), = left.terms
-        if factor == 1 and len(mono) == 1 and isinstance(mono[0], Call):
-            call = mono[0]
-            if call.function == "floordiv" and isinstance(call.right, int) and call.right > 0:
-                return call.left, call.right * right
-    return left, right
-
-
-def _divide_by_monomial(left: int | Sym, right: Sym) -> Dim | None:
-    """The exact quotient if every term of `left` holds `right`, a single product; else None."""
+    `(x // a + c) // b` is `(x + a*c) // (a*b)` for positive a and b, so that divisions do not nest.
+    """
     if isinstance(left, int):
-        return None
-    if len(right.terms) != 1:
-        return _same_polynomial_multiple(left, right)
-    (divisor, scale), = right.terms
-    result: list[tuple[Monomial, int]] = []
-    for mono, factor in left.terms:
-        rest = list(mono)
-        for atom in divisor:
-            if atom not in rest:
-                return None
-            rest.remove(atom)
-        if factor % scale:
-            return None
-        result.append((tuple(rest), factor // scale))
-    return _build(result)
+        return left // right
+    if right < 0:
+        return -left // -right
+    whole = _build([(mono, factor // right) for mono, factor in left.terms if factor % right == 0 or not mono])
+    open_terms = [(mono, factor) for mono, factor in left.terms if factor % right and mono]
+    if not open_terms:
+        return whole
+    number = sum(factor for mono, factor in left.terms if not mono) % right
+    common = math.gcd(right, *(factor for _, factor in open_terms))
+    (mono, factor), number, right = open_terms[0], number // common, right // common
+    if len(open_terms) == 1 and factor == common and len(mono) == 1 and isinstance(mono[0], Call):
+        inner = mono[0]
+        if inner.function == "floordiv" and isinstance(inner.right, int) and inner.right > 0:
+            return whole + (inner.left + inner.right * number) // (inner.right * right)
+    rest = _build([*((mono, factor // common) for mono, factor in open_terms), ((), number)])
+    return whole + _atom("floordiv", rest, right)
 
 
-def _same_polynomial_multiple(left: Sym, right: Sym) -> Dim | None:
-    if len(left.terms) != len(right.terms):
+def _exact_quotient(left: Sym, right: Sym) -> Dim | None:
+    """The quotient if `right` divides `left` as a polynomial of one term, or with a quotient of one term; else None."""
+    divisor = right.terms[0]
+    if len(right.terms) == 1:
+        parts = [_divide_term(term, divisor) for term in left.terms]
+        return None if None in parts else _build([part for part in parts if part is not None])
+    first = _divide_term(left.terms[0], divisor)
+    if first is None or len(left.terms) != len(right.terms):
         return None
-    (mono_left, factor_left), (mono_right, factor_right) = left.terms[0], right.terms[0]
-    rest = list(mono_left)
-    for atom in mono_right:
+    quotient = _build([first])
+    return quotient if quotient * right == left else None
+
+
+def _divide_term(term: tuple[Monomial, int], divisor: tuple[Monomial, int]) -> tuple[Monomial, int] | None:
+    rest = list(term[0])
+    for atom in divisor[0]:
         if atom not in rest:
             return None
         rest.remove(atom)
-    if factor_left % factor_right:
-        return None
-    quotient = _build([(tuple(rest), factor_left // factor_right)])
-    return quotient if quotient * right == left else None
+    return None if term[1] % divisor[1] else (tuple(rest), term[1] // divisor[1])
 
 
 def _atom(function: str, left: Dim, right: Dim) -> Dim:
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return UNKNOWN
     call = Call(function, left, right)
-    return UNKNOWN if call.depth > MAX_DEPTH else Sym((((call,), 1),))
+    return UNKNOWN if call.depth > MAX_DEPTH or len(call.text) > MAX_LENGTH else Sym((((call,), 1),))
 
 
 def _extreme(function: str, left: Dim, right: Dim) -> Dim:
@@ -369,9 +363,8 @@ def _extreme(function: str, left: Dim, right: Dim) -> Dim:
     if left == right:
         return left
     difference = left - right
-    above = lower_bound(difference)
-    below = lower_bound(-difference) if not isinstance(difference, Unknown) else None
-    if above is not None and above >= 0 and not isinstance(difference, Unknown):
+    above, below = lower_bound(difference), lower_bound(-difference)
+    if above is not None and above >= 0:
         return left if function == "max" else right
     if below is not None and below >= 0:
         return right if function == "max" else left
@@ -394,17 +387,20 @@ def _operand(part: int | Sym) -> str:
 
 
 def _render(terms: tuple[tuple[Monomial, int], ...]) -> str:
-    pieces: list[str] = []
+    """The sum as Python would read it."""
+    text = ""
     for mono, factor in terms:
-        body = "*".join(
-            f"({atom})" if isinstance(atom, Call) and atom.function == "floordiv" and (len(mono) > 1 or abs(factor) != 1)
-            else str(atom)
-            for atom in mono
-        )
-        size = abs(factor)
-        text = str(size) if not body else body if size == 1 else f"{size}*{body}"
-        pieces.append(("-" if factor < 0 else "+" if pieces else "") + text)
-    return "".join(pieces)
+        sign = "-" if factor < 0 else "+" if text else ""
+        alone = len(mono) == 1 and (factor == 1 or (factor == -1 and text != ""))
+        pieces = [str(atom) if alone or not _is_division(atom) else f"({atom})" for atom in mono]
+        if abs(factor) != 1 or not mono:
+            pieces.insert(0, str(abs(factor)))
+        text += sign + "*".join(pieces)
+    return text
+
+
+def _is_division(atom: Atom) -> bool:
+    return isinstance(atom, Call) and atom.function == "floordiv"
 
 
 __all__ = [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Decision:
-    """A choice of a conversion that can change numbers or shapes: its kind, the node (or value) it is about, and why."""
+    """A choice of a conversion that can change numbers or shapes: its kind, its node (or value), and why."""
 
     kind: str
     node: str

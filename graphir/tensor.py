@@ -9,6 +9,8 @@ are packed, the first element in the low bits, as ONNX packs them.
 from __future__ import annotations
 
 import hashlib
+import io
+import math
 import mmap
 import os
 from collections.abc import Callable, Iterator
@@ -48,6 +50,11 @@ class Tensor:
     ) -> None:
         if (array is not None) + (region is not None) + (compute is not None) != 1:
             raise GraphError("a Tensor has exactly one of array, region and compute")
+        if array is not None:
+            if array.shape != shape or DType.of(array.dtype) is not dtype:
+                raise GraphError(f"found an array {array.dtype}{list(array.shape)} for a tensor {dtype}{list(shape)}")
+            array = array.view()
+            array.flags.writeable = False
         self.dtype = dtype
         self.shape = shape
         self.region = region
@@ -56,12 +63,25 @@ class Tensor:
 
     @staticmethod
     def of(value: object, dtype: DType | None = None) -> Tensor:
-        """A tensor of an array, a number or a nested list, or `value` itself if it is a Tensor."""
+        """A tensor of an array, a number or a nested list, or `value` itself if it is a Tensor.
+
+        An array is not copied; it must not be written to afterwards. Raises GraphError for what is no array of one
+        dtype and for a Tensor of another dtype.
+        """
         if isinstance(value, Tensor):
+            if dtype not in (None, value.dtype):
+                raise GraphError(f"{value!r} is no tensor of {dtype}")
             return value
-        array = np.asarray(value, dtype=None if dtype is None else dtype.numpy())
+        try:
+            array = np.asarray(value, dtype=None if dtype is None else dtype.numpy())
+        except (TypeError, ValueError, OverflowError) as error:
+            raise GraphError(f"no tensor{'' if dtype is None else f' of {dtype}'} can be made of this: {error}") from error
         if array.dtype.kind in "US":
             array = array.astype(object)
+        if array.dtype.kind == "O" and not all(isinstance(element, str | bytes) for element in array.flat):
+            raise GraphError("a tensor of objects holds strings only")
+        if array.dtype.byteorder == ">":
+            array = array.astype(array.dtype.newbyteorder("="))
         return Tensor(DType.of(array.dtype), tuple(array.shape), array=array)
 
     @staticmethod
@@ -82,10 +102,7 @@ class Tensor:
     @property
     def size(self) -> int:
         """The number of elements."""
-        count = 1
-        for dim in self.shape:
-            count *= dim
-        return count
+        return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
@@ -109,7 +126,9 @@ class Tensor:
         return unpacked(_mapped(self.region), self.dtype, self.shape)
 
     def chunks(self) -> Iterator[memoryview | bytes]:
-        """The bytes of the elements, in pieces of a few MB."""
+        """The bytes of the elements, in pieces of a few MB. Raises GraphError for strings."""
+        if self.dtype is DType.STRING:
+            raise GraphError("strings have no fixed size; their tensor is not written as raw bytes")
         if self.region is not None:
             view = memoryview(_mapped(self.region))  # type: ignore[arg-type]
         else:
@@ -135,7 +154,9 @@ class Tensor:
         return written
 
     def reshaped(self, shape: tuple[int, ...]) -> Tensor:
-        """The same elements with another shape of as many, without reading them."""
+        """The same elements with another shape of as many, without reading them. Raises GraphError."""
+        if math.prod(shape) != self.size or any(dim < 0 for dim in shape):
+            raise GraphError(f"{self.size} elements of {self.type} do not make the shape {list(shape)}")
         if self.region is not None:
             return Tensor(self.dtype, shape, region=self.region)
         if self._array is not None:
@@ -143,12 +164,22 @@ class Tensor:
         return Tensor.computed(self.dtype, shape, lambda: self.numpy().reshape(shape))
 
     def transposed(self, perm: tuple[int, ...]) -> Tensor:
-        """The elements with their axes in another order, read when they are needed."""
+        """The elements with their axes in another order (axis i of the result is axis perm[i]), read when they are needed.
+
+        Where only axes of size 1 move, the bytes stay as they are, and a region stays a region. Raises GraphError.
+        """
+        if sorted(perm) != list(range(len(self.shape))):
+            raise GraphError(f"{list(perm)} is no order of the axes of {self.type}")
         shape = tuple(self.shape[axis] for axis in perm)
+        moved = [axis for axis in perm if self.shape[axis] != 1]
+        if moved == sorted(moved):
+            return self.reshaped(shape)
         return Tensor.computed(self.dtype, shape, lambda: self.numpy().transpose(perm))
 
     def rows(self, start: int, stop: int) -> Tensor:
-        """The slice [start, stop) of the first axis, still a region of the file if this is one."""
+        """The slice [start, stop) of the first axis, still a region of the file if this is one. Raises GraphError."""
+        if not self.shape or not 0 <= start <= stop <= self.shape[0]:
+            raise GraphError(f"{self.type} has no rows {start} to {stop}")
         shape = (stop - start, *self.shape[1:])
         if self.region is not None and self.dtype.bits >= 8:
             width = byte_size(self.dtype, self.shape[1:])
@@ -167,10 +198,7 @@ def byte_size(dtype: DType, shape: tuple[int, ...]) -> int:
     """Bytes that a tensor takes in a file; packed types round up to a whole byte. Raises GraphError for strings."""
     if dtype is DType.STRING:
         raise GraphError("strings have no fixed size; their tensor is not written as raw bytes")
-    count = 1
-    for dim in shape:
-        count *= dim
-    return (count * dtype.bits + 7) // 8
+    return (math.prod(shape) * dtype.bits + 7) // 8
 
 
 def _mapped(region: FileRegion) -> np.ndarray[Any, Any]:
@@ -252,13 +280,12 @@ class SourceFiles:
                 raise _cut_short(region, len(data))
             file.write(data)
             return region.nbytes
-        try:
-            target = file.fileno()
-        except OSError:  # a stream in memory has none
+        if not isinstance(getattr(file, "raw", file), io.FileIO):  # in memory, or one that encodes what it is given
             for chunk in Tensor(DType.UINT8, (region.nbytes,), region=region).chunks():
                 file.write(chunk)
             return region.nbytes
         file.flush()
+        target = file.fileno()
         left, offset = region.nbytes, region.offset
         while left:
             moved = _copy_once(descriptor, target, offset, min(left, 1 << 30))
@@ -266,7 +293,8 @@ class SourceFiles:
                 raise _cut_short(region, region.nbytes - left)
             left -= moved
             offset += moved
-        file.seek(0, os.SEEK_CUR)
+        if file.seekable():
+            file.seek(os.lseek(target, 0, os.SEEK_CUR))
         return region.nbytes
 
 

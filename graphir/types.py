@@ -169,6 +169,9 @@ class TensorType:
             object.__setattr__(self, "_hash", stored)
         return stored
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TensorType, (self.dtype, self.shape)
+
     @property
     def is_static(self) -> bool:
         """Whether the dtype and every dimension are known numbers."""
@@ -229,11 +232,34 @@ def format_shape(shape: Shape | None) -> str:
 
 
 def parse_shape(text: str) -> Shape:
-    """The shape that `format_shape` wrote, brackets optional: `1,3,H,W`, `[N, ?]`. Raises ValueError."""
-    inner = text.strip()
-    if inner.startswith(("[", "(")) and inner.endswith(("]", ")")):
-        inner = inner[1:-1]
-    return tuple(parse_dim(part) for part in inner.split(",") if part.strip())
+    """The shape that `format_shape` wrote, brackets optional: `1,3,H,W`, `[N, ?]`. Raises ValueError.
+
+    >>> parse_shape("(H+1)//2, max(H,W)") == ((symbol("H") + 1) // 2, dim_max(symbol("H"), symbol("W")))
+    True
+    """
+    parts, depth = [""], 0
+    for character in _without_brackets(text.strip()):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    if not parts[-1].strip():
+        parts.pop()
+    return tuple(map(parse_dim, parts))
+
+
+def _without_brackets(text: str) -> str:
+    """The text inside the brackets, if one pair is around all of it."""
+    if not text.startswith(("[", "(")):
+        return text
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if depth == 0:
+            whole = place == len(text) - 1 and text[0] + text[-1] in ("[]", "()")
+            return text[1:-1] if whole else text
+    return text
 
 
 def product(dims: Iterable[Dim]) -> Dim:

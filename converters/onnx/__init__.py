@@ -1,4 +1,4 @@
-"""ONNX: `to_model` gives a ModelProto, `save` writes a file with streamed weights."""
+"""ONNX: `from_model` reads, `to_model` gives a ModelProto, `save` writes a file with streamed weights."""
 
 from __future__ import annotations
 
@@ -10,6 +10,18 @@ if TYPE_CHECKING:
     import onnx
 
     from graphir.graph import Graph
+
+
+def from_model(model: onnx.ModelProto | bytes | str | os.PathLike[str]) -> Graph:
+    """The graph of an ONNX model: a ModelProto, its bytes, or the path of a file, whose weights stay there until needed.
+
+    What the import assumed or rewrote stands in `graph.decisions`. Raises FormatError for what is no valid ONNX model,
+    UnsupportedOpError listing every node that cannot be imported, and ImportFailure naming the nodes otherwise.
+    """
+    from graphir.converters.onnx.importer import Importer
+    from graphir.converters.onnx.reader import open_model
+
+    return Importer(open_model(model)).run()
 
 
 def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:
@@ -38,4 +50,4 @@ def save(
     return write_model(export_graph(graph, opset=opset), path, weights=weights)
 
 
-__all__ = ["save", "to_model"]
+__all__ = ["from_model", "save", "to_model"]

@@ -9,12 +9,35 @@ from typing import Any, NoReturn, Union
 import numpy as np
 
 from graphir.errors import GraphirError
-from graphir.graph import Node, Value
+from graphir.converters.onnx.records import OPSET
+from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.tensor import Tensor
-from graphir.types import DType
+from graphir.types import DType, Type
 
-Attribute = Union[int, float, str, bytes, tuple[int, ...], tuple[float, ...], tuple[str, ...], Tensor]
+
+@dataclass(frozen=True)
+class SerializedAttribute:
+    """An attribute as the bytes of its AttributeProto."""
+
+    data: bytes
+
+
+@dataclass
+class OnnxGraph:
+    """An ONNX graph as plain records, its weights still lazy. As an attribute it is a subgraph."""
+
+    name: str
+    nodes: list[OnnxNode]
+    inputs: list[tuple[str, Type]]
+    outputs: list[tuple[str, Type]]
+    initializers: dict[str, Tensor]
+
+
+Attribute = Union[
+    int, float, str, bytes, tuple[int, ...], tuple[float, ...], tuple[str, ...], Tensor, Type, OnnxGraph,
+    SerializedAttribute,
+]  # fmt: skip
 
 
 class Refusal(GraphirError):
@@ -52,16 +75,21 @@ class Names:
 
 
 class Export:
-    """One export in the making: the ONNX nodes and initializers so far."""
+    """The export of one graph in the making: the ONNX nodes and initializers so far.
 
-    def __init__(self, opset: int, names: Names) -> None:
+    Those of the subgraphs inside it share names, domains and what was refused with it.
+    """
+
+    def __init__(self, graph: Graph, opset: int, outer: Export | None = None) -> None:
+        self.graph = graph
         self.opset = opset
-        self.names = names
+        self.names: Names = Names(_all_names(graph)) if outer is None else outer.names
+        self.refused: dict[tuple[str, str], list[str]] = {} if outer is None else outer.refused
         self.nodes: list[OnnxNode] = []
         self.initializers: dict[str, Tensor] = {}
-        self.domains: dict[str, int] = {}
+        self.domains: dict[str, int] = {} if outer is None else outer.domains
         self._constants: dict[object, str] = {}
-        self._node_names = Names(())
+        self._node_names: Names = Names(()) if outer is None else outer._node_names
 
     def append(
         self,
@@ -84,6 +112,14 @@ class Export:
             known = self._constants[key] = self.names.fresh(name)
             self.initializers[known] = tensor
         return known
+
+
+def _all_names(graph: Graph) -> list[str]:
+    found = [value.name for value in graph.values]
+    for node in graph.nodes:
+        for inner in node.subgraphs:
+            found += _all_names(inner)
+    return found
 
 
 class ExportNode:
@@ -151,6 +187,22 @@ class ExportNode:
         if slot == 0 or value.uses or _is_output(value):
             self._export.append(op_type, inputs, (value.name,), self.node.name, _present(attributes))
 
+    def emit_as_is(
+        self, domain: str, op_type: str, absent: Sequence[int], attributes: dict[str, Any]
+    ) -> None:
+        """Add the ONNX node of a foreign operator with every input and output slot that its source had."""
+        version = _metadata(self._export.graph, f"{OPSET}{domain}")
+        self._export.domains.setdefault(domain, int(version) if version and version.isdigit() else 1)
+        inputs = ["" if value is None else value.name for value in self.node.inputs]
+        outputs = ["" if index in absent else value.name for index, value in enumerate(self.node.outputs)]
+        self._export.append(op_type, inputs, outputs, self.node.name, attributes, domain)
+
+    def subgraph(self, index: int) -> OnnxGraph:
+        """One of the node's subgraphs, to be given to `emit` as an attribute."""
+        from graphir.converters.onnx.exporter import export_subgraph
+
+        return export_subgraph(self.node.subgraphs[index], self._export)
+
     def step(self, op_type: str, inputs: Sequence[str], *, suffix: str = "", domain: str = "", **attributes: Any) -> str:
         """Add an ONNX node with one output on the way; returns the output's name."""
         name = f"{self.node.name}_{suffix or op_type.lower()}"
@@ -180,6 +232,12 @@ class ExportNode:
     def refuse(self, reason: str) -> NoReturn:
         """Say that this node cannot be said in the target."""
         raise Refusal(reason)
+
+
+def _metadata(graph: Graph, key: str) -> str | None:
+    while graph.parent is not None:
+        graph = graph.parent
+    return graph.metadata.get(key)
 
 
 def _is_output(value: Value) -> bool:
@@ -234,8 +292,10 @@ __all__ = [
     "ExportNode",
     "ExportTable",
     "Names",
+    "OnnxGraph",
     "OnnxNode",
     "Refusal",
+    "SerializedAttribute",
     "by_opset",
     "direct",
 ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from graphir.converters.onnx.context import Export, ExportNode, Names, OnnxNode, Refusal
+from graphir.converters.onnx.context import Export, ExportNode, OnnxGraph, OnnxNode, Refusal
 from graphir.converters.onnx.ops import export_table
+from graphir.converters.onnx.records import FIELD
 from graphir.errors import ExportFailure, Gap, UnsupportedOpError
-from graphir.graph import Graph, Value
+from graphir.graph import Graph
 from graphir.tensor import Tensor
 from graphir.types import TensorType, Type
 
@@ -18,15 +19,10 @@ WITHOUT_KERNEL_FROM = {"MaxRoiPool": 22, "RoiAlign": 22}
 
 
 @dataclass
-class OnnxModel:
+class OnnxModel(OnnxGraph):
     """An ONNX model as plain records, its weights still lazy."""
 
-    name: str
     opset: int
-    nodes: list[OnnxNode]
-    inputs: list[tuple[str, Type]]
-    outputs: list[tuple[str, Type]]
-    initializers: dict[str, Tensor]
     metadata: dict[str, str] = field(default_factory=dict)
     domains: dict[str, int] = field(default_factory=dict)
 
@@ -53,42 +49,44 @@ def export_graph(graph: Graph, *, opset: int | None = None) -> OnnxModel:
     opset = default_opset(graph) if opset is None else opset
     if not OLDEST_OPSET <= opset <= newest_opset():
         raise ExportFailure(f"opset {opset} is out of range: {OLDEST_OPSET} to {newest_opset()} can be written")
-    export = Export(opset, Names([value.name for value in graph.values]))
-    table = export_table()
-    refused: dict[tuple[str, str], list[str]] = {}
-    for node in graph.nodes:
-        function = table.get(type(node.op))
-        if function is None:
-            refused.setdefault((node.op.name, "ONNX has no such operator and no composition is known"), []).append(
-                node.name
-            )
-            continue
-        try:
-            function(ExportNode(export, node))
-        except Refusal as error:
-            refused.setdefault((node.op.name, str(error)), []).append(node.name)
-    if refused:
-        gaps = [Gap(op, reason, tuple(nodes)) for (op, reason), nodes in refused.items()]
+    export = Export(graph, opset)
+    records = _export_records(graph, export)
+    if export.refused:
+        gaps = [Gap(op, reason, tuple(nodes)) for (op, reason), nodes in export.refused.items()]
         count = sum(len(gap.nodes) for gap in gaps)
         raise UnsupportedOpError(f"{count} node(s) cannot be written at opset {opset}:", gaps)
     unranked = [value.name for value in graph.inputs if isinstance(value.type, TensorType) and value.shape is None]
-    if unranked:
+    if unranked and not any(key.startswith(FIELD) for key in graph.metadata):
         raise ExportFailure(
             f"ONNX wants the number of axes of every input; unknown are {', '.join(unranked)}: "
             f"give their shapes, as in -i {unranked[0]}:1,3,224,224"
         )
-    outputs = _outputs(graph, export)
-    initializers = _initializers(graph, export)
-    return OnnxModel(
-        name=graph.name,
-        opset=opset,
-        nodes=export.nodes,
-        inputs=[(value.name, value.type) for value in graph.inputs],
-        outputs=outputs,
-        initializers=initializers,
-        metadata=dict(graph.metadata),
-        domains=export.domains,
-    )
+    records.outputs = [(name, _stated(name, type_)) for name, type_ in records.outputs]
+    records.initializers = _initializers(graph, export)
+    return OnnxModel(**vars(records), opset=opset, metadata=dict(graph.metadata), domains=export.domains)
+
+
+def export_subgraph(graph: Graph, outer: Export) -> OnnxGraph:
+    """A graph inside a node of another. What cannot be said joins what `outer` refused."""
+    export = Export(graph, outer.opset, outer)
+    records = _export_records(graph, export)
+    records.initializers = _initializers(graph, export)
+    return records
+
+
+def _export_records(graph: Graph, export: Export) -> OnnxGraph:
+    """Nodes, inputs and outputs; the initializers are left to the caller, who knows whether anything was refused."""
+    table = export_table()
+    for node in graph.nodes:
+        function = table.get(type(node.op))
+        try:
+            if function is None:
+                raise Refusal("ONNX has no such operator and no composition is known")
+            function(ExportNode(export, node))
+        except Refusal as error:
+            export.refused.setdefault((node.op.name, str(error)), []).append(node.name)
+    inputs = [(value.name, value.type) for value in graph.inputs]
+    return OnnxGraph(graph.name, export.nodes, inputs, _outputs(graph, export), {})
 
 
 def _outputs(graph: Graph, export: Export) -> list[tuple[str, Type]]:
@@ -101,18 +99,29 @@ def _outputs(graph: Graph, export: Export) -> list[tuple[str, Type]]:
             name = export.names.fresh(f"{value.name}_output")
             export.append("Identity", (value.name,), (name,), name, {})
         seen.add(name)
-        found.append((name, _known_type(value)))
+        found.append((name, value.type))
     return found
 
 
-def _known_type(value: Value) -> Type:
-    if isinstance(value.type, TensorType) and value.type.dtype is None:
-        raise ExportFailure(f"the dtype of output {value.name} is unknown, and ONNX requires one")
-    return value.type
+def _stated(name: str, type_: Type) -> Type:
+    if isinstance(type_, TensorType) and type_.dtype is None:
+        raise ExportFailure(f"the dtype of output {name} is unknown, and ONNX requires one")
+    return type_
+
+
+def _used_names(nodes: list[OnnxNode]) -> set[str]:
+    """The names that nodes read, those inside their subgraphs included."""
+    found: set[str] = set()
+    for node in nodes:
+        found.update(node.inputs)
+        for attribute in node.attributes.values():
+            if isinstance(attribute, OnnxGraph):
+                found |= _used_names(attribute.nodes)
+    return found
 
 
 def _initializers(graph: Graph, export: Export) -> dict[str, Tensor]:
-    used = {name for node in export.nodes for name in node.inputs}
+    used = _used_names(export.nodes)
     found: dict[str, Tensor] = {}
     missing = []
     for value in graph.parameters:
@@ -133,4 +142,4 @@ def _initializers(graph: Graph, export: Export) -> dict[str, Tensor]:
     return found
 
 
-__all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "OnnxModel", "default_opset", "export_graph", "newest_opset"]
+__all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "OnnxModel", "default_opset", "export_graph", "export_subgraph", "newest_opset"]

@@ -156,6 +156,14 @@ def has_padding(cls: type[Operator]) -> bool:
     return any(field.name == "padding" for field in dataclasses.fields(cls))  # type: ignore[arg-type]
 
 
+@cache
+def required_fields(cls: type[Operator]) -> tuple[str, ...]:
+    """The fields of an operator class that have no default."""
+    return tuple(
+        field.name for field in dataclasses.fields(cls) if field.default is dataclasses.MISSING  # type: ignore[arg-type]
+    )
+
+
 __all__ = [
     "FIELDS",
     "Refusal",
@@ -165,5 +173,6 @@ __all__ = [
     "has_padding",
     "padding_of",
     "plain",
+    "required_fields",
     "schema_defaults",
 ]

@@ -12,7 +12,7 @@ from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.padding import Padding
 from graphir.tensor import Tensor
-from graphir.types import ANYTHING, DType, Type
+from graphir.types import DType, Type
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.importer import Scope
@@ -105,6 +105,15 @@ class ImportNode:
             self.refuse(f"the attribute {name} is missing")
         return default
 
+    def attribute_protos(self) -> list[Any]:
+        """The AttributeProtos as they are, all of them read herewith."""
+        self._read.update(self._attributes)
+        return list(self._attributes.values())
+
+    def captured(self, proto: Any) -> list[str]:
+        """The values around this node that the graphs of an AttributeProto use."""
+        return self._scope.captured(proto)
+
     def flag(self, name: str, default: bool = False) -> bool:
         """An attribute that is 0 or 1."""
         return bool(self.attribute(name, int(default)))
@@ -128,6 +137,10 @@ class ImportNode:
         """An attribute that is a tensor, None if not stated."""
         proto = self.attribute(name, None)
         return None if proto is None else self._scope.tensor(proto, f"attribute {name} of node {self.name}")
+
+    def sparse_tensor(self, name: str) -> Tensor:
+        """An attribute that is a sparse tensor, as a dense one that is made when needed."""
+        return self._scope.sparse_tensor(self.attribute(name), f"attribute {name} of node {self.name}")
 
     def padding(self) -> Padding:
         """`pads` and `auto_pad` as the IR has padding."""
@@ -154,17 +167,18 @@ class ImportNode:
                 found[field] = read(name, value)
         if attributes.has_padding(cls):
             found["padding"] = self.padding()
+        for field in attributes.required_fields(cls):
+            if field not in found:
+                self.refuse(f"the attribute {renamed.get(field, field)} is missing")
         return found
 
     def emit(self, op: Operator, *inputs: Value | None, subgraphs: Sequence[Graph] = ()) -> Node:
         """Add the operator whose results are the node's, in order; further results of the operator get fresh names."""
-        wanted = list(self.output_names)
-        while wanted and not wanted[-1]:
-            wanted.pop()
-        if len(wanted) > op.output_count:
-            self.refuse(f"it has {len(wanted)} outputs, but {op.name} gives {op.output_count}")
+        wanted = [index + 1 for index, name in enumerate(self.output_names) if name]
+        if max(wanted, default=0) > op.output_count:
+            self.refuse(f"it has {wanted[-1]} outputs, but {op.name} gives {op.output_count}")
         operands = list(inputs)
-        while operands and operands[-1] is None and len(operands) > op.least_inputs:
+        while operands and operands[-1] is None and len(operands) > op.least_inputs and op.most_inputs is not None:
             operands.pop()
         for slot, (value, name) in enumerate(zip(operands, op.inputs, strict=False)):
             if value is None and not name.endswith(("?", "*")):
@@ -208,7 +222,7 @@ class ImportNode:
 
     def decide(self, kind: str, text: str) -> None:
         """Record a decision about this node."""
-        self.graph.decide(kind, self.name, text)
+        self._scope.decide(kind, self.name, text)
 
     def ignore(self, *names: str) -> None:
         """Say that these attributes have no bearing on the result."""
@@ -257,7 +271,6 @@ def attribute_as_operand(cls: type[Operator], name: str, slot: int, **renamed: s
 
 
 __all__ = [
-    "ANYTHING",
     "ImportFunction",
     "ImportNode",
     "ImportTable",

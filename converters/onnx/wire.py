@@ -25,8 +25,8 @@ _INSIDE: dict[str, dict[int, str]] = {
     "GraphProto": {1: "NodeProto", 5: "TensorProto", 15: "SparseTensorProto"},
     "NodeProto": {5: "AttributeProto"},
     "AttributeProto": {
-        **{5: "TensorProto", 6: "GraphProto", 10: "TensorProto", 11: "GraphProto"},
-        **{22: "SparseTensorProto", 23: "SparseTensorProto"},
+        5: "TensorProto", 6: "GraphProto", 10: "TensorProto", 11: "GraphProto",
+        22: "SparseTensorProto", 23: "SparseTensorProto",
     },
     "SparseTensorProto": {1: "TensorProto", 2: "TensorProto"},
     "TensorProto": {},

@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from graphir.converters.onnx.context import OnnxNode
+from graphir.converters.onnx.context import OnnxGraph, OnnxNode, SerializedAttribute
 from graphir.converters.onnx.dtypes import CODES, code_of
 from graphir.converters.onnx.exporter import OnnxModel
+from graphir.converters.onnx.records import DIM_PARAM, FIELD, PRODUCER
 from graphir.errors import ExportFailure
 from graphir.files import replacing
 from graphir.tensor import SourceFiles, Tensor
-from graphir.types import DType, OptionalType, SequenceType, SparseTensorType, Sym, TensorType, Type
+from graphir.types import ANYTHING, DType, OptionalType, SequenceType, SparseTensorType, Sym, TensorType, Type
 
 SINGLE_FILE_LIMIT = (1 << 31) - (1 << 20)
 INLINE_BELOW = 1024
 WEIGHT_MODES = ("auto", "inline", "external", "reference")
-PRODUCER = "graphir"
 
 
 def write_model(model: OnnxModel, path: str | os.PathLike[str], *, weights: str = "auto") -> list[Path]:
@@ -187,21 +187,50 @@ def _messages(model: OnnxModel) -> tuple[Any, Any]:
         producer_version=_version(),
         opset_import=opsets,
     )
-    for key, text in model.metadata.items():
-        head.metadata_props.add(key=key, value=text)
-    graph = onnx.GraphProto(name=model.name)
-    for name, type_ in model.inputs:
-        _fill_value(graph.input.add(), name, type_)
-    for name, type_ in model.outputs:
-        _fill_value(graph.output.add(), name, type_)
-    add = graph.node.add
-    for node in model.nodes:
-        proto = add(op_type=node.op_type, input=node.inputs, output=node.outputs, name=node.name)
-        if node.domain:
-            proto.domain = node.domain
-        if node.attributes:
-            _fill_attributes(proto, node)
+    _fill_fields(head, model.metadata)
+    graph = onnx.GraphProto(doc_string=model.metadata.get(f"{FIELD}graph.doc_string", ""))
+    dims = {key[len(DIM_PARAM) :]: text for key, text in model.metadata.items() if key.startswith(DIM_PARAM)}
+    _fill_graph(graph, model, dims)
     return head, graph
+
+
+def _fill_fields(head: Any, metadata: Mapping[str, str]) -> None:
+    """Metadata of the model's own; what an import kept of the model's fields goes back into those."""
+    for key, text in metadata.items():
+        if not key.startswith(FIELD):
+            head.metadata_props.add(key=key, value=text)
+    head.domain = metadata.get(f"{FIELD}domain", "")
+    head.doc_string = metadata.get(f"{FIELD}doc_string", "")
+    version = metadata.get(f"{FIELD}model_version", "")
+    if version.lstrip("-").isdigit():
+        head.model_version = int(version)
+
+
+def _fill_graph(proto: Any, graph: OnnxGraph, dims: Mapping[str, str]) -> None:
+    """Everything but the initializers. `dims` maps symbols to the names that their source had for them."""
+    proto.name = graph.name
+    for name, type_ in graph.inputs:
+        _fill_value(proto.input.add(), name, type_, dims)
+    for name, type_ in graph.outputs:
+        _fill_value(proto.output.add(), name, type_, dims)
+    add = proto.node.add
+    for node in graph.nodes:
+        made = add(op_type=node.op_type, input=node.inputs, output=node.outputs, name=node.name)
+        if node.domain:
+            made.domain = node.domain
+        if node.attributes:
+            _fill_attributes(made, node, dims)
+
+
+def _fill_subgraph(proto: Any, graph: OnnxGraph, dims: Mapping[str, str]) -> None:
+    _fill_graph(proto, graph, dims)
+    for name, tensor in graph.initializers.items():
+        proto.initializer.add().ParseFromString(_tensor_bytes(name, tensor))
+
+
+def _tensor_bytes(name: str, tensor: Tensor) -> bytes:
+    header, size = _tensor_header(name, tensor, None)
+    return header + b"".join(tensor.chunks()) if size else header
 
 
 def _version() -> str:
@@ -210,7 +239,7 @@ def _version() -> str:
     return __version__
 
 
-def _fill_attributes(proto: Any, node: OnnxNode) -> None:
+def _fill_attributes(proto: Any, node: OnnxNode, dims: Mapping[str, str]) -> None:
     add = proto.attribute.add
     for name, value in node.attributes.items():
         if isinstance(value, bool | int):
@@ -220,9 +249,13 @@ def _fill_attributes(proto: Any, node: OnnxNode) -> None:
         elif isinstance(value, str | bytes):
             add(name=name, type=3, s=value.encode() if isinstance(value, str) else value)
         elif isinstance(value, Tensor):
-            header, _ = _tensor_header("", value, None)
-            tensor = add(name=name, type=4).t
-            tensor.ParseFromString(header + b"".join(value.chunks()))
+            add(name=name, type=4).t.ParseFromString(_tensor_bytes("", value))
+        elif isinstance(value, OnnxGraph):
+            _fill_subgraph(add(name=name, type=5).g, value, dims)
+        elif isinstance(value, SerializedAttribute):
+            add().ParseFromString(value.data)
+        elif isinstance(value, Type):
+            _fill_type(add(name=name, type=13).tp, name, value, dims)
         elif isinstance(value, tuple | list) and all(isinstance(item, int) for item in value):
             add(name=name, type=7, ints=value)
         elif isinstance(value, tuple | list) and all(isinstance(item, int | float) for item in value):
@@ -233,17 +266,18 @@ def _fill_attributes(proto: Any, node: OnnxNode) -> None:
             raise ExportFailure(f"{node.name} ({node.op_type}): attribute {name} is {value!r}, which ONNX cannot hold")
 
 
-def _fill_value(proto: Any, name: str, type_: Type) -> None:
+def _fill_value(proto: Any, name: str, type_: Type, dims: Mapping[str, str]) -> None:
     proto.name = name
-    _fill_type(proto.type, name, type_)
+    if type_ != ANYTHING:
+        _fill_type(proto.type, name, type_, dims)
 
 
-def _fill_type(proto: Any, name: str, type_: Type) -> None:
+def _fill_type(proto: Any, name: str, type_: Type, dims: Mapping[str, str]) -> None:
     if isinstance(type_, SequenceType):
-        _fill_type(proto.sequence_type.elem_type, name, type_.element)
+        _fill_type(proto.sequence_type.elem_type, name, type_.element, dims)
         return
     if isinstance(type_, OptionalType):
-        _fill_type(proto.optional_type.elem_type, name, type_.element)
+        _fill_type(proto.optional_type.elem_type, name, type_.element, dims)
         return
     assert isinstance(type_, TensorType | SparseTensorType)
     tensor = proto.sparse_tensor_type if isinstance(type_, SparseTensorType) else proto.tensor_type
@@ -256,7 +290,7 @@ def _fill_type(proto: Any, name: str, type_: Type) -> None:
         if isinstance(dim, int):
             entry.dim_value = dim
         elif isinstance(dim, Sym):
-            entry.dim_param = str(dim)
+            entry.dim_param = dims.get(str(dim), str(dim))
 
 
 __all__ = ["INLINE_BELOW", "SINGLE_FILE_LIMIT", "WEIGHT_MODES", "model_bytes", "output_addition", "write_model"]

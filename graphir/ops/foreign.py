@@ -10,7 +10,8 @@ from .base import Operator, operator
 class Foreign(Operator):
     """An operator that graphir does not know: its domain, name, attributes (name and value) and number of results.
 
-    Nothing follows for the types of its results.
+    An attribute is a number, a text, a tuple of such, or what the source's format wrote for it as bytes.
+    `absent_results` are those that the source gives no name. Nothing follows for the types of its results.
     """
 
     inputs = ("inputs*",)
@@ -18,6 +19,7 @@ class Foreign(Operator):
     operator_name: str = ""
     attribute_items: tuple[tuple[str, object], ...] = ()
     results: int = 1
+    absent_results: tuple[int, ...] = ()
 
     @property
     def output_count(self) -> int:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..errors import VerificationError
 
 Array = NDArray[Any]
 
@@ -15,6 +18,11 @@ NOISE_LEAST = 1e-5
 NOISE_MOST = 1e-3
 NOISE_FACTOR = 50.0
 SUSPICIOUS_FACTOR = 20.0
+BROKEN_FROM = 0.5
+# Limits in units of the element type's own precision, where that is coarse (float16, bfloat16).
+LEAST_STEPS = 4
+MOST_STEPS = 32
+ELEMENTS_AT_ONCE = 1 << 20
 
 
 class Verdict(enum.Enum):
@@ -52,23 +60,48 @@ class Comparison:
 
 
 def difference(reference: Array, candidate: Array) -> tuple[float, float, str]:
-    """Scale, largest difference (infinite if the arrays cannot be compared) and a note that says why not."""
+    """Scale, largest difference (infinite if the arrays cannot be compared) and a note that says why not.
+
+    Integers and booleans are compared exactly; any difference among them counts at least 1. Complex numbers are
+    compared by their parts.
+    """
     if reference.shape != candidate.shape:
-        return 0.0, float("inf"), f"the shapes differ: {list(reference.shape)} and {list(candidate.shape)}"
-    if reference.dtype.kind in "OUS" or candidate.dtype.kind in "OUS":
-        same = bool(np.array_equal(reference, candidate))
-        return 1.0, 0.0 if same else float("inf"), "" if same else "the texts differ"
-    left, right = reference.astype(np.float64), candidate.astype(np.float64)
-    finite = np.isfinite(left)
-    scale = float(np.abs(left[finite]).max(initial=0.0))
-    if not np.array_equal(left[~finite], right[~finite], equal_nan=True) or not np.isfinite(right[finite]).all():
-        return scale, float("inf"), "infinities or NaN stand in different places"
-    return scale, float(np.abs(left[finite] - right[finite]).max(initial=0.0)), ""
+        return 0.0, math.inf, f"the shapes differ: {list(reference.shape)} and {list(candidate.shape)}"
+    if _is_text(reference) or _is_text(candidate):
+        same = _is_text(reference) and _is_text(candidate) and bool(np.array_equal(reference, candidate))
+        return 1.0, 0.0 if same else math.inf, "" if same else "the texts differ"
+    left, right = _real_parts(reference), _real_parts(candidate)
+    exact = _is_exact(reference) and _is_exact(candidate)
+    scale = largest = 0.0
+    differing = 0
+    for start in range(0, left.size, ELEMENTS_AT_ONCE):
+        first, second = left[start : start + ELEMENTS_AT_ONCE], right[start : start + ELEMENTS_AT_ONCE]
+        a, b = first.astype(np.float64), second.astype(np.float64)
+        finite = np.isfinite(a)
+        scale = max(scale, float(np.abs(a[finite]).max(initial=0.0)))
+        if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(b[finite]).all():
+            largest = math.inf
+            continue
+        largest = max(largest, float(np.abs(a[finite] - b[finite]).max(initial=0.0)))
+        if exact:
+            differing += int(np.count_nonzero(first != second))
+    if largest == math.inf:
+        return scale, largest, "infinities or NaN stand in different places"
+    if differing:
+        return scale, max(largest, 1.0), f"{differing} of {left.size} elements differ"
+    return scale, largest, ""
 
 
-def noise_limit(floor: float) -> float:
-    """The relative difference that still counts as rounding, for a measured noise floor."""
-    return min(max(NOISE_FACTOR * floor, NOISE_LEAST), NOISE_MOST)
+def noise_limit(floor: float, step: float = 0.0) -> float:
+    """The relative difference that still counts as rounding, for a measured noise floor.
+
+    `step` is the distance from 1 to the next number of the coarser element type.
+
+    >>> noise_limit(0.0), noise_limit(1e-6), noise_limit(1.0)
+    (1e-05, 5e-05, 0.001)
+    """
+    least, most = max(NOISE_LEAST, LEAST_STEPS * step), max(NOISE_MOST, MOST_STEPS * step)
+    return min(max(NOISE_FACTOR * floor, least), most)
 
 
 def compare(
@@ -82,19 +115,35 @@ def compare(
 ) -> Comparison:
     """Compare two results and grade the difference.
 
-    Without tolerances the verdict follows from the noise floor. With them a difference passes up to
-    `atol + rtol * scale`, both 0 where not given.
+    Without tolerances the verdict follows from the noise floor; integers and booleans have no rounding, so a difference
+    of theirs is broken, or suspicious where the floor says that rounding the inputs flips them too. With tolerances a
+    difference passes up to `atol + rtol * scale`, both 0 where not given. What equality cannot prove (all elements NaN
+    or infinite) is suspicious. Raises VerificationError for tolerances that are negative or not finite.
     """
     scale, max_abs, note = difference(reference, candidate)
-    relative = 0.0 if max_abs == 0 else max_abs / scale if scale else float("inf")
+    relative = 0.0 if max_abs == 0 else max_abs / scale if scale else math.inf
     if rtol is not None or atol is not None:
-        allowed = (atol or 0.0) + (rtol or 0.0) * scale
-        limit = allowed / scale if scale else allowed
+        allowed = _tolerance("atol", atol) + _tolerance("rtol", rtol) * scale
+        limit = allowed / scale if scale else math.inf if allowed else 0.0
         passes = max_abs <= allowed
         verdict = Verdict.IDENTICAL if max_abs == 0 else Verdict.NOISE if passes else Verdict.BROKEN
+    elif _is_exact(reference) and _is_exact(candidate):
+        limit = 0.0
+        worse = Verdict.SUSPICIOUS if floor and math.isfinite(max_abs) else Verdict.BROKEN
+        verdict = Verdict.IDENTICAL if max_abs == 0 else worse
     else:
-        limit = noise_limit(floor)
+        step, smallest = _precision(reference, candidate)
+        limit = noise_limit(floor, step)
         verdict = grade(relative, limit)
+        if 0 < max_abs < smallest:
+            verdict, note = Verdict.NOISE, "they differ below the smallest normal number only"
+        elif scale == 0 and 0 < max_abs < math.inf:
+            verdict = Verdict.SUSPICIOUS if max_abs <= NOISE_LEAST else Verdict.BROKEN
+            note = "the reference is zero everywhere, the candidate is not"
+    if verdict is Verdict.IDENTICAL and _says_nothing(reference):
+        verdict, note = Verdict.SUSPICIOUS, "every element is infinite or NaN: that both are so proves nothing"
+    if not note and reference.dtype != candidate.dtype and not _is_text(reference):
+        note = f"the dtypes differ: {reference.dtype} and {candidate.dtype}"
     return Comparison(name, tuple(reference.shape), scale, max_abs, relative, floor, limit, verdict, note)
 
 
@@ -104,7 +153,53 @@ def grade(relative: float, limit: float) -> Verdict:
         return Verdict.IDENTICAL
     if relative <= limit:
         return Verdict.NOISE
-    return Verdict.SUSPICIOUS if relative <= SUSPICIOUS_FACTOR * limit else Verdict.BROKEN
+    return Verdict.SUSPICIOUS if relative <= min(SUSPICIOUS_FACTOR * limit, BROKEN_FROM) else Verdict.BROKEN
+
+
+def _is_text(array: Array) -> bool:
+    return array.dtype.kind in "OUST"
+
+
+def _is_exact(array: Array) -> bool:
+    return array.dtype.kind in "iub"
+
+
+def _real_parts(array: Array) -> Array:
+    flat = array.reshape(-1)
+    return np.concatenate([flat.real, flat.imag]) if array.dtype.kind == "c" else flat
+
+
+def _tolerance(name: str, given: float | None) -> float:
+    if given is None:
+        return 0.0
+    if not 0 <= given < math.inf:
+        raise VerificationError(f"{name}={given}: a tolerance is a number from 0 on")
+    return given
+
+
+def _says_nothing(reference: Array) -> bool:
+    if not reference.size or _is_text(reference) or _is_exact(reference):
+        return False
+    return not np.isfinite(_real_parts(reference).astype(np.float64)).any()
+
+
+def _precision(*arrays: Array) -> tuple[float, float]:
+    """The coarser relative step and the larger smallest normal number of the arrays' floating point types."""
+    found = [(0.0, 0.0)]
+    for array in arrays:
+        if array.dtype.kind in "fc":
+            info: Any = np.finfo(array.dtype)
+        elif array.dtype.kind == "V":
+            import ml_dtypes
+
+            try:
+                info = ml_dtypes.finfo(array.dtype)
+            except ValueError:  # the small integer types
+                continue
+        else:
+            continue
+        found.append((float(info.eps), float(info.tiny)))
+    return max(step for step, _ in found), max(smallest for _, smallest in found)
 
 
 __all__ = ["Comparison", "Verdict", "compare", "difference", "grade", "noise_limit"]

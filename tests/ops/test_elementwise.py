@@ -93,3 +93,44 @@ FOLLOWED = (
 @pytest.mark.parametrize(("op", "operands", "result"), FOLLOWED)
 def test_known_elements(op: Operator, operands: str, result: str) -> None:
     assert followed(op, operands) == (known(result),)
+
+
+UNARY = (
+    *(ir.Abs, ir.Acos, ir.Acosh, ir.Asin, ir.Asinh, ir.Atan, ir.Atanh, ir.Ceil, ir.Cos, ir.Cosh, ir.Erf, ir.Exp),
+    *(ir.Floor, ir.Identity, ir.Log, ir.Neg, ir.Reciprocal, ir.Round, ir.Sign, ir.Sin, ir.Sinh, ir.Sqrt, ir.Tan),
+)
+COMPARISONS = (ir.Equal, ir.Greater, ir.GreaterOrEqual, ir.Less, ir.LessOrEqual)
+LOGICAL = (ir.And, ir.Or, ir.Xor)
+
+
+@pytest.mark.parametrize("operand", ["f[2,N]", "h[]", "d[?,3]", "f[...]"])
+@pytest.mark.parametrize("cls", UNARY, ids=lambda cls: cls.__name__)
+def test_unary_keeps_the_type(cls: type[Operator], operand: str) -> None:
+    assert forward(cls(), operand) == types(operand)
+
+
+@pytest.mark.parametrize(
+    ("operands", "result"), [("f[2,1] f[3]", "b[2,3]"), ("i[N] i[]", "b[N]"), ("f[...] f[2]", "b[...]")]
+)
+@pytest.mark.parametrize("cls", COMPARISONS, ids=lambda cls: cls.__name__)
+def test_comparison_is_boolean(cls: type[Operator], operands: str, result: str) -> None:
+    assert forward(cls(), operands) == types(result)
+
+
+@pytest.mark.parametrize("cls", LOGICAL, ids=lambda cls: cls.__name__)
+def test_logical_broadcasts(cls: type[Operator]) -> None:
+    assert forward(cls(), "b[2,1] b[3]") == types("b[2,3]")
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "result"),
+    [
+        (ir.Not(), "b[2]", "b[2]"),
+        (ir.IsNaN(), "f[2,N]", "b[2,N]"),
+        (ir.IsInf(), "f[...]", "b[...]"),
+        (ir.Mod(), "i[2,1] i[3]", "i[2,3]"),
+        (ir.Mean(), "f[2,1] f[3] f[]", "f[2,3]"),
+    ],
+)
+def test_others(op: Operator, operands: str, result: str) -> None:
+    assert forward(op, operands) == types(result)

@@ -9,12 +9,16 @@ from graphir.ops.base import Operator
 from graphir.ops.reduction import (
     ArgMax,
     ArgMin,
+    ReduceL1,
     ReduceL2,
+    ReduceLogSum,
+    ReduceLogSumExp,
     ReduceMax,
     ReduceMean,
     ReduceMin,
     ReduceProd,
     ReduceSum,
+    ReduceSumSquare,
     TopK,
 )
 from tests.ops.rows import backward, followed, forward, known, types
@@ -93,3 +97,8 @@ FOLLOWED = (
 @pytest.mark.parametrize(("op", "operands", "result"), FOLLOWED)
 def test_known_elements(op: Operator, operands: str, result: str) -> None:
     assert followed(op, operands) == (known(result),)
+
+
+@pytest.mark.parametrize("cls", [ReduceL1, ReduceLogSum, ReduceLogSumExp, ReduceSumSquare])
+def test_every_reduction_shares_the_rule(cls: type[Operator]) -> None:
+    assert forward(cls(keepdims=False), "f[2,N,4] i:1") == types("f[2,4]")

@@ -14,7 +14,7 @@ from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.creation import ConstantOfShape, Range
 from graphir.ops.elementwise import Cast, Clip, Equal, Less, Mod, Sub, Where
-from graphir.ops.indexing import Compress, Gather, GatherElements, GatherND, ScatterND
+from graphir.ops.indexing import Gather, GatherElements, GatherND, ScatterND
 from graphir.ops.shape import Reshape, Shape, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, ReverseSequence, Slice
 from graphir.types import UNKNOWN, DType, TensorType, unify_shape
@@ -130,15 +130,6 @@ def import_one_hot(node: ImportNode) -> Value:
     return node.emit(Where(), hit, on, off)
 
 
-def import_boolean_mask(node: ImportNode) -> Value:
-    """The slices along an axis where the mask is not 0."""
-    data, mask = node.input(0), node.input(1)
-    if mask.dtype is not DType.BOOL:
-        mask = node.step(Cast(DType.BOOL), mask)
-    axis = normalize_axis(node.attrs["axis"], node.rank(data))
-    return node.emit(Compress(axis), data, mask)
-
-
 def _sequence_axis(node: ImportNode, data: Value) -> int:
     axis = node.attrs["axis"]
     rank = node.rank(data)
@@ -213,7 +204,6 @@ IMPORTS: dict[str, ImportFunction] = {
     "gather_nd": import_gather_nd,
     "scatter_nd": import_scatter_nd,
     "one_hot": import_one_hot,
-    "_contrib_boolean_mask": import_boolean_mask,
     "SequenceMask": import_sequence_mask,
     "SequenceLast": import_sequence_last,
     "SequenceReverse": import_sequence_reverse,

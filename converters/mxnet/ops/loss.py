@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from graphir.converters.mxnet.context import ImportFunction, ImportNode, NeedsShape
 from graphir.graph import Value
 from graphir.ops.activation import Sigmoid, Softmax
@@ -81,13 +79,7 @@ def import_softmax_cross_entropy(node: ImportNode) -> Value:
     return node.emit(Neg(), total)
 
 
-def refuse_ctc_loss(node: ImportNode) -> NoReturn:
-    """CTCLoss: a training loss that no operator set for inference has."""
-    node.refuse("a loss of training only; take the output of the layer before it (get_internals) as the model's output")
-
-
 IMPORTS: dict[str, ImportFunction] = {
-    "CTCLoss": refuse_ctc_loss,
     "LinearRegressionOutput": import_prediction,
     "LogisticRegressionOutput": import_logistic_regression_output,
     "MAERegressionOutput": import_prediction,

@@ -1,4 +1,4 @@
-"""Export to ONNX, one file a family, with the same names as in `graphir.ops`."""
+"""Import from ONNX and export to it, one file a family, with the same names as in `graphir.ops`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from graphir.converters.onnx.context import ExportTable
+from graphir.converters.onnx.import_context import ImportFunction
 from graphir.errors import GraphirError
 
 FAMILIES = (
@@ -14,6 +15,7 @@ FAMILIES = (
     "creation",
     "detection",
     "elementwise",
+    "foreign",
     "indexing",
     "linear",
     "normalization",
@@ -38,4 +40,16 @@ def export_table() -> ExportTable:
     return found
 
 
-__all__ = ["FAMILIES", "export_table"]
+@cache
+def import_table() -> dict[str, dict[int, ImportFunction]]:
+    """The import functions of every operator of ONNX's default domain, by the first opset that each is right for."""
+    found: dict[str, dict[int, ImportFunction]] = {}
+    for family in FAMILIES:
+        for op_type, versions in import_module(f"{__name__}.{family}").IMPORTS.items():
+            if op_type in found:
+                raise GraphirError(f"two families import {op_type}")
+            found[op_type] = dict(versions)
+    return found
+
+
+__all__ = ["FAMILIES", "export_table", "import_table"]

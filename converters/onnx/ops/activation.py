@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, by_opset, direct
+from graphir.converters.onnx.import_context import ImportTable
 from graphir.ops import activation as ir
 from graphir.types import DType
 
@@ -85,4 +86,6 @@ EXPORTS: ExportTable = {op: direct() for op in DIRECT} | {
     ir.Swish: compose_swish,
 }
 
-__all__ = ["EXPORTS"]
+IMPORTS: ImportTable = {}
+
+__all__ = ["EXPORTS", "IMPORTS"]

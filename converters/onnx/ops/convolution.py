@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable
+from graphir.converters.onnx.import_context import ImportTable, direct
 from graphir.converters.onnx.padding import pad_attributes, unless_all
 from graphir.ops.convolution import Conv, ConvTranspose
 
@@ -38,5 +39,6 @@ def export_conv_transpose(node: ExportNode) -> None:
 
 
 EXPORTS: ExportTable = {Conv: export_conv, ConvTranspose: export_conv_transpose}
+IMPORTS: ImportTable = {"Conv": {1: direct(Conv)}, "ConvTranspose": {1: direct(ConvTranspose)}}
 
-__all__ = ["EXPORTS"]
+__all__ = ["EXPORTS", "IMPORTS"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.import_context import ImportNode, ImportTable
 from graphir.ops.creation import ConstantOfShape, EyeLike, Fill, Range
 from graphir.tensor import Tensor
 from graphir.types import DType
@@ -38,4 +39,33 @@ EXPORTS: ExportTable = {
     Fill: export_fill,
 }
 
-__all__ = ["EXPORTS"]
+def import_constant(node: ImportNode) -> None:
+    """Constant, in any of its forms, becomes a parameter."""
+    stated = [proto.name for proto in node.attribute_protos()]
+    if len(stated) != 1:
+        node.refuse(f"it states {', '.join(stated) or 'no value'}, expected exactly one value")
+    name = stated[0]
+    if name == "value":
+        tensor = node.tensor(name)
+        assert tensor is not None
+    elif name == "sparse_value":
+        tensor = node.sparse_tensor(name)
+        node.decide("sparse weights", f"made dense: {tensor.type}")
+    elif name in CONSTANT_DTYPES:
+        tensor = Tensor.of(node.attribute(name), CONSTANT_DTYPES[name])
+    else:
+        node.refuse(f"it has no attribute {name} at opset {node.opset}")
+    node.parameter(0, tensor)
+
+
+CONSTANT_DTYPES = {
+    "value_float": DType.FLOAT32,
+    "value_floats": DType.FLOAT32,
+    "value_int": DType.INT64,
+    "value_ints": DType.INT64,
+    "value_string": DType.STRING,
+    "value_strings": DType.STRING,
+}
+IMPORTS: ImportTable = {"Constant": {1: import_constant}}
+
+__all__ = ["EXPORTS", "IMPORTS"]

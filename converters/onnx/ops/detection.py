@@ -8,6 +8,7 @@ import numpy as np
 
 from graphir.converters.onnx.context import ExportNode, ExportTable
 from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.import_context import ImportTable
 from graphir.ops.detection import (
     BoxFormat,
     BoxNMS,
@@ -291,4 +292,6 @@ EXPORTS: ExportTable = {
     MultiBoxDetection: export_multibox_detection,
 }
 
-__all__ = ["EXPORTS"]
+IMPORTS: ImportTable = {}
+
+__all__ = ["EXPORTS", "IMPORTS"]

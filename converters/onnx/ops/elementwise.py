@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.ops import elementwise as ir
+from graphir.ops.base import Operator
+from graphir.ops.shape import Unsqueeze
+from graphir.types import DType
 
 
 def export_cast(node: ExportNode) -> None:
@@ -42,4 +47,75 @@ EXPORTS: ExportTable = {op: direct() for op in DIRECT} | {
     ir.Round: export_round,
 }
 
-__all__ = ["EXPORTS"]
+
+def import_legacy_binary(cls: type[Operator]) -> ImportFunction:
+    """A binary operator before opset 7: operands of equal shapes or, with `broadcast`, B placed at A's axis `axis`."""
+
+    def import_binary(node: ImportNode) -> None:
+        a, b = node.input(0), node.input(1)
+        axis = node.attribute("axis", None)
+        if not node.flag("broadcast"):
+            node.emit(cls(same_shape=True), a, b)
+            return
+        if axis is not None and b.rank != 0:
+            behind = (axis + node.rank(0) if axis < 0 else axis) + node.rank(1)
+            trailing = node.rank(0) - behind
+            if trailing < 0:
+                node.refuse(f"B has {node.rank(1)} axes, which do not fit at axis {axis} of A with {node.rank(0)}")
+            if trailing:
+                axes = range(node.rank(1), node.rank(1) + trailing)
+                b = node.step(Unsqueeze(), b, node.vector(tuple(axes)), suffix="aligned")
+        node.emit(cls(), a, b)
+
+    return import_binary
+
+
+def import_clip_6(node: ImportNode) -> None:
+    """Clip before opset 11, whose limits are attributes (opset 1: without defaults)."""
+    dtype = node.input(0).dtype or DType.FLOAT32
+    limits = [node.attribute(name) if node.has(name) else None for name in ("min", "max")]
+    bounds = [None if limit is None else node.constant(limit, dtype) for limit in limits]
+    if limits == [None, None]:
+        node.emit(ir.Identity(), node.input(0))
+    else:
+        node.emit(ir.Clip(), node.input(0), *bounds)
+
+
+def import_cast_1(node: ImportNode) -> None:
+    """Cast-1, whose target is the name of a dtype."""
+    name = str(node.attribute("to")).lower()
+    name = {"float": "float32", "double": "float64"}.get(name, name)
+    found = [dtype for dtype in DType if dtype.value == name]
+    if not found:
+        node.refuse(f"to is {name!r}, which is no element type")
+    node.emit(ir.Cast(found[0]), node.input(0))
+
+
+def import_cast(node: ImportNode) -> None:
+    """Cast; how an 8-bit exponent is rounded is for another target."""
+    fields = node.fields(ir.Cast)
+    if node.attribute("round_mode", "up") != "up":
+        node.refuse("round_mode other than up is not supported")
+    node.emit(ir.Cast(**fields), node.input(0))
+
+
+def import_prelu_1(node: ImportNode) -> None:
+    """PRelu before opset 7, whose slope of more than one element is for each channel."""
+    slope = node.input(1)
+    rank = node.rank(0)
+    if slope.rank == 1 and slope.shape != (1,) and rank > 2:
+        slope = node.step(Unsqueeze(), slope, node.vector(tuple(range(1, rank - 1))), suffix="slope")
+    node.emit(ir.PRelu(), node.input(0), slope)
+
+
+ARITHMETIC = (ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Pow, ir.Equal, ir.Greater, ir.Less, ir.And, ir.Or, ir.Xor)
+SPECIAL = (*ARITHMETIC, ir.PRelu, ir.Clip)
+IMPORTS: ImportTable = {
+    **{op.__name__: {1: import_direct(op)} for op in (*DIRECT, ir.Mod, ir.Round) if op not in SPECIAL},
+    **{op.__name__: {1: import_legacy_binary(op), 7: import_direct(op)} for op in ARITHMETIC},
+    "PRelu": {1: import_prelu_1, 7: import_direct(ir.PRelu)},
+    "Clip": {1: import_clip_6, 11: import_direct(ir.Clip)},
+    "Cast": {1: import_cast_1, 6: import_cast},
+}
+
+__all__ = ["EXPORTS", "IMPORTS"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.import_context import ImportTable
 from graphir.ops import indexing as ir
 
 REDUCTION_SINCE = {ir.Reduction.ADD: 16, ir.Reduction.MUL: 16, ir.Reduction.MAX: 18, ir.Reduction.MIN: 18}
@@ -41,4 +42,6 @@ EXPORTS: ExportTable = {
     ir.CumSum: direct(),
 }
 
-__all__ = ["EXPORTS"]
+IMPORTS: ImportTable = {}
+
+__all__ = ["EXPORTS", "IMPORTS"]

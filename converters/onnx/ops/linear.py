@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportTable, direct
+from graphir.converters.onnx.import_context import ImportTable
 from graphir.ops.linear import Det, Einsum, Gemm, MatMul, MatMulInteger
 
 EXPORTS: ExportTable = {Gemm: direct(), MatMul: direct(), MatMulInteger: direct(), Einsum: direct(), Det: direct()}
 
-__all__ = ["EXPORTS"]
+IMPORTS: ImportTable = {}
+
+__all__ = ["EXPORTS", "IMPORTS"]

@@ -7,6 +7,7 @@ from typing import Any
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, by_opset, direct
 from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.import_context import ImportTable
 from graphir.ops import normalization as ir
 from graphir.types import DType
 
@@ -151,4 +152,6 @@ EXPORTS: ExportTable = {
     ir.MeanVarianceNormalization: export_mean_variance_normalization,
 }
 
-__all__ = ["EXPORTS"]
+IMPORTS: ImportTable = {}
+
+__all__ = ["EXPORTS", "IMPORTS"]

@@ -8,6 +8,8 @@ import numpy as np
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.converters.onnx.padding import pad_attributes, unless_all
 from graphir.ops.pooling import AveragePool, GlobalAveragePool, GlobalLpPool, GlobalMaxPool, LpPool, MaxPool, MaxRoiPool
 from graphir.types import DType
@@ -113,6 +115,26 @@ def _like(node: ExportNode, numbers: float | range) -> str:
     return node.constant(np.asarray(numbers, node.dtype().numpy()))
 
 
+def import_global_lp_pool_1(node: ImportNode) -> None:
+    """GlobalLpPool-1, whose p is a float."""
+    node.emit(GlobalLpPool(_whole_p(node)), node.input(0))
+
+
+def import_lp_pool_1(node: ImportNode) -> None:
+    """LpPool-1, whose p is a float and whose kernel may not be stated."""
+    kernel = node.ints("kernel_shape")
+    if not kernel:
+        node.refuse("the attribute kernel_shape is missing")
+    node.emit(LpPool(kernel, node.ints("strides"), padding=node.padding(), p=_whole_p(node)), node.input(0))
+
+
+def _whole_p(node: ImportNode) -> int:
+    p = float(node.attribute("p", 2.0))
+    if p != int(p):
+        node.refuse(f"p is {p}, and only whole numbers are supported")
+    return int(p)
+
+
 EXPORTS: ExportTable = {
     MaxPool: export_max_pool,
     AveragePool: export_average_pool,
@@ -123,4 +145,14 @@ EXPORTS: ExportTable = {
     MaxRoiPool: export_max_roi_pool,
 }
 
-__all__ = ["EXPORTS"]
+IMPORTS: ImportTable = {
+    "MaxPool": {1: import_direct(MaxPool)},
+    "AveragePool": {1: import_direct(AveragePool)},
+    "LpPool": {1: import_lp_pool_1, 2: import_direct(LpPool)},
+    "GlobalAveragePool": {1: import_direct(GlobalAveragePool)},
+    "GlobalMaxPool": {1: import_direct(GlobalMaxPool)},
+    "GlobalLpPool": {1: import_global_lp_pool_1, 2: import_direct(GlobalLpPool)},
+    "MaxRoiPool": {1: import_direct(MaxRoiPool)},
+}
+
+__all__ = ["EXPORTS", "IMPORTS"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable
+from graphir.converters.onnx.import_context import ImportTable
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 
 
@@ -30,4 +31,6 @@ def export_recurrent(node: ExportNode) -> None:
 
 EXPORTS: ExportTable = {RNN: export_recurrent, GRU: export_recurrent, LSTM: export_recurrent}
 
-__all__ = ["EXPORTS"]
+IMPORTS: ImportTable = {}
+
+__all__ = ["EXPORTS", "IMPORTS"]

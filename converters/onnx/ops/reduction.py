@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportFunction, ExportNode, ExportTable, by_opset, direct
+from graphir.converters.onnx.import_context import ImportTable
 from graphir.ops import reduction as ir
 from graphir.ops.base import Operator
 
@@ -58,4 +59,6 @@ EXPORTS: ExportTable = dict.fromkeys(REDUCTIONS, _reduce) | {
     ir.TopK: export_top_k,
 }
 
-__all__ = ["EXPORTS"]
+IMPORTS: ImportTable = {}
+
+__all__ = ["EXPORTS", "IMPORTS"]

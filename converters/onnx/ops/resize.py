@@ -6,6 +6,7 @@ import numpy as np
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.import_context import ImportTable
 from graphir.ops.resize import (
     AffineGrid,
     AspectPolicy,
@@ -162,4 +163,6 @@ EXPORTS: ExportTable = {
     AffineGrid: direct(since=20),
 }
 
-__all__ = ["EXPORTS"]
+IMPORTS: ImportTable = {}
+
+__all__ = ["EXPORTS", "IMPORTS"]

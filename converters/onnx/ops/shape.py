@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.import_context import ImportTable
 from graphir.ops.shape import Expand, Flatten, Pad, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
 
 
@@ -56,4 +57,6 @@ EXPORTS: ExportTable = {
     Shape: export_shape,
 }
 
-__all__ = ["EXPORTS"]
+IMPORTS: ImportTable = {}
+
+__all__ = ["EXPORTS", "IMPORTS"]

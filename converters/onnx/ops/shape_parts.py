@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.import_context import ImportTable
 from graphir.ops.shape_parts import Concat, DepthToSpace, ReverseSequence, Slice, SpaceToDepth, Split, Trilu, even_parts
 
 
@@ -38,4 +39,6 @@ EXPORTS: ExportTable = {
     SpaceToDepth: direct(),
 }
 
-__all__ = ["EXPORTS"]
+IMPORTS: ImportTable = {}
+
+__all__ = ["EXPORTS", "IMPORTS"]

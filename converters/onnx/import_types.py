@@ -1,0 +1,99 @@
+"""ONNX's types and dimensions as the IR's."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from graphir.converters.onnx.dtypes import BY_CODE
+from graphir.errors import FormatError
+from graphir.types import (
+    ANYTHING,
+    UNKNOWN,
+    Dim,
+    OptionalType,
+    SequenceType,
+    Shape,
+    SparseTensorType,
+    TensorType,
+    Type,
+    parse_dim,
+    symbol,
+)
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class TypeReader:
+    """Types of one model. `renamed` maps the symbols whose names ONNX allows and the IR does not to the originals.
+
+    `expressions` says that the names of dimensions are the IR's own notation, as in a model that graphir wrote.
+    """
+
+    def __init__(self, *, expressions: bool = False) -> None:
+        self.renamed: dict[str, str] = {}
+        self._symbols: dict[str, Dim] = {}
+        self._taken: set[str] = set()
+        self._expressions = expressions
+
+    def type_of(self, proto: Any) -> Type:
+        """The type of a TypeProto; one that states nothing is `ANYTHING`. Raises FormatError."""
+        kind = proto.WhichOneof("value")
+        if kind is None:
+            return ANYTHING
+        held = getattr(proto, kind)
+        if kind == "tensor_type":
+            return TensorType(self._dtype(held), self._shape(held))
+        if kind == "sparse_tensor_type":
+            return SparseTensorType(self._dtype(held), self._shape(held))
+        if kind == "sequence_type":
+            return SequenceType(self.type_of(held.elem_type))
+        if kind == "optional_type":
+            return OptionalType(self.type_of(held.elem_type))
+        raise FormatError(f"values of ONNX's {kind} are not supported")
+
+    def _dtype(self, held: Any) -> Any:
+        if held.elem_type and held.elem_type not in BY_CODE:
+            raise FormatError(f"unknown element type {held.elem_type}")
+        return BY_CODE.get(held.elem_type)
+
+    def _shape(self, held: Any) -> Shape | None:
+        if not held.HasField("shape"):
+            return None
+        return tuple([self._dim(dim) for dim in held.shape.dim])
+
+    def _dim(self, proto: Any) -> Dim:
+        kind = proto.WhichOneof("value")
+        if kind == "dim_value":
+            return UNKNOWN if proto.dim_value < 0 else int(proto.dim_value)
+        if kind is None or not proto.dim_param.strip():
+            return UNKNOWN
+        return self.named(proto.dim_param)
+
+    def named(self, name: str) -> Dim:
+        """The dimension of this name; odd names become identifiers, the same each time."""
+        found = self._symbols.get(name)
+        if found is None:
+            found = self._symbols[name] = self._make(name)
+        return found
+
+    def _make(self, name: str) -> Dim:
+        if self._expressions:
+            try:
+                return parse_dim(name)
+            except ValueError:
+                pass  # not the IR's notation after all: a name like any other
+        clean = name
+        if not IDENTIFIER.fullmatch(name):
+            clean = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "dim"
+            clean = f"_{clean}" if clean[0].isdigit() else clean
+        wanted, number = clean, 1
+        while clean in self._taken:
+            clean, number = f"{wanted}_{number}", number + 1
+        self._taken.add(clean)
+        if clean != name:
+            self.renamed[clean] = name
+        return symbol(clean)
+
+
+__all__ = ["TypeReader"]

@@ -1,0 +1,41 @@
+"""SparseTensorProto to a dense tensor, made when it is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.onnx.tensors import TensorSource
+from graphir.errors import FormatError
+from graphir.tensor import Tensor
+
+
+def dense(source: TensorSource, proto: Any, what: str) -> Tensor:
+    """The dense tensor: zeros, but for the values at the indices (flat, or one row of coordinates each).
+
+    Raises FormatError for indices of another shape or out of range.
+    """
+    values = source.tensor(proto.values, what)
+    indices = source.tensor(proto.indices, f"indices of {what}")
+    shape = tuple(proto.dims)
+    if len(values.shape) != 1 or indices.shape not in (values.shape, (*values.shape, len(shape))):
+        raise FormatError(f"{what}: {indices.type} indices for {values.type} values of {list(shape)}", path=source.path)
+    places = indices.numpy()
+    sizes = np.asarray(shape, np.int64)
+    limit = sizes if places.ndim == 2 else np.prod(sizes, dtype=np.int64)
+    if places.size and (places.min() < 0 or np.any(places >= limit)):
+        raise FormatError(f"{what}: an index lies outside of {list(shape)}", path=source.path)
+
+    def fill() -> np.ndarray[Any, Any]:
+        array = np.zeros(shape, values.dtype.numpy())
+        if places.ndim == 2:
+            array[tuple(places.T)] = values.numpy()
+        else:
+            array.reshape(-1)[places] = values.numpy()
+        return array
+
+    return Tensor.computed(values.dtype, shape, fill)
+
+
+__all__ = ["dense"]

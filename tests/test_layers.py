@@ -1,0 +1,85 @@
+"""Every operator stands in all the layers that it needs, and the generated pages are fresh."""
+
+from __future__ import annotations
+
+import importlib.util
+import pkgutil
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from graphir.converters.mxnet import ops as mxnet_ops
+from graphir.converters.mxnet import reference
+from graphir.converters.mxnet.ops import import_table
+from graphir.converters.mxnet.registry import canonical_names
+from graphir.converters.onnx import ops as onnx_ops
+from graphir.converters.onnx.ops import export_table
+from graphir.ops import FAMILIES, Operator, operator_table
+from tests.equivalence.table import CASES
+
+ROOT = Path(__file__).resolve().parent.parent
+# Kept as they are on the way from ONNX to ONNX; resolved before any export.
+NOT_EXPORTED = {"Foreign", "Fill"}
+# Operators whose kernel MXNet has on GPUs only.
+WITHOUT_REFERENCE = {"CuDNNBatchNorm", "_contrib_SyncBatchNorm"}
+# Made by other operators' gradients only; MXNet cannot build it from a symbol file of its own.
+WITHOUT_CASE = {"_zeros_without_dtype"}
+
+
+@pytest.mark.parametrize("name", sorted(operator_table()))
+def test_operator_is_exported(name: str) -> None:
+    assert name in NOT_EXPORTED or operator_table()[name] in export_table()
+
+
+@pytest.mark.parametrize("name", sorted(operator_table()))
+def test_operator_has_rows_of_types(name: str) -> None:
+    rows = "".join(path.read_text() for path in (ROOT / "tests" / "ops").glob("test_*.py"))
+    assert name in NOT_EXPORTED or re.search(rf"\b{name}\b", rows)
+
+
+@pytest.mark.parametrize("name", sorted(operator_table()))
+def test_operator_documents_itself(name: str) -> None:
+    cls: type[Operator] = operator_table()[name]
+    assert cls.__doc__
+    assert cls.infer is not Operator.infer
+
+
+@pytest.mark.parametrize("name", sorted(import_table()))
+def test_imported_operator_exists_in_mxnet(name: str) -> None:
+    assert canonical_names().get(name) == name or name in {"CuDNNBatchNorm"}
+
+
+@pytest.mark.parametrize("name", sorted(import_table()))
+def test_imported_operator_has_a_reference_and_cases(name: str) -> None:
+    assert name in WITHOUT_REFERENCE or (
+        name in reference.supported() and name in {case.op for case in CASES} | WITHOUT_CASE
+    )
+
+
+@pytest.mark.parametrize("package", [mxnet_ops, onnx_ops], ids=["mxnet", "onnx"])
+def test_layers_have_the_same_families(package: object) -> None:
+    found = {module.name for module in pkgutil.iter_modules(package.__path__)}  # type: ignore[attr-defined]
+    assert set(package.FAMILIES) <= found  # type: ignore[attr-defined]
+    assert set(FAMILIES) - {"foreign"} <= found | {"shape_parts", "quantization", "control", "sequence", "text"}
+
+
+@pytest.fixture(scope="module")
+def support_table() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("support_table", ROOT / "tools" / "support_table.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_operator_page_is_fresh(support_table: ModuleType) -> None:
+    assert (ROOT / "docs" / "operators.md").read_text() == support_table.page(), "run tools/support_table.py --write"
+
+
+def test_readme_table_is_fresh(support_table: ModuleType) -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert support_table.BEGIN in readme
+    assert readme == support_table.with_summary(readme), "run tools/support_table.py --write"
