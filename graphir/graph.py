@@ -33,9 +33,9 @@ class Graph:
         self.decisions: list[Decision] = []
         self._values: dict[str, Value] = {}
         self._inputs: list[Value] = []
-        self._outputs: list[Value] = []
-        self._parameters: dict[str, Value] = {}
-        self._constants: dict[object, Value] = {}
+        self._outputs: dict[Value, None] = {}
+        self._parameters: dict[Value, None] = {}
+        self._constants: dict[object, tuple[Value, Tensor]] = {}
         self._counters: dict[str, int] = {}
         self._first: Node | None = None
         self._last: Node | None = None
@@ -54,7 +54,7 @@ class Graph:
     @property
     def parameters(self) -> tuple[Value, ...]:
         """The values with elements of their own (or that will have them), in the order of their creation."""
-        return tuple(self._parameters.values())
+        return tuple(self._parameters)
 
     @property
     def nodes(self) -> Iterator[Node]:
@@ -67,7 +67,7 @@ class Graph:
 
     @property
     def values(self) -> Iterator[Value]:
-        """All values: inputs and parameters as they were made, results in the order of making."""
+        """All values in the order in which they were made; one that was renamed counts as made then."""
         return iter(tuple(self._values.values()))
 
     def __len__(self) -> int:
@@ -124,7 +124,7 @@ class Graph:
         value.tensor = tensor
         if tensor is not None:
             value.known = known_of(tensor)
-        self._parameters[name] = value
+        self._parameters[value] = None
         return value
 
     def constant(self, elements: object, dtype: DType | None = None, name: str = "const") -> Value:
@@ -133,12 +133,12 @@ class Graph:
         key: object = None
         if tensor.dtype is not DType.STRING and tensor.size <= KNOWN_LIMIT:
             key = (tensor.dtype, tensor.shape, tensor.numpy().tobytes())
-            shared = self._constants.get(key)
-            if shared is not None and shared.name in self._values and self._values[shared.name] is shared:
+            shared, elements_then = self._constants.get(key, (None, None))
+            if shared is not None and self._values.get(shared.name) is shared and shared.tensor is elements_then:
                 return shared
         value = self.add_parameter(self.fresh_name(name), tensor)
         if key is not None:
-            self._constants[key] = value
+            self._constants[key] = value, tensor
         return value
 
     def add_node(
@@ -157,29 +157,21 @@ class Graph:
         wrong number of them or a taken name, and ShapeError, naming node and operator, for operands that `op` refuses.
         """
         operands = tuple(inputs)
-        count = len(operands)
-        if count < op.least_inputs or (op.most_inputs is not None and count > op.most_inputs):
-            raise GraphError(f"{name or op.name}: {op.name} takes {', '.join(op.inputs)}, found {count} operands")
-        types: list[Type | None] = []
-        for slot, value in enumerate(operands):
-            if value is None:
-                types.append(None)
-                continue
-            if value.graph is not self and not self._is_visible(value):
-                raise GraphError(f"{name or op.name}: operand {slot} ({value.name}) belongs to another graph")
-            types.append(value.type)
-        operand_types = tuple(types)
+        self._check_operands(name or op.name, op, operands)
+        if before is not None and before.graph is not self:
+            raise GraphError(f"{name or op.name}: {before.name}, before which it shall stand, is no node of {self.name}")
+        for inner in subgraphs:
+            if inner.parent is not self:
+                raise GraphError(f"{name or op.name}: subgraph {inner.name} was not made with this graph as its parent")
+        operand_types = tuple([None if value is None else value.type for value in operands])
         knowns = tuple([None if value is None else value.known for value in operands])
         try:
             results = infer_outputs(op, operand_types, knowns)
+            found = infer_values(op, operand_types, knowns)
         except ShapeError as error:
             raise ShapeError(describe_failure(name, op, operands, error)) from error
         if output_names:
-            if len(output_names) != len(results):
-                raise GraphError(f"{name}: {op.name} has {len(results)} results, found {len(output_names)} names")
-            for output_name in output_names:
-                if output_name in self._values:
-                    raise GraphError(f"{name}: a value called {output_name!r} exists already")
+            self._check_output_names(name or op.name, op, output_names, len(results))
         node = Node(self, op, operands, name or op.name)
         node.subgraphs = tuple(subgraphs)
         self._link(node, before)
@@ -193,16 +185,14 @@ class Graph:
             value.declared = ANYTHING
             value.producer = node
             value.index = index
+            if found is not None:
+                value.known = found[index]
             self._values[output_name] = value
             made.append(value)
         node.outputs = tuple(made)
         for slot, operand in enumerate(operands):
             if operand is not None:
                 operand.uses[node, slot] = None
-        found = infer_values(op, operand_types, knowns)
-        if found is not None:
-            for value, known in zip(made, found, strict=True):
-                value.known = known
         return node
 
     def add(
@@ -214,52 +204,87 @@ class Graph:
         before: Node | None = None,
     ) -> Value:
         """`add_node` for an operator with one result, which is returned."""
+        if op.output_count != 1:
+            raise GraphError(f"{name or op.name}: {op.name} has {op.output_count} results; use add_node")
         names = (output,) if output else ()
         return self.add_node(op, inputs, name=name, output_names=names, before=before).output
 
     def set_outputs(self, values: Iterable[Value]) -> None:
-        """Make these values, in this order, the graph's outputs. Raises GraphError for values of another graph."""
-        chosen = list(values)
+        """Make these values, in this order, the graph's outputs.
+
+        Raises GraphError for a value of another graph (of the one around this, too: an Identity makes it this graph's)
+        and for one that comes twice.
+        """
+        chosen = tuple(values)
         for value in chosen:
-            if value.graph is not self and not self._is_visible(value):
+            if self._values.get(value.name) is not value:
                 raise GraphError(f"{value.name} belongs to another graph and cannot be an output of {self.name}")
-        self._outputs = chosen
+        if len(set(chosen)) != len(chosen):
+            raise GraphError(f"{', '.join(value.name for value in chosen)}: an output comes twice")
+        self._outputs = dict.fromkeys(chosen)
+
+    def is_output(self, value: Value) -> bool:
+        """Whether the value is among the graph's outputs."""
+        return value in self._outputs
 
     def rename(self, value: Value, name: str) -> None:
-        """Give a value of this graph a new name. Raises GraphError if it is taken."""
+        """Give a value of this graph a new name. Raises GraphError if it is empty or taken."""
         self._own(value)
         if name == value.name:
             return
+        if not name:
+            raise GraphError(f"cannot rename {value.name}: a value needs a name")
         if name in self._values:
             raise GraphError(f"cannot rename {value.name}: a value called {name!r} exists already")
         del self._values[value.name]
-        if value.name in self._parameters:
-            self._parameters = {(name if key == value.name else key): held for key, held in self._parameters.items()}
         value.name = name
         self._values[name] = value
 
     def replace_uses(self, old: Value, new: Value, *, outputs: bool = True) -> None:
         """Let every user of `old`, and with `outputs` the graph's outputs too, use `new` instead.
 
-        The caller sees to it that `new` is produced before the users of `old`; `check` finds it if not.
+        The caller sees to it that `new` is produced before the users of `old`; `check` finds it if not. Raises GraphError
+        for a `new` that is not visible here, or that would be an output twice.
         """
         self._own(old)
         if new is old:
             return
+        moves = outputs and old in self._outputs
+        if not self._is_usable(new) or (moves and new.graph is not self):
+            raise GraphError(f"{new.name} belongs to another graph and cannot replace {old.name}")
+        if moves and new in self._outputs:
+            raise GraphError(f"{new.name} is an output of {self.name} already and cannot replace the output {old.name}")
         for node, slot in tuple(old.uses):
             node.inputs = (*node.inputs[:slot], new, *node.inputs[slot + 1 :])
             new.uses[node, slot] = None
         old.uses.clear()
+        if moves:
+            self._outputs = {(new if value is old else value): None for value in self._outputs}
         if outputs:
-            self._outputs = [new if value is old else value for value in self._outputs]
             new.sources = tuple(dict.fromkeys((*new.sources, *old.sources)))
 
     def replace_input(self, node: Node, slot: int, new: Value | None) -> None:
-        """Let `node` take `new` in `slot`."""
+        """Let `node` take `new` in `slot`.
+
+        Raises GraphError as `add_node` does, and ShapeError if the operator refuses `new` or would give other types.
+        """
+        if node.graph is not self:
+            raise GraphError(f"{node.name} is not a node of {self.name}")
+        if not 0 <= slot < len(node.inputs):
+            raise GraphError(f"{node.name} has {len(node.inputs)} operands, none in slot {slot}")
+        operands = (*node.inputs[:slot], new, *node.inputs[slot + 1 :])
+        self._check_operands(node.name, node.op, operands)
+        types = tuple([None if value is None else value.type for value in operands])
+        knowns = tuple([None if value is None else value.known for value in operands])
+        try:
+            for value, type_ in zip(node.outputs, infer_outputs(node.op, types, knowns), strict=True):
+                unify(value.type, type_)
+        except ShapeError as error:
+            raise ShapeError(describe_failure(node.name, node.op, operands, error)) from error
         old = node.inputs[slot]
         if old is not None:
-            old.uses.pop((node, slot))
-        node.inputs = (*node.inputs[:slot], new, *node.inputs[slot + 1 :])
+            del old.uses[node, slot]
+        node.inputs = operands
         if new is not None:
             new.uses[node, slot] = None
 
@@ -270,7 +295,7 @@ class Graph:
         for value in node.outputs:
             if value.uses:
                 raise GraphError(f"cannot erase {node.name}: {value.name} is used by {value.users()[0].name}")
-            if any(value is output for output in self._outputs):
+            if value in self._outputs:
                 raise GraphError(f"cannot erase {node.name}: {value.name} is an output of the graph")
         for slot, operand in enumerate(node.inputs):
             if operand is not None:
@@ -284,16 +309,20 @@ class Graph:
         self._own(value)
         if value.producer is not None:
             raise GraphError(f"{value.name} is a result of {value.producer.name}; erase the node")
-        if value.uses or any(value is output for output in self._outputs):
-            raise GraphError(f"cannot erase {value.name}: it is used")
+        if value.uses:
+            raise GraphError(f"cannot erase {value.name}: it is used by {value.users()[0].name}")
+        if value in self._outputs:
+            raise GraphError(f"cannot erase {value.name}: it is an output of the graph")
         del self._values[value.name]
-        self._parameters.pop(value.name, None)
-        self._inputs = [held for held in self._inputs if held is not value]
+        if value in self._parameters:
+            del self._parameters[value]
+        else:
+            self._inputs = [held for held in self._inputs if held is not value]
 
     def set_tensor(self, value: Value, tensor: Tensor | None) -> None:
         """Give a parameter its elements, or take them away. Raises ShapeError if they contradict its type."""
         self._own(value)
-        if value.name not in self._parameters:
+        if value not in self._parameters:
             raise GraphError(f"{value.name} is not a parameter of {self.name}")
         if tensor is not None:
             try:
@@ -306,6 +335,7 @@ class Graph:
 
     def refine(self, value: Value, type_: Type) -> None:
         """Add to what is known of a value's type. Raises ShapeError on a contradiction."""
+        self._own(value)
         try:
             value.type = unify(value.type, type_)
         except ShapeError as error:
@@ -330,15 +360,38 @@ class Graph:
         if value.graph is not self or self._values.get(value.name) is not value:
             raise GraphError(f"{value.name} is not a value of {self.name}")
 
-    def _is_visible(self, value: Value) -> bool:
-        around = self.parent
+    def _is_usable(self, value: Value) -> bool:
+        """Whether the value is one of this graph or of a graph around it, and has not been erased."""
+        around: Graph | None = self
         while around is not None:
             if value.graph is around:
-                return True
+                return around._values.get(value.name) is value
             around = around.parent
         return False
 
+    def _check_operands(self, shown: str, op: Operator, operands: tuple[Value | None, ...]) -> None:
+        """Raise GraphError unless these are operands that `op` can have."""
+        count = len(operands)
+        if count < op.least_inputs or (op.most_inputs is not None and count > op.most_inputs):
+            raise GraphError(f"{shown}: {op.name} takes {', '.join(op.inputs)}, found {count} operands")
+        for slot, value in enumerate(operands):
+            if value is None:
+                if slot < len(op.inputs) and op.inputs[slot][-1] not in "?*":
+                    raise GraphError(f"{shown}: {op.name} cannot do without operand {slot} ({op.inputs[slot]})")
+            elif not self._is_usable(value):
+                raise GraphError(f"{shown}: operand {slot} ({value.name}) belongs to another graph or was erased")
+
+    def _check_output_names(self, shown: str, op: Operator, names: Sequence[str], count: int) -> None:
+        """Raise GraphError unless these can name the `count` results of a new node."""
+        if len(names) != count:
+            raise GraphError(f"{shown}: {op.name} has {count} results, found {len(names)} names")
+        for name in names:
+            if name in self._values or not name or names.count(name) > 1:
+                reason = "a value needs a name" if not name else f"a value called {name!r} exists already"
+                raise GraphError(f"{shown}: {reason}")
+
     def _link(self, node: Node, before: Node | None) -> None:
+        """Put a new node before a node of this graph, or at the end."""
         if before is None:
             node._previous = self._last
             if self._last is not None:
@@ -347,9 +400,8 @@ class Graph:
                 self._first = node
             self._last = node
         else:
-            if before.graph is not self:
-                raise GraphError(f"{before.name} is not a node of {self.name}")
-            node._next, node._previous = before, before._previous
+            node._next = before
+            node._previous = before._previous
             if before._previous is not None:
                 before._previous._next = node
             else:

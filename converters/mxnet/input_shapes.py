@@ -15,6 +15,7 @@ from graphir.passes.fills import resolve_fills
 from graphir.tensor import Tensor
 from graphir.types import UNKNOWN, Dim, Shape, Sym, TensorType, Unknown, substitute, symbol
 
+OPEN_INPUT = "input shape"
 AXIS_NAMES = {2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 
@@ -78,7 +79,7 @@ def _is_open(value: Value) -> bool:
 def describe_open(value: Value) -> None:
     """Record that a shape was not given."""
     value.graph.decide(
-        "input shape", value.name, f"not fully given: it is {value.type}, with symbolic sizes where it is open"
+        OPEN_INPUT, value.name, f"not fully given: it is {value.type}, with symbolic sizes where it is open"
     )
 
 
@@ -132,11 +133,14 @@ def _fix_bound_sizes(graph: Graph) -> None:
         if value.shape is None or not any(isinstance(dim, Sym) and dim.symbols() & names for dim in value.shape):
             continue
         value.type = value.declared = TensorType(value.dtype, tuple(substitute(dim, chosen) for dim in value.shape))
+        graph.decisions[:] = [
+            found for found in graph.decisions if (found.kind, found.node) != (OPEN_INPUT, value.name)
+        ]
         graph.decide(
-            "input shape",
+            OPEN_INPUT,
             value.name,
-            f"{', '.join(sorted(names))} became {least}, the smallest size that fits the weights behind "
-            f"{constraints[0].node}{others}; -i {value.name}:... chooses another",
+            f"not given: it is {value.type}; {', '.join(sorted(names))} = {least} is the smallest size that fits the "
+            f"weights of {constraints[0].node}{others}; -i {value.name}:... chooses another",
         )
     _infer(graph)
 

@@ -70,9 +70,9 @@ def _texts(name: str, array: Array) -> Array:
 def _converted(name: str, array: Array, dtype: DType) -> Array:
     target = dtype.numpy()
     source = array.dtype.kind
-    if source not in "fiubV" or dtype.value.startswith("complex") and source == "V":
-        if source == "c" and dtype.value.startswith("complex"):
-            return array.astype(target)
+    if dtype.value.startswith("complex") and source in "fiubc":
+        return array.astype(target)
+    if source not in "fiubV":
         raise VerificationError(f"input {name} takes {dtype}, found {array.dtype}")
     with np.errstate(all="ignore"):
         found: Array = array.astype(target)

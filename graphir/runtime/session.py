@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -12,45 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProviderError, VerificationError
+from ..types import DType
+from .inputs import dtype_of, fitted
+from .providers import PROVIDERS, Placement, check_running, import_onnxruntime, provider_names
 
 if TYPE_CHECKING:
     from ..graph import Graph
 
-PROVIDERS = {
-    "cpu": "CPUExecutionProvider",
-    "cuda": "CUDAExecutionProvider",
-    "tensorrt": "TensorrtExecutionProvider",
-}
-INSTALL = "install one of: pip install 'graphir-converter[cpu]', pip install 'graphir-converter[gpu]'"
-
-
-def import_onnxruntime() -> Any:
-    """The onnxruntime module, quiet below errors. Raises ProviderError saying what to install."""
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise ProviderError(f"onnxruntime is not installed; {INSTALL}") from error
-    onnxruntime.set_default_logger_severity(3)
-    return onnxruntime
-
-
-def provider_names(providers: str | Sequence[str]) -> list[str]:
-    """onnxruntime's names for what was asked: `auto`, `cpu`, `cuda`, a provider's own name, or several of them.
-
-    `auto` is CUDA where the installed onnxruntime has it, else the CPU. Raises ProviderError for one that is missing.
-    """
-    available = import_onnxruntime().get_available_providers()
-    if providers == "auto":
-        cuda = PROVIDERS["cuda"]
-        return [cuda, PROVIDERS["cpu"]] if cuda in available else [PROVIDERS["cpu"]]
-    asked = [providers] if isinstance(providers, str) else list(providers)
-    names = [PROVIDERS.get(name.lower(), name) for name in asked]
-    for name in names:
-        if name not in available:
-            raise ProviderError(f"{name} was asked for, but onnxruntime has only {', '.join(available)}; {INSTALL}")
-    if PROVIDERS["cpu"] not in names:
-        names.append(PROVIDERS["cpu"])
-    return names
+EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 class Session:
@@ -59,7 +29,8 @@ class Session:
     `model` is a Graph, the bytes of an ONNX model, or a path to anything that `graphir.load` reads; an .onnx file goes
     to onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda` or a sequence of onnxruntime's names. A provider that
     was asked for and cannot run is a ProviderError, never a fallback; `session.providers` says which ones do run.
-    On CUDA, TF32 is off unless `tf32`. `optimize=False` turns onnxruntime's graph optimisations off.
+    On CUDA, TF32 is off unless `tf32`. `optimize=False` turns onnxruntime's graph optimisations off. `external` is the
+    folder of the external data that the bytes of a model name.
     """
 
     def __init__(
@@ -71,6 +42,7 @@ class Session:
         tf32: bool = False,
         threads: int = 0,
         opset: int | None = None,
+        external: str | os.PathLike[str] | None = None,
     ) -> None:
         runtime = import_onnxruntime()
         asked = provider_names(providers)
@@ -79,31 +51,41 @@ class Session:
         options.intra_op_num_threads = threads
         level = runtime.GraphOptimizationLevel
         options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
-        with_options = [
-            (name, {"use_tf32": int(tf32)}) if name == PROVIDERS["cuda"] else name for name in asked
-        ]
+        if external is not None:
+            options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(external))
+        self._folder = tempfile.TemporaryDirectory(prefix="graphir-")
+        self._placement = Placement(runtime, options, self._folder.name)
         with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
             source = _loadable(model, Path(folder), opset)
-            try:
-                self._session = runtime.InferenceSession(source, options, providers=with_options)
-            except Exception as error:
-                raise VerificationError(f"onnxruntime refuses the model: {_first_line(error)}") from error
+            self._session = _started(runtime, source, options, asked, providers == "auto", tf32)
         self.providers: tuple[str, ...] = tuple(self._session.get_providers())
         if providers != "auto":
-            lost = [name for name in asked if name not in self.providers]
-            if lost:
-                raise ProviderError(
-                    f"{', '.join(lost)} was asked for but did not start (running: {', '.join(self.providers)}); "
-                    "check the driver and the CUDA and cuDNN libraries"
-                )
-        self.inputs = {item.name: tuple(item.shape) for item in self._session.get_inputs()}
-        self.input_dtypes = {item.name: _numpy_dtype(item.type) for item in self._session.get_inputs()}
-        self.outputs = tuple(item.name for item in self._session.get_outputs())
+            check_running(asked, self.providers, self._placement.at_start(self._session))
+        inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
+        self.inputs = {item.name: tuple(item.shape) for item in inputs}
+        self.outputs = tuple(item.name for item in outputs)
+        self._dtypes = {item.name: dtype_of(item.type) for item in (*inputs, *outputs)}
+        self.input_dtypes = {
+            name: None if self._dtypes[name] is None else self._dtypes[name].numpy()  # type: ignore[union-attr]
+            for name in self.inputs
+        }
+
+    def placement(self) -> dict[str, int]:
+        """How many nodes run on which provider, as onnxruntime assigned them after its optimisations.
+
+        Raises ProviderError where onnxruntime is too old to say so before the first run.
+        """
+        known = self._placement.at_start(self._session)
+        return dict(known if known is not None else self._placement.after_run(self._session))
 
     def run(
         self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
     ) -> dict[str, NDArray[Any]]:
-        """The outputs (all, or those named) by name. Raises VerificationError for feeds that do not fit."""
+        """The outputs (all, or those named) by name.
+
+        A feed of another dtype is converted where its values survive that. Raises VerificationError for feeds that do
+        not fit, all missing and unknown ones listed, and for outputs that the model does not have.
+        """
         missing = [name for name in self.inputs if name not in feeds]
         unknown = [name for name in feeds if name not in self.inputs]
         if missing or unknown:
@@ -111,20 +93,60 @@ class Session:
                 f"the model's inputs are {', '.join(self.inputs) or 'none'}; "
                 f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}"
             )
-        names = list(self.outputs if outputs is None else outputs)
-        arrays = {
-            name: np.asarray(value, dtype=self.input_dtypes[name]) if self.input_dtypes[name] else value
-            for name, value in feeds.items()
-        }
+        names = list(dict.fromkeys(self.outputs if outputs is None else outputs))
+        absent = [name for name in names if name not in self.outputs]
+        if absent:
+            raise VerificationError(
+                f"the model has no output {', '.join(absent)}; its outputs are {', '.join(self.outputs) or 'none'}"
+            )
+        if not names:
+            return {}
+        arrays: dict[str, Any] = {}
+        for name, value in feeds.items():
+            dtype = self._dtypes[name]
+            arrays[name] = value if dtype is None else fitted(name, value, dtype, self.inputs[name])
+        foreign = any(_is_foreign(self._dtypes[name]) for name in (*names, *arrays))
         try:
-            results = self._session.run(names, arrays)
+            results = self._run_foreign(names, arrays) if foreign else self._session.run(names, arrays)
+        except VerificationError:
+            raise
         except Exception as error:
-            raise VerificationError(f"onnxruntime failed to run the model: {_first_line(error)}") from error
+            raise VerificationError(f"onnxruntime failed to run the model: {_one_line(error)}") from error
         return dict(zip(names, results, strict=True))
+
+    def _run_foreign(self, names: Sequence[str], arrays: Mapping[str, Any]) -> list[Any]:
+        """A run with dtypes that numpy lacks (bfloat16): they go in and out as bytes with onnxruntime's number."""
+        value = import_onnxruntime().OrtValue
+        feeds = {name: _ort_value(value, array, self._dtypes[name]) for name, array in arrays.items()}
+        return [
+            _array_of(result, self._dtypes[name])
+            for name, result in zip(names, self._session.run_with_ort_values(list(names), feeds), strict=True)
+        ]
+
+
+def _started(
+    runtime: Any, source: str | bytes, options: Any, asked: Sequence[str], may_fall_back: bool, tf32: bool
+) -> Any:
+    """The session. onnxruntime's own fallback, which only prints, is off: a provider that raises is a ProviderError if
+    the CPU takes the model, unless falling back was asked for."""
+    with_options = [(name, {"use_tf32": int(tf32)}) if name == PROVIDERS["cuda"] else name for name in asked]
+    try:
+        return runtime.InferenceSession(source, options, providers=with_options, enable_fallback=0)
+    except Exception as error:
+        refusal = VerificationError(f"onnxruntime refuses the model: {_one_line(error)}")
+        if list(asked) == [PROVIDERS["cpu"]]:
+            raise refusal from error
+        try:
+            on_cpu = runtime.InferenceSession(source, options, providers=[PROVIDERS["cpu"]], enable_fallback=0)
+        except Exception:
+            raise refusal from error
+        if may_fall_back:
+            return on_cpu
+        raise ProviderError(f"{asked[0]} was asked for but did not start: {_one_line(error)}") from error
 
 
 def _loadable(model: Graph | bytes | str | os.PathLike[str], folder: Path, opset: int | None) -> str | bytes:
-    """What onnxruntime can open: a path or bytes. Large graphs are written to `folder`."""
+    """What onnxruntime can open: a path or bytes. Graphs are written to `folder`."""
     if isinstance(model, bytes):
         return model
     if isinstance(model, str | os.PathLike):
@@ -142,19 +164,35 @@ def _loadable(model: Graph | bytes | str | os.PathLike[str], folder: Path, opset
     return os.fspath(target)
 
 
-def _numpy_dtype(onnx_type: str) -> np.dtype[Any] | None:
-    """The numpy dtype behind onnxruntime's name for a type, as `tensor(float)`; None for what numpy cannot hold."""
-    names = {"float": "float32", "double": "float64"}
-    inner = onnx_type.removeprefix("tensor(").removesuffix(")")
-    try:
-        return np.dtype(names.get(inner, inner))
-    except TypeError:
-        return None
+def _is_foreign(dtype: DType | None) -> bool:
+    return dtype is not None and dtype is not DType.STRING and dtype.numpy().kind == "V"
 
 
-def _first_line(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+def _ort_value(value: Any, array: NDArray[Any], dtype: DType | None) -> Any:
+    if dtype is None or not _is_foreign(dtype):
+        return value.ortvalue_from_numpy(array)
+    from graphir.converters.onnx.dtypes import CODES
+
+    if dtype.bits < 8:
+        raise VerificationError(f"inputs of {dtype} cannot be handed to onnxruntime from Python")
+    flat = np.ascontiguousarray(array).view(f"uint{dtype.bits}")
+    return value.ortvalue_from_numpy_with_onnx_type(flat, CODES[dtype])
+
+
+def _array_of(result: Any, dtype: DType | None) -> Any:
+    if dtype is None or not _is_foreign(dtype):
+        return result.numpy()
+    shape = tuple(result.shape())
+    if dtype.bits < 8:
+        raise VerificationError(f"outputs of {dtype} cannot be taken from onnxruntime in Python")
+    count = int(np.prod(shape, dtype=np.int64)) * dtype.bits // 8
+    raw = ctypes.string_at(result.data_ptr(), count) if count else b""
+    return np.frombuffer(raw, dtype.numpy()).reshape(shape)
+
+
+def _one_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines)[:600] if lines else type(error).__name__
 
 
 __all__ = ["PROVIDERS", "Session", "import_onnxruntime", "provider_names"]

@@ -1,0 +1,104 @@
+"""What onnxruntime runs on: names of providers, and which nodes went where."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import ProviderError
+
+PROVIDERS = {
+    "cpu": "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+}
+INSTALL = "install one of: pip install 'graphir-converter[cpu]', pip install 'graphir-converter[gpu]'"
+
+
+def import_onnxruntime() -> Any:
+    """The onnxruntime module, quiet below errors. Raises ProviderError saying what to install."""
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ProviderError(f"onnxruntime is not installed; {INSTALL}") from error
+    onnxruntime.set_default_logger_severity(3)
+    return onnxruntime
+
+
+def provider_names(providers: str | Sequence[str]) -> list[str]:
+    """onnxruntime's names for what was asked: `auto`, `cpu`, `cuda`, a provider's own name, or several of them.
+
+    `auto` is CUDA where the installed onnxruntime has it, else the CPU. Raises ProviderError for one that is missing.
+    """
+    available = import_onnxruntime().get_available_providers()
+    if providers == "auto":
+        cuda = PROVIDERS["cuda"]
+        return [cuda, PROVIDERS["cpu"]] if cuda in available else [PROVIDERS["cpu"]]
+    asked = [providers] if isinstance(providers, str) else list(providers)
+    names = list(dict.fromkeys(PROVIDERS.get(name.lower(), name) for name in asked))
+    for name in names:
+        if name not in available:
+            raise ProviderError(f"{name} was asked for, but onnxruntime has only {', '.join(available)}; {INSTALL}")
+    if PROVIDERS["cpu"] not in names:
+        names.append(PROVIDERS["cpu"])
+    return names
+
+
+def check_running(asked: Sequence[str], running: Sequence[str], placement: dict[str, int] | None) -> None:
+    """Raise ProviderError for a provider that was asked for and did not start, or that has no node to run."""
+    lost = [name for name in asked if name not in running]
+    if lost:
+        raise ProviderError(
+            f"{', '.join(lost)} was asked for but did not start (running: {', '.join(running)}); "
+            "check the driver and the CUDA and cuDNN libraries"
+        )
+    if not placement:
+        return
+    idle = [name for name in asked if name not in placement and name != PROVIDERS["cpu"]]
+    if idle:
+        shown = ", ".join(f"{count} on {name}" for name, count in placement.items())
+        raise ProviderError(f"{', '.join(idle)} was asked for but runs no node of the model ({shown})")
+
+
+class Placement:
+    """How many nodes run on which provider, from onnxruntime's record of the assignment or, before version 1.24 or so
+    where there is none, from the profile of a run."""
+
+    def __init__(self, runtime: Any, options: Any, folder: str | os.PathLike[str]) -> None:
+        self._recorded = hasattr(runtime.InferenceSession, "get_provider_graph_assignment_info")
+        self._counts: dict[str, int] | None = None
+        if self._recorded:
+            options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+        else:
+            options.enable_profiling = True
+            options.profile_file_prefix = os.path.join(folder, "profile")
+
+    def at_start(self, session: Any) -> dict[str, int] | None:
+        """The counts, None if they are known only after a run."""
+        if self._recorded:
+            counts: Counter[str] = Counter()
+            for part in session.get_provider_graph_assignment_info():
+                counts[part.ep_name] += len(part.get_nodes())
+            self._counts = dict(counts)
+        return self._counts
+
+    def after_run(self, session: Any) -> dict[str, int]:
+        """The counts. Raises ProviderError if there was no run to learn them from."""
+        if self._counts is None:
+            nodes: dict[str, set[str]] = {}
+            for event in json.loads(Path(session.end_profiling()).read_text()):
+                provider = event.get("args", {}).get("provider")
+                if event.get("cat") == "Node" and provider:
+                    name = event["name"].removesuffix("_kernel_time")
+                    nodes.setdefault(provider, set()).add(name)
+            if not nodes:
+                raise ProviderError("this onnxruntime tells which provider runs what only after a run")
+            self._counts = {provider: len(names) for provider, names in nodes.items()}
+        return self._counts
+
+
+__all__ = ["PROVIDERS", "Placement", "check_running", "import_onnxruntime", "provider_names"]
