@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphir.collector import paused_collector
 from graphir.errors import ExportFailure, FormatError, GraphirError, ImportFailure
 
 if TYPE_CHECKING:
@@ -155,8 +156,9 @@ def convert(
         from graphir.converters.onnx.exporter import export_graph
         from graphir.converters.onnx.writer import write_model
 
-        model = export_graph(graph, opset=opset)
-        files = write_model(model, target, weights=weights)
+        with paused_collector():
+            model = export_graph(graph, opset=opset)
+            files = write_model(model, target, weights=weights)
         opset, operators = model.opset, Counter(node.op_type for node in model.nodes)
     else:
         opset, files = None, save(graph, target, format=kind)

@@ -9,14 +9,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.references import LiveMXNet, ReferenceEvaluator, live_python
+from graphir.converters.mxnet.references import (
+    PYTHON_VARIABLE,
+    LiveMXNet,
+    MXNetMissing,
+    ReferenceEvaluator,
+    live_python,
+)
 from graphir.converters.mxnet.source import MXNetSource, open_source
 from graphir.errors import VerificationError
 from graphir.graph import Graph
@@ -32,39 +39,53 @@ AGAINST = ("auto", "live", "reference")
 class GoldenCapture:
     """Inputs, outputs and internals recorded in an .npz by the framework that the model was made with.
 
-    Keys: `input:<name>`, `output:<index>:<name>`, `internal:<name>`.
+    Keys: `input:<name>`, `output:<index>:<name>`, `internal:<name>`; others are passed over. Arrays are read when they
+    are wanted.
     """
 
     def __init__(self, path: PathLike) -> None:
         self.label = f"golden capture {Path(path).name}"
-        self._values: dict[str, Array] = {}
-        self.outputs: list[str] = []
-        self.feeds: dict[str, Array] = {}
+        self._path = path
+        self._keys: dict[str, str] = {}
+        inputs: dict[str, str] = {}
         numbered: list[tuple[int, str]] = []
-        for key, array in _read_npz(path).items():
+        keys = _npz_names(path)
+        for key in keys:
             kind, _, rest = key.partition(":")
+            index, _, name = rest.partition(":")
             if kind == "input":
-                self.feeds[rest] = array
+                inputs[rest] = key
             elif kind == "internal":
-                self._values[rest] = array
-            elif kind == "output":
-                index, _, name = rest.partition(":")
+                self._keys[rest] = key
+            elif kind == "output" and index.isdecimal() and name:
                 numbered.append((int(index), name))
-                self._values[name] = array
-        self.outputs = [name for _, name in sorted(numbered)]
+                self._keys[name] = key
+        self.outputs: list[str] = [name for _, name in sorted(numbered)]
         if not self.outputs:
+            found = ", ".join(sorted(keys)[:5]) or "nothing"
             raise VerificationError(
-                f"{path} is no golden capture: it has no key like output:0:softmax_output "
-                f"(found: {', '.join(sorted(self._values) or list(_read_npz(path))[:5])})"
+                f"{path} is no golden capture: it has no key like output:0:softmax_output (found: {found})"
             )
-
-    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """The recorded values."""
-        return {name: self._values[name] for name in (self.outputs if outputs is None else outputs)}
+        self.feeds = {name: self._read(key) for name, key in inputs.items()}
 
     def values(self) -> list[str]:
         """The names of the recorded values."""
-        return list(self._values)
+        return list(self._keys)
+
+    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+        """The recorded values, whatever the feeds."""
+        for name in names:
+            yield name, self._read(self._keys[name])
+
+    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
+        """The recorded values."""
+        return dict(self.stream(feeds, self.outputs if outputs is None else outputs))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _read(self, key: str) -> Array:
+        return _read_npz(self._path, [key])[key]
 
 
 class RuntimeReference:
@@ -72,35 +93,73 @@ class RuntimeReference:
 
     def __init__(self, model: Graph | PathLike) -> None:
         self._candidate = OnnxCandidate(model, optimize=False)
-        self._graph = model if isinstance(model, Graph) else None
         self.label = self._candidate.label
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of the model's outputs."""
+        return list(self._candidate.session.outputs)
+
+    @property
+    def inputs(self) -> list[str]:
+        """The names of the model's inputs."""
+        return list(self._candidate.session.inputs)
+
+    def values(self) -> list[str]:
+        """The names of the model's results, in the file's order."""
+        return list(self._candidate.structure.producers)
+
+    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+        """The named values, a few at a time."""
+        pending = list(names)
+        for start in range(0, len(pending), VALUES_AT_ONCE):
+            yield from self._candidate.run(feeds, pending[start : start + VALUES_AT_ONCE]).items()
 
     def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
         """The outputs, or the named values."""
         return self._candidate.run(feeds, outputs)
 
-    def values(self) -> list[str]:
-        """The names of the graph's results; of a file, its outputs."""
-        if self._graph is None:
-            return list(self._candidate.session.outputs)
-        return [value.name for value in self._graph.values if value.producer is not None]
+    def close(self) -> None:
+        """Remove the files made."""
+        self._candidate.close()
+
+
+VALUES_AT_ONCE = 64
 
 
 def mxnet_reference(
     source: MXNetSource, against: str, shapes: Mapping[str, object] | None
-) -> Reference:
-    """Live MXNet or the numpy reference, as asked or as available."""
+) -> LiveMXNet | ReferenceEvaluator:
+    """Live MXNet or the numpy reference, as asked or as available. Raises VerificationError for live MXNet where no
+    interpreter has it."""
     if against not in AGAINST:
         raise VerificationError(f"against={against!r}: expected one of {', '.join(AGAINST)}")
     tensors = source.plain_tensors(shapes)
     python = live_python()
     if against == "live" and python is None:
         raise VerificationError(
-            "live MXNet was asked for, but this interpreter has none; set GRAPHIR_MXNET_PYTHON to one that has it"
+            f"live MXNet was asked for, but this interpreter has none; set {PYTHON_VARIABLE} to one that has it"
         )
     if against == "live" or (against == "auto" and python is not None):
         return LiveMXNet(source.symbol, tensors, python=python)
     return ReferenceEvaluator(source.symbol, tensors)
+
+
+def _against_mxnet(
+    source: MXNetSource,
+    against: str,
+    shapes: Mapping[str, object] | None,
+    check: Callable[[Reference], VerificationReport],
+) -> VerificationReport:
+    """Check against MXNet. An MXNet that is there but cannot be imported is passed over, unless it was asked for."""
+    with closing(mxnet_reference(source, against, shapes)) as reference:
+        try:
+            return check(reference)
+        except MXNetMissing:
+            if against == "live" or os.environ.get(PYTHON_VARIABLE):
+                raise
+    with closing(mxnet_reference(source, "reference", shapes)) as reference:
+        return check(reference)
 
 
 def verify_conversion(
@@ -119,12 +178,19 @@ def verify_conversion(
 ) -> VerificationReport:
     """Hold the result of a conversion against its source; without an MXNet source against the graph itself."""
     started = time.perf_counter()
-    reference: Reference = RuntimeReference(graph) if source is None else mxnet_reference(source, against, shapes)
     arrays = _feeds(feeds, graph, seed)
     with OnnxCandidate(candidate, providers=providers) as under_test:
-        report = verify_against(
-            reference, under_test, arrays, graph=graph, rtol=rtol, atol=atol, per_layer=per_layer, seed=seed
-        )
+
+        def check(reference: Reference) -> VerificationReport:
+            return verify_against(
+                reference, under_test, arrays, graph=graph, rtol=rtol, atol=atol, per_layer=per_layer, seed=seed
+            )
+
+        if source is None:
+            with closing(RuntimeReference(graph)) as reference:
+                report = check(reference)
+        else:
+            report = _against_mxnet(source, against, shapes, check)
     report.seconds = time.perf_counter() - started
     return report
 
@@ -145,59 +211,81 @@ def verify(
 ) -> VerificationReport:
     """Compare two models numerically.
 
-    `reference` is an MXNet model (a path as `load` takes it), a golden capture (.npz), an .onnx file or a Graph;
-    `candidate` an .onnx file, a Graph, or a path that `load` reads. Inputs come from `feeds` (a mapping or an .npz by
-    input name), from the capture, or are drawn from `seed`. `against` chooses between live MXNet (`live`) and the numpy
-    reference (`reference`). Without `rtol` and `atol`, the verdict follows from the measured noise floor.
+    `reference` is an MXNet model (a path as `load` takes it), a golden capture (.npz), an .onnx or .graphir.json file or
+    a Graph; `candidate` an .onnx file, a Graph, or a path that `load` reads. Inputs come from `feeds` (a mapping or an
+    .npz by input name), from the capture (which answers for its own inputs only), or are drawn from `seed`. `against`
+    chooses between live MXNet (`live`) and the numpy reference (`reference`). Without `rtol` and `atol`, the verdict
+    follows from the measured noise floor.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
     started = time.perf_counter()
-    graph: Graph | None = candidate if isinstance(candidate, Graph) else None
-    model: Graph | PathLike = candidate
-    if not isinstance(candidate, Graph) and Path(candidate).suffix != ".onnx":
-        from graphir.converters import load
+    graph = _graph_of(candidate, shapes)
+    reference = _graph_of(reference, shapes, mxnet=False) or reference
+    with OnnxCandidate(candidate if graph is None else graph, providers=providers) as under_test:
 
-        graph = model = load(candidate, shapes=shapes)
-    source: Reference
-    arrays: dict[str, Array]
-    if not isinstance(reference, Graph) and Path(reference).suffix == ".npz":
-        golden = GoldenCapture(reference)
-        source, arrays = golden, _read_feeds(feeds) if feeds is not None else golden.feeds
-        with OnnxCandidate(model, providers=providers) as under_test:
-            unused = set(golden.feeds) - set(under_test.session.inputs)
-        arrays = {name: array for name, array in arrays.items() if name not in unused}
-    elif isinstance(reference, Graph) or Path(reference).suffix == ".onnx":
-        source = RuntimeReference(reference)
+        def check(source: Reference, arrays: Mapping[str, Array], layers: Graph | None = graph) -> VerificationReport:
+            return verify_against(
+                source, under_test, arrays, graph=layers, rtol=rtol, atol=atol, per_layer=per_layer, seed=seed
+            )
+
         if isinstance(reference, Graph):
-            arrays = _feeds(feeds, reference, seed)
-        elif graph is not None:
-            arrays = _feeds(feeds, graph, seed)
+            with closing(RuntimeReference(reference)) as source:
+                report = check(source, _feeds(feeds, reference, seed))
+        elif Path(reference).suffix == ".npz":
+            golden = GoldenCapture(reference)
+            report = check(golden, _golden_feeds(golden, feeds, under_test))
+        elif Path(reference).suffix == ".onnx":
+            with closing(RuntimeReference(reference)) as source:
+                if graph is not None:
+                    arrays = _feeds(feeds, graph, seed)
+                elif feeds is not None:
+                    arrays = _chosen(_read_feeds(feeds), source.inputs)
+                else:
+                    arrays = _file_feeds(reference, seed, shapes)
+                report = check(source, arrays)
         else:
-            arrays = _read_feeds(feeds) if feeds is not None else _file_feeds(reference, seed, shapes)
-    else:
-        opened = open_source(reference, params)
-        origin = opened.to_graph(shapes)
-        source = mxnet_reference(opened, against, shapes)
-        arrays = _feeds(feeds, origin, seed)
-        graph = graph or origin
-    with OnnxCandidate(model, providers=providers) as under_test:
-        report = verify_against(
-            source, under_test, arrays, graph=graph, rtol=rtol, atol=atol, per_layer=per_layer, seed=seed
-        )
+            opened = open_source(reference, params)
+            origin = opened.to_graph(shapes)
+            arrays = _feeds(feeds, origin, seed)
+            report = _against_mxnet(opened, against, shapes, lambda source: check(source, arrays, graph or origin))
     report.seconds = time.perf_counter() - started
     return report
+
+
+def _graph_of(model: Any, shapes: Mapping[str, object] | None, *, mxnet: bool = True) -> Graph | None:
+    """The graph of what is one or is loaded as one; None for .onnx and .npz files, and for MXNet unless `mxnet`."""
+    if isinstance(model, Graph):
+        return model
+    if Path(model).suffix in (".onnx", ".npz"):
+        return None
+    from graphir.converters import detect_format, load
+
+    if not mxnet and (str(model).lstrip().startswith("{") or detect_format(model) == "mxnet"):
+        return None
+    return load(model, shapes=shapes)
+
+
+def _golden_feeds(
+    golden: GoldenCapture, feeds: Mapping[str, Any] | PathLike | None, candidate: OnnxCandidate
+) -> dict[str, Array]:
+    if feeds is not None:
+        raise VerificationError("a golden capture holds results for its own inputs only: other feeds have no answer")
+    return _chosen(golden.feeds, list(candidate.session.inputs))
 
 
 def _feeds(feeds: Mapping[str, Any] | PathLike | None, graph: Graph, seed: int) -> dict[str, Array]:
     if feeds is None:
         return make_feeds(graph, seed=seed)
-    given = _read_feeds(feeds)
-    names = {value.name for value in graph.inputs}
-    missing = names - set(given)
+    return _chosen(_read_feeds(feeds), [value.name for value in graph.inputs])
+
+
+def _chosen(given: Mapping[str, Array], names: Sequence[str]) -> dict[str, Array]:
+    """The arrays of the inputs. Raises VerificationError with all that are missing."""
+    missing = [name for name in names if name not in given]
     if missing:
-        raise VerificationError(f"the feeds lack {', '.join(sorted(missing))}; they have {', '.join(sorted(given))}")
-    return {name: array for name, array in given.items() if name in names}
+        raise VerificationError(f"the feeds lack {', '.join(missing)}; they have {', '.join(given) or 'nothing'}")
+    return {name: given[name] for name in names}
 
 
 def _read_feeds(feeds: Mapping[str, Any] | PathLike) -> dict[str, Array]:
@@ -206,11 +294,28 @@ def _read_feeds(feeds: Mapping[str, Any] | PathLike) -> dict[str, Array]:
     return {name.removeprefix("input:"): array for name, array in _read_npz(feeds).items()}
 
 
-def _read_npz(path: PathLike) -> dict[str, Array]:
+def _npz_names(path: PathLike) -> list[str]:
+    return list(_in_npz(path, lambda archive: archive.files))
+
+
+def _read_npz(path: PathLike, names: Sequence[str] | None = None) -> dict[str, Array]:
+    """The arrays of an .npz, or those named. Raises VerificationError."""
+
+    def read(archive: Any) -> dict[str, Array]:
+        return {name: archive[name] for name in (archive.files if names is None else names)}
+
+    found: dict[str, Array] = _in_npz(path, read)
+    return found
+
+
+def _in_npz(path: PathLike, read: Callable[[Any], Any]) -> Any:
+    import zipfile
+    import zlib
+
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, AttributeError) as error:
+            return read(archive)
+    except (OSError, EOFError, ValueError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error) as error:
         raise VerificationError(f"cannot read {path} as an .npz of arrays: {error}") from error
 
 
@@ -224,8 +329,10 @@ def _file_feeds(path: PathLike, seed: int, shapes: Mapping[str, object] | None) 
     for name, shape in session.inputs.items():
         wanted = (shapes or {}).get(name, shape)
         sizes = [size if isinstance(size, int) else 2 for size in wanted]  # type: ignore[attr-defined]
-        dtype = session.input_dtypes[name] or np.dtype("float32")
-        drawn = generator.standard_normal(sizes) if dtype.kind == "f" else generator.integers(0, 2, sizes)
+        dtype = session.input_dtypes[name]
+        if dtype is None:
+            raise VerificationError(f"input {name} is no tensor: nothing can be drawn for it")
+        drawn = generator.standard_normal(sizes) if dtype.kind in "fV" else generator.integers(0, 2, sizes)
         arrays[name] = np.asarray(drawn).astype(dtype)
     return arrays
 

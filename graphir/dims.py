@@ -323,7 +323,8 @@ def _floordiv_number(left: int | Sym, right: int) -> Dim:
         if inner.function == "floordiv" and isinstance(inner.right, int) and inner.right > 0:
             return whole + (inner.left + inner.right * number) // (inner.right * right)
     rest = _build([*((mono, factor // common) for mono, factor in open_terms), ((), number)])
-    return whole + _atom("floordiv", rest, right)
+    last: Dim = whole + _atom("floordiv", rest, right)
+    return last
 
 
 def _exact_quotient(left: Sym, right: Sym) -> Dim | None:

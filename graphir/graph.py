@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from .checks import check_operands, check_output_names
 from .errors import GraphError, ShapeError
 from .inference.rules import infer_outputs, infer_values
-from .node import Decision, Node, Value
-from .ops.base import Known, Operator
+from .node import KNOWN_LIMIT, Decision, Node, Value, describe_failure, known_of
+from .ops.base import Operator
 from .tensor import Tensor
 from .types import ANYTHING, DType, Type, unify
-
-KNOWN_LIMIT = 256
 
 
 class Graph:
@@ -33,7 +32,8 @@ class Graph:
         self.decisions: list[Decision] = []
         self._values: dict[str, Value] = {}
         self._inputs: list[Value] = []
-        self._outputs: dict[Value, None] = {}
+        self._outputs: tuple[Value, ...] = ()
+        self._holders: dict[Value, dict[Graph, None]] = {}
         self._parameters: dict[Value, None] = {}
         self._constants: dict[object, tuple[Value, Tensor]] = {}
         self._counters: dict[str, int] = {}
@@ -49,7 +49,7 @@ class Graph:
     @property
     def outputs(self) -> tuple[Value, ...]:
         """The values that a run gives, in order."""
-        return tuple(self._outputs)
+        return self._outputs
 
     @property
     def parameters(self) -> tuple[Value, ...]:
@@ -157,9 +157,9 @@ class Graph:
         wrong number of them or a taken name, and ShapeError, naming node and operator, for operands that `op` refuses.
         """
         operands = tuple(inputs)
-        self._check_operands(name or op.name, op, operands)
+        check_operands(self, name or op.name, op, operands)
         if before is not None and before.graph is not self:
-            raise GraphError(f"{name or op.name}: {before.name}, before which it shall stand, is no node of {self.name}")
+            raise GraphError(f"{name or op.name}: {before.name} is no node of {self.name} to stand before")
         for inner in subgraphs:
             if inner.parent is not self:
                 raise GraphError(f"{name or op.name}: subgraph {inner.name} was not made with this graph as its parent")
@@ -171,7 +171,7 @@ class Graph:
         except ShapeError as error:
             raise ShapeError(describe_failure(name, op, operands, error)) from error
         if output_names:
-            self._check_output_names(name or op.name, op, output_names, len(results))
+            check_output_names(self, name or op.name, op, output_names, len(results))
         node = Node(self, op, operands, name or op.name)
         node.subgraphs = tuple(subgraphs)
         self._link(node, before)
@@ -210,22 +210,20 @@ class Graph:
         return self.add_node(op, inputs, name=name, output_names=names, before=before).output
 
     def set_outputs(self, values: Iterable[Value]) -> None:
-        """Make these values, in this order, the graph's outputs.
-
-        Raises GraphError for a value of another graph (of the one around this, too: an Identity makes it this graph's)
-        and for one that comes twice.
-        """
+        """Make these values, in this order, the graph's outputs. Raises GraphError for values of another graph."""
         chosen = tuple(values)
         for value in chosen:
-            if self._values.get(value.name) is not value:
+            if not self.can_use(value):
                 raise GraphError(f"{value.name} belongs to another graph and cannot be an output of {self.name}")
-        if len(set(chosen)) != len(chosen):
-            raise GraphError(f"{', '.join(value.name for value in chosen)}: an output comes twice")
-        self._outputs = dict.fromkeys(chosen)
+        for value in self._outputs:
+            value.graph._holders[value].pop(self, None)
+        for value in chosen:
+            value.graph._holders.setdefault(value, {})[self] = None
+        self._outputs = chosen
 
     def is_output(self, value: Value) -> bool:
         """Whether the value is among the graph's outputs."""
-        return value in self._outputs
+        return self in value.graph._holders.get(value, ())
 
     def rename(self, value: Value, name: str) -> None:
         """Give a value of this graph a new name. Raises GraphError if it is empty or taken."""
@@ -243,24 +241,21 @@ class Graph:
     def replace_uses(self, old: Value, new: Value, *, outputs: bool = True) -> None:
         """Let every user of `old`, and with `outputs` the graph's outputs too, use `new` instead.
 
-        The caller sees to it that `new` is produced before the users of `old`; `check` finds it if not. Raises GraphError
-        for a `new` that is not visible here, or that would be an output twice.
+        The caller sees to it that `new` is produced before the users of `old`; `check` finds it if not. Raises
+        GraphError for a `new` of another graph.
         """
         self._own(old)
         if new is old:
             return
-        moves = outputs and old in self._outputs
-        if not self._is_usable(new) or (moves and new.graph is not self):
+        if not self.can_use(new):
             raise GraphError(f"{new.name} belongs to another graph and cannot replace {old.name}")
-        if moves and new in self._outputs:
-            raise GraphError(f"{new.name} is an output of {self.name} already and cannot replace the output {old.name}")
         for node, slot in tuple(old.uses):
             node.inputs = (*node.inputs[:slot], new, *node.inputs[slot + 1 :])
             new.uses[node, slot] = None
         old.uses.clear()
-        if moves:
-            self._outputs = {(new if value is old else value): None for value in self._outputs}
         if outputs:
+            for holder in tuple(self._holders.get(old, ())):
+                holder.set_outputs([new if value is old else value for value in holder.outputs])
             new.sources = tuple(dict.fromkeys((*new.sources, *old.sources)))
 
     def replace_input(self, node: Node, slot: int, new: Value | None) -> None:
@@ -273,7 +268,7 @@ class Graph:
         if not 0 <= slot < len(node.inputs):
             raise GraphError(f"{node.name} has {len(node.inputs)} operands, none in slot {slot}")
         operands = (*node.inputs[:slot], new, *node.inputs[slot + 1 :])
-        self._check_operands(node.name, node.op, operands)
+        check_operands(self, node.name, node.op, operands)
         types = tuple([None if value is None else value.type for value in operands])
         knowns = tuple([None if value is None else value.known for value in operands])
         try:
@@ -295,13 +290,14 @@ class Graph:
         for value in node.outputs:
             if value.uses:
                 raise GraphError(f"cannot erase {node.name}: {value.name} is used by {value.users()[0].name}")
-            if value in self._outputs:
+            if self._holders.get(value):
                 raise GraphError(f"cannot erase {node.name}: {value.name} is an output of the graph")
         for slot, operand in enumerate(node.inputs):
             if operand is not None:
                 operand.uses.pop((node, slot), None)
         for value in node.outputs:
             del self._values[value.name]
+            self._holders.pop(value, None)
         self._unlink(node)
 
     def erase_value(self, value: Value) -> None:
@@ -311,13 +307,23 @@ class Graph:
             raise GraphError(f"{value.name} is a result of {value.producer.name}; erase the node")
         if value.uses:
             raise GraphError(f"cannot erase {value.name}: it is used by {value.users()[0].name}")
-        if value in self._outputs:
+        if self._holders.get(value):
             raise GraphError(f"cannot erase {value.name}: it is an output of the graph")
         del self._values[value.name]
+        self._holders.pop(value, None)
         if value in self._parameters:
             del self._parameters[value]
         else:
             self._inputs = [held for held in self._inputs if held is not value]
+
+    def can_use(self, value: Value) -> bool:
+        """Whether the value is one of this graph or of a graph around it, and has not been erased."""
+        around: Graph | None = self
+        while around is not None:
+            if value.graph is around:
+                return around._values.get(value.name) is value
+            around = around.parent
+        return False
 
     def set_tensor(self, value: Value, tensor: Tensor | None) -> None:
         """Give a parameter its elements, or take them away. Raises ShapeError if they contradict its type."""
@@ -360,36 +366,6 @@ class Graph:
         if value.graph is not self or self._values.get(value.name) is not value:
             raise GraphError(f"{value.name} is not a value of {self.name}")
 
-    def _is_usable(self, value: Value) -> bool:
-        """Whether the value is one of this graph or of a graph around it, and has not been erased."""
-        around: Graph | None = self
-        while around is not None:
-            if value.graph is around:
-                return around._values.get(value.name) is value
-            around = around.parent
-        return False
-
-    def _check_operands(self, shown: str, op: Operator, operands: tuple[Value | None, ...]) -> None:
-        """Raise GraphError unless these are operands that `op` can have."""
-        count = len(operands)
-        if count < op.least_inputs or (op.most_inputs is not None and count > op.most_inputs):
-            raise GraphError(f"{shown}: {op.name} takes {', '.join(op.inputs)}, found {count} operands")
-        for slot, value in enumerate(operands):
-            if value is None:
-                if slot < len(op.inputs) and op.inputs[slot][-1] not in "?*":
-                    raise GraphError(f"{shown}: {op.name} cannot do without operand {slot} ({op.inputs[slot]})")
-            elif not self._is_usable(value):
-                raise GraphError(f"{shown}: operand {slot} ({value.name}) belongs to another graph or was erased")
-
-    def _check_output_names(self, shown: str, op: Operator, names: Sequence[str], count: int) -> None:
-        """Raise GraphError unless these can name the `count` results of a new node."""
-        if len(names) != count:
-            raise GraphError(f"{shown}: {op.name} has {count} results, found {len(names)} names")
-        for name in names:
-            if name in self._values or not name or names.count(name) > 1:
-                reason = "a value needs a name" if not name else f"a value called {name!r} exists already"
-                raise GraphError(f"{shown}: {reason}")
-
     def _link(self, node: Node, before: Node | None) -> None:
         """Put a new node before a node of this graph, or at the end."""
         if before is None:
@@ -420,20 +396,6 @@ class Graph:
             self._last = node._previous
         node.graph = None
         self._count -= 1
-
-
-def known_of(tensor: Tensor) -> Known | None:
-    """The elements of a small integer or boolean tensor; None for all others, whose bytes stay unread."""
-    dtype = tensor.dtype
-    if not (dtype.is_integer or dtype is DType.BOOL) or tensor.size > KNOWN_LIMIT or dtype.bits < 8:
-        return None
-    return Known(tensor.shape, tuple(int(element) for element in tensor.numpy().reshape(-1).tolist()))
-
-
-def describe_failure(name: str, op: Operator, operands: Sequence[Value | None], error: Exception) -> str:
-    """One line that says which node could not be, with its operands' names and types, and why."""
-    shown = ", ".join("(absent)" if value is None else f"{value.name}: {value.type}" for value in operands)
-    return f"node {name or '(unnamed)'} ({op}) refuses its operands ({shown}): {error}"
 
 
 __all__ = ["Decision", "Graph", "Node", "Value", "describe_failure", "known_of"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from .types import DType, TensorType, Type
 
 if TYPE_CHECKING:
     from .graph import Graph
+
+KNOWN_LIMIT = 256
 
 
 @dataclass(frozen=True)
@@ -98,4 +101,18 @@ class Node:
         return f"Node({self.name}: {self.op})"
 
 
-__all__ = ["Decision", "Node", "Value"]
+def known_of(tensor: Tensor) -> Known | None:
+    """The elements of a small integer or boolean tensor; None for all others, whose bytes stay unread."""
+    dtype = tensor.dtype
+    if not (dtype.is_integer or dtype is DType.BOOL) or tensor.size > KNOWN_LIMIT or dtype.bits < 8:
+        return None
+    return Known(tensor.shape, tuple(int(element) for element in tensor.numpy().reshape(-1).tolist()))
+
+
+def describe_failure(name: str, op: Operator, operands: Sequence[Value | None], error: Exception) -> str:
+    """One line that says which node could not be, with its operands' names and types, and why."""
+    shown = ", ".join("(absent)" if value is None else f"{value.name}: {value.type}" for value in operands)
+    return f"node {name or '(unnamed)'} ({op}) refuses its operands ({shown}): {error}"
+
+
+__all__ = ["KNOWN_LIMIT", "Decision", "Node", "Value", "describe_failure", "known_of"]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Union
 
-from .dims import UNKNOWN, Dim, Sym, Unknown, ceildiv, dim_max
+from .dims import UNKNOWN, Dim, Unknown, ceildiv, dim_max, dim_min
 
 
 class SameMode(enum.Enum):
@@ -139,9 +139,10 @@ def window_size(
     count = ceildiv(room, stride) + 1
     if isinstance(count, int) and isinstance(size, int):
         return count - 1 if (count - 1) * stride >= size + before else count
-    if isinstance(count, Sym) and stride > extent(kernel, dilation):
-        return UNKNOWN
-    return count
+    span = extent(kernel, dilation)
+    if after + stride <= span:  # then the last window always begins in the data
+        return count
+    return dim_min(count, (size + before - 1) // stride + 1) if after < span else UNKNOWN
 
 
 __all__ = [

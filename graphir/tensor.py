@@ -75,7 +75,8 @@ class Tensor:
         try:
             array = np.asarray(value, dtype=None if dtype is None else dtype.numpy())
         except (TypeError, ValueError, OverflowError) as error:
-            raise GraphError(f"no tensor{'' if dtype is None else f' of {dtype}'} can be made of this: {error}") from error
+            wanted = "" if dtype is None else f" of {dtype}"
+            raise GraphError(f"no tensor{wanted} can be made of this: {error}") from error
         if array.dtype.kind in "US":
             array = array.astype(object)
         if array.dtype.kind == "O" and not all(isinstance(element, str | bytes) for element in array.flat):
@@ -164,7 +165,7 @@ class Tensor:
         return Tensor.computed(self.dtype, shape, lambda: self.numpy().reshape(shape))
 
     def transposed(self, perm: tuple[int, ...]) -> Tensor:
-        """The elements with their axes in another order (axis i of the result is axis perm[i]), read when they are needed.
+        """The elements with their axes in another order, read when they are needed: axis i is axis perm[i] of this one.
 
         Where only axes of size 1 move, the bytes stay as they are, and a region stays a region. Raises GraphError.
         """

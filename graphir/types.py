@@ -162,6 +162,11 @@ class TensorType:
         """The number of axes, None if unknown."""
         return None if self.shape is None else len(self.shape)
 
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not TensorType:
+            return NotImplemented
+        return self.dtype is other.dtype and self.shape == other.shape
+
     def __hash__(self) -> int:
         stored: int | None = self.__dict__.get("_hash")
         if stored is None:

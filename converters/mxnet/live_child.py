@@ -2,19 +2,24 @@
 
     live_child.py FOLDER
 
-reads symbol.json, arrays.npz (a0, a1, ... named by names.txt) and outputs.txt (names of wanted values, empty: the
-symbol's outputs) from FOLDER and writes results.npz (r0, r1, ... named by results.txt) and version.txt there. Arrays
-that are missing are labels, which inference does not read: they are zeros.
+reads symbol.json and parameters.npz (a0, a1, ... named by parameters.json) from FOLDER and says its version in a line of
+JSON on standard output. For every line on standard input it reads feeds.npz, feeds.json and outputs.json (the names of
+wanted values) and answers, for each value, with a line of JSON and an .npy; then with an empty object, or an error.
+Arrays that are missing are labels, which inference does not read: they are zeros. Values are computed in slices, so that
+few of them are in memory at once.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import warnings
 from typing import Any
 
 import numpy as np
+
+SLICE_BYTES = 256 << 20
 
 
 def import_mxnet() -> Any:
@@ -29,50 +34,135 @@ def import_mxnet() -> Any:
     return mxnet
 
 
-def named_values(symbol: Any, wanted: list[str]) -> list[Any]:
-    """The symbol's inner outputs of these names; a name that comes again is `name#2`, and so on."""
-    internals = symbol.get_internals()
+def read_json(folder: str, name: str) -> Any:
+    """A file of JSON."""
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def read_arrays(folder: str, what: str) -> dict[str, Any]:
+    """Stored arrays by name."""
+    with np.load(os.path.join(folder, what + ".npz")) as archive:
+        return {name: archive[f"a{index}"] for index, name in enumerate(read_json(folder, what + ".json"))}
+
+
+def places(symbol: Any) -> dict[str, int]:
+    """Where among the symbol's inner outputs each name stands; a name that comes again is `name#2`, and so on."""
     counts: dict[str, int] = {}
-    places: dict[str, int] = {}
-    for index, name in enumerate(internals.list_outputs()):
+    found: dict[str, int] = {}
+    for index, name in enumerate(symbol.list_outputs()):
         counts[name] = counts.get(name, 0) + 1
-        places[name if counts[name] == 1 else f"{name}#{counts[name]}"] = index
-    return [internals[places[name]] for name in wanted]
+        found[name if counts[name] == 1 else f"{name}#{counts[name]}"] = index
+    return found
+
+
+def shapes_of(symbol: Any, arrays: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """The shapes of arguments and states by name, and those of the outputs."""
+    arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    known = {name: arrays[name].shape for name in arguments if name in arrays}
+    argument_shapes, output_shapes, state_shapes = symbol.infer_shape(**known)
+    if argument_shapes is None:
+        unknown = [name for name in arguments if name not in arrays]
+        raise ValueError("MXNet cannot infer the shapes of " + ", ".join(unknown) + ": feed them")
+    pairs = zip([*arguments, *states], [*argument_shapes, *state_shapes])  # noqa: B905  old Pythons lack strict
+    return dict(pairs), list(output_shapes)
+
+
+def slices(symbol: Any, names: list[str], arrays: dict[str, Any]) -> list[tuple[list[str], Any]]:
+    """The wanted values in groups of limited size, each with its symbol."""
+    inner = symbol.get_internals()
+    index = places(inner)
+    absent = [name for name in names if name not in index]
+    if absent:
+        raise ValueError("the symbol has no output " + ", ".join(absent))
+    if not names:
+        return []
+    whole = mx_group([inner[index[name]] for name in names])
+    found: list[tuple[list[str], Any]] = []
+    room = 0
+    for name, shape in zip(names, shapes_of(whole, arrays)[1]):  # noqa: B905  old Pythons lack strict
+        size = 8 * int(np.prod(shape))
+        if not found or size > room:
+            found.append(([], None))
+            room = SLICE_BYTES
+        found[-1][0].append(name)
+        room -= size
+    return [(group, mx_group([inner[index[name]] for name in group])) for group, _ in found]
+
+
+def mx_group(symbols: list[Any]) -> Any:
+    """Several symbols as one."""
+    import mxnet  # noqa: TID251  this program runs where MXNet is
+
+    return mxnet.sym.Group(symbols)
+
+
+def evaluate(mx: Any, symbol: Any, parameters: dict[str, Any], folder: str, output: Any) -> None:
+    """Answer one request."""
+    feeds = {
+        name: mx.nd.array(array, dtype=array.dtype) for name, array in read_arrays(folder, "feeds").items()
+    }
+    arrays = {**parameters, **feeds}
+    for names, group in slices(symbol, read_json(folder, "outputs.json"), arrays):
+        shapes, _ = shapes_of(group, arrays)
+
+        def held(wanted: list[str], shapes: dict[str, Any] = shapes) -> dict[str, Any]:
+            return {name: arrays[name] if name in arrays else mx.nd.zeros(shapes[name]) for name in wanted}
+
+        executor = group.bind(
+            mx.cpu(), held(group.list_arguments()), aux_states=held(group.list_auxiliary_states()), grad_req="null"
+        )
+        results = executor.forward(is_train=False)
+        for name, result in zip(names, results):  # noqa: B905  old Pythons lack strict
+            array = result.asnumpy()
+            say(output, {"name": name})
+            np.lib.format.write_array(Pipe(output), array, allow_pickle=False)
+        del executor, results
+
+
+class Pipe:
+    """A pipe that does not look like a file to numpy, which would ask for its position."""
+
+    def __init__(self, pipe: Any) -> None:
+        self.write = pipe.write
+
+
+def say(output: Any, answer: dict[str, Any]) -> None:
+    """One line of JSON."""
+    output.write(json.dumps(answer).encode("ascii") + b"\n")
+
+
+def last_line(error: BaseException) -> str:
+    """The line of a message that says what happened: MXNet puts its own traceback before it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1][:600] if lines else type(error).__name__
 
 
 def main(folder: str) -> None:
-    """Evaluate and store."""
-    mx = import_mxnet()
-    place = os.path.join
-    with open(place(folder, "symbol.json")) as file:
-        symbol = mx.sym.load_json(file.read())
-    with open(place(folder, "names.txt")) as file:
-        names = file.read().splitlines()
-    with open(place(folder, "outputs.txt")) as file:
-        wanted = file.read().splitlines()
-    with np.load(place(folder, "arrays.npz")) as archive:
-        arrays = {name: archive[f"a{index}"] for index, name in enumerate(names)}
-    if wanted:
-        symbol = mx.sym.Group(named_values(symbol, wanted))
-    arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
-    known = {name: arrays[name].shape for name in arguments if name in arrays}
-    argument_shapes, _, state_shapes = symbol.infer_shape(**known)
-    pairs = zip([*arguments, *states], [*argument_shapes, *state_shapes])  # noqa: B905  old Pythons lack strict
-    shapes = dict(pairs)
-
-    def held(group: list[str]) -> dict[str, Any]:
-        return {
-            name: mx.nd.array(arrays[name], dtype=arrays[name].dtype) if name in arrays else mx.nd.zeros(shapes[name])
-            for name in group
-        }
-
-    executor = symbol.bind(mx.cpu(), held(arguments), aux_states=held(states), grad_req="null")
-    results = [result.asnumpy() for result in executor.forward(is_train=False)]
-    np.savez(place(folder, "results.npz"), **{f"r{index}": result for index, result in enumerate(results)})
-    with open(place(folder, "results.txt"), "w") as file:
-        file.write("\n".join(wanted or symbol.list_outputs()))
-    with open(place(folder, "version.txt"), "w") as file:
-        file.write(mx.__version__)
+    """Serve until standard input ends. What MXNet prints goes to standard error."""
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    try:
+        mx = import_mxnet()
+    except Exception as error:
+        say(output, {"missing": type(error).__name__ + ": " + last_line(error)})
+        output.flush()
+        return
+    say(output, {"version": mx.__version__})
+    output.flush()
+    symbol = parameters = None
+    for _ in sys.stdin:
+        try:
+            if symbol is None:
+                with open(os.path.join(folder, "symbol.json"), encoding="utf-8") as file:
+                    symbol = mx.sym.load_json(file.read())
+                stored = read_arrays(folder, "parameters")
+                parameters = {name: mx.nd.array(array, dtype=array.dtype) for name, array in stored.items()}
+            evaluate(mx, symbol, parameters or {}, folder, output)
+            say(output, {})
+        except Exception as error:
+            say(output, {"error": last_line(error)})
+        output.flush()
 
 
 if __name__ == "__main__":

@@ -6,13 +6,12 @@ stay in the graph under their own name.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from graphir.collector import paused_collector
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.registry import canonical_names
 from graphir.converters.mxnet.schema import node_signature, operator_schema
@@ -31,7 +30,7 @@ def read_symbol(source: object) -> NNVMGraph:
     Nodes that are not in topological order are put into it. Linear in nodes. Raises FormatError, with the place in the
     JSON document, for what is no symbol: other files, missing parts, inputs and heads that lead nowhere, cycles.
     """
-    with _paused_collector():
+    with paused_collector():
         text, path = _text_of(source)
         return _Reader(path).graph(_parsed(text, path))
 
@@ -63,18 +62,6 @@ def _node_document(node: NNVMNode) -> dict[str, Any]:
     if node.subgraphs:
         document["subgraphs"] = [_graph_document(subgraph) for subgraph in node.subgraphs]
     return document
-
-
-@contextlib.contextmanager
-def _paused_collector() -> Iterator[None]:
-    """Reference counting alone: records are acyclic, and tracing a large graph over and over takes longer than it."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _text_of(source: object) -> tuple[str, str | None]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.nnvm_json import to_json
+from graphir.converters.mxnet.live import LiveProcess, MXNetMissing
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph
-from graphir.errors import VerificationError
 from graphir.tensor import Tensor
 
 Array = NDArray[Any]
@@ -22,65 +20,95 @@ PYTHON_VARIABLE = "GRAPHIR_MXNET_PYTHON"
 NEEDS_ONEDNN = frozenset({"RNN"})
 
 
-class ReferenceEvaluator:
+class _OfSymbol:
+    """What both references know from the symbol alone."""
+
+    def __init__(self, symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> None:
+        from graphir.converters.mxnet.reference.evaluate import entry_names
+
+        self._symbol = symbol
+        self._arrays = _used_arrays(symbol, tensors)
+        self._names = entry_names(symbol)
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of the symbol's outputs, in order."""
+        return list(dict.fromkeys(self._names[entry] for entry in self._symbol.heads))
+
+    def values(self) -> list[str]:
+        """The names of all computed values, in order."""
+        return [name for (index, _), name in self._names.items() if self._symbol.nodes[index].op != VARIABLE]
+
+    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+        """The named values, each when it is there."""
+        raise NotImplementedError
+
+    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
+        """The symbol's outputs, or the named values."""
+        wanted = self.outputs if outputs is None else list(outputs)
+        found = dict(self.stream(feeds, wanted))
+        return {name: found[name] for name in wanted}
+
+    def close(self) -> None:
+        """Let go what is held."""
+
+
+class ReferenceEvaluator(_OfSymbol):
     """The numpy reference of MXNet's documented semantics."""
 
     label = "graphir's numpy reference of MXNet"
 
-    def __init__(self, symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> None:
-        self._symbol = symbol
-        self._arrays = _used_arrays(symbol, tensors)
+    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+        """The named values in the order of computation, from one evaluation."""
+        from graphir.converters.mxnet.reference.evaluate import evaluate_in_turn
 
-    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """The symbol's outputs, or the named values."""
-        from graphir.converters.mxnet.reference.evaluate import evaluate
-
-        return evaluate(self._symbol, {**self._arrays, **feeds}, outputs=outputs)
-
-    def values(self) -> list[str]:
-        """All values in order."""
-        return _value_names(self._symbol)
+        return evaluate_in_turn(self._symbol, {**self._arrays, **feeds}, names)
 
 
-class LiveMXNet:
-    """MXNet itself, in a child process of an interpreter that has it."""
+class LiveMXNet(_OfSymbol):
+    """MXNet itself, in a child process of an interpreter that has it. The process stays until `close`."""
 
     def __init__(self, symbol: NNVMGraph, tensors: Mapping[str, Tensor], *, python: str | None = None) -> None:
-        self._symbol = symbol
-        self._arrays = _used_arrays(symbol, tensors)
+        super().__init__(symbol, tensors)
         self._python = python or live_python() or sys.executable
+        self._process: LiveProcess | None = None
         self.label = "MXNet in a child process"
 
-    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """The symbol's outputs, or the named values. Raises VerificationError with MXNet's own message."""
-        import tempfile
-
-        with tempfile.TemporaryDirectory(prefix="graphir-mxnet-") as folder:
-            place = Path(folder)
-            (place / "symbol.json").write_text(to_json(self._symbol))
-            stored = {f"a{index}": array for index, array in enumerate([*self._arrays.values(), *feeds.values()])}
-            np.savez(place / "arrays.npz", **stored)
-            (place / "names.txt").write_text("\n".join([*self._arrays, *feeds]))
-            (place / "outputs.txt").write_text("\n".join(outputs or []))
+    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+        """The named values. Raises MXNetMissing if the interpreter cannot import MXNet, and VerificationError with
+        MXNet's own message, or with the signal that ended it."""
+        if self._process is None:
             onednn = any(node.op in NEEDS_ONEDNN for node in self._symbol.nodes)
-            environment = {**os.environ, "MXNET_SUBGRAPH_BACKEND": "NONE", "GRAPHIR_ONEDNN": str(int(onednn))}
-            if not onednn:
-                environment |= {"MXNET_USE_ONEDNN": "0", "MXNET_MKLDNN_ENABLED": "0"}
-            script = Path(__file__).with_name("live_child.py")
-            done = subprocess.run(
-                [self._python, str(script), folder], env=environment, capture_output=True, text=True, check=False
-            )
-            if done.returncode != 0:
-                tail = (done.stderr.strip().splitlines() or ["no message"])[-1]
-                raise VerificationError(f"live MXNet ({self._python}) failed: {tail}")
-            self.label = f"MXNet {(place / 'version.txt').read_text().strip()} in a child process"
-            names = (place / "results.txt").read_text().splitlines()
-            with np.load(place / "results.npz") as archive:
-                return {name: archive[f"r{index}"] for index, name in enumerate(names)}
+            symbol = with_plain_labels(self._symbol, self._arrays)
+            self._process = LiveProcess(self._python, symbol, self._arrays, onednn=onednn)
+        self.label = f"MXNet {self._process.version} in a child process"
+        return self._process.evaluate(feeds, list(dict.fromkeys(names)))
 
-    def values(self) -> list[str]:
-        """All values in order."""
-        return _value_names(self._symbol)
+    def close(self) -> None:
+        """End the child process."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+
+def with_plain_labels(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> NNVMGraph:
+    """The symbol whose loss heads read their label variables directly. Behind a Reshape MXNet cannot infer the shape of
+    a label that nobody feeds; inference does not read it."""
+    from graphir.converters.mxnet.reference.loss import LABELLED
+
+    nodes = list(symbol.nodes)
+    for index, node in enumerate(nodes):
+        if node.op not in LABELLED or len(node.inputs) < 2 or nodes[node.inputs[1][0]].op == VARIABLE:
+            continue
+        pending, labels = [node.inputs[1][0]], set()
+        while pending:
+            above = nodes[pending.pop()]
+            pending.extend(producer for producer, _ in above.inputs)
+            labels.update(producer for producer, _ in above.inputs if nodes[producer].op == VARIABLE)
+        unread = sorted(label for label in labels if nodes[label].name not in arrays)
+        if unread:
+            nodes[index] = replace(node, inputs=[node.inputs[0], (unread[0], 0), *node.inputs[2:]])
+    return replace(symbol, nodes=nodes)
 
 
 def live_python() -> str | None:
@@ -100,10 +128,4 @@ def _used_arrays(symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> dict[str, 
     return {name: tensor.numpy() for name, tensor in tensors.items() if name in names}
 
 
-def _value_names(symbol: NNVMGraph) -> list[str]:
-    from graphir.converters.mxnet.reference.evaluate import entry_names
-
-    return [name for (index, _), name in entry_names(symbol).items() if symbol.nodes[index].op != VARIABLE]
-
-
-__all__ = ["LiveMXNet", "ReferenceEvaluator", "live_python"]
+__all__ = ["PYTHON_VARIABLE", "LiveMXNet", "MXNetMissing", "ReferenceEvaluator", "live_python"]

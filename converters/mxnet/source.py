@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from graphir.collector import paused_collector
 from graphir.converters.mxnet.checkpoint import find_checkpoint, match_structural_names
 from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.params import open_params, read_params
@@ -47,12 +48,12 @@ class MXNetSource:
         tensors, notes = self.tensors, list(self.notes)
         if tensors is not None and self._is_structural(tensors):
             tensors = self._matched(tensors, shapes, notes)
-        graph = Importer(
-            self.symbol, tensors, shapes, dtypes=dtypes, keep_loss=keep_loss, name=self.name
-        ).run()
-        graph.decisions[:0] = notes
-        if simplified:
-            simplify(graph)
+        with paused_collector():
+            importer = Importer(self.symbol, tensors, shapes, dtypes=dtypes, keep_loss=keep_loss, name=self.name)
+            graph = importer.run()
+            graph.decisions[:0] = notes
+            if simplified:
+                simplify(graph)
         return graph
 
     def plain_tensors(self, shapes: Mapping[str, object] | None = None) -> dict[str, Tensor]:

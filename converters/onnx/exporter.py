@@ -10,7 +10,7 @@ from graphir.converters.onnx.records import FIELD
 from graphir.errors import ExportFailure, Gap, UnsupportedOpError
 from graphir.graph import Graph
 from graphir.tensor import Tensor
-from graphir.types import TensorType, Type
+from graphir.types import ANYTHING, TensorType, Type
 
 DEFAULT_OPSET = 23
 OLDEST_OPSET = 13
@@ -61,7 +61,8 @@ def export_graph(graph: Graph, *, opset: int | None = None) -> OnnxModel:
             f"ONNX wants the number of axes of every input; unknown are {', '.join(unranked)}: "
             f"give their shapes, as in -i {unranked[0]}:1,3,224,224"
         )
-    records.outputs = [(name, _stated(name, type_)) for name, type_ in records.outputs]
+    records.outputs = [(name, _stated(f"output {name}", type_)) for name, type_ in records.outputs]
+    records.inputs = [(name, _stated(f"input {name}", type_)) for name, type_ in records.inputs]
     records.initializers = _initializers(graph, export)
     return OnnxModel(**vars(records), opset=opset, metadata=dict(graph.metadata), domains=export.domains)
 
@@ -70,6 +71,8 @@ def export_subgraph(graph: Graph, outer: Export) -> OnnxGraph:
     """A graph inside a node of another. What cannot be said joins what `outer` refused."""
     export = Export(graph, outer.opset, outer)
     records = _export_records(graph, export)
+    records.inputs = [(name, _open(type_)) for name, type_ in records.inputs]
+    records.outputs = [(name, _open(type_)) for name, type_ in records.outputs]
     records.initializers = _initializers(graph, export)
     return records
 
@@ -103,10 +106,15 @@ def _outputs(graph: Graph, export: Export) -> list[tuple[str, Type]]:
     return found
 
 
-def _stated(name: str, type_: Type) -> Type:
+def _stated(what: str, type_: Type) -> Type:
     if isinstance(type_, TensorType) and type_.dtype is None:
-        raise ExportFailure(f"the dtype of output {name} is unknown, and ONNX requires one")
+        raise ExportFailure(f"the dtype of {what} is unknown, and ONNX requires one; state it, as in -i name:1,3:float32")
     return type_
+
+
+def _open(type_: Type) -> Type:
+    """The type where ONNX can say it; in a subgraph nothing has to be said."""
+    return ANYTHING if isinstance(type_, TensorType) and type_.dtype is None else type_
 
 
 def _used_names(nodes: list[OnnxNode]) -> set[str]:

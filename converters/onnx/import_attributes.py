@@ -25,6 +25,10 @@ class Refusal(GraphirError):
     """An import function cannot express this node; the importer gathers all of them."""
 
 
+class BodyRefusal(Refusal):
+    """A subgraph of the node cannot be imported; what is wrong with it is recorded already."""
+
+
 def plain(proto: Any) -> Any:
     """The value of an AttributeProto: int, float, str, a tuple of these, or the proto inside it. Raises Refusal.
 
@@ -166,6 +170,7 @@ def required_fields(cls: type[Operator]) -> tuple[str, ...]:
 
 __all__ = [
     "FIELDS",
+    "BodyRefusal",
     "Refusal",
     "dtype_of",
     "enum_of",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from graphir.converters.onnx import import_attributes as attributes
@@ -146,9 +147,33 @@ class ImportNode:
         """`pads` and `auto_pad` as the IR has padding."""
         return attributes.padding_of(self.attribute("auto_pad", "NOTSET"), self.ints("pads"))
 
-    def subgraph(self, name: str) -> Graph:
-        """A graph attribute as a subgraph, which sees the values around it. Pass it to `emit` in `subgraphs`."""
-        return self._scope.subgraph(self.attribute(name), f"{self.name}.{name}")
+    def subgraph(self, name: str, inputs: Sequence[Type] = (), *, parent: Graph | None = None) -> Graph:
+        """A graph attribute as a subgraph, which sees the values around it. Pass it to `emit` in `subgraphs`.
+
+        `inputs` is what is known of its inputs' types besides what they state; `parent` another graph inside this one
+        that it belongs to. Refuses a body with problems of its own.
+        """
+        chosen = self.graph if parent is None else parent
+        try:
+            return self._scope.subgraph(self.attribute(name), f"{self.name}.{name}", inputs, chosen)
+        except attributes.BodyRefusal:
+            self._look_at_other_bodies()
+            raise
+
+    def _look_at_other_bodies(self) -> None:
+        """Import the graphs that nothing has asked for yet, so that what is wrong with them is recorded too."""
+        for name, proto in self._attributes.items():
+            if name not in self._read and proto.HasField("g"):
+                with suppress(attributes.BodyRefusal):
+                    self._scope.subgraph(self.attribute(name), f"{self.name}.{name}", (), self.graph)
+
+    def new_subgraph(self, name: str) -> Graph:
+        """An empty graph inside the one in the making."""
+        return Graph(name, parent=self.graph)
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, or with a number: a name that nothing in the model has."""
+        return self._scope.fresh_name(wanted, ())
 
     def type_attribute(self, name: str) -> Type:
         """An attribute that is a type."""

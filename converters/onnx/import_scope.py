@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphir.converters.onnx.import_attributes import schema_defaults
+from graphir.converters.onnx.import_attributes import BodyRefusal, schema_defaults
 from graphir.converters.onnx.import_context import ImportFunction, ImportNode, Refusal
 from graphir.converters.onnx.import_order import names_read, sorted_nodes
 from graphir.converters.onnx.ops import import_table
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 class Scope:
     """One graph in the making. Names resolve here first, then in the graph around it."""
 
-    def __init__(self, importer: Importer, proto: Any, graph: Graph, outer: Scope | None = None) -> None:
+    def __init__(
+        self, importer: Importer, proto: Any, graph: Graph, outer: Scope | None = None, inputs: Sequence[Type] = ()
+    ) -> None:
         self.importer = importer
         self.proto = proto
         self.graph = graph
         self.outer = outer
+        self._given = dict(zip((info.name for info in proto.input), inputs, strict=False))
         self._declared: dict[str, Type] = {}
 
     def run(self) -> Graph:
@@ -70,9 +73,13 @@ class Scope:
         """The type of a TypeProto."""
         return self.importer.types.type_of(proto)
 
-    def subgraph(self, proto: Any, name: str) -> Graph:
-        """The graph of a GraphProto inside a node here."""
-        return Scope(self.importer, proto, Graph(proto.name or name, parent=self.graph), self).run()
+    def subgraph(self, proto: Any, name: str, inputs: Sequence[Type], parent: Graph) -> Graph:
+        """The graph of a GraphProto inside a node here; `inputs` is what its node knows of its inputs."""
+        count = self.importer.failures
+        graph = Scope(self.importer, proto, Graph(proto.name or name, parent=parent), self, inputs).run()
+        if self.importer.failures > count:
+            raise BodyRefusal(f"its subgraph {graph.name} cannot be imported")
+        return graph
 
     def captured(self, proto: Any) -> list[str]:
         """The values here or around that the graphs inside an AttributeProto use."""
@@ -132,7 +139,7 @@ class Scope:
 
     def _add_input(self, name: str, info: Any) -> None:
         type_ = self.type_of(info.type) if info.HasField("type") else ANYTHING
-        self.graph.add_input(name, type_).sources = (name,)
+        self.graph.add_input(name, unify(type_, self._given.get(name, ANYTHING))).sources = (name,)
 
     def _add_parameter(self, name: str, proto: Any, stated: dict[str, Any], sparse: bool) -> None:
         what = f"initializer {name}"
@@ -174,7 +181,7 @@ class Scope:
             if lost:
                 node.refuse(f"its import gave no {', '.join(lost)}")
         except Refusal as error:
-            if not stands_on_broken:
+            if not stands_on_broken and not isinstance(error, BodyRefusal):
                 self.importer.refuse(operator, str(error), name)
         except (ShapeError, GraphError, FormatError, ImportFailure) as error:
             if not stands_on_broken:

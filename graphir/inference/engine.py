@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, cast
+from operator import index
+from typing import TYPE_CHECKING, SupportsIndex, cast
 
 from ..errors import GraphError, ShapeError
 from ..ops.base import Known
-from ..types import Dim, DType, TensorType, Type, parse_shape, symbol, unify
-from .rules import infer_outputs, infer_values
+from ..types import ANYTHING, UNKNOWN, Dim, DType, Sym, TensorType, Type, Unknown, parse_dim, parse_shape, unify
+from .rules import infer_operands, infer_outputs, infer_values
 
 if TYPE_CHECKING:
     from ..graph import Graph, Node, Value
@@ -28,23 +29,25 @@ class Inference:
         self.known: dict[Value, Known | None] = {}
         self._queue: deque[Node] = deque()
         self._queued: set[Node] = set()
+        self._informed: dict[Value, list[Node]] = {}
+        self._in_order = False
         for value in graph.values:
             start = value.type if stored else value.declared
             if value in given:
-                start = given[value] if isinstance(start, TensorType) and value.tensor is None else _checked(
-                    value, given[value]
-                )
-                start = _with_dtype(start, value.declared)
+                fixed = value.tensor is not None or not isinstance(start, TensorType)
+                start = _checked(value, given[value]) if fixed else given[value]
             self.types[value] = start
             self.known[value] = value.known if value.producer is None else None
 
     def run(self) -> None:
         """Run to the fixpoint. Raises ShapeError naming the node, the value and both sides of a contradiction."""
         backward = []
+        self._in_order = True  # what the first walk learns, it carries itself to the users, which come later
         for node in self.graph.nodes:
             self._forward(node)
             if node.op.has_backward:
                 backward.append(node)
+        self._in_order = False
         for node in reversed(backward):
             self._backward(node)
         while self._queue:
@@ -64,8 +67,9 @@ class Inference:
         try:
             results = infer_outputs(node.op, operands, values)
         except ShapeError as error:
-            shown = ", ".join("(absent)" if v is None else f"{v.name}: {self.types.get(v, v.type)}" for v in node.inputs)
-            raise ShapeError(f"node {node.name} ({node.op}) refuses its operands ({shown}): {error}") from error
+            raise ShapeError(
+                f"node {node.name} ({node.op}) refuses its operands ({self._shown(node.inputs)}): {error}"
+            ) from error
         for value, type_ in zip(node.outputs, results, strict=True):
             self._learn(value, type_, node)
         found = infer_values(node.op, operands, values)
@@ -90,11 +94,14 @@ class Inference:
         if not all(isinstance(result, TensorType) for result in results):
             return
         try:
-            wanted = node.op.infer_inputs(
-                cast("tuple[TensorType | None, ...]", operands), cast("tuple[TensorType, ...]", results)
+            wanted = infer_operands(
+                node.op, cast("tuple[TensorType | None, ...]", operands), cast("tuple[TensorType, ...]", results)
             )
         except ShapeError as error:
-            raise ShapeError(f"node {node.name} ({node.op}): {error}") from error
+            raise ShapeError(
+                f"node {node.name} ({node.op}) cannot make ({self._shown(node.outputs)}) of its operands "
+                f"({self._shown(node.inputs)}): {error}"
+            ) from error
         for value, type_ in zip(node.inputs, wanted, strict=True):
             if value is not None and type_ is not None and value in self.types:
                 self._learn(value, type_, node)
@@ -106,16 +113,30 @@ class Inference:
         try:
             merged = unify(held, type_)
         except ShapeError as error:
-            origin = value.producer.name if value.producer is not None else "its declaration"
             raise ShapeError(
-                f"{value.name} is {held} by {origin}, but node {node.name} ({node.op}) makes it {type_}: {error}"
+                f"{value.name} is {held} by {self._origin(value)}, but node {node.name} ({node.op}) makes it {type_}: "
+                f"{error}"
             ) from error
         if merged == held:
             return
         self.types[value] = merged
+        if node is not value.producer:
+            self._informed.setdefault(value, []).append(node)
         self._enqueue_users(value, node)
         if value.producer is not None and value.producer is not node and value.producer.op.has_backward:
             self._enqueue(value.producer)
+
+    def _origin(self, value: Value) -> str:
+        """What the type of a value follows from, in words."""
+        origins = [] if value.producer is None else [value.producer]
+        origins += self._informed.get(value, ())
+        named = [f"node {node.name}" for node in dict.fromkeys(origins)]
+        if value.producer is None and (value.declared != ANYTHING or not named):
+            named.insert(0, "its declaration")
+        return " and ".join(named)
+
+    def _shown(self, values: Iterable[Value | None]) -> str:
+        return ", ".join("(absent)" if v is None else f"{v.name}: {_look(self.types, v)}" for v in values)
 
     def _enqueue_users(self, value: Value, source: Node) -> None:
         for user, _ in value.uses:
@@ -123,7 +144,7 @@ class Inference:
                 self._enqueue(user)
 
     def _enqueue(self, node: Node) -> None:
-        if node not in self._queued and node.graph is self.graph:
+        if not self._in_order and node not in self._queued and node.graph is self.graph:
             self._queued.add(node)
             self._queue.append(node)
 
@@ -162,8 +183,9 @@ def infer_types(
             known = ", ".join(value.name for value in graph.inputs) or "none"
             raise GraphError(f"the graph has no value {name!r}; its inputs are: {known}")
         value = graph[name]
-        shape = parse_dims((shapes or {})[name]) if shapes and name in shapes else value.shape
-        dtype = DType.of((dtypes or {})[name]) if dtypes and name in dtypes else value.dtype
+        stated = value.declared if isinstance(value.declared, TensorType) else ANYTHING
+        shape = parse_dims((shapes or {})[name]) if shapes and name in shapes else stated.shape
+        dtype = DType.of((dtypes or {})[name]) if dtypes and name in dtypes else stated.dtype
         given[value] = TensorType(dtype, shape)
     run = Inference(graph, given, stored=False)
     run.run()
@@ -171,41 +193,36 @@ def infer_types(
 
 
 def parse_dims(shape: object) -> tuple[Dim, ...] | None:
-    """A shape given from outside: text, or integers, names, None and dimensions in a sequence. Raises ShapeError."""
-    from ..types import UNKNOWN, Sym, Unknown, parse_dim
+    """A shape given from outside: text, or integers, names, None and dimensions in a sequence; None is an unknown rank.
 
+    Raises ShapeError.
+
+    >>> parse_dims((1, "N", None))
+    (1, Sym('N'), UNKNOWN)
+    """
     if shape is None:
         return None
-    if isinstance(shape, str):
-        try:
-            return parse_shape(shape)
-        except ValueError as error:
-            raise ShapeError(f"not a shape: {shape!r}: {error}") from None
-    dims: list[Dim] = []
-    for dim in cast("Iterable[object]", shape):
-        if dim is None:
-            dims.append(UNKNOWN)
-        elif isinstance(dim, str):
-            dims.append(parse_dim(dim) if not dim.isidentifier() else symbol(dim))
-        elif isinstance(dim, Sym | Unknown):
-            dims.append(dim)
-        else:
-            try:
-                dims.append(int(dim))  # type: ignore[call-overload]
-            except (TypeError, ValueError):
-                raise ShapeError(f"not a dimension: {dim!r} in {shape!r}") from None
-    return tuple(dims)
+    try:
+        dims = parse_shape(shape) if isinstance(shape, str) else tuple(map(_parse_dim, cast("Iterable[object]", shape)))
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"not a shape: {shape!r}: {error}") from None
+    for dim in dims:
+        if isinstance(dim, int) and dim < 0:
+            raise ShapeError(f"not a shape: {shape!r}: the size {dim} is negative; an unknown size is None or '?'")
+    return dims
+
+
+def _parse_dim(dim: object) -> Dim:
+    if dim is None:
+        return UNKNOWN
+    if isinstance(dim, str):
+        return parse_dim(dim)
+    return dim if isinstance(dim, Sym | Unknown) else index(cast("SupportsIndex", dim))
 
 
 def _look(types: Mapping[Value, Type], value: Value) -> Type:
     found = types.get(value)
     return value.type if found is None else found
-
-
-def _with_dtype(type_: Type, declared: Type) -> Type:
-    if isinstance(type_, TensorType) and isinstance(declared, TensorType) and type_.dtype is None:
-        return TensorType(declared.dtype, type_.shape)
-    return type_
 
 
 def _checked(value: Value, given: Type) -> Type:

@@ -12,6 +12,7 @@ from .base import Known, Operator, operator, table
 
 FAMILIES = (
     "activation",
+    "control",
     "convolution",
     "creation",
     "detection",

@@ -83,7 +83,8 @@ class Operator:
             held.update(zip(names, values, strict=False))
         for name, value in named.items():
             if name not in names or name in names[: len(values)]:
-                raise TypeError(f"{self.name} has no attribute {name!r} left to set; it has {', '.join(names) or 'none'}")
+                stated = ", ".join(names) or "none"
+                raise TypeError(f"{self.name} has no attribute {name!r} left to set; it has {stated}")
             held[name] = value
         if len(held) != len(names):
             missing = [name for name in names if name not in held]
@@ -175,7 +176,7 @@ def operator(cls: O) -> O:
     made.field_defaults = {
         field.name: field.default for field in fields if field.default is not dataclasses.MISSING
     }
-    variadic = any(name.endswith("*") for name in made.inputs)
+    variadic = any(name.rstrip("?").endswith("*") for name in made.inputs)
     made.least_inputs = sum(not name.endswith("?") for name in made.inputs)
     made.most_inputs = None if variadic else len(made.inputs)
     made.has_backward = made.infer_inputs is not Operator.infer_inputs

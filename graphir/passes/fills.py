@@ -9,7 +9,7 @@ from ..errors import ImportFailure
 from ..graph import Graph, Node, Value
 from ..ops.base import Operator
 from ..ops.creation import ConstantOfShape, Fill
-from ..ops.elementwise import Add, Div, Mul
+from ..ops.elementwise import Add, Div, Identity, Mul
 from ..ops.indexing import Gather
 from ..ops.shape import Shape
 from ..ops.shape_parts import Concat
@@ -46,7 +46,8 @@ def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
     value, op = node.output, node.op
     assert isinstance(op, Fill)
     shape = value.shape
-    unused = not value.uses and not any(value is output for output in graph.outputs)
+    is_output = graph.is_output(value)
+    unused = not value.uses and not is_output
     if unused and (shape is None or not all(isinstance(size, int) for size in shape)):
         graph.erase(node)
         return ""
@@ -68,8 +69,12 @@ def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
         assert found is not None
         made = sizes.filled(op, shape, found, node)
         graph.decide("constant size", node.name, f"its open sizes are read from the inputs: {value.type}")
+    if is_output:
+        made = graph.add(Identity(), made, name=node.name, before=node)
     graph.replace_uses(value, made)
     graph.erase(node)
+    if is_output:
+        graph.rename(made, name)
     return ""
 
 

@@ -13,10 +13,11 @@ from ..ops import elementwise as ew
 from ..ops.base import Operator
 from ..ops.shape import Flatten, Reshape, Squeeze, Transpose, Unsqueeze
 from ..tensor import Tensor
-from ..types import DType
+from ..types import DType, Unknown
 from .dead_code import remove_dead_code
 
 MAX_WALKS = 8
+SHARED_LIMIT = 1 << 16
 Rewrite = Callable[[Graph, Node], bool]
 
 
@@ -28,8 +29,9 @@ def simplify(graph: Graph) -> bool:
     changed = remove_dead_code(graph)
     for _ in range(MAX_WALKS):
         again = False
-        for node in graph.nodes:
-            again |= _fold_known(graph, node) or _rewrite(graph, node)
+        for node in list(graph.nodes):
+            if node.graph is graph:
+                again |= _fold_known(graph, node) or _rewrite(graph, node)
         if not again:
             break
         changed = True
@@ -46,8 +48,8 @@ def bypass(graph: Graph, node: Node, value: Value) -> bool:
     """Let the users of the node's only result use `value` instead, and erase the node; the result's name survives if it
     is an output. Not done, and False, where an output would lose its name."""
     result = node.outputs[0]
-    is_output = any(result is output for output in graph.outputs)
-    if is_output and (value.producer is None or any(value is output for output in graph.outputs)):
+    is_output = graph.is_output(result)
+    if is_output and (value.producer is None or value.graph is not graph or graph.is_output(value)):
         return False
     name = result.name
     graph.replace_uses(result, value)
@@ -64,7 +66,7 @@ def _fold_known(graph: Graph, node: Node) -> bool:
         return False
     result = node.outputs[0]
     known = result.known
-    if known is None or result.dtype is None or any(result is output for output in graph.outputs) or not result.uses:
+    if known is None or result.dtype is None or graph.is_output(result) or not result.uses:
         return False
     elements = known.integers()
     if elements is None:
@@ -100,19 +102,27 @@ def _rearranged_parameter(node: Node, rearrange: Callable[[Tensor], Tensor | Non
 
 
 def _replace_by_parameter(graph: Graph, node: Node, tensor: Tensor) -> bool:
-    """A new parameter in place of the node's result. It takes the name of the parameter it comes from if that one has
-    no other user."""
+    """A new parameter in place of the node's result, and of those of nodes that do the same.
+
+    It takes the name of the parameter it comes from if that one has no other user. If it has, a large one stays as it
+    is: its bytes would be stored twice.
+    """
     source, result = node.inputs[0], node.outputs[0]
     assert source is not None
-    if any(result is output for output in graph.outputs):
+    if graph.is_output(result):
+        return False
+    twins = [user for user in source.users() if user.graph is graph and user.op == node.op]
+    twins = [twin for twin in twins if twin.inputs == node.inputs and not graph.is_output(twin.outputs[0])]
+    alone = len(source.uses) == len(twins) and not graph.is_output(source)
+    if not alone and tensor.nbytes > SHARED_LIMIT:
         return False
     name = source.name
-    alone = len(source.uses) == 1
     made = graph.add_parameter(graph.fresh_name(f"{name}_{node.op.name.lower()}"), tensor)
-    made.sources = (*source.sources,)
-    graph.replace_uses(result, made)
-    graph.erase(node)
-    if alone and not any(source is output for output in graph.outputs):
+    made.sources = source.sources
+    for twin in twins:
+        graph.replace_uses(twin.outputs[0], made)
+        graph.erase(twin)
+    if alone and source.graph is graph:
         graph.erase_value(source)
         graph.rename(made, name)
     return True
@@ -122,9 +132,9 @@ def _simplify_transpose(graph: Graph, node: Node) -> bool:
     op, value = node.op, node.inputs[0]
     assert isinstance(op, Transpose)
     assert value is not None
-    perm = op.perm or (tuple(reversed(range(value.rank))) if value.rank is not None else ())
-    if not perm:
+    if not op.perm and value.rank is None:
         return False
+    perm = op.perm or tuple(reversed(range(value.rank or 0)))
     if perm == tuple(range(len(perm))):
         return bypass(graph, node, value)
     tensor = _rearranged_parameter(node, lambda held: held.transposed(perm))
@@ -157,21 +167,23 @@ def _sink_transpose(graph: Graph, node: Node) -> bool:
             return False
     if not perms or any(perm != perms[0] for perm in perms) or len(node.outputs) != 1:
         return False
-    if any(value is output for output in graph.outputs for value in node.outputs):
+    if graph.is_output(node.outputs[0]):
         return False
     if not _leads_to_transpose(node.outputs[0]):
         return False
-    sources = [
-        value.producer.inputs[0] if value is not None and value.producer is not None and not _is_scalar(value) else value
-        for value in node.inputs
-    ]
+    sources = [value if value is None or _is_scalar(value) else _before(value) for value in node.inputs]
     moved = graph.add_node(node.op, sources, name=node.name, before=node).outputs[0]
     back = graph.add_node(Transpose(perms[0]), (moved,), name=f"{node.name}_transpose", before=node).outputs[0]
     return bypass(graph, node, back)
 
 
+def _before(value: Value) -> Value | None:
+    """The operand of the node that gives the value."""
+    return None if value.producer is None else value.producer.inputs[0]
+
+
 def _leads_to_transpose(value: Value) -> bool:
-    """Whether moving a transpose behind the value brings it to another one: some path of elementwise users ends there."""
+    """Whether a transpose that moves behind the value comes to another one over elementwise users."""
     seen = 0
     frontier = [value]
     while frontier and seen < 64:
@@ -201,7 +213,7 @@ def _simplify_reshape(graph: Graph, node: Node) -> bool:
     assert value is not None
     result = node.outputs[0]
     shape = result.shape
-    if shape is not None and shape == value.shape and all(isinstance(dim, int) for dim in shape):
+    if shape is not None and shape == value.shape and not any(isinstance(dim, Unknown) for dim in shape):
         return bypass(graph, node, value)
     if shape is not None and all(isinstance(dim, int) for dim in shape):
         sizes = tuple(dim for dim in shape if isinstance(dim, int))

@@ -120,13 +120,19 @@ def perturbed(graph: Graph, feeds: Mapping[str, NDArray[Any]], seed: int = 0) ->
     moved: dict[str, NDArray[Any]] = {}
     changed = False
     for name, array in feeds.items():
-        if array.dtype.kind == "f" and array.size and (name not in graph or index_limit(graph[name]) is None):
+        if _is_real(array.dtype) and array.size and (name not in graph or index_limit(graph[name]) is None):
             signs = generator.integers(-1, 2, array.shape).astype(array.dtype)
-            moved[name] = array + signs * np.spacing(np.abs(array))
+            with np.errstate(all="ignore"):
+                stepped = (array + signs * np.spacing(np.abs(array))).astype(array.dtype)
+                moved[name] = np.where(np.isfinite(array) & np.isfinite(stepped), stepped, array)
             changed = True
         else:
             moved[name] = array
     return moved if changed else None
+
+
+def _is_real(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "f" or dtype.name == "bfloat16"
 
 
 __all__ = ["index_limit", "make_feeds", "perturbed", "sample_sizes", "sizes_of"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,7 +50,7 @@ def provider_names(providers: str | Sequence[str]) -> list[str]:
 
 
 def check_running(asked: Sequence[str], running: Sequence[str], placement: dict[str, int] | None) -> None:
-    """Raise ProviderError for a provider that was asked for and did not start, or that has no node to run."""
+    """Raise ProviderError for a provider that was asked for and did not start, or if the first runs no node."""
     lost = [name for name in asked if name not in running]
     if lost:
         raise ProviderError(
@@ -58,24 +59,25 @@ def check_running(asked: Sequence[str], running: Sequence[str], placement: dict[
         )
     if not placement:
         return
-    idle = [name for name in asked if name not in placement and name != PROVIDERS["cpu"]]
-    if idle:
+    first = asked[0]
+    if first != PROVIDERS["cpu"] and first not in placement:
         shown = ", ".join(f"{count} on {name}" for name, count in placement.items())
-        raise ProviderError(f"{', '.join(idle)} was asked for but runs no node of the model ({shown})")
+        raise ProviderError(f"{first} was asked for but runs no node of the model ({shown})")
 
 
 class Placement:
     """How many nodes run on which provider, from onnxruntime's record of the assignment or, before version 1.24 or so
     where there is none, from the profile of a run."""
 
-    def __init__(self, runtime: Any, options: Any, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, runtime: Any, options: Any) -> None:
         self._recorded = hasattr(runtime.InferenceSession, "get_provider_graph_assignment_info")
         self._counts: dict[str, int] | None = None
         if self._recorded:
             options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
         else:
+            self._folder = tempfile.TemporaryDirectory(prefix="graphir-", ignore_cleanup_errors=True)
             options.enable_profiling = True
-            options.profile_file_prefix = os.path.join(folder, "profile")
+            options.profile_file_prefix = os.path.join(self._folder.name, "profile")
 
     def at_start(self, session: Any) -> dict[str, int] | None:
         """The counts, None if they are known only after a run."""

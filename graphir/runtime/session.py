@@ -53,8 +53,7 @@ class Session:
         options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
         if external is not None:
             options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(external))
-        self._folder = tempfile.TemporaryDirectory(prefix="graphir-")
-        self._placement = Placement(runtime, options, self._folder.name)
+        self._placement = Placement(runtime, options)
         with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
             source = _loadable(model, Path(folder), opset)
             self._session = _started(runtime, source, options, asked, providers == "auto", tf32)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from ..collector import paused_collector
 from ..errors import FormatError, Gap, GraphError, ShapeError, UnsupportedOpError
 from ..graph import Decision, Graph, Value
 from ..ops import operator_table
@@ -64,22 +63,8 @@ def load_graph(path: str | os.PathLike[str], *, check_hashes: bool = False) -> G
     Raises FormatError with the JSON path (or, in the weights, the byte) for whatever the format does not allow, and
     UnsupportedOpError, listing all of them, for operators that this version does not know.
     """
-    with _collector_paused():
+    with paused_collector():
         return _read(Path(path), check_hashes)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """No garbage collection meanwhile: a large graph is many new objects, none of them garbage, and walking through all
-    of them again and again takes twice the time of making them.
-    """
-    paused = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            gc.enable()
 
 
 def _read(place: Path, check_hashes: bool) -> Graph:

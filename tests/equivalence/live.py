@@ -21,6 +21,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+ONEDNN_SWITCHES = ("MXNET_USE_ONEDNN", "MXNET_ONEDNN_ENABLED", "MXNET_MKLDNN_ENABLED")
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -37,7 +38,7 @@ def import_mxnet(onednn: bool = False) -> Any:
     """Import MXNet with plain operators, under a NumPy that lacks the aliases it wants. Raises ImportError."""
     os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"
     if not onednn:
-        os.environ["MXNET_USE_ONEDNN"] = os.environ["MXNET_ONEDNN_ENABLED"] = os.environ["MXNET_MKLDNN_ENABLED"] = "0"
+        os.environ.update(dict.fromkeys(ONEDNN_SWITCHES, "0"))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -109,7 +110,9 @@ class Live:
         """The outputs by name. Raises LiveError with MXNet's message; ImportError when there is no MXNet."""
         if self._child is None:
             command = [interpreter(), str(Path(__file__).resolve()), *(["--onednn"] if self.onednn else [])]
-            self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            switch = str(int(self.onednn))  # whatever this process has set for itself
+            environment = os.environ | dict.fromkeys(ONEDNN_SWITCHES, switch)
+            self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         child = self._child
         if child.stdin is None or child.stdout is None:
             raise LiveError("the child process has no pipes")

@@ -73,6 +73,31 @@ def evaluate(
     raise refusal or VerificationError("the symbol computes nothing")
 
 
+def evaluate_in_turn(
+    symbol: NNVMGraph, arrays: Mapping[str, Array], outputs: Iterable[str]
+) -> Iterator[tuple[str, Array]]:
+    """The named values, each as soon as it is computed, in the order of computation: one evaluation that holds no more
+    than is still to be used. Raises as `evaluate` does."""
+    names = entry_names(symbol)
+    entries = {name: entry for entry, name in names.items()}
+    wanted = [entries[name] if name in entries else entry_of(names, name) for name in dict.fromkeys(outputs)]
+    needed = ancestors(symbol, wanted)
+    refuse_unknown_operators(symbol, needed)
+    refuse_missing_arrays(symbol, needed, arrays)
+    sizes = list(open_sizes(symbol, needed, arrays))
+    if not sizes:
+        raise VerificationError("the symbol computes nothing")
+    while len(sizes) > 1:
+        try:
+            run(symbol, needed, (), arrays, sizes[0])
+        except Refusal:
+            sizes.pop(0)
+        else:
+            break
+    for entry, array in steps(symbol, needed, wanted, arrays, sizes[0]):
+        yield names[entry], array
+
+
 def entry_names(symbol: NNVMGraph) -> dict[Entry, str]:
     """The name of every visible output in topological order; the second of the same name gets `#2`, and so on."""
     seen: Counter[str] = Counter()
@@ -160,26 +185,38 @@ def run(
     symbol: NNVMGraph, needed: set[int], wanted: Sequence[Entry], arrays: Mapping[str, Array], open_size: int
 ) -> dict[Entry, Array]:
     """Compute the needed nodes in order and return the wanted entries."""
-    kept = set(wanted)
+    values = dict(steps(symbol, needed, wanted, arrays, open_size))
+    return {entry: value_of(symbol, values, symbol.nodes[entry[0]], entry) for entry in wanted}
+
+
+def steps(
+    symbol: NNVMGraph, needed: set[int], wanted: Iterable[Entry], arrays: Mapping[str, Array], open_size: int
+) -> Iterator[tuple[Entry, Array]]:
+    """Compute the needed nodes in order and give each wanted entry when it is there; a value is freed after its last
+    use."""
+    asked = set(wanted)
     uses: Counter[Entry] = Counter()
     for index in needed:
         uses.update(entry for entry in read_inputs(symbol.nodes[index]))
     values: dict[Entry, Array] = {}
     for index in sorted(needed):
         node = symbol.nodes[index]
+        entries: list[Entry] = []
         if node.op == VARIABLE:
-            values[index, 0] = np.asarray(arrays[node.name])
-            continue
-        entries = read_inputs(node)
-        results = compute(symbol, node, [value_of(symbol, values, node, entry) for entry in entries], open_size)
+            results: tuple[Array, ...] = (np.asarray(arrays[node.name]),)
+        else:
+            entries = read_inputs(node)
+            results = compute(symbol, node, [value_of(symbol, values, node, entry) for entry in entries], open_size)
         for slot, result in enumerate(results):
-            if uses[index, slot] or (index, slot) in kept:
+            if uses[index, slot]:
                 values[index, slot] = result
+            if (index, slot) in asked:
+                yield (index, slot), result
+        del results
         for entry in entries:
             uses[entry] -= 1
-            if not uses[entry] and entry not in kept:
+            if not uses[entry]:
                 values.pop(entry, None)
-    return {entry: value_of(symbol, values, symbol.nodes[entry[0]], entry) for entry in wanted}
 
 
 def value_of(symbol: NNVMGraph, values: Mapping[Entry, Array], node: NNVMNode, entry: Entry) -> Array:
@@ -206,4 +243,4 @@ def compute(symbol: NNVMGraph, node: NNVMNode, inputs: Sequence[Array], open_siz
     return result if isinstance(result, tuple) else (result,)
 
 
-__all__ = ["Refusal", "entry_names", "evaluate"]
+__all__ = ["Refusal", "entry_names", "evaluate", "evaluate_in_turn"]

@@ -11,6 +11,7 @@ from graphir.errors import GraphirError
 
 FAMILIES = (
     "activation",
+    "control",
     "convolution",
     "creation",
     "detection",

@@ -187,7 +187,6 @@ def test_lengths_along_a_symbolic_axis(axis: int, opset: int) -> None:
 @pytest.mark.parametrize(
     ("op", "inputs", "attrs", "reason"),
     [
-        ("CTCLoss", ("data", "label"), {}, "a loss of training only"),
         ("LRN", ("data",), {"nsize": "4"}, "nsize 4 is even"),
         ("log_softmax", ("data",), {"use_length": "True"}, "use_length without the input length"),
         ("L2Normalization", ("data",), {"mode": "channel"}, "at least 3 axes"),

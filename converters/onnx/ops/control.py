@@ -1,0 +1,162 @@
+"""If, Loop and Scan, whose bodies are subgraphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphir.converters.onnx.context import ExportNode, ExportTable
+from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.graph import Graph, Value
+from graphir.ops.control import If, Loop, Scan, common_type, declare_results
+from graphir.types import ANYTHING, UNKNOWN, Dim, DType, TensorType, Type
+
+
+def import_if(node: ImportNode) -> None:
+    """If. Where the branches give different shapes, the result's is what they have in common."""
+    branches = [node.subgraph("then_branch"), node.subgraph("else_branch")]
+    counts = [len(branch.outputs) for branch in branches]
+    if counts[0] != counts[1]:
+        node.refuse(f"then_branch gives {counts[0]} values and else_branch {counts[1]}")
+    made = node.emit(If(counts[0]), node.input(0), subgraphs=branches)
+    pairs = zip(branches[0].outputs, branches[1].outputs, strict=True)
+    declare_results(made, [common_type(one.type, other.type) for one, other in pairs])
+
+
+def import_loop(node: ImportNode) -> None:
+    """Loop. Carried values keep their dtype; their shape may change from one iteration to the next."""
+    carried = [node.input(slot) for slot in range(2, len(node.inputs))]
+    given = [TensorType(DType.INT64, ()), TensorType(DType.BOOL, ()), *map(_without_shape, carried)]
+    body = node.subgraph("body", given)
+    count = len(carried)
+    if len(body.inputs) != count + 2 or len(body.outputs) < count + 1:
+        node.refuse(
+            f"its body takes {len(body.inputs)} and gives {len(body.outputs)} values, which does not fit {count} "
+            "carried values"
+        )
+    made = node.emit(
+        Loop(len(body.outputs) - 1), node.optional(0), node.optional(1), *carried, subgraphs=[body]
+    )
+    last = [common_type(start.type, end.type) for start, end in zip(carried, body.outputs[1 : count + 1], strict=True)]
+    declare_results(made, [*last, *(_stacked(value, 0, UNKNOWN) for value in body.outputs[count + 1 :])])
+
+
+def _without_shape(value: Value) -> Type:
+    return TensorType(value.dtype, None) if isinstance(value.type, TensorType) else value.type
+
+
+def _stacked(value: Value, axis: int, length: Dim) -> Type:
+    """The type of a body's value, stacked along an axis of the result."""
+    if not isinstance(value.type, TensorType):
+        return ANYTHING
+    if value.shape is None:
+        return TensorType(value.dtype, None)
+    place = axis + len(value.shape) + 1 if axis < 0 else axis
+    return TensorType(value.dtype, (*value.shape[:place], length, *value.shape[place:]))
+
+
+def import_scan(node: ImportNode) -> None:
+    """Scan from opset 9 on."""
+    count = node.attribute("num_scan_inputs")
+    states = len(node.inputs) - count
+    fields: dict[str, tuple[int, ...]] = {
+        name: node.ints(name)
+        for name in ("scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions")
+    }
+    _import_scan(node, states, count, fields)
+
+
+def _import_scan(node: ImportNode, states: int, count: int, fields: dict[str, tuple[int, ...]]) -> None:
+    if states < 0:
+        node.refuse(f"num_scan_inputs is {count}, but there are {len(node.inputs)} operands")
+    values = [node.input(slot) for slot in range(len(node.inputs))]
+    axes = fields["scan_input_axes"] or (0,) * count
+    slices = [_sliced(value, axis) for value, axis in zip(values[states:], axes, strict=True)]
+    body = node.subgraph("body", [*(value.type for value in values[:states]), *slices])
+    if len(body.inputs) != len(values) or len(body.outputs) < states:
+        node.refuse(f"its body takes {len(body.inputs)} and gives {len(body.outputs)} values for {len(values)} operands")
+    made = node.emit(Scan(count, len(body.outputs), **fields), *values, subgraphs=[body])
+    declare_results(made, scan_results(body, values, states, fields))
+
+
+def _sliced(value: Value, axis: int) -> Type:
+    if value.shape is None:
+        return TensorType(value.dtype, None)
+    place = axis % len(value.shape)
+    return TensorType(value.dtype, (*value.shape[:place], *value.shape[place + 1 :]))
+
+
+def scan_results(body: Graph, values: list[Value], states: int, fields: dict[str, tuple[int, ...]]) -> list[Type]:
+    """The types that a Scan gives."""
+    found = [common_type(start.type, end.type) for start, end in zip(values[:states], body.outputs, strict=False)]
+    length: Dim = UNKNOWN
+    axes = fields["scan_input_axes"] or (0,) * len(values)
+    for value, axis in zip(values[states:], axes, strict=False):
+        if value.shape is not None:
+            length = value.shape[axis]
+    scanned = body.outputs[states:]
+    places = fields["scan_output_axes"] or (0,) * len(scanned)
+    return found + [_stacked(value, axis, length) for value, axis in zip(scanned, places, strict=True)]
+
+
+def import_scan_8(node: ImportNode) -> None:
+    """Scan-8, which has a batch axis in front: the newest Scan for each element of the batch, itself in a Scan."""
+    if node.optional(0) is not None:
+        node.refuse("sequence_lens of Scan-8 is not supported")
+    count = node.attribute("num_scan_inputs")
+    directions = node.ints("directions")
+    values = [node.input(slot) for slot in range(1, len(node.inputs))]
+    states = len(values) - count
+    around = node.new_subgraph(f"{node.name}_element")
+    inputs = [around.add_input(node.fresh_name("element"), _sliced(value, 0)) for value in values]
+    fields = {"scan_input_axes": (), "scan_input_directions": directions, "scan_output_axes": ()}
+    slices = [_sliced(value, 0) for value in inputs[states:]]
+    body = node.subgraph("body", [*(value.type for value in inputs[:states]), *slices], parent=around)
+    results = len(body.outputs)
+    op = Scan(count, results, scan_input_directions=directions)
+    names = [node.fresh_name(f"{node.name}_inner") for _ in range(results)]
+    inner = around.add_node(op, inputs, name=f"{node.name}_inner", output_names=names, subgraphs=[body])
+    declare_results(inner, scan_results(body, inputs, states, fields))
+    around.set_outputs(inner.outputs)
+    made = node.emit(Scan(len(values), results), *values, subgraphs=[around])
+    declare_results(made, scan_results(around, values, 0, fields))
+
+
+def export_if(node: ExportNode) -> None:
+    """If."""
+    node.emit(
+        "If", node.input_names(), every_output=True, then_branch=node.subgraph(0), else_branch=node.subgraph(1)
+    )
+
+
+def export_loop(node: ExportNode) -> None:
+    """Loop."""
+    node.emit("Loop", node.input_names(), every_output=True, body=node.subgraph(0))
+
+
+def export_scan(node: ExportNode) -> None:
+    """Scan."""
+    op: Scan = node.op
+    axes: dict[str, Any] = {
+        "scan_input_axes": op.scan_input_axes or None,
+        "scan_input_directions": op.scan_input_directions or None,
+        "scan_output_axes": op.scan_output_axes or None,
+        "scan_output_directions": op.scan_output_directions or None,
+    }
+    node.emit(
+        "Scan",
+        node.input_names(),
+        every_output=True,
+        num_scan_inputs=op.num_scan_inputs,
+        body=node.subgraph(0),
+        **axes,
+    )
+
+
+EXPORTS: ExportTable = {If: export_if, Loop: export_loop, Scan: export_scan}
+IMPORTS: ImportTable = {
+    "If": {1: import_if},
+    "Loop": {1: import_loop},
+    "Scan": {8: import_scan_8, 9: import_scan},
+}
+
+__all__ = ["EXPORTS", "IMPORTS"]
