@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 
-READS = {"mxnet": "MXNet symbol and .params", "graphir": "graphir's own JSON"}
+READS = {"mxnet": "MXNet symbol and .params", "onnx": "ONNX", "graphir": "graphir's own JSON"}
 WRITES = {"onnx": "ONNX", "graphir": "graphir's own JSON"}
 OWN_SUFFIX = ".graphir.json"
 
 
 def detect_format(path: PathLike) -> str:
     """The format of a model: by content first, then by suffix. Raises FormatError if it is none that graphir reads."""
+    from graphir.converters.onnx import looks_like_onnx
+
     place = Path(path)
     if place.is_dir() or place.name.endswith(".params"):
         return "mxnet"
@@ -36,12 +38,12 @@ def detect_format(path: PathLike) -> str:
     with open(place, "rb") as file:
         head = file.read(4096)
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if text.startswith(b"{"):
+    if text.startswith(b"{") and place.suffix != ".onnx":
         return "graphir" if b'"graphir"' in head or place.name.endswith(OWN_SUFFIX) else "mxnet"
     if place.suffix == ".json":
         return "mxnet"
-    if place.suffix == ".onnx":
-        raise FormatError("reading ONNX models is not supported yet; graphir reads MXNet and its own JSON", path=place)
+    if place.suffix == ".onnx" or looks_like_onnx(head):
+        return "onnx"
     if place.suffix in (".pb", ".pbtxt"):
         raise FormatError("reading TensorFlow graphs is not supported yet", path=place)
     raise FormatError(f"not a model that graphir reads ({', '.join(READS.values())})", path=place)
@@ -71,6 +73,12 @@ def load(
         from graphir.serial import load_graph
 
         return load_graph(path)
+    if chosen == "onnx":
+        from graphir.converters.onnx import load as load_onnx
+
+        if params is not None:
+            raise ImportFailure(f"{path}: an ONNX model holds its own parameters; leave the params out")
+        return load_onnx(path, shapes=shapes, dtypes=dtypes)
     raise ImportFailure(f"unknown source format {chosen!r}; expected one of {', '.join(READS)}")
 
 
@@ -171,7 +179,7 @@ def convert(
 
             tell("verifying")
             report.verification = verify_conversion(
-                opened, graph, under_test, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer,
+                Path(source) if source_format == "onnx" else opened, graph, under_test, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer,
                 against=against, providers=providers, shapes=shapes,
             )  # fmt: skip
         if accuracy is not None:

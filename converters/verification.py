@@ -163,7 +163,7 @@ def _against_mxnet(
 
 
 def verify_conversion(
-    source: MXNetSource | None,
+    source: MXNetSource | Path | None,
     graph: Graph,
     candidate: Graph | PathLike,
     *,
@@ -176,7 +176,7 @@ def verify_conversion(
     providers: str | Sequence[str] = "cpu",
     shapes: Mapping[str, object] | None = None,
 ) -> VerificationReport:
-    """Hold the result of a conversion against its source; without an MXNet source against the graph itself."""
+    """Hold the result of a conversion against its source: an MXNet model or an ONNX file; without one the graph."""
     started = time.perf_counter()
     arrays = _feeds(feeds, graph, seed)
     with OnnxCandidate(candidate, providers=providers) as under_test:
@@ -186,8 +186,8 @@ def verify_conversion(
                 reference, under_test, arrays, graph=graph, rtol=rtol, atol=atol, per_layer=per_layer, seed=seed
             )
 
-        if source is None:
-            with closing(RuntimeReference(graph)) as reference:
+        if source is None or isinstance(source, Path):
+            with closing(RuntimeReference(graph if source is None else source)) as reference:
                 report = check(reference)
         else:
             report = _against_mxnet(source, against, shapes, check)
@@ -211,10 +211,10 @@ def verify(
 ) -> VerificationReport:
     """Compare two models numerically.
 
-    `reference` is an MXNet model (a path as `load` takes it), a golden capture (.npz), an .onnx or .graphir.json file or
-    a Graph; `candidate` an .onnx file, a Graph, or a path that `load` reads. Inputs come from `feeds` (a mapping or an
-    .npz by input name), from the capture (which answers for its own inputs only), or are drawn from `seed`. `against`
-    chooses between live MXNet (`live`) and the numpy reference (`reference`). Without `rtol` and `atol`, the verdict
+    `reference` is an MXNet model (a path as `load` takes it), a golden capture (.npz), an .onnx or .graphir.json file
+    or a Graph; `candidate` an .onnx file, a Graph, or a path that `load` reads. Inputs come from `feeds` (a mapping or
+    an .npz by input name), from the capture (which answers for its own inputs only), or are drawn from `seed`.
+    `against` chooses between live MXNet (`live`) and the numpy reference (`reference`). Without `rtol` and `atol`, the verdict
     follows from the measured noise floor.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.

@@ -310,7 +310,7 @@ def _floordiv_number(left: int | Sym, right: int) -> Dim:
     if isinstance(left, int):
         return left // right
     if right < 0:
-        return -left // -right
+        return _floordiv(-left, -right)
     whole = _build([(mono, factor // right) for mono, factor in left.terms if factor % right == 0 or not mono])
     open_terms = [(mono, factor) for mono, factor in left.terms if factor % right and mono]
     if not open_terms:
@@ -323,8 +323,7 @@ def _floordiv_number(left: int | Sym, right: int) -> Dim:
         if inner.function == "floordiv" and isinstance(inner.right, int) and inner.right > 0:
             return whole + (inner.left + inner.right * number) // (inner.right * right)
     rest = _build([*((mono, factor // common) for mono, factor in open_terms), ((), number)])
-    last: Dim = whole + _atom("floordiv", rest, right)
-    return last
+    return whole + _atom("floordiv", rest, right)
 
 
 def _exact_quotient(left: Sym, right: Sym) -> Dim | None:

@@ -277,7 +277,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"  {operator}: {len(group)} ({first.sample.name}: {' '.join(first.text.split())[:160]})")
         for outcome in group if options.verbose else ():
             print(f"    {outcome.sample.name}: {' '.join(outcome.text.split())[:400]}")
-    print(f"{len(outcomes) - len(lost_ones) - sum(o.verdict == 'skipped' for o in outcomes)} right, {len(lost_ones)} lost")
+    print(f"{sum(outcome.verdict == 'right' for outcome in outcomes)} right, {len(lost_ones)} lost")
     return 1 if lost_ones else 0
 
 

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from graphir.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent

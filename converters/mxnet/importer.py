@@ -65,7 +65,7 @@ class Importer:
                 self._import(index, record, functions.get(record.op))
         self._raise_problems()
         self._set_outputs(heads)
-        settle_sizes(self.graph)
+        settle_sizes(self.graph, set(self.shapes))
         self._report_unused()
         return self.graph
 

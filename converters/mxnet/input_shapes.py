@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema import typed_attributes
@@ -55,17 +55,18 @@ def likely_shape(source: NNVMGraph, record: NNVMNode, params: Mapping[str, Tenso
     return None
 
 
-def settle_sizes(graph: Graph) -> None:
+def settle_sizes(graph: Graph, given: Collection[str] = ()) -> None:
     """Infer what the parameters say of the inputs, name the sizes that stay open, and fix those that weights bind.
 
-    Raises ImportFailure for contradictions.
+    Inputs whose shapes were `given` keep them; that weights bind their symbolic sizes is recorded. Raises ImportFailure
+    for contradictions.
     """
     if any(_is_open(value) for value in graph.values):
         _infer(graph)
         _name_open_sizes(graph)
     if not all(isinstance(value.type, TensorType) and value.type.is_static for value in graph.values):
         _infer(graph)
-        _fix_bound_sizes(graph)
+        _fix_bound_sizes(graph, given)
     resolve_fills(graph)
 
 
@@ -110,7 +111,7 @@ def _axis_name(graph: Graph, value: Value, axis: int) -> str:
     return f"{clean if not clean[0].isdigit() else '_' + clean}_{axis}"
 
 
-def _fix_bound_sizes(graph: Graph) -> None:
+def _fix_bound_sizes(graph: Graph, given: Collection[str]) -> None:
     """Give open sizes that the weights bind (a fully connected layer behind them) the smallest number that fits.
 
     A number fits if every constraint holds and inference accepts it: floor divisions of small numbers may meet a
@@ -131,6 +132,10 @@ def _fix_bound_sizes(graph: Graph) -> None:
     others = f" ({least} to {most} do)" if most > least else ""
     for value in graph.inputs:
         if value.shape is None or not any(isinstance(dim, Sym) and dim.symbols() & names for dim in value.shape):
+            continue
+        if value.name in given:
+            text = f"{', '.join(sorted(names))} must be {least}{others} for the weights of {constraints[0].node}"
+            graph.decide("size bound by weights", value.name, text)
             continue
         value.type = value.declared = TensorType(value.dtype, tuple(substitute(dim, chosen) for dim in value.shape))
         graph.decisions[:] = [

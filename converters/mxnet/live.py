@@ -20,6 +20,7 @@ from graphir.converters.mxnet.records import NNVMGraph
 from graphir.errors import VerificationError
 
 Array = NDArray[Any]
+read_array: Any = np.lib.format.read_array
 
 
 class MXNetMissing(VerificationError):
@@ -85,7 +86,7 @@ class LiveProcess:
                 raise VerificationError(f"live MXNet ({self._python}) failed: {answer['error']}")
             if "name" not in answer:
                 return
-            yield str(answer["name"]), np.lib.format.read_array(_Pipe(self._output), allow_pickle=False)  # type: ignore[arg-type]
+            yield str(answer["name"]), read_array(_Pipe(self._output), allow_pickle=False)
 
     def close(self) -> None:
         """End the child and remove its files."""

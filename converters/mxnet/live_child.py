@@ -2,11 +2,11 @@
 
     live_child.py FOLDER
 
-reads symbol.json and parameters.npz (a0, a1, ... named by parameters.json) from FOLDER and says its version in a line of
-JSON on standard output. For every line on standard input it reads feeds.npz, feeds.json and outputs.json (the names of
-wanted values) and answers, for each value, with a line of JSON and an .npy; then with an empty object, or an error.
-Arrays that are missing are labels, which inference does not read: they are zeros. Values are computed in slices, so that
-few of them are in memory at once.
+reads symbol.json and parameters.npz (a0, a1, ... named by parameters.json) from FOLDER and says its version in a line
+of JSON on standard output. For every line on standard input it reads feeds.npz, feeds.json and outputs.json (the names
+of wanted values) and answers, for each value, with a line of JSON and an .npy; then with an empty object, or an error.
+Arrays that are missing are labels, which inference does not read: they are zeros. Values are computed in slices, so
+that few of them are in memory at once.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 SLICE_BYTES = 256 << 20
+write_array: Any = np.lib.format.write_array
 
 
 def import_mxnet() -> Any:
@@ -116,7 +117,7 @@ def evaluate(mx: Any, symbol: Any, parameters: dict[str, Any], folder: str, outp
         for name, result in zip(names, results):  # noqa: B905  old Pythons lack strict
             array = result.asnumpy()
             say(output, {"name": name})
-            np.lib.format.write_array(Pipe(output), array, allow_pickle=False)
+            write_array(Pipe(output), array, allow_pickle=False)
         del executor, results
 
 

@@ -100,7 +100,8 @@ def with_plain_labels(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> NNVMGra
     for index, node in enumerate(nodes):
         if node.op not in LABELLED or len(node.inputs) < 2 or nodes[node.inputs[1][0]].op == VARIABLE:
             continue
-        pending, labels = [node.inputs[1][0]], set()
+        pending = [node.inputs[1][0]]
+        labels: set[int] = set()
         while pending:
             above = nodes[pending.pop()]
             pending.extend(producer for producer, _ in above.inputs)

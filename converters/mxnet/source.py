@@ -13,7 +13,7 @@ from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.params import open_params, read_params
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph
 from graphir.errors import ImportFailure
-from graphir.graph import Decision, Graph
+from graphir.graph import Decision, Graph, Value
 from graphir.tensor import Tensor
 
 PathLike = str | os.PathLike[str]
@@ -78,10 +78,7 @@ class MXNetSource:
         from graphir.converters.mxnet.importer import Importer
 
         bare = Importer(self.symbol, None, shapes).run()
-        known = {}
-        for value in bare.values:
-            static = value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
-            known[value.name] = value.shape if static else None
+        known = {value.name: _only_fit(value, tensors) for value in bare.values}
         inputs = {value.name for value in bare.inputs}
         arguments = [name for name in self._variables() if name in bare and name not in inputs]
         names = match_structural_names(arguments, known, tensors)
@@ -94,6 +91,22 @@ class MXNetSource:
             )
         )
         return {names[name]: tensor for name, tensor in tensors.items() if name in names}
+
+
+def _only_fit(value: Value, tensors: Mapping[str, Tensor]) -> tuple[int, ...] | None:
+    """The value's shape if it is known, or if what is known of it fits arrays of one shape only."""
+    shape = value.shape
+    if shape is None:
+        return None
+    fitting = {
+        tensor.shape
+        for tensor in tensors.values()
+        if len(tensor.shape) == len(shape)
+        and all(size == dim or not isinstance(dim, int) for size, dim in zip(tensor.shape, shape, strict=True))
+    }
+    if all(isinstance(dim, int) for dim in shape):
+        return tuple(dim for dim in shape if isinstance(dim, int))
+    return fitting.pop() if len(fitting) == 1 else None
 
 
 def open_source(symbol: object, params: PathLike | Mapping[str, object] | None = None) -> MXNetSource:

@@ -8,8 +8,8 @@ from typing import Any, NoReturn, Union
 
 import numpy as np
 
-from graphir.errors import GraphirError
 from graphir.converters.onnx.records import OPSET
+from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.tensor import Tensor
@@ -100,8 +100,9 @@ class Export:
         attributes: dict[str, Any],
         domain: str = "",
     ) -> None:
-        """Add one ONNX node."""
-        self.nodes.append(OnnxNode(op_type, inputs, outputs, self._node_names.fresh(name), attributes, domain))
+        """Add one ONNX node. No two get the same name, but any number none."""
+        unique = self._node_names.fresh(name) if name else ""
+        self.nodes.append(OnnxNode(op_type, inputs, outputs, unique, attributes, domain))
 
     def constant(self, elements: object, dtype: DType | None, name: str) -> str:
         """The name of an initializer that holds `elements`; equal ones are shared."""
@@ -188,14 +189,14 @@ class ExportNode:
             self._export.append(op_type, inputs, (value.name,), self.node.name, _present(attributes))
 
     def emit_as_is(
-        self, domain: str, op_type: str, absent: Sequence[int], attributes: dict[str, Any]
+        self, domain: str, op_type: str, absent: Sequence[int], attributes: dict[str, Any], *, name: str
     ) -> None:
         """Add the ONNX node of a foreign operator with every input and output slot that its source had."""
         version = _metadata(self._export.graph, f"{OPSET}{domain}")
         self._export.domains.setdefault(domain, int(version) if version and version.isdigit() else 1)
         inputs = ["" if value is None else value.name for value in self.node.inputs]
         outputs = ["" if index in absent else value.name for index, value in enumerate(self.node.outputs)]
-        self._export.append(op_type, inputs, outputs, self.node.name, attributes, domain)
+        self._export.append(op_type, inputs, outputs, name, attributes, domain)
 
     def subgraph(self, index: int) -> OnnxGraph:
         """One of the node's subgraphs, to be given to `emit` as an attribute."""
@@ -203,14 +204,18 @@ class ExportNode:
 
         return export_subgraph(self.node.subgraphs[index], self._export)
 
-    def step(self, op_type: str, inputs: Sequence[str], *, suffix: str = "", domain: str = "", **attributes: Any) -> str:
+    def step(
+        self, op_type: str, inputs: Sequence[str], *, suffix: str = "", domain: str = "", **attributes: Any
+    ) -> str:
         """Add an ONNX node with one output on the way; returns the output's name."""
         name = f"{self.node.name}_{suffix or op_type.lower()}"
         output = self._export.names.fresh(name)
         self._export.append(op_type, inputs, (output,), name, _present(attributes), domain)
         return output
 
-    def steps(self, op_type: str, inputs: Sequence[str], count: int, *, suffix: str = "", **attributes: Any) -> list[str]:
+    def steps(
+        self, op_type: str, inputs: Sequence[str], count: int, *, suffix: str = "", **attributes: Any
+    ) -> list[str]:
         """Add an ONNX node with `count` outputs; returns their names."""
         name = f"{self.node.name}_{suffix or op_type.lower()}"
         outputs = [self._export.names.fresh(f"{name}_{index}") for index in range(count)]

@@ -108,7 +108,9 @@ def _outputs(graph: Graph, export: Export) -> list[tuple[str, Type]]:
 
 def _stated(what: str, type_: Type) -> Type:
     if isinstance(type_, TensorType) and type_.dtype is None:
-        raise ExportFailure(f"the dtype of {what} is unknown, and ONNX requires one; state it, as in -i name:1,3:float32")
+        raise ExportFailure(
+            f"the dtype of {what} is unknown, and ONNX requires one; state it, as in -i name:1,3:float32"
+        )
     return type_
 
 
@@ -150,4 +152,12 @@ def _initializers(graph: Graph, export: Export) -> dict[str, Tensor]:
     return found
 
 
-__all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "OnnxModel", "default_opset", "export_graph", "export_subgraph", "newest_opset"]
+__all__ = [
+    "DEFAULT_OPSET",
+    "OLDEST_OPSET",
+    "OnnxModel",
+    "default_opset",
+    "export_graph",
+    "export_subgraph",
+    "newest_opset",
+]

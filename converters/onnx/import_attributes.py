@@ -8,7 +8,7 @@ import types
 import typing
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphir.converters.onnx.dtypes import BY_CODE
 from graphir.errors import GraphirError
@@ -142,42 +142,47 @@ def _sequence(name: str, value: Any, item: type) -> tuple[Any, ...]:
     return tuple(_scalar(name, entry, item) for entry in value)
 
 
-@cache
-def field_readers(cls: type[Operator]) -> dict[str, Reader]:
-    """For each field of an operator class that an attribute can fill, what reads it. Padding fields are left out."""
-    hints = typing.get_type_hints(cls)
-    found = {}
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
-        reader = _reader(hints[field.name])
-        if reader is not None and field.name != "same_shape":
-            found[field.name] = reader
+class Fields(NamedTuple):
+    """The fields of an operator class as attributes fill them: what reads each, those without a default, and whether
+    there is a `padding`, which ONNX says as `pads` and `auto_pad`."""
+
+    readers: dict[str, Reader]
+    required: tuple[str, ...]
+    padded: bool
+
+
+def fields_of(cls: type[Operator]) -> Fields:
+    """The fields of an operator class, found out once."""
+    found = _fields.get(cls)
+    if found is None:
+        found = _fields[cls] = _make_fields(cls)
     return found
 
 
-@cache
-def has_padding(cls: type[Operator]) -> bool:
-    """Whether an operator class has a field `padding`, which ONNX says as `pads` and `auto_pad`."""
-    return any(field.name == "padding" for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+_fields: dict[type[Operator], Fields] = {}
 
 
-@cache
-def required_fields(cls: type[Operator]) -> tuple[str, ...]:
-    """The fields of an operator class that have no default."""
-    return tuple(
-        field.name for field in dataclasses.fields(cls) if field.default is dataclasses.MISSING  # type: ignore[arg-type]
-    )
+def _make_fields(cls: type[Operator]) -> Fields:
+    hints = typing.get_type_hints(cls)
+    readers = {}
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    for field in fields:
+        reader = _reader(hints[field.name])
+        if reader is not None and field.name != "same_shape":
+            readers[field.name] = reader
+    required = tuple(field.name for field in fields if field.default is dataclasses.MISSING)
+    return Fields(readers, required, "padding" in hints)
 
 
 __all__ = [
     "FIELDS",
     "BodyRefusal",
+    "Fields",
     "Refusal",
     "dtype_of",
     "enum_of",
-    "field_readers",
-    "has_padding",
+    "fields_of",
     "padding_of",
     "plain",
-    "required_fields",
     "schema_defaults",
 ]

@@ -16,7 +16,7 @@ from graphir.tensor import Tensor
 from graphir.types import DType, Type
 
 if TYPE_CHECKING:
-    from graphir.converters.onnx.importer import Scope
+    from graphir.converters.onnx.import_scope import Scope
 
 E = TypeVar("E", bound=enum.Enum)
 _ABSENT: Any = object()
@@ -32,7 +32,10 @@ class ImportNode:
     before it.
     """
 
-    __slots__ = ("_attributes", "_read", "_scope", "domain", "inputs", "name", "op_type", "opset", "output_names")
+    __slots__ = (
+        *("_attributes", "_read", "_scope", "domain", "inputs", "is_unnamed", "name", "op_type", "opset"),
+        "output_names",
+    )
 
     def __init__(self, scope: Scope, proto: Any, inputs: Sequence[Value | None], opset: int) -> None:
         self._scope = scope
@@ -41,6 +44,7 @@ class ImportNode:
         self.op_type: str = proto.op_type
         self.domain: str = proto.domain
         self.name: str = proto.name or next((name for name in proto.output if name), proto.op_type)
+        self.is_unnamed = not proto.name
         self.opset = opset
         self.inputs = tuple(inputs)
         self.output_names: tuple[str, ...] = tuple(proto.output)
@@ -184,15 +188,16 @@ class ImportNode:
 
         Fields whose attribute is neither stated nor has a default in ONNX are left to the class.
         """
+        stated = attributes.fields_of(cls)
         found: dict[str, Any] = {}
-        for field, read in attributes.field_readers(cls).items():
+        for field, read in stated.readers.items():
             name = renamed.get(field, field)
             value = self.attribute(name, None)
             if value is not None:
                 found[field] = read(name, value)
-        if attributes.has_padding(cls):
+        if stated.padded:
             found["padding"] = self.padding()
-        for field in attributes.required_fields(cls):
+        for field in stated.required:
             if field not in found:
                 self.refuse(f"the attribute {renamed.get(field, field)} is missing")
         return found

@@ -83,15 +83,15 @@ class Scope:
 
     def captured(self, proto: Any) -> list[str]:
         """The values here or around that the graphs inside an AttributeProto use."""
-        inner = [graph for graph in ((proto.g,) if proto.HasField("g") else tuple(proto.graphs))]
+        inner = [proto.g] if proto.HasField("g") else list(proto.graphs)
         own = set().union(*(names_of(graph) for graph in inner))
         used = {name for graph in inner for node in graph.node for name in names_read(node)}
         return sorted(name for name in used - own if self.value(name) is not None)
 
     def bind(self, name: str, value: Value) -> None:
         """Let `value` be known as `name`: renamed if it is new, else as a copy."""
-        is_new = value.producer is not None and value.graph is self.graph and value.name not in self.importer.source_names
-        if is_new and not value.uses:
+        is_own = value.producer is not None and value.graph is self.graph
+        if is_own and value.name not in self.importer.source_names and not value.uses:
             self.graph.rename(value, name)
         else:
             self.graph.add_node(Identity(), (value,), name=name, output_names=(name,))

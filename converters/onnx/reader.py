@@ -47,17 +47,6 @@ class OnnxSource:
         }
 
 
-def looks_like_onnx(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is most likely an ONNX model: `ir_version`, then a field of a model.
-
-    >>> looks_like_onnx(bytes([0x08, 0x07, 0x12, 0x07])), looks_like_onnx(b'{"nodes"')
-    (True, False)
-    """
-    if len(head) < 3 or head[0] != 0x08 or not 1 <= head[1] <= 64:
-        return False
-    return head[2] in (0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42, 0x72)
-
-
 def open_model(source: onnx.ModelProto | bytes | str | os.PathLike[str]) -> OnnxSource:
     """A model ready for import. Large weights of a file are not read.
 
@@ -103,7 +92,7 @@ def _refuse_other_formats(head: bytes, path: Path | None) -> None:
 
 def _parsed(data: bytes, path: Path | None) -> Any:
     import onnx
-    from google.protobuf.message import DecodeError
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     _refuse_other_formats(data[:64], path)
     model = onnx.ModelProto()
@@ -138,4 +127,4 @@ def _check(opened: OnnxSource) -> None:
         )
 
 
-__all__ = ["OnnxSource", "looks_like_onnx", "open_model"]
+__all__ = ["OnnxSource", "open_model"]

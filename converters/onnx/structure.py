@@ -24,7 +24,6 @@ class Structure:
 def read_structure(path: str | os.PathLike[str]) -> Structure:
     """The structure of an .onnx file. Its weights are not read. Raises FormatError for what is no ONNX model."""
     import onnx
-    from google.protobuf.message import DecodeError
 
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
@@ -34,7 +33,7 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
     model = onnx.ModelProto()
     try:
         model.ParseFromString(message)
-    except DecodeError as error:
+    except Exception as error:  # protobuf's DecodeError, whose module depends on its version
         raise FormatError(f"not an ONNX model: {error}", path=path) from error
     graph = model.graph
     weights = {tensor.name for tensor in graph.initializer}

@@ -63,7 +63,8 @@ class TensorSource:
 
     def _external(self, entries: dict[str, str], dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
         if self.path is None:
-            raise FormatError(f"{what}: its elements lie in the file {entries.get('location')!r}; give the model's path")
+            location = entries.get("location")
+            raise FormatError(f"{what}: its elements lie in the file {location!r}; give the path of the model")
         place = external_place(self.path, entries.get("location", ""), what)
         offset = self._number(entries, "offset", 0, what)
         if dtype is DType.STRING:
@@ -75,7 +76,8 @@ class TensorSource:
         try:
             found = place.stat().st_size
         except OSError as error:
-            raise FormatError(f"{what}: its elements should lie in {place}: {error.strerror}", path=self.path) from error
+            reason = error.strerror
+            raise FormatError(f"{what}: its elements should lie in {place}: {reason}", path=self.path) from error
         if offset + size > found:
             raise FormatError(
                 f"{what}: its elements should end at byte {offset + size} of {place}, which has {found} bytes",
@@ -128,7 +130,7 @@ class TensorSource:
         for dim in shape:
             wanted *= dim
         if found != wanted:
-            raise FormatError(f"{what}: {found} elements for the shape {list(shape)}, expected {wanted}", path=self.path)
+            raise FormatError(f"{what}: {found} elements for {list(shape)}, expected {wanted}", path=self.path)
 
 
 def external_place(model: Path, location: str, what: str) -> Path:
@@ -141,7 +143,9 @@ def external_place(model: Path, location: str, what: str) -> Path:
     """
     parts = Path(location).parts
     if not location or "\0" in location or Path(location).is_absolute() or location[:1] in "/\\" or ":" in location[:3]:
-        raise FormatError(f"{what}: external data at {location!r}: only a path relative to the model is read", path=model)
+        raise FormatError(
+            f"{what}: external data at {location!r}: only a path relative to the model is read", path=model
+        )
     if ".." in parts or ".." in location.replace("\\", "/").split("/"):
         raise FormatError(f"{what}: external data at {location!r} climbs out of the model's folder", path=model)
     place = Path(os.path.abspath(model)).parent / location

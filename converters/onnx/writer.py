@@ -215,7 +215,9 @@ def _fill_graph(proto: Any, graph: OnnxGraph, dims: Mapping[str, str]) -> None:
         _fill_value(proto.output.add(), name, type_, dims)
     add = proto.node.add
     for node in graph.nodes:
-        made = add(op_type=node.op_type, input=node.inputs, output=node.outputs, name=node.name)
+        made = add(op_type=node.op_type, input=node.inputs, output=node.outputs)
+        if node.name:
+            made.name = node.name
         if node.domain:
             made.domain = node.domain
         if node.attributes:
@@ -254,7 +256,7 @@ def _fill_attributes(proto: Any, node: OnnxNode, dims: Mapping[str, str]) -> Non
             _fill_subgraph(add(name=name, type=5).g, value, dims)
         elif isinstance(value, SerializedAttribute):
             add().ParseFromString(value.data)
-        elif isinstance(value, Type):
+        elif isinstance(value, TensorType | SparseTensorType | SequenceType | OptionalType):
             _fill_type(add(name=name, type=13).tp, name, value, dims)
         elif isinstance(value, tuple | list) and all(isinstance(item, int) for item in value):
             add(name=name, type=7, ints=value)

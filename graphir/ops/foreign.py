@@ -11,7 +11,8 @@ class Foreign(Operator):
     """An operator that graphir does not know: its domain, name, attributes (name and value) and number of results.
 
     An attribute is a number, a text, a tuple of such, or what the source's format wrote for it as bytes.
-    `absent_results` are those that the source gives no name. Nothing follows for the types of its results.
+    `absent_results` are those that the source gives no name, `unnamed` says that it gives the node none.
+    Nothing follows for the types of the results.
     """
 
     inputs = ("inputs*",)
@@ -20,6 +21,7 @@ class Foreign(Operator):
     attribute_items: tuple[tuple[str, object], ...] = ()
     results: int = 1
     absent_results: tuple[int, ...] = ()
+    unnamed: bool = False
 
     @property
     def output_count(self) -> int:

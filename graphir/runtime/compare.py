@@ -192,8 +192,9 @@ def _precision(*arrays: Array) -> tuple[float, float]:
         elif array.dtype.kind == "V":
             import ml_dtypes
 
+            finfo: Any = ml_dtypes.finfo
             try:
-                info = ml_dtypes.finfo(array.dtype)
+                info = finfo(array.dtype)
             except ValueError:  # the small integer types
                 continue
         else:

@@ -21,7 +21,7 @@ def values_before_heads(
 ) -> dict[str, str]:
     """The nearest value before each saturating head that `known` (source name to candidate name) holds, likewise
     source name to candidate name. Values that are outputs themselves are left out."""
-    sources = {name: source for source, name in reversed(known.items())}
+    sources = {name: source for source, name in reversed(list(known.items()))}
     found: dict[str, str] = {}
     for head in _heads(structure, outputs):
         name = _operand(structure, head)

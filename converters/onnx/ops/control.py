@@ -73,7 +73,10 @@ def _import_scan(node: ImportNode, states: int, count: int, fields: dict[str, tu
     slices = [_sliced(value, axis) for value, axis in zip(values[states:], axes, strict=True)]
     body = node.subgraph("body", [*(value.type for value in values[:states]), *slices])
     if len(body.inputs) != len(values) or len(body.outputs) < states:
-        node.refuse(f"its body takes {len(body.inputs)} and gives {len(body.outputs)} values for {len(values)} operands")
+        node.refuse(
+            f"its body takes {len(body.inputs)} and gives {len(body.outputs)} values, which does not fit "
+            f"{len(values)} operands"
+        )
     made = node.emit(Scan(count, len(body.outputs), **fields), *values, subgraphs=[body])
     declare_results(made, scan_results(body, values, states, fields))
 

@@ -14,7 +14,7 @@ def import_foreign(node: ImportNode) -> None:
     """Any operator; attributes that are not plain are kept as the bytes of their AttributeProto."""
     items = tuple((proto.name, _held(node, proto)) for proto in node.attribute_protos())
     absent = tuple(index for index, name in enumerate(node.output_names) if not name)
-    op = Foreign(node.domain, node.op_type, items, max(len(node.output_names), 1), absent)
+    op = Foreign(node.domain, node.op_type, items, len(node.output_names), absent, node.is_unnamed)
     node.emit(op, *node.inputs)
 
 
@@ -45,7 +45,8 @@ def export_foreign(node: ExportNode) -> None:
     attributes = {
         name: SerializedAttribute(value) if isinstance(value, bytes) else value for name, value in op.attribute_items
     }
-    node.emit_as_is(op.foreign_domain, op.operator_name, op.absent_results, attributes)
+    name = "" if op.unnamed else node.node.name
+    node.emit_as_is(op.foreign_domain, op.operator_name, op.absent_results, attributes, name=name)
 
 
 EXPORTS: ExportTable = {Foreign: export_foreign}

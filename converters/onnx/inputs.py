@@ -1,0 +1,34 @@
+"""Fixing the shapes and dtypes of a graph's inputs after import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graphir.errors import ImportFailure, ShapeError
+from graphir.graph import Graph
+from graphir.inference import infer_graph
+from graphir.inference.engine import parse_dims
+from graphir.types import DType, TensorType, unify
+
+
+def fix_inputs(graph: Graph, shapes: Mapping[str, object], dtypes: Mapping[str, object]) -> None:
+    """Give inputs shapes and dtypes by name, and infer what follows. Raises ImportFailure."""
+    known = {value.name: value for value in graph.inputs}
+    unknown = [name for name in (*shapes, *dtypes) if name not in known]
+    if unknown:
+        raise ImportFailure(
+            f"a shape or dtype was given for {', '.join(unknown)}, which is no input; the inputs are: "
+            f"{', '.join(known) or 'none'}"
+        )
+    try:
+        for name in dict.fromkeys((*shapes, *dtypes)):
+            value = known[name]
+            shape = parse_dims(shapes[name]) if name in shapes else None
+            given = TensorType(DType.of(dtypes[name]) if name in dtypes else None, shape)
+            value.type = value.declared = unify(given, value.type)
+        infer_graph(graph)
+    except ShapeError as error:
+        raise ImportFailure(f"the shapes given do not fit the model: {error}") from error
+
+
+__all__ = ["fix_inputs"]

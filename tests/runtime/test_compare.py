@@ -1,0 +1,175 @@
+"""Comparing and grading: every verdict, and everything that can make two arrays incomparable."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from graphir.errors import VerificationError
+from graphir.runtime.compare import (
+    ELEMENTS_AT_ONCE,
+    NOISE_LEAST,
+    NOISE_MOST,
+    Verdict,
+    compare,
+    difference,
+    grade,
+    noise_limit,
+)
+
+F32, F16, BF16 = np.float32, np.float16, ml_dtypes.bfloat16
+NAN, INF = math.nan, math.inf
+IDENTICAL, NOISE, SUSPICIOUS, BROKEN = Verdict
+
+
+def array(elements: object, dtype: Any = F32) -> np.ndarray[Any, Any]:
+    return np.array(elements, dtype)
+
+
+@pytest.mark.parametrize(
+    "reference, candidate, verdict, note",
+    [
+        (array([1, 2]), array([1, 2]), IDENTICAL, ""),
+        (array([0.0, 2]), array([-0.0, 2]), IDENTICAL, ""),
+        (array([1, 2]), array([1, 2.00001]), NOISE, ""),
+        (array([1, 2]), array([1, 2.0001]), SUSPICIOUS, ""),
+        (array([1, 2]), array([1, 2.1]), BROKEN, ""),
+        (array([1, 2]), array([2, 1]), BROKEN, ""),
+        (array([1, 2]), array([[1, 2]]), BROKEN, "the shapes differ: [2] and [1, 2]"),
+        (array([1]), array(1), BROKEN, "the shapes differ: [1] and []"),
+        (array(3.0), array(3.0), IDENTICAL, ""),
+        (array([]), array([]), IDENTICAL, ""),
+        (array([[]]), array([]), BROKEN, "the shapes differ: [1, 0] and [0]"),
+        (array([1, NAN]), array([1, NAN]), IDENTICAL, ""),
+        (array([1, NAN]), array([NAN, 1]), BROKEN, "infinities or NaN stand in different places"),
+        (array([1, 2]), array([1, NAN]), BROKEN, "infinities or NaN stand in different places"),
+        (array([1, NAN]), array([1, 2]), BROKEN, "infinities or NaN stand in different places"),
+        (array([1, INF]), array([1, INF]), IDENTICAL, ""),
+        (array([1, INF]), array([1, -INF]), BROKEN, "infinities or NaN stand in different places"),
+        (array([1, INF]), array([1, NAN]), BROKEN, "infinities or NaN stand in different places"),
+        (array([NAN, INF]), array([NAN, INF]), SUSPICIOUS, "every element is infinite or NaN: that both are so proves"),
+        (array([0, 0]), array([0, 0]), IDENTICAL, ""),
+        (array([0, 0]), array([0, 1e-9]), SUSPICIOUS, "the reference is zero everywhere, the candidate is not"),
+        (array([0, 0]), array([0, 1]), BROKEN, "the reference is zero everywhere, the candidate is not"),
+        (array([1, 0]), array([0, 0]), BROKEN, ""),
+        (array([1e-40, 0]), array([0, 0]), NOISE, "they differ below the smallest normal number only"),
+        (array([1, 2], np.int64), array([1, 2], np.int64), IDENTICAL, ""),
+        (array([1, 2], np.int64), array([1, 3], np.int64), BROKEN, "1 of 2 elements differ"),
+        (array([2**53, 0], np.int64), array([2**53 + 1, 0], np.int64), BROKEN, "1 of 2 elements differ"),
+        (array([10**9], np.int32), array([10**9 + 1], np.int32), BROKEN, "1 of 1 elements differ"),
+        (array([255], np.uint8), array([254], np.uint8), BROKEN, "1 of 1 elements differ"),
+        (array([True, False]), array([True, False]), IDENTICAL, ""),
+        (array([True, False], bool), array([True, True], bool), BROKEN, "1 of 2 elements differ"),
+        (array([1, 2]), array([1, 2], np.int64), IDENTICAL, "the dtypes differ: float32 and int64"),
+        (array([1, 2], np.float64), array([1, 2]), IDENTICAL, "the dtypes differ: float64 and float32"),
+        (array(["a", "b"], object), array(["a", "b"], object), IDENTICAL, ""),
+        (array(["a", "b"], "U1"), array(["a", "b"], object), IDENTICAL, ""),
+        (array(["a", "b"], object), array(["a", "c"], object), BROKEN, "the texts differ"),
+        (array(["1"], object), array([1]), BROKEN, "the texts differ"),
+        (array([1 + 2j], np.complex64), array([1 + 2j], np.complex64), IDENTICAL, ""),
+        (array([1 + 2j], np.complex64), array([1 + 3j], np.complex64), BROKEN, ""),
+        (array([1, 1000], F16), array([1, 1002], F16), NOISE, ""),
+        (array([1, 1000], F16), array([1, 1020], F16), SUSPICIOUS, ""),
+        (array([1, 1000], F16), array([1, 1200], F16), BROKEN, ""),
+        (array([1, 100], BF16), array([1, 101], BF16), NOISE, ""),
+        (array([1, 100], BF16), array([1, 180], BF16), BROKEN, ""),
+        (array([1, 2], np.float64), array([1, 2 + 1e-9], np.float64), NOISE, ""),
+    ],
+)
+def test_verdict(reference: Any, candidate: Any, verdict: Verdict, note: str) -> None:
+    found = compare("y", reference, candidate)
+    assert (found.verdict, found.note[: len(note) or None]) == (verdict, note)
+    assert found.shape == reference.shape
+
+
+@pytest.mark.parametrize(
+    "floor, relative, verdict",
+    [
+        (0.0, 9e-6, NOISE),
+        (0.0, 2e-5, SUSPICIOUS),
+        (0.0, 3e-4, BROKEN),
+        (1e-6, 4e-5, NOISE),
+        (1e-6, 6e-5, SUSPICIOUS),
+        (1e-6, 2e-3, BROKEN),
+        (1.0, 9e-4, NOISE),
+        (1.0, 1.1e-3, SUSPICIOUS),
+        (1.0, 2.1e-2, BROKEN),
+    ],
+)
+def test_noise_floor_moves_the_limits(floor: float, relative: float, verdict: Verdict) -> None:
+    found = compare("y", array([1.0], np.float64), array([1.0 + relative], np.float64), floor=floor)
+    assert (found.verdict, found.floor) == (verdict, floor)
+    assert found.relative == pytest.approx(relative, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "floor, step, limit",
+    [(0.0, 0.0, NOISE_LEAST), (1e-6, 0.0, 5e-5), (1.0, 0.0, NOISE_MOST), (0.0, 2**-10, 2**-8), (1.0, 2**-10, 2**-5)],
+)
+def test_noise_limit(floor: float, step: float, limit: float) -> None:
+    assert noise_limit(floor, step) == pytest.approx(limit)
+
+
+@pytest.mark.parametrize(
+    "relative, limit, verdict",
+    [
+        (0.0, 0.0, IDENTICAL),
+        (1e-5, 1e-5, NOISE),
+        (2e-4, 1e-5, SUSPICIOUS),
+        (2.1e-4, 1e-5, BROKEN),
+        (0.49, 0.25, SUSPICIOUS),
+        (0.51, 0.25, BROKEN),
+        (INF, 1e-3, BROKEN),
+        (NAN, 1e-3, BROKEN),
+    ],
+)
+def test_grade(relative: float, limit: float, verdict: Verdict) -> None:
+    assert grade(relative, limit) is verdict
+
+
+def test_integers_that_rounding_flips_are_suspicious() -> None:
+    found = compare("top", array([1, 2], np.int64), array([1, 3], np.int64), floor=1e-3)
+    assert found.verdict is SUSPICIOUS
+
+
+@pytest.mark.parametrize(
+    "candidate, rtol, atol, verdict, limit",
+    [
+        ([1, 4], 0.0, 0.0, IDENTICAL, 0.0),
+        ([1, 4.5], 0.2, None, NOISE, 0.2),
+        ([1, 4.5], 0.1, None, BROKEN, 0.1),
+        ([1, 4.5], None, 0.5, NOISE, 0.125),
+        ([1, 4.5], None, 0.4, BROKEN, 0.1),
+        ([1, 4.5], 0.1, 0.1, NOISE, 0.125),
+        ([1, 4.5], 0.1, 0.05, BROKEN, 0.1125),
+        ([1, NAN], 10.0, 10.0, BROKEN, 12.5),
+        ([[1, 4]], 10.0, 10.0, BROKEN, INF),
+    ],
+)
+def test_tolerances(candidate: Any, rtol: float | None, atol: float | None, verdict: Verdict, limit: float) -> None:
+    found = compare("y", array([1, 4]), array(candidate), rtol=rtol, atol=atol)
+    assert found.verdict is verdict
+    assert found.limit == pytest.approx(limit)
+
+
+@pytest.mark.parametrize("candidate, verdict", [([0, 0.5], NOISE), ([0, 2], BROKEN)])
+def test_absolute_tolerance_holds_for_a_reference_of_zeros(candidate: Any, verdict: Verdict) -> None:
+    assert compare("y", array([0, 0]), array(candidate), atol=1.0).verdict is verdict
+
+
+@pytest.mark.parametrize("name, value", [("rtol", -1.0), ("atol", -1e-9), ("rtol", NAN), ("atol", INF)])
+def test_refused_tolerances(name: str, value: float) -> None:
+    with pytest.raises(VerificationError, match=f"{name}={value}"):
+        compare("y", array([1]), array([1]), **{name: value})
+
+
+def test_a_difference_far_into_a_large_array_is_found() -> None:
+    left = np.zeros(2 * ELEMENTS_AT_ONCE + 3, F32)
+    left[1] = 8
+    right = left.copy()
+    right[-1] = 2
+    assert difference(left, right) == (8.0, 2.0, "")
