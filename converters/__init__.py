@@ -170,7 +170,9 @@ def convert(
         opset, operators = model.opset, Counter(node.op_type for node in model.nodes)
     else:
         opset, files = None, save(graph, target, format=kind)
-    report = ConversionReport.of(graph, source, target, files, opened, opset, operators=operators)
+    report = ConversionReport.of(
+        graph, source, target, files, opened, opset, operators=operators, source_format=source_format
+    )
     report.seconds = time.perf_counter() - started
     under_test = target if kind == "onnx" else graph
     try:
@@ -179,7 +181,8 @@ def convert(
 
             tell("verifying")
             report.verification = verify_conversion(
-                Path(source) if source_format == "onnx" else opened, graph, under_test, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer,
+                Path(source) if source_format == "onnx" else opened,
+                graph, under_test, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer,
                 against=against, providers=providers, shapes=shapes,
             )  # fmt: skip
         if accuracy is not None:

@@ -81,6 +81,8 @@ class _Parser:
             right = self.sum()
             self.take(")")
             return dim_max(left, right) if token == "max" else dim_min(left, right)
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.:]*", token):
+            raise ValueError(f"not a dimension: {self.text!r} (found {token!r})")
         return symbol(token)
 
 

@@ -104,10 +104,12 @@ class DType(enum.Enum):
         if found is None:
             import numpy as np
 
-            try:
-                found = _BY_NAME.get(np.dtype(value).name)  # type: ignore[call-overload]
-            except TypeError:
-                found = None
+            elements = (np.generic, bool, int, float, complex, str)
+            if value is not None and (not isinstance(value, type) or issubclass(value, elements)):
+                try:
+                    found = _BY_NAME.get(np.dtype(value).name)  # type: ignore[call-overload]
+                except TypeError:
+                    found = None
         if found is None:
             raise ShapeError(f"no such dtype: {value!r}; expected one of {', '.join(sorted(_BY_NAME))}")
         return found

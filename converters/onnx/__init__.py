@@ -19,10 +19,12 @@ def from_model(model: onnx.ModelProto | bytes | str | os.PathLike[str]) -> Graph
     What the import assumed or rewrote stands in `graph.decisions`. Raises FormatError for what is no valid ONNX model,
     UnsupportedOpError listing every node that cannot be imported, and ImportFailure naming the nodes otherwise.
     """
+    from graphir.collector import paused_collector
     from graphir.converters.onnx.importer import Importer
     from graphir.converters.onnx.reader import open_model
 
-    return Importer(open_model(model)).run()
+    with paused_collector():
+        return Importer(open_model(model)).run()
 
 
 def load(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Union
 
 import numpy as np
 
+from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.padding import pad_attributes
 from graphir.converters.onnx.records import OPSET
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
@@ -259,8 +262,8 @@ ExportFunction = Callable[[ExportNode], None]
 def direct(*, since: int = 1, **renamed: str) -> ExportFunction:
     """Export an operator that ONNX has under the same name with the same attributes, from opset `since` on.
 
-    `renamed` maps fields to other attribute names. Attributes at their default are left out; `same_shape`, which ONNX
-    has no word for, too.
+    `renamed` maps fields to other attribute names; `padding` becomes `pads` or `auto_pad`. Attributes at their default
+    are left out; `same_shape`, which ONNX has no word for, too.
     """
 
     def export_direct(node: ExportNode) -> None:
@@ -268,11 +271,22 @@ def direct(*, since: int = 1, **renamed: str) -> ExportFunction:
             node.refuse(f"{node.op.name} exists from opset {since} on, the target is {node.opset}")
         attributes: dict[str, Any] = {}
         for name, value in node.op.attributes().items():
-            if name != "same_shape":
-                attributes[renamed.get(name, name)] = int(value) if isinstance(value, bool) else value
+            if name == "padding":
+                attributes |= pad_attributes(value)
+            elif name != "same_shape":
+                attributes[renamed.get(name, name)] = onnx_value(value)
         node.emit(node.op.name, node.input_names(), **attributes)
 
     return export_direct
+
+
+def onnx_value(value: Any) -> Any:
+    """An operator's field as an ONNX attribute: dtypes as their numbers, other enums as their texts, flags as 0 or 1."""
+    if isinstance(value, DType):
+        return CODES[value]
+    if isinstance(value, enum.Enum):
+        return value.value
+    return int(value) if isinstance(value, bool) else value
 
 
 def by_opset(versions: dict[int, ExportFunction]) -> ExportFunction:
@@ -303,4 +317,5 @@ __all__ = [
     "SerializedAttribute",
     "by_opset",
     "direct",
+    "onnx_value",
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from graphir.converters.onnx.context import Export, ExportNode, OnnxGraph, OnnxNode, Refusal
 from graphir.converters.onnx.ops import export_table
-from graphir.converters.onnx.records import FIELD
+from graphir.converters.onnx.records import FIELD, OPSET
 from graphir.errors import ExportFailure, Gap, UnsupportedOpError
 from graphir.graph import Graph
 from graphir.tensor import Tensor
@@ -35,9 +35,14 @@ def newest_opset() -> int:
 
 
 def default_opset(graph: Graph) -> int:
-    """The newest opset that the onnxruntime of a year ago runs, or the newest at which it has every kernel needed."""
+    """The newest opset that the onnxruntime of a year ago runs, or the newest at which it has every kernel needed.
+
+    A graph that came from a newer opset stays there.
+    """
+    source = graph.metadata.get(OPSET, "")
+    newest = max(DEFAULT_OPSET, int(source)) if source.isdecimal() else DEFAULT_OPSET
     limits = (WITHOUT_KERNEL_FROM[node.op.name] - 1 for node in graph.nodes if node.op.name in WITHOUT_KERNEL_FROM)
-    return min(limits, default=DEFAULT_OPSET)
+    return min(limits, default=newest)
 
 
 def export_graph(graph: Graph, *, opset: int | None = None) -> OnnxModel:
@@ -98,7 +103,8 @@ def _outputs(graph: Graph, export: Export) -> list[tuple[str, Type]]:
     seen: set[str] = set()
     for value in graph.outputs:
         name = value.name
-        if value.producer is None or name in seen:
+        is_input = value.producer is None and value.tensor is None and value in graph.inputs and graph.parent is None
+        if (value.producer is None and not is_input) or name in seen:
             name = export.names.fresh(f"{value.name}_output")
             export.append("Identity", (value.name,), (name,), name, {})
         seen.add(name)

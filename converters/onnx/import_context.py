@@ -48,6 +48,8 @@ class ImportNode:
         self.opset = opset
         self.inputs = tuple(inputs)
         self.output_names: tuple[str, ...] = tuple(proto.output)
+        if len(self._attributes) != len(proto.attribute):
+            self.refuse("it states an attribute twice")
 
     @property
     def graph(self) -> Graph:
@@ -259,8 +261,11 @@ class ImportNode:
         self._read.update(names)
 
     def unread(self) -> list[str]:
-        """The stated attributes that nothing has read."""
-        return [name for name in self._attributes if name not in self._read and name not in IGNORED]
+        """The stated attributes that nothing has read, or that ONNX does not have at this opset."""
+        known = attributes.schema_defaults(self.op_type, self.opset) or {}
+        return [
+            name for name in self._attributes if name not in IGNORED and (name not in self._read or name not in known)
+        ]
 
     def refuse(self, reason: str) -> NoReturn:
         """Say that this node cannot be expressed, and why."""

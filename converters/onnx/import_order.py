@@ -37,14 +37,24 @@ def sorted_nodes(nodes: Sequence[Any], scope: Scope) -> Sequence[Any]:
 
 
 def names_read(node: Any) -> list[str]:
-    """The names that a node reads, those inside its subgraphs included (also names that only exist there)."""
+    """The names of values around a node that it or its subgraphs read."""
     found = [name for name in node.input if name]
     for attribute in node.attribute:
         for inner in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
-            for inner_node in inner.node:
-                found += names_read(inner_node)
-            found += [info.name for info in inner.output]
+            found += free_names(inner)
     return found
+
+
+def free_names(graph: Any) -> list[str]:
+    """The names that a GraphProto reads and does not define itself, each once."""
+    own = {info.name for info in graph.input} | {tensor.name for tensor in graph.initializer}
+    own |= {sparse.values.name for sparse in graph.sparse_initializer}
+    read: dict[str, None] = {}
+    for node in graph.node:
+        read.update(dict.fromkeys(names_read(node)))
+        own.update(node.output)
+    read.update(dict.fromkeys(info.name for info in graph.output))
+    return [name for name in read if name not in own]
 
 
 def _depth_first(nodes: Sequence[Any], needs: Sequence[Sequence[int]]) -> list[int]:
@@ -75,4 +85,4 @@ def _name(node: Any) -> str:
     return str(node.name or next((name for name in node.output if name), node.op_type))
 
 
-__all__ = ["names_read", "sorted_nodes"]
+__all__ = ["free_names", "names_read", "sorted_nodes"]

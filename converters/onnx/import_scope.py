@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.converters.onnx.import_attributes import BodyRefusal, schema_defaults
 from graphir.converters.onnx.import_context import ImportFunction, ImportNode, Refusal
-from graphir.converters.onnx.import_order import names_read, sorted_nodes
+from graphir.converters.onnx.import_order import free_names, sorted_nodes
 from graphir.converters.onnx.ops import import_table
 from graphir.converters.onnx.ops.foreign import import_foreign
 from graphir.converters.onnx.reader import DEFAULT_DOMAINS
@@ -84,9 +84,7 @@ class Scope:
     def captured(self, proto: Any) -> list[str]:
         """The values here or around that the graphs inside an AttributeProto use."""
         inner = [proto.g] if proto.HasField("g") else list(proto.graphs)
-        own = set().union(*(names_of(graph) for graph in inner))
-        used = {name for graph in inner for node in graph.node for name in names_read(node)}
-        return sorted(name for name in used - own if self.value(name) is not None)
+        return sorted({name for graph in inner for name in free_names(graph) if self.value(name) is not None})
 
     def bind(self, name: str, value: Value) -> None:
         """Let `value` be known as `name`: renamed if it is new, else as a copy."""
@@ -228,13 +226,13 @@ class Scope:
                 continue
             try:
                 value.type = unify(value.type, stated)
+                if value.producer is not None:
+                    value.declared = unify(value.declared, stated)
             except ShapeError as error:
                 self.importer.problem(
                     f"the model declares {output} as {stated}, but node {name} ({proto.op_type}) gives {value.type}: "
                     f"{error}"
                 )
-            if value.producer is not None:
-                value.declared = stated
 
     def _break(self, proto: Any) -> None:
         """Stand-ins for the results of a node that could not be imported, so that the rest can be looked at too."""

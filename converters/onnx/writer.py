@@ -28,9 +28,10 @@ WEIGHT_MODES = ("auto", "inline", "external", "reference")
 def write_model(model: OnnxModel, path: str | os.PathLike[str], *, weights: str = "auto") -> list[Path]:
     """Write the model and return the files written, the .onnx first.
 
-    `weights`: `inline` puts everything into one file, which ends below 2 GiB; `external` puts weights of 1 KB and more
-    into `<name>.data` beside it; `reference` leaves them in the source's .params, which must lie in the folder of the
-    target or below; `auto` is inline where that fits, else external. Nothing is left behind by a failure.
+    `weights`: `inline` puts everything into one file, which ends below 2 GiB; `external` puts weights of 1 KB and more,
+    if there are any, into `<name>.data` beside it; `reference` leaves them in the source's .params, which must lie in
+    the folder of the target or below; `auto` is inline where that fits, else external. Nothing is left behind by a
+    failure.
     Raises ExportFailure.
     """
     if weights not in WEIGHT_MODES:
@@ -44,7 +45,7 @@ def write_model(model: OnnxModel, path: str | os.PathLike[str], *, weights: str 
             f"{total} bytes of weights do not fit into one ONNX file (protobuf ends at 2 GiB); "
             "use --weights external"
         )
-    if weights == "inline":
+    if weights == "inline" or (weights == "external" and not any(map(_is_large, model.initializers.values()))):
         with replacing(target) as (file,):
             _write_stream(model, file, {})
         return [target]
@@ -90,12 +91,16 @@ def _stored_size(tensor: Tensor) -> int:
     return 0 if tensor.dtype is DType.STRING else tensor.nbytes
 
 
+def _is_large(tensor: Tensor) -> bool:
+    return _stored_size(tensor) >= INLINE_BELOW
+
+
 def _write_external(model: OnnxModel, file: IO[bytes], location: str) -> dict[str, Place]:
     places: dict[str, Place] = {}
     position = 0
     with SourceFiles() as sources:
         for name, tensor in model.initializers.items():
-            if tensor.dtype is DType.STRING or tensor.nbytes < INLINE_BELOW:
+            if not _is_large(tensor):
                 continue
             align = 4096 if tensor.nbytes >= 1 << 20 else 64
             gap = -position % align
@@ -132,10 +137,10 @@ def _write_stream(model: OnnxModel, file: IO[bytes], places: Mapping[str, Place]
         frame = _tag(5, 2) + _varint(len(header) + size) + header
         frames.append((frame, tensor if size else None))
         length += len(frame) + size
-    if length >= SINGLE_FILE_LIMIT + (1 << 20):
+    start = head.SerializeToString() + _tag(7, 2) + _varint(length)
+    if len(start) + length >= SINGLE_FILE_LIMIT + (1 << 20):
         raise ExportFailure(f"the model takes {length} bytes, more than protobuf's 2 GiB; use --weights external")
-    file.write(head.SerializeToString())
-    file.write(_tag(7, 2) + _varint(length))
+    file.write(start)
     with SourceFiles() as sources:
         for frame, weight in frames:
             file.write(frame)
@@ -150,7 +155,8 @@ def _tensor_header(name: str, tensor: Tensor, place: Place | None) -> tuple[byte
 
     proto = onnx.TensorProto(dims=tensor.shape, data_type=CODES[tensor.dtype], name=name)
     if tensor.dtype is DType.STRING:
-        proto.string_data.extend(str(text).encode() for text in tensor.numpy().reshape(-1))
+        texts = tensor.numpy().reshape(-1)
+        proto.string_data.extend(text if isinstance(text, bytes) else str(text).encode() for text in texts)
         return proto.SerializeToString(), 0
     if place is not None:
         location, offset, length = place

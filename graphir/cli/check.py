@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     from graphir.converters.onnx.exporter import DEFAULT_OPSET, export_graph
     from graphir.errors import UnsupportedOpError
-    from graphir.report.conversion import operators_text, source_operators
+    from graphir.report.conversion import framework_of, operators_text, source_operators
 
     opset = DEFAULT_OPSET if options.opset is None else options.opset
     step = "reading"
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     )
     console.show(
         f"{first_line(graph, opened)}: everything converts to ONNX opset {opset}\n\n"
-        + operators_text(before, after, "MXNet" if opened is not None else "graphir", "ONNX")
+        + operators_text(before, after, "MXNet" if opened is not None else framework_of(graph), "ONNX")
     )
     return 0
 

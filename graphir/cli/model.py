@@ -37,10 +37,10 @@ def first_line(graph: Graph, opened: MXNetSource | None) -> str:
     """What was read, in one line."""
     from pathlib import Path
 
-    from graphir.report.conversion import mxnet_version
+    from graphir.report.conversion import framework_of, mxnet_version
 
     if opened is None:
-        return f"{graph.name} (graphir)"
+        return f"{graph.name} ({framework_of(graph)})"
     files = " + ".join(Path(file).name for file in opened.files)
     parameters = "" if opened.tensors is not None else ", without parameters"
     return f"{files} (MXNet {mxnet_version(opened.symbol.version)}{parameters})"

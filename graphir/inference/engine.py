@@ -66,13 +66,13 @@ class Inference:
         operands, values = self._operands(node)
         try:
             results = infer_outputs(node.op, operands, values)
+            found = infer_values(node.op, operands, values)
         except ShapeError as error:
             raise ShapeError(
                 f"node {node.name} ({node.op}) refuses its operands ({self._shown(node.inputs)}): {error}"
             ) from error
         for value, type_ in zip(node.outputs, results, strict=True):
             self._learn(value, type_, node)
-        found = infer_values(node.op, operands, values)
         if found is not None:
             for value, elements in zip(node.outputs, found, strict=True):
                 if elements is not None and self.known.get(value) != elements:

@@ -12,6 +12,7 @@ from .base import Known, Operator, operator, table
 
 FAMILIES = (
     "activation",
+    "bitwise",
     "control",
     "convolution",
     "creation",
@@ -22,11 +23,14 @@ FAMILIES = (
     "linear",
     "normalization",
     "pooling",
+    "quantization",
     "recurrent",
     "reduction",
     "resize",
+    "sequence",
     "shape",
     "shape_parts",
+    "text",
 )
 
 

@@ -74,6 +74,7 @@ class ConversionReport:
         opset: int | None,
         *,
         operators: Mapping[str, int] | None = None,
+        source_format: str = "graphir",
     ) -> ConversionReport:
         """The report of a conversion that has just been done; `operators` counts the target's nodes by operator."""
         from graphir.analysis.summary import weights
@@ -83,9 +84,9 @@ class ConversionReport:
         return cls(
             source=os.fspath(source),
             target=os.fspath(target),
-            source_format="graphir" if opened is None else "mxnet",
+            source_format=source_format if opened is None else "mxnet",
             target_format="graphir" if opset is None else "onnx",
-            framework="graphir" if opened is None else f"MXNet {mxnet_version(opened.symbol.version)}",
+            framework=framework_of(graph) if opened is None else f"MXNet {mxnet_version(opened.symbol.version)}",
             source_files=[os.fspath(source)] if opened is None else list(opened.files),
             container=_container(opened),
             files=[WrittenFile(os.fspath(path), os.path.getsize(path)) for path in files],
@@ -203,6 +204,12 @@ def operators_text(before: Mapping[str, int], after: Mapping[str, int], source: 
         for row in range(length)
     ]
     return table((source, "nodes", "->", target, "nodes"), rows, right=(1, 4))
+
+
+def framework_of(graph: Graph) -> str:
+    """What a graph that is not MXNet's came from: ONNX and its opset where an import noted that, else graphir."""
+    opset = graph.metadata.get("onnx.opset:")
+    return "graphir" if opset is None else f"ONNX opset {opset}"
 
 
 def mxnet_version(version: int) -> str:

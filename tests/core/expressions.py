@@ -1,4 +1,4 @@
-"""Random expressions over sizes, held twice: as a dimension and as the arithmetic of integers that it must agree with."""
+"""Random expressions over sizes, each as a dimension and as the arithmetic of integers that it must agree with."""
 
 from __future__ import annotations
 

@@ -95,8 +95,8 @@ READ = [
     ("?", UNKNOWN),
 ]
 
-REFUSED = ["", "N+", "(N", "N)", "N N", "*N", "max(N)", "max(N,H", "N/2", "1//0", "N//(H-H)", "(" * 5000, "-" * 5000, "a b",
-           "\u00b2", "N\u00e9", "??", "N+?", "1.5"]  # fmt: skip
+REFUSED = ["", "N+", "(N", "N)", "N N", "*N", "max(N)", "max(N,H", "N/2", "1//0", "N//(H-H)", "(" * 5000, "-" * 5000,
+           "a b", "\u00b2", "N\u00e9", "??", "N+?", "1.5"]  # fmt: skip
 
 BOUNDS = [
     (5, 5),
@@ -137,7 +137,7 @@ def test_other_text_that_is_read(text, dim):
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_text_that_is_no_dimension(text):
-    with pytest.raises(ValueError, match="not a dimension|named like an identifier"):
+    with pytest.raises(ValueError, match="not a dimension"):
         parse_dim(text)
 
 
@@ -213,7 +213,8 @@ def test_lower_bound_is_never_above(expression, given_sizes):
 @settings(max_examples=60)
 def test_sums_and_products_are_polynomials(first, second, third):
     a, b, c = first.dim, second.dim, third.dim
-    results = (a + b, b + a), (a * b, b * a), ((a + b) + c, a + (b + c)), (a * (b + c), a * b + a * c), (a - b, -(b - a))
+    sums = (a + b, b + a), ((a + b) + c, a + (b + c)), (a - b, -(b - a))
+    results = *sums, (a * b, b * a), (a * (b + c), a * b + a * c)
     assert [left for left, right in results if left != right and UNKNOWN not in (left, right)] == []
 
 
@@ -240,7 +241,8 @@ def test_a_pickle_from_another_process_hashes_as_here():
 
 
 @pytest.mark.parametrize("result", [
-    UNKNOWN + 1, 1 + UNKNOWN, UNKNOWN - N, N - UNKNOWN, UNKNOWN * 0, 0 * UNKNOWN, N * UNKNOWN, UNKNOWN // 2, 2 // UNKNOWN,
+    UNKNOWN + 1, 1 + UNKNOWN, UNKNOWN - N, N - UNKNOWN, UNKNOWN * 0, 0 * UNKNOWN, N * UNKNOWN, UNKNOWN // 2,
+    2 // UNKNOWN,
     N // UNKNOWN, UNKNOWN % 2, 5 % UNKNOWN, N % UNKNOWN, -UNKNOWN, dim_max(UNKNOWN, 1), dim_min(N, UNKNOWN),
     ceildiv(UNKNOWN, 2), substitute(UNKNOWN, {"N": 1}), substitute(N + 1, {"N": UNKNOWN}), copy.deepcopy(UNKNOWN),
     pickle.loads(pickle.dumps(UNKNOWN)),

@@ -109,9 +109,11 @@ def test_made_of_anything(value, dtype, expected):
 
 
 @pytest.mark.parametrize(("value", "dtype", "error", "text"), [
-    ([[1], [1, 2]], None, GraphError, "no tensor can be made"), (["a", 1, None], DType.STRING, GraphError, "strings only"),
+    ([[1], [1, 2]], None, GraphError, "no tensor can be made"),
+    (["a", 1, None], DType.STRING, GraphError, "strings only"),
     ([None], None, GraphError, "strings only"), (["x"], DType.FLOAT32, GraphError, "no tensor of float32"),
-    (Tensor.of([1.0]), DType.INT8, GraphError, "no tensor of int8"), (np.zeros(1, "M8[s]"), None, ShapeError, "no such dtype"),
+    (Tensor.of([1.0]), DType.INT8, GraphError, "no tensor of int8"),
+    (np.zeros(1, "M8"), None, ShapeError, "no such dtype"),
 ])  # fmt: skip
 def test_made_of_nonsense(value, dtype, error, text):
     with pytest.raises(error, match=text):
@@ -172,7 +174,10 @@ def test_packed_as_onnx_packs(dtype, elements, expected, tmp_path):
     assert found.numpy().astype(np.float32).tolist() == elements
 
 
-@given(st.sampled_from([DType.INT2, DType.INT4, DType.UINT2, DType.UINT4, DType.FLOAT4E2M1]), st.binary(max_size=9), st.data())
+SMALL_DTYPES = [DType.INT2, DType.INT4, DType.UINT2, DType.UINT4, DType.FLOAT4E2M1]
+
+
+@given(st.sampled_from(SMALL_DTYPES), st.binary(max_size=9), st.data())
 def test_packing_gives_the_bytes_back(dtype, code, data):
     per_byte = 8 // dtype.bits
     count = len(code) * per_byte - (data.draw(st.integers(0, per_byte - 1)) if code else 0)
@@ -183,7 +188,8 @@ def test_packing_gives_the_bytes_back(dtype, code, data):
 
 
 @pytest.mark.parametrize(("dtype", "shape", "size"), [
-    (DType.FLOAT32, (2, 3), 24), (DType.INT4, (3,), 2), (DType.INT2, (5,), 2), (DType.BOOL, (7,), 7), (DType.INT8, (), 1),
+    (DType.FLOAT32, (2, 3), 24), (DType.INT4, (3,), 2), (DType.INT2, (5,), 2), (DType.BOOL, (7,), 7),
+    (DType.INT8, (), 1),
     (DType.COMPLEX128, (2,), 32), (DType.FLOAT64, (0, 9), 0),
 ])  # fmt: skip
 def test_byte_size(dtype, shape, size):

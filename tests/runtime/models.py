@@ -102,7 +102,7 @@ def onnx_model(
 def identity(element: int, shape: list[Any]) -> bytes:
     """A model that gives its input back."""
     nodes = [helper.make_node("Identity", ["x"], ["y"])]
-    return onnx_model(nodes, {"x": (element, shape)}, {"y": (element, shape)}).SerializeToString()
+    return onnx_model(nodes, {"x": (element, shape)}, {"y": (element, shape)}, opset=19).SerializeToString()
 
 
 def affine(folder: Path, weight: float = 2.0, names: tuple[str, str] = ("sum", "twice"), swap: bool = False) -> Path:

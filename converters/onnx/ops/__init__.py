@@ -11,6 +11,7 @@ from graphir.errors import GraphirError
 
 FAMILIES = (
     "activation",
+    "bitwise",
     "control",
     "convolution",
     "creation",
@@ -21,11 +22,14 @@ FAMILIES = (
     "linear",
     "normalization",
     "pooling",
+    "quantization",
     "recurrent",
     "reduction",
     "resize",
+    "sequence",
     "shape",
     "shape_parts",
+    "text",
 )
 
 

@@ -1,0 +1,53 @@
+"""Operators on bits, and CastLike."""
+
+from __future__ import annotations
+
+from graphir.converters.onnx.context import ExportNode, ExportTable, direct, onnx_value
+from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.ops import bitwise as ir
+from graphir.types import DType
+
+
+def export_bit_shift(node: ExportNode) -> None:
+    """BitShift, before opset 28 of unsigned numbers only."""
+    if node.opset < 28 and node.dtype().value.startswith("int"):
+        node.refuse(f"BitShift of the signed {node.dtype()} exists from opset 28 on, the target is {node.opset}")
+    node.emit("BitShift", node.input_names(), direction=node.op.direction.value)
+
+
+def export_cast_like(node: ExportNode) -> None:
+    """CastLike; before opset 15 a Cast to the dtype that is known."""
+    op: ir.CastLike = node.op
+    names = node.input_names()
+    if node.opset < 24 and op.round_mode is not ir.RoundMode.UP and node.dtype(1) is DType.FLOAT8E8M0:
+        node.refuse(f"a cast's round_mode exists from opset 24 on, the target is {node.opset}")
+    saturate = None if op.saturate or node.opset < 19 else 0
+    round_mode = None if op.round_mode is ir.RoundMode.UP or node.opset < 24 else op.round_mode.value
+    if node.opset < 15:
+        node.emit("Cast", names[:1], to=onnx_value(node.dtype(1)))
+    else:
+        node.emit("CastLike", names, saturate=saturate, round_mode=round_mode)
+
+
+EXPORTS: ExportTable = {
+    ir.BitwiseAnd: direct(since=18),
+    ir.BitwiseOr: direct(since=18),
+    ir.BitwiseXor: direct(since=18),
+    ir.BitwiseNot: direct(since=18),
+    ir.BitShift: export_bit_shift,
+    ir.BitCast: direct(since=26),
+    ir.CastLike: export_cast_like,
+}
+
+IMPORTS: ImportTable = {
+    "BitwiseAnd": {18: import_direct(ir.BitwiseAnd)},
+    "BitwiseOr": {18: import_direct(ir.BitwiseOr)},
+    "BitwiseXor": {18: import_direct(ir.BitwiseXor)},
+    "BitwiseNot": {18: import_direct(ir.BitwiseNot)},
+    "BitShift": {11: import_direct(ir.BitShift)},
+    "BitCast": {26: import_direct(ir.BitCast)},
+    "CastLike": {15: import_direct(ir.CastLike)},
+}
+
+__all__ = ["EXPORTS", "IMPORTS"]

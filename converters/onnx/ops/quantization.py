@@ -1,0 +1,121 @@
+"""Quantized tensors. Each opset since 10 has brought further dtypes and forms of scales."""
+
+from __future__ import annotations
+
+from graphir.converters.onnx.context import ExportNode, ExportTable, direct, onnx_value
+from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.ops import quantization as ir
+from graphir.types import DType
+
+# The opset from which a dtype can be quantized to and from.
+SINCE = {
+    DType.INT8: 10,
+    DType.UINT8: 10,
+    DType.INT32: 10,
+    DType.FLOAT8E4M3FN: 19,
+    DType.FLOAT8E4M3FNUZ: 19,
+    DType.FLOAT8E5M2: 19,
+    DType.FLOAT8E5M2FNUZ: 19,
+    DType.INT16: 21,
+    DType.UINT16: 21,
+    DType.INT4: 21,
+    DType.UINT4: 21,
+    DType.FLOAT4E2M1: 23,
+    DType.INT2: 25,
+    DType.UINT2: 25,
+}
+
+
+def _check(node: ExportNode, quantized: DType | None, real: DType | None) -> None:
+    """Refuse what the target's version has no form for."""
+    since = 10 if quantized is None else SINCE.get(quantized, 10)
+    if since > node.opset:
+        node.refuse(f"{node.op.name} of {quantized} exists from opset {since} on, the target is {node.opset}")
+    if real in (DType.FLOAT16, DType.BFLOAT16) and node.opset < 19:
+        node.refuse(f"{node.op.name} with a scale of {real} exists from opset 19 on, the target is {node.opset}")
+    if node.op.block_size and node.opset < 21:
+        node.refuse(f"{node.op.name} in blocks exists from opset 21 on, the target is {node.opset}")
+
+
+def export_quantize(node: ExportNode) -> None:
+    """QuantizeLinear. Before opset 21 the zero point alone says which dtype comes out."""
+    op: ir.QuantizeLinear = node.op
+    x, scale, zero = (node.value(slot) for slot in range(3))
+    assert x is not None
+    assert scale is not None
+    _check(node, node.node.outputs[0].dtype, scale.dtype)
+    names = node.input_names()
+    output_dtype = op.output_dtype
+    if node.opset < 21 and output_dtype is not None:
+        if zero is None and output_dtype is not DType.UINT8:
+            if scale.rank != 0:
+                like = node.step("Shape", [names[1]])
+                zeros = node.constant([0], output_dtype, "zero_point")
+                names.append(node.step("Expand", [zeros, like]))
+            else:
+                names.append(node.constant(0, output_dtype, "zero_point"))
+        output_dtype = None
+    if node.opset < 23:
+        if op.precision not in (None, scale.dtype):
+            node.refuse(f"the precision of a quantization is stated from opset 23 on, the target is {node.opset}")
+        if x.dtype is not scale.dtype and x.dtype is not DType.INT32:
+            node.refuse(f"a scale of another dtype than x exists from opset 23 on, the target is {node.opset}")
+    node.emit(
+        "QuantizeLinear",
+        names,
+        axis=None if op.axis == 1 else op.axis,
+        block_size=op.block_size or None,
+        output_dtype=None if output_dtype is None else onnx_value(output_dtype),
+        precision=None if op.precision is None or node.opset < 23 else onnx_value(op.precision),
+        saturate=None if op.saturate or node.opset < 19 else 0,
+    )
+
+
+def export_dequantize(node: ExportNode) -> None:
+    """DequantizeLinear."""
+    op: ir.DequantizeLinear = node.op
+    x, scale = node.value(0), node.value(1)
+    assert x is not None
+    assert scale is not None
+    _check(node, x.dtype, scale.dtype)
+    output_dtype = op.output_dtype
+    if node.opset < 23:
+        if output_dtype not in (None, scale.dtype):
+            node.refuse(f"a result of another dtype than the scale exists from opset 23 on, the target is {node.opset}")
+        output_dtype = None
+    node.emit(
+        "DequantizeLinear",
+        node.input_names(),
+        axis=None if op.axis == 1 else op.axis,
+        block_size=op.block_size or None,
+        output_dtype=None if output_dtype is None else onnx_value(output_dtype),
+    )
+
+
+def export_qlinear_matmul(node: ExportNode) -> None:
+    """QLinearMatMul, whose scales are float32 before opset 21."""
+    if node.opset < 21 and node.dtype(1) is not DType.FLOAT32:
+        node.refuse(f"QLinearMatMul with a scale of {node.dtype(1)} exists from opset 21 on, the target is {node.opset}")
+    node.emit("QLinearMatMul", node.input_names())
+
+
+EXPORTS: ExportTable = {
+    ir.QuantizeLinear: export_quantize,
+    ir.DequantizeLinear: export_dequantize,
+    ir.DynamicQuantizeLinear: direct(since=11),
+    ir.QLinearConv: direct(since=10),
+    ir.ConvInteger: direct(since=10),
+    ir.QLinearMatMul: export_qlinear_matmul,
+}
+
+IMPORTS: ImportTable = {
+    "QuantizeLinear": {10: import_direct(ir.QuantizeLinear)},
+    "DequantizeLinear": {10: import_direct(ir.DequantizeLinear)},
+    "DynamicQuantizeLinear": {11: import_direct(ir.DynamicQuantizeLinear)},
+    "QLinearConv": {10: import_direct(ir.QLinearConv)},
+    "ConvInteger": {10: import_direct(ir.ConvInteger)},
+    "QLinearMatMul": {10: import_direct(ir.QLinearMatMul)},
+}
+
+__all__ = ["EXPORTS", "IMPORTS"]

@@ -1,0 +1,260 @@
+"""Sequences of tensors, and values that may be absent."""
+
+from __future__ import annotations
+
+from ..errors import ShapeError
+from ..types import ANYTHING, UNKNOWN, Dim, DType, OptionalType, SequenceType, Shape, TensorType, Type, format_shape
+from .base import Known, Operator, Values, normalize_axis, operator
+from .control import common_type
+
+
+def _element(sequence: Type, what: str = "input_sequence") -> Type:
+    """What a sequence holds. Raises ShapeError for what is none."""
+    if isinstance(sequence, SequenceType):
+        return sequence.element
+    if sequence == ANYTHING:
+        return ANYTHING
+    raise ShapeError(f"{what} is {sequence}, expected a sequence")
+
+
+def _check_position(position: Type | None) -> None:
+    if isinstance(position, TensorType) and position.dtype not in (None, DType.INT32, DType.INT64):
+        raise ShapeError(f"position is {position.dtype}, expected int32 or int64")
+
+
+def _common_element(*elements: Type) -> Type:
+    """The type of a sequence's elements that all of these can be. Raises ShapeError if their dtypes differ."""
+    found = elements[0]
+    for element in elements[1:]:
+        dtypes = [type_.dtype for type_ in (found, element) if isinstance(type_, TensorType)]
+        if len(set(dtypes) - {None}) > 1:
+            raise ShapeError(f"a sequence cannot hold both {found} and {element}")
+        found = common_type(found, element)
+    return found
+
+
+@operator
+class SequenceConstruct(Operator):
+    """The sequence of the operands, which have one dtype. Source: ONNX SequenceConstruct-11."""
+
+    inputs = ("inputs*",)
+    outputs = ("output_sequence",)
+
+    def infer(self, *operands: Type) -> Type:
+        return SequenceType(_common_element(*operands))
+
+
+@operator
+class SequenceEmpty(Operator):
+    """A sequence without elements, for tensors of `dtype`. Source: ONNX SequenceEmpty-11."""
+
+    outputs = ("output_sequence",)
+    dtype: DType = DType.FLOAT32
+
+    def infer(self) -> Type:
+        return SequenceType(TensorType(self.dtype, None))
+
+
+@operator
+class SequenceAt(Operator):
+    """The element at `position`, a scalar, counted from the back if negative. Source: ONNX SequenceAt-11."""
+
+    inputs = ("input_sequence", "position")
+    outputs = ("tensor",)
+
+    def infer(self, sequence: Type, position: Type) -> Type:
+        _check_position(position)
+        return _element(sequence)
+
+
+@operator
+class SequenceInsert(Operator):
+    """The sequence with `tensor` put before the element at `position`, a scalar, or behind the last one.
+
+    Source: ONNX SequenceInsert-11.
+    """
+
+    inputs = ("input_sequence", "tensor", "position?")
+    outputs = ("output_sequence",)
+
+    def infer(self, sequence: Type, tensor: Type, position: Type | None = None) -> Type:
+        _check_position(position)
+        return SequenceType(_common_element(_element(sequence), tensor))
+
+
+@operator
+class SequenceErase(Operator):
+    """The sequence without the element at `position`, a scalar, or without the last one.
+
+    Source: ONNX SequenceErase-11.
+    """
+
+    inputs = ("input_sequence", "position?")
+    outputs = ("output_sequence",)
+
+    def infer(self, sequence: Type, position: Type | None = None) -> Type:
+        _check_position(position)
+        return SequenceType(_element(sequence))
+
+
+@operator
+class SequenceLength(Operator):
+    """How many elements a sequence has, an int64 scalar. Source: ONNX SequenceLength-11."""
+
+    inputs = ("input_sequence",)
+    outputs = ("length",)
+
+    def infer(self, sequence: Type) -> Type:
+        _element(sequence)
+        return TensorType(DType.INT64, ())
+
+
+@operator
+class ConcatFromSequence(Operator):
+    """The elements of a sequence joined along `axis`, with `new_axis` one that they do not have yet.
+
+    Source: ONNX ConcatFromSequence-11.
+    """
+
+    inputs = ("input_sequence",)
+    outputs = ("concat_result",)
+    axis: int
+    new_axis: bool = False
+
+    def infer(self, sequence: Type) -> Type:
+        element = _element(sequence)
+        if not isinstance(element, TensorType):
+            raise ShapeError(f"input_sequence is {sequence}, expected a sequence of tensors")
+        if element.shape is None:
+            return TensorType(element.dtype, None)
+        place = normalize_axis(self.axis, len(element.shape) + self.new_axis)
+        behind = element.shape[place + (not self.new_axis) :]
+        return TensorType(element.dtype, (*element.shape[:place], UNKNOWN, *behind))
+
+
+@operator
+class SplitToSequence(Operator):
+    """The parts of X along `axis` as a sequence.
+
+    `split` is the size of each part but perhaps the last (a scalar), or of every part (a vector). Without it parts have
+    size 1, and lose the axis unless `keepdims`. Source: ONNX SplitToSequence-24.
+    """
+
+    inputs = ("X", "split?")
+    outputs = ("output_sequence",)
+    reads = frozenset({1})
+    axis: int = 0
+    keepdims: bool = True
+
+    def infer(self, x: TensorType, split: TensorType | None = None, *, values: Values) -> Type:
+        if x.shape is None:
+            return SequenceType(TensorType(x.dtype, None))
+        place = normalize_axis(self.axis, len(x.shape))
+        before, behind = x.shape[:place], x.shape[place + 1 :]
+        if split is None and not self.keepdims:
+            return SequenceType(TensorType(x.dtype, (*before, *behind)))
+        size = 1 if split is None else _part(x.shape, place, values[1])
+        return SequenceType(TensorType(x.dtype, (*before, size, *behind)))
+
+
+def _part(shape: Shape, place: int, split: Known | None) -> Dim:
+    """The size that all parts have, UNKNOWN if they differ or may. Raises ShapeError if they do not make up the whole."""
+    sizes = None if split is None else split.integers()
+    whole = shape[place]
+    if split is None or sizes is None:
+        return UNKNOWN
+    if split.shape:
+        if isinstance(whole, int) and sum(sizes) != whole:
+            raise ShapeError(f"parts of {list(sizes)} do not make up axis {place} of {format_shape(shape)}")
+        return sizes[0] if len(set(sizes)) == 1 else UNKNOWN
+    if sizes[0] < 1:
+        raise ShapeError(f"parts of {sizes[0]} elements")
+    return sizes[0] if isinstance(whole, int) and whole % sizes[0] == 0 else UNKNOWN
+
+
+@operator
+class SequenceMap(Operator):
+    """The node's subgraph run for each element of `input_sequence`, its results gathered in sequences.
+
+    Further operands that are sequences, of the same length, give the subgraph an element each, tensors are given whole.
+    Whoever adds such a node declares its results (`declare_results`). Source: ONNX SequenceMap-17.
+    """
+
+    inputs = ("input_sequence", "additional_inputs*?")
+    outputs = ("out_sequence",)
+    results: int = 1
+
+    @property
+    def output_count(self) -> int:
+        """How many results the subgraph gives."""
+        return self.results
+
+    def infer(self, sequence: Type, *further: Type) -> tuple[Type, ...]:
+        _element(sequence)
+        return (SequenceType(ANYTHING),) * self.results
+
+
+@operator
+class Optional(Operator):
+    """The operand as a value that may be absent; without operand an absent one of type `type`.
+
+    Source: ONNX Optional-28.
+    """
+
+    inputs = ("input?",)
+    outputs = ("output",)
+    type: Type | None = None
+
+    def infer(self, value: Type | None = None) -> Type:
+        if value is not None:
+            return OptionalType(value)
+        if self.type is None:
+            raise ShapeError("without an operand the type of what is absent must be stated")
+        return OptionalType(self.type)
+
+
+@operator
+class OptionalGetElement(Operator):
+    """The value that an optional holds; an operand that is none passes through. Source: ONNX OptionalGetElement-28."""
+
+    inputs = ("input",)
+    outputs = ("output",)
+
+    def infer(self, value: Type) -> Type:
+        return value.element if isinstance(value, OptionalType) else value
+
+
+@operator
+class OptionalHasElement(Operator):
+    """Whether an optional holds a value, a boolean scalar; true for what is no optional, false for no operand.
+
+    Source: ONNX OptionalHasElement-28.
+    """
+
+    inputs = ("input?",)
+    outputs = ("output",)
+
+    def infer(self, value: Type | None = None) -> Type:
+        return TensorType(DType.BOOL, ())
+
+
+OPERATORS = (
+    *(SequenceConstruct, SequenceEmpty, SequenceAt, SequenceInsert, SequenceErase, SequenceLength),
+    *(ConcatFromSequence, SplitToSequence, SequenceMap, Optional, OptionalGetElement, OptionalHasElement),
+)
+
+__all__ = [
+    "OPERATORS",
+    "ConcatFromSequence",
+    "Optional",
+    "OptionalGetElement",
+    "OptionalHasElement",
+    "SequenceAt",
+    "SequenceConstruct",
+    "SequenceEmpty",
+    "SequenceErase",
+    "SequenceInsert",
+    "SequenceLength",
+    "SequenceMap",
+    "SplitToSequence",
+]

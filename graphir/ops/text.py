@@ -1,0 +1,161 @@
+"""Operators on texts (tensors of dtype string)."""
+
+from __future__ import annotations
+
+import enum
+
+from ..errors import ShapeError
+from ..types import UNKNOWN, Dim, DType, TensorType, format_shape
+from .base import Operand, Operator, broadcast, operator, refine
+
+
+def _texts(operand: TensorType, name: str = "X") -> None:
+    """Raise ShapeError unless the operand holds texts."""
+    if operand.dtype not in (None, DType.STRING):
+        raise ShapeError(f"{name} is {operand.dtype}, expected string")
+
+
+@operator
+class StringConcat(Operator):
+    """Each text of X followed by that of Y; the operands broadcast. Source: ONNX StringConcat-20."""
+
+    inputs = ("X", "Y")
+    outputs = ("Z",)
+
+    def infer(self, x: TensorType, y: TensorType) -> TensorType:
+        _texts(x)
+        _texts(y, "Y")
+        return TensorType(DType.STRING, broadcast(x.shape, y.shape))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        return tuple(refine(operand, None, DType.STRING) for operand in operands)
+
+
+class CaseChange(enum.Enum):
+    """What becomes of the letters' case."""
+
+    NONE = "NONE"
+    LOWER = "LOWER"
+    UPPER = "UPPER"
+
+
+@operator
+class StringNormalizer(Operator):
+    """X, (C) or (1, C), without the texts in `stopwords`, in another case; one empty text if none is left.
+
+    Source: ONNX StringNormalizer-10.
+    """
+
+    inputs = ("X",)
+    case_change_action: CaseChange = CaseChange.NONE
+    is_case_sensitive: bool = False
+    locale: str | None = None
+    stopwords: tuple[str, ...] = ()
+
+    def infer(self, x: TensorType) -> TensorType:
+        _texts(x)
+        if x.shape is None:
+            return TensorType(DType.STRING, None)
+        if len(x.shape) not in (1, 2) or (len(x.shape) == 2 and isinstance(x.shape[0], int) and x.shape[0] != 1):
+            raise ShapeError(f"X has the shape {format_shape(x.shape)}, expected (C) or (1, C)")
+        left = UNKNOWN if self.stopwords or x.shape[-1] == 0 else x.shape[-1]
+        return TensorType(DType.STRING, (*(1,) * (len(x.shape) - 1), left))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        return (refine(operands[0], None, DType.STRING),)
+
+
+@operator
+class StringSplit(Operator):
+    """The parts of each text of X between `delimiter`s (runs of blanks if None or empty), filled up with "".
+
+    At most `maxsplit` splits are made, any number if None. Results: Y with one further axis of parts, and Z, int64,
+    the number of parts of each text. Source: ONNX StringSplit-20.
+    """
+
+    inputs = ("X",)
+    outputs = ("Y", "Z")
+    delimiter: str | None = None
+    maxsplit: int | None = None
+
+    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        _texts(x)
+        parts = None if x.shape is None else (*x.shape, UNKNOWN)
+        return TensorType(DType.STRING, parts), TensorType(DType.INT64, x.shape)
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        return (refine(operands[0], results[1].shape, DType.STRING),)
+
+
+@operator
+class RegexFullMatch(Operator):
+    """Whether the regular expression `pattern` (of RE2) matches each text of X in full. Source: ONNX RegexFullMatch-20."""
+
+    inputs = ("X",)
+    pattern: str
+
+    def infer(self, x: TensorType) -> TensorType:
+        _texts(x)
+        return TensorType(DType.BOOL, x.shape)
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        return (refine(operands[0], results[0].shape, DType.STRING),)
+
+
+class TfIdfMode(enum.Enum):
+    """What is written for an n-gram: how often it comes, its weight if it comes, or the product of both."""
+
+    TF = "TF"
+    IDF = "IDF"
+    TFIDF = "TFIDF"
+
+
+@operator
+class TfIdfVectorizer(Operator):
+    """How often n-grams of a pool come in X, (C) or (N, C) of texts or integers, each at its place of a float32 vector.
+
+    N-grams have `min_gram_length` to `max_gram_length` entries that are up to `max_skip_count` entries apart.
+    `ngram_counts` holds where in the pool those of each length begin, `ngram_indexes` the place of each n-gram in the
+    result, `weights` its weight. Source: ONNX TfIdfVectorizer-9.
+    """
+
+    inputs = ("X",)
+    mode: TfIdfMode
+    min_gram_length: int
+    max_gram_length: int
+    max_skip_count: int
+    ngram_counts: tuple[int, ...]
+    ngram_indexes: tuple[int, ...]
+    pool_int64s: tuple[int, ...] = ()
+    pool_strings: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
+
+    def infer(self, x: TensorType) -> TensorType:
+        if x.dtype not in (None, DType.STRING, DType.INT32, DType.INT64):
+            raise ShapeError(f"X is {x.dtype}, expected string, int32 or int64")
+        if not self.ngram_indexes or bool(self.pool_int64s) is bool(self.pool_strings):
+            raise ShapeError("there must be a place for each n-gram, and one pool: of texts or of integers")
+        size: Dim = max(self.ngram_indexes) + 1
+        if x.shape is None:
+            return TensorType(DType.FLOAT32, None)
+        if len(x.shape) not in (1, 2):
+            raise ShapeError(f"X has the shape {format_shape(x.shape)}, expected (C) or (N, C)")
+        return TensorType(DType.FLOAT32, (*x.shape[:-1], size))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        shape = results[0].shape
+        return (refine(operands[0], None if shape is None else (*shape[:-1], UNKNOWN)),)
+
+
+OPERATORS = (StringConcat, StringNormalizer, StringSplit, RegexFullMatch, TfIdfVectorizer)
+
+__all__ = [
+    "OPERATORS",
+    "CaseChange",
+    "RegexFullMatch",
+    "StringConcat",
+    "StringNormalizer",
+    "StringSplit",
+    "TfIdfMode",
+    "TfIdfVectorizer",
+]

@@ -1,0 +1,128 @@
+"""The model under test: inner values as outputs, with and without external data, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from graphir.converters.onnx import save
+from graphir.converters.onnx.structure import read_structure
+from graphir.errors import FormatError, VerificationError
+from graphir.runtime import candidate as module
+from graphir.runtime.candidate import OnnxCandidate
+
+from . import models
+
+X = np.linspace(-1, 1, 2 * 3 * 8 * 8, dtype=np.float32).reshape(2, 3, 8, 8)
+INNER = ("relu0_output", "fc_output", "softmax_output")
+
+
+def expected() -> dict[str, Any]:
+    with OnnxCandidate(models.net_graph()) as candidate:
+        return candidate.run({"data": X}, INNER)
+
+
+@pytest.fixture
+def temporary(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own for temporary files."""
+    folder = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 20])
+@pytest.mark.parametrize("weights", ["inline", "external"])
+def test_inner_values(
+    weights: str, limit: int, tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the model is handed over in memory or copied, and wherever its weights are."""
+    monkeypatch.setattr(module, "IN_MEMORY_BELOW", limit)
+    path = save(models.net_graph(), tmp_path / "net.onnx", weights=weights)[0]
+    before = sorted(tmp_path.iterdir())
+    with OnnxCandidate(path) as candidate:
+        found = candidate.run({"data": X}, INNER)
+        again = candidate.run({"data": X}, ["conv1_output"])
+        assert sorted(tmp_path.iterdir()) == before
+    assert list(found) == list(INNER)
+    assert again["conv1_output"].shape == (2, 4, 4, 4)
+    reference = expected()
+    np.testing.assert_array_equal(found["fc_output"], reference["fc_output"])
+    assert sorted(tmp_path.iterdir()) == before
+    assert list(temporary.iterdir()) == []
+
+
+def test_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(models.net_graph(), tmp_path / "net.onnx", weights="external")
+    monkeypatch.chdir(tmp_path)
+    with OnnxCandidate("net.onnx") as candidate:
+        assert candidate.run({"data": X}, ["fc_output"])["fc_output"].shape == (2, 4)
+
+
+@pytest.mark.parametrize("weights", ["inline", "external"])
+@pytest.mark.parametrize("limit", [0, 1 << 20])
+def test_folder_that_cannot_be_written(
+    weights: str, limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "IN_MEMORY_BELOW", limit)
+    path = save(models.net_graph(), tmp_path / "net.onnx", weights=weights)[0]
+    opened = open
+
+    def guarded(file: Any, mode: str = "r", *rest: Any, **named: Any) -> Any:
+        inside = isinstance(file, str | os.PathLike) and Path(file).parent == tmp_path
+        assert not inside or not set(mode) & set("wax+"), f"{file} opened to write"
+        return opened(file, mode, *rest, **named)
+
+    monkeypatch.setattr("builtins.open", guarded)
+    tmp_path.chmod(0o555)
+    try:
+        with OnnxCandidate(path) as candidate:
+            assert candidate.run({"data": X}, ["fc_output"])["fc_output"].shape == (2, 4)
+    finally:
+        tmp_path.chmod(0o755)
+
+
+@pytest.mark.parametrize("name", ["a b", "a/b:0", "q'\"\\", "x" * 300, "\u00e9\u4e2d", "a\nb", "0"])
+def test_names_of_all_kinds(name: str, tmp_path: Path) -> None:
+    nodes = [helper.make_node("Relu", ["x"], [name]), helper.make_node("Neg", [name], ["y"])]
+    model = models.onnx_model(nodes, {"x": (1, [2])}, {"y": (1, [2])})
+    onnx.save(model, tmp_path / "m.onnx")
+    with OnnxCandidate(tmp_path / "m.onnx") as candidate:
+        assert candidate.run({"x": np.array([-1, 2], np.float32)}, [name])[name].tolist() == [0, 2]
+
+
+def test_nothing_stays_after_an_exception(tmp_path: Path, temporary: Path) -> None:
+    path = save(models.net_graph(), tmp_path / "net.onnx")[0]
+    with pytest.raises(VerificationError, match=r"net.onnx computes no value nowhere"), OnnxCandidate(path) as found:
+        found.run({"data": X}, ["fc_output", "nowhere"])
+    with pytest.raises(VerificationError, match="takes float32"), OnnxCandidate(models.net_graph()) as found:
+        found.run({"data": X.astype(complex)}, ["fc_output"])
+    assert [item.name for item in tmp_path.iterdir()] == ["net.onnx"]
+    assert list(temporary.iterdir()) == []
+
+
+def test_the_session_of_a_slice_is_used_again(tmp_path: Path) -> None:
+    with OnnxCandidate(models.net_graph()) as candidate:
+        first = candidate._with_outputs(["fc_output"])
+        assert candidate._with_outputs(["fc_output"]) is first
+        assert candidate._with_outputs(["conv0_output"]) is not first
+
+
+def test_structure(tmp_path: Path) -> None:
+    path = save(models.net_graph(), tmp_path / "net.onnx", weights="external")[0]
+    found = read_structure(path)
+    assert (found.inputs, found.outputs, found.external) == (("data",), ("softmax_output",), True)
+    assert found.producers["softmax_output"][0] == "Softmax"
+    assert not read_structure(save(models.net_graph(), tmp_path / "net.onnx", weights="inline")[0]).external
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>", b"\x3a\xff\xff\x01abc", b"\x08\x07\x3a\x02\x0a\x7f"])
+def test_structure_of_what_is_no_model(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(content)
+    with pytest.raises(FormatError):
+        read_structure(tmp_path / "m.onnx")

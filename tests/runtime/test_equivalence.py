@@ -1,0 +1,262 @@
+"""Equivalence: pairing, heads, layers in slices, and the first divergence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphir.converters import verify
+from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.references import ReferenceEvaluator
+from graphir.converters.verification import RuntimeReference, verify_conversion
+from graphir.errors import VerificationError
+from graphir.graph import Graph
+from graphir.ops.convolution import Conv
+from graphir.padding import Explicit
+from graphir.runtime import equivalence
+from graphir.runtime.candidate import OnnxCandidate
+from graphir.runtime.compare import Verdict
+from graphir.runtime.equivalence import verify_against
+from graphir.runtime.heads import values_before_heads
+from graphir.runtime.session import Session
+
+from . import models
+
+FEEDS = {"data": np.random.Generator(np.random.PCG64(1)).standard_normal((2, 3, 8, 8)).astype(np.float32)}
+
+
+def check(graph: Graph, scale: float = 1.0, **options: Any) -> Any:
+    return verify_conversion(models.net_source(scale), graph, graph, feeds=FEEDS, against="reference", **options)
+
+
+def bump(array: Any) -> Any:
+    array[0, 0, 1, 1] += 0.5
+    return array
+
+
+def transpose(array: Any) -> Any:
+    return np.ascontiguousarray(array.transpose(1, 0, 2, 3))
+
+
+def ignoring_fix_gamma() -> Graph:
+    return models.net_graph(symbol=models.NET.replace('"fix_gamma": "True"', '"fix_gamma": "False"'))
+
+
+def with_other_eps() -> Graph:
+    return models.net_graph(symbol=models.NET.replace('"eps": "0.001"', '"eps": "0.1"'))
+
+
+def with_transposed_weight() -> Graph:
+    return models.damaged(models.net_graph(), "conv1_weight", transpose)
+
+
+def with_damaged_weight() -> Graph:
+    return models.damaged(models.net_graph(), "conv1_weight", bump)
+
+
+def with_damaged_bias() -> Graph:
+    return models.damaged(models.net_graph(), "fc_bias", lambda array: array + np.float32([0, 0.05, 0, 0]))
+
+
+@pytest.mark.parametrize(
+    "make, first",
+    [
+        (ignoring_fix_gamma, "bn0_output"),
+        (with_other_eps, "bn0_output"),
+        (with_transposed_weight, "conv1_output"),
+        (with_damaged_weight, "conv1_output"),
+        (with_damaged_bias, "fc_output"),
+    ],
+)
+def test_broken_conversions_are_broken_and_located(make: Any, first: str) -> None:
+    report = check(make(), per_layer=True)
+    assert report.verdict is Verdict.BROKEN
+    assert report.first_divergence.name == first
+    assert report.first_divergence.verdict is Verdict.BROKEN
+
+
+def test_wrong_padding_is_broken() -> None:
+    """The same sizes, one pixel off."""
+    graph = models.net_graph()
+    node = next(node for node in graph.nodes if node.name == "conv1")
+    assert isinstance(node.op, Conv)
+    shifted = replace(node.op, padding=Explicit(((0, 2), (1, 1))))
+    value = graph.add(shifted, *node.inputs, before=node)
+    graph.replace_uses(node.output, value)
+    value.sources = node.output.sources
+    graph.erase(node)
+    report = check(graph, per_layer=True)
+    assert report.verdict is Verdict.BROKEN
+    assert report.first_divergence.name == "conv1_output"
+
+
+def test_a_good_conversion_is_noise() -> None:
+    report = check(models.net_graph(), per_layer=True)
+    assert report.verdict.passes
+    assert report.first_divergence is None
+    names = [layer.name for layer in report.layers]
+    assert names == [f"{name}_output" for name in ("conv0", "bn0", "relu0", "conv1", "relu1", "fc", "softmax")]
+    assert report.notes == []
+    assert report.feeds == {"data": "float32[2, 3, 8, 8]"}
+
+
+def test_saturated_head_does_not_hide_an_error() -> None:
+    graph = models.damaged(models.net_graph(1e4), "fc_bias", lambda array: array + np.float32([0, 300, 0, 0]))
+    report = check(graph, 1e4)
+    assert [(found.name, found.verdict.passes) for found in report.outputs] == [
+        ("softmax_output", True),
+        ("fc_output (before the head)", False),
+    ]
+    assert not report.ok
+
+
+@pytest.mark.parametrize("size", [1, 600, 1 << 30])
+def test_layers_come_in_slices(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[int] = []
+
+    class Counting(ReferenceEvaluator):
+        def stream(self, feeds: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+            runs.append(1)
+            return super().stream(feeds, names)
+
+    sessions: list[int] = []
+    real = OnnxCandidate._with_outputs
+
+    def counted(self: OnnxCandidate, names: Any) -> Session:
+        sessions.append(len(names))
+        return real(self, names)
+
+    monkeypatch.setattr(equivalence, "SLICE_BYTES", size)
+    monkeypatch.setattr(OnnxCandidate, "_with_outputs", counted)
+    source = models.net_source()
+    with OnnxCandidate(models.net_graph()) as candidate:
+        reference = Counting(source.symbol, source.plain_tensors())
+        report = verify_against(reference, candidate, FEEDS, graph=models.net_graph(), per_layer=True)
+    assert len(report.layers) == 7
+    assert report.first_divergence is None
+    assert runs == [1], "the reference is evaluated once, however many slices there are"
+    most = {1: 1, 600: 2, 1 << 30: 7}[size]
+    assert max(sessions) <= most
+
+
+def test_few_values_are_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of 64 values of 1 MB: with slices of 4 MB about that much is alive at once, not 64."""
+    import tracemalloc
+
+    nodes = ['{"op": "null", "name": "data", "inputs": []}']
+    nodes += [f'{{"op": "negative", "name": "n{index}", "inputs": [[{index}, 0, 0]]}}' for index in range(64)]
+    symbol = f'{{"nodes": [{", ".join(nodes)}], "arg_nodes": [0], "heads": [[64, 0, 0]], "attrs": {{}}}}'
+    monkeypatch.setattr(equivalence, "SLICE_BYTES", 4 << 20)
+    from graphir.converters.mxnet.source import open_source
+
+    source = open_source(symbol, {})
+    graph = source.to_graph({"data": (1, 1 << 18)}, simplified=False)
+    tracemalloc.start()
+    report = verify_conversion(source, graph, graph, against="reference", per_layer=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(report.layers) == 64
+    assert peak < 48 << 20
+
+
+@pytest.mark.parametrize(
+    "names, swap, weight, verdict, note",
+    [
+        (("sum", "twice"), False, 2.0, Verdict.IDENTICAL, ""),
+        (("sum", "twice"), True, 2.0, Verdict.IDENTICAL, "the outputs come in another order: sum, twice became"),
+        (("twice", "sum"), False, 2.0, Verdict.BROKEN, "the outputs come in another order"),
+        (("a", "b"), False, 2.0, Verdict.IDENTICAL, "outputs of different names were compared by position: sum with a"),
+        (("a", "b"), True, 2.0, Verdict.BROKEN, "outputs of different names were compared by position: sum with b"),
+        (("sum", "b"), False, 2.0, Verdict.IDENTICAL, "by position: twice with b"),
+        (("sum", "twice"), False, 2.0001, Verdict.SUSPICIOUS, ""),
+        (("sum", "twice"), False, 2.1, Verdict.BROKEN, ""),
+    ],
+)
+def test_pairs_of_outputs(
+    names: tuple[str, str], swap: bool, weight: float, verdict: Verdict, note: str, tmp_path: Path
+) -> None:
+    candidate = models.affine(tmp_path, weight, names, swap)
+    report = verify(models.affine(tmp_path), candidate)
+    assert report.verdict is verdict
+    assert (note in report.notes[0]) if note else report.notes == []
+
+
+def subset(path: Path, count: int) -> Path:
+    import onnx
+
+    model = onnx.load(path)
+    del model.graph.output[count:]
+    target = path.with_name(f"only{count}.onnx")
+    onnx.save(model, target)
+    return target
+
+
+def test_outputs_that_are_missing_or_more(tmp_path: Path) -> None:
+    both = models.affine(tmp_path)
+    lacking = verify(both, subset(both, 1))
+    assert (lacking.ok, lacking.notes) == (True, ["outputs that the candidate lacks, not compared: twice"])
+    more = verify(subset(both, 1), both)
+    assert (more.ok, more.notes) == (True, ["outputs of the candidate alone, not compared: twice"])
+    renamed = models.affine(tmp_path, names=("a", "b"))
+    with pytest.raises(VerificationError, match="the reference has the outputs sum, twice, the candidate a: they do"):
+        verify(both, subset(renamed, 1))
+
+
+def test_nothing_to_compare(tmp_path: Path) -> None:
+    class Nothing(RuntimeReference):
+        @property
+        def outputs(self) -> list[str]:
+            return []
+
+    with (
+        OnnxCandidate(models.affine(tmp_path)) as candidate,
+        pytest.raises(VerificationError, match="nothing to compare"),
+    ):
+        verify_against(Nothing(models.affine(tmp_path)), candidate, {"x": np.ones((2, 3), np.float32)})
+
+
+PRODUCERS = {
+    "logits": ("Gemm", ("flat", "w")),
+    "scaled": ("Mul", ("logits", "two")),
+    "soft": ("Softmax", ("scaled",)),
+    "shaped": ("Reshape", ("soft", "shape")),
+    "other": ("Gemm", ("flat", "v")),
+    "gate": ("Sigmoid", ("other",)),
+    "joined": ("Concat", ("shaped", "gate")),
+    "direct": ("Softmax", ("data",)),
+}
+
+
+@pytest.mark.parametrize(
+    "outputs, known, found",
+    [
+        (["soft"], ["logits", "scaled"], {"S.scaled": "scaled"}),
+        (["soft"], ["logits"], {"S.logits": "logits"}),
+        (["shaped"], ["scaled", "soft", "shaped"], {"S.scaled": "scaled"}),
+        (["joined"], ["scaled", "other"], {"S.scaled": "scaled", "S.other": "other"}),
+        (["soft", "scaled"], ["scaled"], {}),
+        (["soft"], [], {}),
+        (["logits"], ["logits"], {}),
+        (["direct"], ["data"], {}),
+    ],
+)
+def test_values_before_heads(outputs: list[str], known: list[str], found: dict[str, str]) -> None:
+    from graphir.converters.onnx.structure import Structure
+
+    structure = Structure(("data",), tuple(outputs), PRODUCERS, False)
+    assert values_before_heads(structure, outputs, {f"S.{name}": name for name in known}) == found
+
+
+def test_evaluation_in_turn_gives_what_evaluation_gives() -> None:
+    from graphir.converters.mxnet.reference.evaluate import evaluate, evaluate_in_turn
+
+    symbol, arrays = read_symbol(models.NET), {**models.net_params(), **FEEDS}
+    expected = evaluate(symbol, arrays, internals=True)
+    found = dict(evaluate_in_turn(symbol, arrays, reversed(expected)))
+    assert list(found) == list(expected)
+    assert all(np.array_equal(found[name], expected[name]) for name in expected)

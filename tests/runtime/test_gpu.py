@@ -1,0 +1,62 @@
+"""Sessions on a real CUDA device."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from graphir.converters import verify
+from graphir.converters.onnx import to_model
+from graphir.runtime import Session
+from graphir.runtime.compare import Verdict
+from graphir.runtime.providers import PROVIDERS
+
+from . import models
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cuda() -> None:
+    if PROVIDERS["cuda"] not in onnxruntime.get_available_providers():
+        pytest.skip("the installed onnxruntime is built without CUDA")
+    try:
+        found = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no CUDA device: nvidia-smi does not run")
+    if not found.strip():
+        pytest.skip("no CUDA device: nvidia-smi lists none")
+
+
+def test_cuda_runs_the_nodes() -> None:
+    session = Session(models.net_graph(), providers="cuda")
+    assert session.providers[0] == PROVIDERS["cuda"]
+    placed = session.placement()
+    assert placed[PROVIDERS["cuda"]] > placed.get(PROVIDERS["cpu"], 0)
+
+
+@pytest.mark.parametrize("tf32, option", [(False, "0"), (True, "1")])
+def test_tf32_is_off_unless_asked_for(tf32: bool, option: str) -> None:
+    session = Session(models.net_graph(), providers="cuda", tf32=tf32)
+    options = session._session.get_provider_options()[PROVIDERS["cuda"]]
+    assert options["use_tf32"] == option
+
+
+def test_cpu_and_cuda_agree() -> None:
+    report = verify(models.net_graph(), models.net_graph(), providers="cuda", per_layer=True)
+    assert report.verdict.passes
+    assert report.first_divergence is None
+    assert "on CUDA (" in report.candidate
+
+
+def test_file_on_cuda(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    path.write_bytes(to_model(models.net_graph()).SerializeToString())
+    feeds = {"data": np.ones((2, 3, 8, 8), np.float32)}
+    left, right = (Session(path, providers=name).run(feeds)["softmax_output"] for name in ("cpu", "cuda"))
+    np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-6)
+    assert verify(path, path, feeds=feeds, providers="cuda").verdict is not Verdict.BROKEN

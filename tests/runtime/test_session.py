@@ -1,0 +1,291 @@
+"""Sessions: what they open, what they accept, what they refuse, and where the nodes run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+from graphir.converters.mxnet.params import write_params
+from graphir.converters.onnx import save, to_model, writer
+from graphir.errors import FormatError, ImportFailure, ProviderError, VerificationError
+from graphir.runtime import Session
+from graphir.runtime import session as module
+from graphir.runtime.providers import Placement, check_running
+
+from . import models
+
+CPU, CUDA, AZURE = "CPUExecutionProvider", "CUDAExecutionProvider", "AzureExecutionProvider"
+X = np.linspace(-1, 1, 2 * 3 * 8 * 8, dtype=np.float32).reshape(2, 3, 8, 8)
+
+
+def as_graph(folder: Path) -> Any:
+    return models.net_graph()
+
+
+def as_bytes(folder: Path) -> Any:
+    return to_model(models.net_graph()).SerializeToString()
+
+
+def as_onnx(folder: Path) -> Any:
+    return save(models.net_graph(), folder / "net.onnx")[0]
+
+
+def as_onnx_text(folder: Path) -> Any:
+    return str(as_onnx(folder))
+
+
+def as_external_onnx(folder: Path) -> Any:
+    return save(models.net_graph(), folder / "net.onnx", weights="external")[0]
+
+
+@pytest.mark.parametrize("make", [as_graph, as_bytes, as_onnx, as_onnx_text, as_external_onnx])
+def test_opens(make: Any, tmp_path: Path) -> None:
+    session = Session(make(tmp_path), providers="cpu")
+    found = session.run({"data": X})
+    expected = Session(models.net_graph(), providers="cpu").run({"data": X})
+    assert list(found) == ["softmax_output"]
+    np.testing.assert_array_equal(found["softmax_output"], expected["softmax_output"])
+    assert session.input_dtypes == {"data": np.dtype("float32")}
+    assert session.outputs == ("softmax_output",)
+
+
+def test_opens_a_checkpoint_folder(tmp_path: Path) -> None:
+    (tmp_path / "net-symbol.json").write_text(models.NET)
+    kinds = {name: "aux" if "moving" in name else "arg" for name in models.SHAPES}
+    write_params(tmp_path / "net-0000.params", {f"{kinds[n]}:{n}": a for n, a in models.net_params().items()})
+    session = Session(tmp_path, providers="cpu")
+    sizes = [size if isinstance(size, int) else 2 for size in session.inputs["data"]]
+    assert session.run({"data": np.ones(sizes, np.float32)})["softmax_output"].shape == (2, 4)
+
+
+def missing(folder: Path) -> Any:
+    return folder / "nothing.onnx"
+
+
+def missing_prefix(folder: Path) -> Any:
+    return folder / "nothing"
+
+
+def page(folder: Path) -> Any:
+    path = folder / "page.onnx"
+    path.write_text("<html></html>")
+    return path
+
+
+def page_without_suffix(folder: Path) -> Any:
+    path = folder / "page.bin"
+    path.write_text("<html></html>")
+    return path
+
+
+def garbage(folder: Path) -> Any:
+    return b"garbage"
+
+
+def lost_data(folder: Path) -> Any:
+    path = save(models.net_graph(), folder / "net.onnx", weights="external")[0]
+    (folder / "net.onnx.data").unlink()
+    return path
+
+
+@pytest.mark.parametrize(
+    "make, error, message",
+    [
+        (missing, VerificationError, "nothing.onnx: no such file"),
+        (missing_prefix, ImportFailure, "no such file, folder or checkpoint prefix"),
+        (page, VerificationError, "onnxruntime refuses the model"),
+        (page_without_suffix, FormatError, "not a model"),
+        (garbage, VerificationError, "onnxruntime refuses the model"),
+        (lost_data, VerificationError, "onnxruntime refuses the model"),
+    ],
+)
+def test_refuses_to_open(make: Any, error: type[Exception], message: str, tmp_path: Path) -> None:
+    with pytest.raises(error, match=message):
+        Session(make(tmp_path), providers="cpu")
+
+
+def test_graph_beyond_one_file_goes_through_external_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    expected = Session(models.net_graph(), providers="cpu").run({"data": X})
+    monkeypatch.setattr(writer, "SINGLE_FILE_LIMIT", 600)
+    assert len(save(models.net_graph(), tmp_path / "net.onnx")) == 2
+    found = Session(models.net_graph(), providers="cpu").run({"data": X})
+    np.testing.assert_array_equal(found["softmax_output"], expected["softmax_output"])
+
+
+@pytest.mark.parametrize(
+    "feeds, message",
+    [
+        ({}, "the model's inputs are data; missing: data; unknown: none"),
+        ({"data": X, "label": X}, "missing: none; unknown: label"),
+        ({"Data": X}, "missing: data; unknown: Data"),
+        ({"data": X[:, :2]}, "input data is [2, 3, 8, 8], found an array of [2, 2, 8, 8]"),
+        ({"data": X.astype(complex)}, "input data takes float32, found complex128"),
+    ],
+)
+def test_refused_feeds(feeds: dict[str, Any], message: str) -> None:
+    with pytest.raises(VerificationError) as raised:
+        Session(models.net_graph(), providers="cpu").run(feeds)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int64, ">f4"])
+def test_feeds_of_other_dtypes(dtype: Any) -> None:
+    feed = np.arange(X.size).reshape(X.shape) % 5
+    session = Session(models.net_graph(), providers="cpu")
+    found = session.run({"data": feed.astype(dtype)})["softmax_output"]
+    np.testing.assert_array_equal(found, session.run({"data": feed.astype(np.float32)})["softmax_output"])
+    assert found.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "wanted, found",
+    [
+        (None, ["sum", "twice"]),
+        (["twice"], ["twice"]),
+        (["twice", "sum"], ["twice", "sum"]),
+        (["sum", "sum"], ["sum"]),
+        ([], []),
+    ],
+)
+def test_outputs_chosen(wanted: list[str] | None, found: list[str], tmp_path: Path) -> None:
+    session = Session(models.affine(tmp_path), providers="cpu")
+    assert list(session.run({"x": np.ones((2, 3), np.float32)}, wanted)) == found
+
+
+def test_unknown_output(tmp_path: Path) -> None:
+    session = Session(models.affine(tmp_path), providers="cpu")
+    with pytest.raises(VerificationError, match="no output sums; its outputs are sum, twice"):
+        session.run({"x": np.ones((2, 3), np.float32)}, ["sums"])
+
+
+@pytest.mark.parametrize(
+    "element, array",
+    [
+        (TensorProto.FLOAT16, np.array([1.5, -2], np.float16)),
+        (TensorProto.DOUBLE, np.array([1.5, -2])),
+        (TensorProto.INT8, np.array([1, -2], np.int8)),
+        (TensorProto.UINT64, np.array([1, 2**63], np.uint64)),
+        (TensorProto.BOOL, np.array([True, False])),
+        (TensorProto.STRING, np.array(["a", "bc"], object)),
+        (TensorProto.BFLOAT16, np.array([1.5, -2], ml_dtypes.bfloat16)),
+        (TensorProto.FLOAT8E4M3FN, np.array([1.5, -2], ml_dtypes.float8_e4m3fn)),
+        (TensorProto.FLOAT, np.zeros((0,), np.float32)),
+    ],
+)
+def test_dtypes_go_through(element: int, array: Any) -> None:
+    session = Session(models.identity(element, ["N"]), providers="cpu")
+    found = session.run({"x": array})["y"]
+    assert found.dtype == array.dtype
+    np.testing.assert_array_equal(found, array)
+
+
+def test_model_without_inputs() -> None:
+    nodes = [helper.make_node("Relu", ["w"], ["y"])]
+    model = models.onnx_model(nodes, {}, {"y": (1, [2])}, {"w": np.array([-1, 1], np.float32)})
+    assert Session(model.SerializeToString(), providers="cpu").run({})["y"].tolist() == [0, 1]
+
+
+def test_failing_run_names_the_reason() -> None:
+    nodes = [helper.make_node("Add", ["a", "b"], ["y"])]
+    model = models.onnx_model(nodes, {"a": (1, ["N"]), "b": (1, ["M"])}, {"y": (1, [None])})
+    session = Session(model.SerializeToString(), providers="cpu")
+    with pytest.raises(VerificationError, match="onnxruntime failed to run the model: .*broadcast"):
+        session.run({"a": np.ones(2, np.float32), "b": np.ones(3, np.float32)})
+
+
+@pytest.mark.parametrize("asked", ["cuda", "CUDA", "tensorrt", "NoSuchProvider", ["cpu", "NoSuchProvider"]])
+def test_missing_provider(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CPU])
+    with pytest.raises(ProviderError, match="was asked for, but onnxruntime has only CPUExecutionProvider; install"):
+        Session(models.net_graph(), providers=asked)
+
+
+@pytest.mark.parametrize("asked", ["auto", "cpu", CPU, ["cpu"], [], ["cpu", "CPU"]])
+def test_cpu(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CPU])
+    assert Session(models.net_graph(), providers=asked).providers == (CPU,)
+
+
+def without_cuda() -> bool:
+    return "CUDAExecutionProvider" not in onnxruntime.get_available_providers()
+
+
+@pytest.mark.skipif(not without_cuda(), reason="this onnxruntime has CUDA")
+@pytest.mark.filterwarnings("ignore:Specified provider")
+def test_provider_that_is_built_in_but_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CUDA, CPU])
+    with pytest.raises(ProviderError, match="CUDAExecutionProvider was asked for but did not start"):
+        Session(models.net_graph(), providers="cuda")
+    assert Session(models.net_graph(), providers="auto").providers == (CPU,)
+
+
+@pytest.mark.skipif(AZURE not in onnxruntime.get_available_providers(), reason="needs a provider that runs no nodes")
+def test_provider_that_runs_no_node() -> None:
+    with pytest.raises(ProviderError, match="AzureExecutionProvider was asked for but runs no node"):
+        Session(models.net_graph(), providers=AZURE)
+
+
+@pytest.mark.parametrize(
+    "asked, running, placement, message",
+    [
+        ([CPU], [CPU], {CPU: 3}, ""),
+        ([CUDA, CPU], [CUDA, CPU], {CUDA: 3}, ""),
+        ([CUDA, CPU], [CUDA, CPU], {CUDA: 1, CPU: 3}, ""),
+        ([CUDA, CPU], [CUDA, CPU], {}, ""),
+        ([CUDA, CPU], [CUDA, CPU], None, ""),
+        ([CUDA, CPU], [CPU], None, "CUDAExecutionProvider was asked for but did not start"),
+        ([CUDA, CPU], [CUDA, CPU], {CPU: 3}, "runs no node of the model (3 on CPUExecutionProvider)"),
+        ([CUDA, AZURE, CPU], [CPU], None, "CUDAExecutionProvider, AzureExecutionProvider was asked for"),
+    ],
+)
+def test_check_running(asked: list[str], running: list[str], placement: dict[str, int] | None, message: str) -> None:
+    if not message:
+        check_running(asked, running, placement)
+        return
+    with pytest.raises(ProviderError) as raised:
+        check_running(asked, running, placement)
+    assert message in str(raised.value)
+
+
+def test_a_provider_that_raises_is_no_fault_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(source: Any, options: Any, providers: Any, **rest: Any) -> Any:
+        if providers != [CPU]:
+            raise RuntimeError("no kernel image")
+        return real(source, options, providers=providers)
+
+    real = onnxruntime.InferenceSession
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CUDA, CPU])
+    monkeypatch.setattr(onnxruntime, "InferenceSession", start)
+    with pytest.raises(ProviderError, match="CUDAExecutionProvider was asked for but did not start: no kernel image"):
+        Session(as_bytes(Path()), providers="cuda")
+    with pytest.raises(VerificationError, match="onnxruntime refuses the model"):
+        Session(b"garbage", providers="cuda")
+
+
+def test_placement_counts_the_nodes() -> None:
+    session = Session(models.net_graph(), providers="cpu", optimize=False)
+    assert session.placement() == {CPU: 8}
+    assert sum(Session(models.net_graph(), providers="cpu").placement().values()) <= 8
+
+
+class Unrecorded:
+    """An onnxruntime of before it told which node runs where."""
+
+    InferenceSession = object
+    SessionOptions = onnxruntime.SessionOptions
+
+
+def test_placement_from_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "Placement", lambda runtime, options: Placement(Unrecorded, options))
+    session = Session(models.net_graph(), providers="cpu", optimize=False)
+    session.run({"data": X})
+    assert session.placement() == {CPU: 8}
+    assert session.placement() == {CPU: 8}
+    with pytest.raises(ProviderError, match="only after a run"):
+        Session(models.net_graph(), providers="cpu").placement()
