@@ -214,8 +214,8 @@ def verify(
     `reference` is an MXNet model (a path as `load` takes it), a golden capture (.npz), an .onnx or .graphir.json file
     or a Graph; `candidate` an .onnx file, a Graph, or a path that `load` reads. Inputs come from `feeds` (a mapping or
     an .npz by input name), from the capture (which answers for its own inputs only), or are drawn from `seed`.
-    `against` chooses between live MXNet (`live`) and the numpy reference (`reference`). Without `rtol` and `atol`, the verdict
-    follows from the measured noise floor.
+    `against` chooses between live MXNet (`live`) and the numpy reference (`reference`). Without `rtol` and `atol`, the
+    verdict follows from the measured noise floor.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """

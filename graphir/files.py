@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -48,7 +48,8 @@ def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
         raise ExportFailure(f"cannot write {targets[-1]}: {error.strerror or error}") from error
     finally:
         for file in files:
-            file.close()
+            with suppress(OSError):  # what is still in a buffer need not reach a full disk any more
+                file.close()
         for place in opened:
             place.unlink(missing_ok=True)
 

@@ -91,6 +91,11 @@ class Node:
         self._next: Node | None = None
 
     @property
+    def following(self) -> Node | None:
+        """The node that stands behind this one in its graph, None if it is the last."""
+        return self._next
+
+    @property
     def output(self) -> Value:
         """The only result. Raises GraphError if there are several."""
         if len(self.outputs) != 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..graph import Graph
@@ -47,14 +47,19 @@ def fits(constraints: Sequence[Constraint], names: Collection[str]) -> Iterator[
     first = None
     for number in range(1, LARGEST + 2):
         sizes = dict.fromkeys(names, number)
-        good = number <= LARGEST and all(
-            substitute(constraint.size, sizes) == constraint.number for constraint in constraints
-        )
+        good = number <= LARGEST and all(_meets(constraint, sizes) for constraint in constraints)
         if good and first is None:
             first = number
         if not good and first is not None:
             yield first, number - 1
             first = None
+
+
+def _meets(constraint: Constraint, sizes: Mapping[str, int]) -> bool:
+    try:
+        return substitute(constraint.size, sizes) == constraint.number
+    except ZeroDivisionError:
+        return False
 
 
 __all__ = ["Constraint", "find_constraints", "fits"]

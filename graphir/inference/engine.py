@@ -69,7 +69,7 @@ class Inference:
             found = infer_values(node.op, operands, values)
         except ShapeError as error:
             raise ShapeError(
-                f"node {node.name} ({node.op}) refuses its operands ({self._shown(node.inputs)}): {error}"
+                f"node {node.name} ({node.op}) refuses its operands ({self._shown(node, node.inputs)}): {error}"
             ) from error
         for value, type_ in zip(node.outputs, results, strict=True):
             self._learn(value, type_, node)
@@ -99,8 +99,8 @@ class Inference:
             )
         except ShapeError as error:
             raise ShapeError(
-                f"node {node.name} ({node.op}) cannot make ({self._shown(node.outputs)}) of its operands "
-                f"({self._shown(node.inputs)}): {error}"
+                f"node {node.name} ({node.op}) cannot make ({self._shown(node, node.outputs)}) of its operands "
+                f"({self._shown(node, node.inputs)}): {error}"
             ) from error
         for value, type_ in zip(node.inputs, wanted, strict=True):
             if value is not None and type_ is not None and value in self.types:
@@ -135,8 +135,14 @@ class Inference:
             named.insert(0, "its declaration")
         return " and ".join(named)
 
-    def _shown(self, values: Iterable[Value | None]) -> str:
-        return ", ".join("(absent)" if v is None else f"{v.name}: {_look(self.types, v)}" for v in values)
+    def _shown(self, node: Node, values: Iterable[Value | None]) -> str:
+        """Values with their types, and the other nodes that those follow from."""
+        shown = []
+        for value in values:
+            others = [] if value is None else [f"node {n.name}" for n in self._informed.get(value, ()) if n is not node]
+            origin = f" by {' and '.join(dict.fromkeys(others))}" if others else ""
+            shown.append("(absent)" if value is None else f"{value.name}: {_look(self.types, value)}{origin}")
+        return ", ".join(shown)
 
     def _enqueue_users(self, value: Value, source: Node) -> None:
         for user, _ in value.uses:

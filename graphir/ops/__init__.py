@@ -12,6 +12,7 @@ from .base import Known, Operator, operator, table
 
 FAMILIES = (
     "activation",
+    "attention",
     "bitwise",
     "control",
     "convolution",
@@ -19,17 +20,21 @@ FAMILIES = (
     "detection",
     "elementwise",
     "foreign",
+    "image",
     "indexing",
     "linear",
+    "losses",
     "normalization",
     "pooling",
     "quantization",
+    "random",
     "recurrent",
     "reduction",
     "resize",
     "sequence",
     "shape",
     "shape_parts",
+    "signal",
     "text",
 )
 

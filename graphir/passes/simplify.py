@@ -155,31 +155,64 @@ def _simplify_transpose(graph: Graph, node: Node) -> bool:
 
 
 def _sink_transpose(graph: Graph, node: Node) -> bool:
-    """`f(transpose(x))` becomes `transpose(f(x))` for elementwise f, so that transposes meet and cancel."""
-    perms = []
+    """`f(transpose(x))` becomes `transpose(f(x))` for elementwise f, so that transposes meet and cancel.
+
+    A second operand is transposed too, or a scalar, or one whose transpose back exists already: `f(transpose(x), y)`
+    becomes `transpose(f(x, back(y)))`.
+    """
+    result = node.outputs[0]
+    perms = {perm for perm in map(_only_use_of, node.inputs) if perm}
+    if len(perms) != 1 or len(node.outputs) != 1 or graph.is_output(result) or not _leads_to_transpose(result):
+        return False
+    (perm,) = perms
+    back = tuple(perm.index(axis) for axis in range(len(perm)))
+    sources: list[Value] = []
+    others: list[Node] = []
     for value in node.inputs:
         if value is None:
             return False
-        producer = value.producer
-        if producer is not None and isinstance(producer.op, Transpose) and producer.op.perm and len(value.uses) == 1:
-            perms.append(producer.op.perm)
-        elif not _is_scalar(value):
+        if _only_use_of(value):
+            assert value.producer is not None
+            assert value.producer.inputs[0] is not None
+            sources.append(value.producer.inputs[0])
+            continue
+        found = None if value.shape == () else _transpose_of(graph, value, back)
+        if value.shape != () and found is None:
             return False
-    if not perms or any(perm != perms[0] for perm in perms) or len(node.outputs) != 1:
-        return False
-    if graph.is_output(node.outputs[0]):
-        return False
-    if not _leads_to_transpose(node.outputs[0]):
-        return False
-    sources = [value if value is None or _is_scalar(value) else _before(value) for value in node.inputs]
+        others += [] if found is None else [found]
+        sources.append(value if found is None else found.outputs[0])
+    hoisted = {other.outputs[0]: _hoist(graph, other) for other in dict.fromkeys(others)}
+    sources = [hoisted.get(source, source) for source in sources]
     moved = graph.add_node(node.op, sources, name=node.name, before=node).outputs[0]
-    back = graph.add_node(Transpose(perms[0]), (moved,), name=f"{node.name}_transpose", before=node).outputs[0]
-    return bypass(graph, node, back)
+    made = graph.add_node(Transpose(perm), (moved,), name=f"{node.name}_transpose", before=node).outputs[0]
+    return bypass(graph, node, made)
 
 
-def _before(value: Value) -> Value | None:
-    """The operand of the node that gives the value."""
-    return None if value.producer is None else value.producer.inputs[0]
+def _only_use_of(value: Value | None) -> tuple[int, ...]:
+    """The order of axes if the value is the result of a Transpose that has no other use; else nothing."""
+    if value is None or value.producer is None or len(value.uses) != 1:
+        return ()
+    op = value.producer.op
+    return op.perm if isinstance(op, Transpose) else ()
+
+
+def _transpose_of(graph: Graph, value: Value, perm: tuple[int, ...]) -> Node | None:
+    """A node of this graph that gives the value with its axes in that order, and whose result may be moved."""
+    for user in value.users() if value.graph is graph else ():
+        if user.graph is graph and user.op == Transpose(perm) and not graph.is_output(user.outputs[0]):
+            return user
+    return None
+
+
+def _hoist(graph: Graph, node: Node) -> Value:
+    """The node's result from a new node that stands right behind the operand, and so before all that may use it."""
+    (operand,) = node.inputs
+    assert operand is not None
+    before = next(graph.nodes) if operand.producer is None else operand.producer.following
+    made = graph.add_node(node.op, (operand,), name=node.name, before=before).outputs[0]
+    graph.replace_uses(node.outputs[0], made)
+    graph.erase(node)
+    return made
 
 
 def _leads_to_transpose(value: Value) -> bool:
@@ -194,10 +227,6 @@ def _leads_to_transpose(value: Value) -> bool:
             if type(user.op) in SINKS:
                 frontier.extend(user.outputs)
     return False
-
-
-def _is_scalar(value: Value) -> bool:
-    return value.shape == ()
 
 
 def _drop_flatten(graph: Graph, node: Node) -> bool:

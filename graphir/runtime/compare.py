@@ -97,8 +97,8 @@ def noise_limit(floor: float, step: float = 0.0) -> float:
 
     `step` is the distance from 1 to the next number of the coarser element type.
 
-    >>> noise_limit(0.0), noise_limit(1e-6), noise_limit(1.0)
-    (1e-05, 5e-05, 0.001)
+    >>> noise_limit(0.0), noise_limit(2.0**-20), noise_limit(1.0)
+    (1e-05, 4.76837158203125e-05, 0.001)
     """
     least, most = max(NOISE_LEAST, LEAST_STEPS * step), max(NOISE_MOST, MOST_STEPS * step)
     return min(max(NOISE_FACTOR * floor, least), most)

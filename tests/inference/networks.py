@@ -221,9 +221,14 @@ def grow_softmax(draw: st.DrawFn, graph: Graph, x: Value) -> Sequence[Value]:
     return [graph.add(activation.Softmax(draw(st.integers(-len(sizes_of(x)), -1))), x)]
 
 
+def is_handy(shape: tuple[int, ...]) -> bool:
+    """Whether a tensor of that shape may be grown further."""
+    return 0 < len(shape) <= 5 and 0 < np.prod(shape) <= MAX_ELEMENTS
+
+
 ANY_RANK: tuple[Grow, ...] = (
-    *(grow_unary, grow_clip, grow_binary, grow_where, grow_transpose, grow_reshape, grow_flatten, grow_computed_reshape),
-    *(grow_squeezed, grow_parts, grow_slice, grow_padded, grow_tiled, grow_expanded, grow_reduced, grow_indices),
+    *(grow_unary, grow_clip, grow_binary, grow_where, grow_transpose, grow_reshape, grow_flatten),
+    *(grow_computed_reshape, grow_squeezed, grow_parts, grow_slice, grow_padded, grow_tiled, grow_expanded, grow_reduced, grow_indices),
     *(grow_softmax, grow_matmul),
 )
 SPATIAL: tuple[Grow, ...] = (grow_conv, grow_conv_transpose, grow_pool, grow_global_pool, grow_norm)
@@ -240,13 +245,11 @@ def networks(draw: st.DrawFn, most: int = 8) -> Graph:
         x = draw(st.sampled_from(ends[-4:]))
         rank = len(sizes_of(x))
         usable = (*ANY_RANK, *SPATIAL) if 3 <= rank <= 4 else ANY_RANK
-        count = len(graph)
         try:
             made = draw(st.sampled_from(usable))(draw, graph, x)
-        except ShapeError as error:  # a window that does not fit, an axis that is not there: refused, as it should be
-            assert len(graph) == count or "refuses" in str(error)
+        except ShapeError:  # a window that does not fit, an axis that is not there: refused, as it should be
             continue
-        ends += [value for value in made if 0 < len(sizes_of(value)) <= 5 and 0 < np.prod(sizes_of(value)) <= MAX_ELEMENTS]
+        ends += [value for value in made if is_handy(sizes_of(value))]
     results = [value for value in graph.values if value.producer is not None]
     graph.set_outputs([value for value in results if not value.uses])
     return graph

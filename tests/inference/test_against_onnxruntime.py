@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-import onnxruntime
 from hypothesis import HealthCheck, assume, given, settings
 
-from graphir.converters.onnx import to_model
-from graphir.dims import UNKNOWN, Unknown, substitute
-from graphir.graph import Graph
+from graphir.dims import UNKNOWN, substitute
 from graphir.inference import infer_types
 from graphir.types import DType, TensorType
 
 from .networks import networks
+from .running import results_of
 
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def computed(graph: Graph, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Every result of a node, by name, as onnxruntime computes it without optimisations."""
-    kept = graph.outputs
-    graph.set_outputs([value for value in graph.values if value.producer is not None])
-    model = to_model(graph).SerializeToString()
-    graph.set_outputs(kept)
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, feeds), strict=True))
-
-
-def feeds_of(graph: Graph) -> dict[str, np.ndarray]:
-    shape = graph["x"].shape
-    return {"x": np.sin(np.arange(np.prod(shape), dtype=np.float32)).reshape(shape)}
-
-
-def size_of(dim, number):
-    return number if isinstance(dim, Unknown) else substitute(dim, {"N": number})
 
 
 @given(networks())
@@ -46,7 +19,7 @@ def size_of(dim, number):
 def test_inferred_is_computed(graph):
     assume(len(graph))
     graph.check()
-    found = computed(graph, feeds_of(graph))
+    found = results_of(graph)
     types = infer_types(graph)
     assert {name: str(types[name]) for name in found} == {
         name: str(TensorType(DType.of(array.dtype), array.shape)) for name, array in found.items()
@@ -59,7 +32,7 @@ def test_inferred_is_computed(graph):
 def test_followed_elements_are_computed(graph):
     followed = {value.name: value.known for value in graph.values if value.known is not None and value.producer}
     assume(followed)
-    found = computed(graph, feeds_of(graph))
+    found = results_of(graph)
     assert {name: (known.shape, known.elements) for name, known in followed.items()} == {
         name: (found[name].shape, tuple(found[name].reshape(-1).tolist())) for name in followed
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphir.inference import infer_outputs, infer_values
 from graphir.ops.base import Known, Operator
-from graphir.types import DType, TensorType, Type, parse_dim, parse_shape
+from graphir.types import DType, OptionalType, SequenceType, TensorType, Type, parse_dim, parse_shape
 
 Row = tuple[Operator, tuple[object, ...], object]
 
@@ -29,11 +29,13 @@ def scalar(element: int | str) -> Known:
 def _operand(operand: object) -> tuple[Type | None, Known | None]:
     if isinstance(operand, Known):
         return TensorType(DType.INT64, operand.shape), operand
+    if isinstance(operand, SequenceType | OptionalType):
+        return operand, None
     return (None if operand is None else tensor(str(operand))), None
 
 
 def results(op: Operator, *operands: object) -> list[str]:
-    """The result types as text. An operand is a type as text, None, or known elements (int64)."""
+    """The result types as text. An operand is a type, a tensor's as text, None, or known elements (int64)."""
     pairs = [_operand(operand) for operand in operands]
     return [str(found) for found in infer_outputs(op, tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))]
 

@@ -35,10 +35,12 @@ NET = """{"nodes": [
 {"op": "Activation", "name": "relu1", "attrs": {"act_type": "relu"}, "inputs": [[11, 0, 0]]},
 {"op": "null", "name": "fc_weight", "inputs": []},
 {"op": "null", "name": "fc_bias", "inputs": []},
-{"op": "FullyConnected", "name": "fc", "attrs": {"num_hidden": "4"}, "inputs": [[12, 0, 0], [13, 0, 0], [14, 0, 0]]},
+{"op": "FullyConnected", "name": "fc", "attrs": {"num_hidden": "4"},
+ "inputs": [[12, 0, 0], [13, 0, 0], [14, 0, 0]]},
 {"op": "null", "name": "softmax_label", "inputs": []},
 {"op": "SoftmaxOutput", "name": "softmax", "inputs": [[15, 0, 0], [16, 0, 0]]}],
-"arg_nodes": [0, 1, 2, 4, 5, 6, 7, 10, 13, 14, 16], "heads": [[17, 0, 0]], "attrs": {"mxnet_version": ["int", 10901]}}"""
+"arg_nodes": [0, 1, 2, 4, 5, 6, 7, 10, 13, 14, 16], "heads": [[17, 0, 0]],
+ "attrs": {"mxnet_version": ["int", 10901]}}"""
 
 SHAPES = {
     "conv0_weight": (4, 3, 3, 3),

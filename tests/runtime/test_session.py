@@ -195,7 +195,7 @@ def test_failing_run_names_the_reason() -> None:
     nodes = [helper.make_node("Add", ["a", "b"], ["y"])]
     model = models.onnx_model(nodes, {"a": (1, ["N"]), "b": (1, ["M"])}, {"y": (1, [None])})
     session = Session(model.SerializeToString(), providers="cpu")
-    with pytest.raises(VerificationError, match="onnxruntime failed to run the model: .*broadcast"):
+    with pytest.raises(VerificationError, match=r"onnxruntime failed to run the model: .*broadcast"):
         session.run({"a": np.ones(2, np.float32), "b": np.ones(3, np.float32)})
 
 

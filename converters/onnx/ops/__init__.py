@@ -11,6 +11,7 @@ from graphir.errors import GraphirError
 
 FAMILIES = (
     "activation",
+    "attention",
     "bitwise",
     "control",
     "convolution",
@@ -18,17 +19,21 @@ FAMILIES = (
     "detection",
     "elementwise",
     "foreign",
+    "image",
     "indexing",
     "linear",
+    "losses",
     "normalization",
     "pooling",
     "quantization",
+    "random",
     "recurrent",
     "reduction",
     "resize",
     "sequence",
     "shape",
     "shape_parts",
+    "signal",
     "text",
 )
 

@@ -23,9 +23,12 @@ def import_if(node: ImportNode) -> None:
 
 
 def import_loop(node: ImportNode) -> None:
-    """Loop. Carried values keep their dtype; their shape may change from one iteration to the next."""
+    """Loop. Carried values keep their dtype; their shape may change from one iteration to the next.
+
+    The iteration's number and the condition are scalars, or vectors of one element where the body says so.
+    """
     carried = [node.input(slot) for slot in range(2, len(node.inputs))]
-    given = [TensorType(DType.INT64, ()), TensorType(DType.BOOL, ()), *map(_without_shape, carried)]
+    given = [TensorType(DType.INT64), TensorType(DType.BOOL), *map(_without_shape, carried)]
     body = node.subgraph("body", given)
     count = len(carried)
     if len(body.inputs) != count + 2 or len(body.outputs) < count + 1:

@@ -204,6 +204,22 @@ def test_constants_become_parameters(name: str, value: object, expected: object)
     assert tensor.numpy().tolist() == expected
 
 
+def test_large_constants_of_functions_stay_in_the_file(tmp_path: Path) -> None:
+    made = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17, "own" : 1]>
+        g (float[N] x) => (float[N] y) { y = own.plus(x) }
+        <domain: "own", opset_import: ["" : 17]> plus (a) => (b) { c = Constant() b = Add(a, c) }"""
+    )
+    large = np.arange(1000, dtype=np.float32)
+    made.functions[0].node[0].attribute.append(attribute("value", onnx.numpy_helper.from_array(large)))
+    path = tmp_path / "model.onnx"
+    path.write_bytes(made.SerializeToString())
+    (held,) = (value.tensor for value in from_model(path).parameters)
+    assert held is not None
+    assert held.region is not None
+    assert np.array_equal(held.numpy(), large)
+
+
 def test_functions_are_inlined() -> None:
     made = onnx.parser.parse_model(
         """<ir_version: 8, opset_import: ["" : 17, "own" : 1]>
@@ -229,6 +245,12 @@ SUBGRAPHS = [
         {"x": np.array([1, 2], np.float32), "n": np.array(3, np.int64)},
     ),
     (
+        """g (float[2] x, int64 n) => (float[2] y) {
+        y = Loop (n, , x) <body = b (int64[1] i, bool[1] go, float[2] v) => (bool[1] going, float[2] w) {
+            going = Identity(go) w = Add(v, x) }> }""",
+        {"x": np.array([1, 2], np.float32), "n": np.array(3, np.int64)},
+    ),
+    (
         """g (float[2] x, float[5, 2] all) => (float[2] y, float[5, 2] sums) {
         y, sums = Scan (x, all) <num_scan_inputs = 1, scan_input_directions = [1],
         body = b (float[2] v, float[2] one) => (float[2] w, float[2] each) { w = Add(v, one) each = Identity(w) }> }""",
@@ -237,7 +259,7 @@ SUBGRAPHS = [
 ]
 
 
-@pytest.mark.parametrize("text, feeds", SUBGRAPHS, ids=["If", "Loop", "Scan"])
+@pytest.mark.parametrize("text, feeds", SUBGRAPHS, ids=["If", "Loop", "Loop of vectors", "Scan"])
 def test_subgraphs(text: str, feeds: dict[str, Any]) -> None:
     made = model(text)
     graph = from_model(made)

@@ -1,0 +1,79 @@
+"""Attention and what stands beside it in language models."""
+
+from __future__ import annotations
+
+from graphir.converters.onnx.context import ExportNode, ExportTable, direct, onnx_value
+from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.ops import attention as ir
+
+
+def export_attention(node: ExportNode) -> None:
+    """Attention. Operands and windows that came with a later opset than the target's are refused."""
+    op: ir.Attention = node.op
+    if node.opset < 23:
+        node.refuse(f"Attention exists from opset 23 on, the target is {node.opset}")
+    if node.value(6) is not None and node.opset < 24:
+        node.refuse(f"Attention with nonpad_kv_seqlen exists from opset 24 on, the target is {node.opset}")
+    if (op.left_window_size, op.right_window_size) != (-1, -1) and node.opset < 25:
+        node.refuse(f"Attention in a window exists from opset 25 on, the target is {node.opset}")
+    node.emit("Attention", node.input_names(), **{name: onnx_value(value) for name, value in op.attributes().items()})
+
+
+def export_swiglu(node: ExportNode) -> None:
+    """SwiGLU; before opset 28 what it stands for."""
+    op: ir.SwiGLU = node.op
+    gate, value = node.input_names()
+    if node.opset >= 28:
+        node.emit("SwiGLU", [gate, value], alpha=None if op.alpha == 1.0 else op.alpha)
+        return
+    scaled = gate if op.alpha == 1.0 else node.step("Mul", [gate, node.scalar(op.alpha)], suffix="scaled")
+    swish = node.step("Mul", [gate, node.step("Sigmoid", [scaled])], suffix="swish")
+    node.emit("Mul", [swish, value])
+
+
+def export_causal_conv(node: ExportNode) -> None:
+    """CausalConvWithState; before opset 27 a Conv over the past state (or zeros) and X."""
+    op: ir.CausalConvWithState = node.op
+    names = node.input_names()
+    if node.opset >= 27:
+        node.emit("CausalConvWithState", names, **{key: onnx_value(held) for key, held in op.attributes().items()})
+        return
+    weight = node.value(1)
+    if weight is None or weight.shape is None or not all(isinstance(size, int) for size in weight.shape):
+        node.refuse(f"without the weight's shape it can be said from opset 27 on only, the target is {node.opset}")
+    channels, _, width = weight.shape
+    x, bias = names[0], names[2] if len(names) > 2 else ""
+    if len(names) > 3:
+        whole = node.step("Concat", [names[3], x], axis=2)
+    else:
+        whole = node.step("Pad", [x, node.vector((0, 0, width - 1, 0, 0, 0))])
+    operands = [whole, names[1], *([bias] if bias else [])]
+    if op.activation is ir.ConvActivation.NONE:
+        node.emit_result(0, "Conv", operands, group=channels)
+    else:
+        summed = node.step("Conv", operands, group=channels)
+        node.emit_result(0, "Mul", [summed, node.step("Sigmoid", [summed])])
+    start = node.vector((1 - width,)) if width > 1 else node.vector((2**31 - 1,))
+    node.emit_result(1, "Slice", [whole, start, node.vector((2**31 - 1,)), node.vector((2,))])
+
+
+EXPORTS: ExportTable = {
+    ir.Attention: export_attention,
+    ir.RotaryEmbedding: direct(since=23),
+    ir.TensorScatter: direct(since=24),
+    ir.LinearAttention: direct(since=27),
+    ir.CausalConvWithState: export_causal_conv,
+    ir.SwiGLU: export_swiglu,
+}
+
+IMPORTS: ImportTable = {
+    "Attention": {23: import_direct(ir.Attention)},
+    "RotaryEmbedding": {23: import_direct(ir.RotaryEmbedding)},
+    "TensorScatter": {24: import_direct(ir.TensorScatter)},
+    "LinearAttention": {27: import_direct(ir.LinearAttention)},
+    "CausalConvWithState": {27: import_direct(ir.CausalConvWithState)},
+    "SwiGLU": {28: import_direct(ir.SwiGLU)},
+}
+
+__all__ = ["EXPORTS", "IMPORTS"]

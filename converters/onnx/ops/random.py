@@ -1,0 +1,41 @@
+"""Random numbers."""
+
+from __future__ import annotations
+
+from graphir.converters.onnx.context import ExportNode, ExportTable, direct, onnx_value
+from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.ops import random as ir
+
+
+def export_bernoulli(node: ExportNode) -> None:
+    """Bernoulli; before opset 15 even numbers from 0 to 1 that are compared with the probabilities."""
+    op: ir.Bernoulli = node.op
+    names = node.input_names()
+    dtype = None if op.dtype is None else onnx_value(op.dtype)
+    if node.opset >= 15:
+        node.emit("Bernoulli", names, dtype=dtype, seed=op.seed)
+        return
+    drawn = node.step("RandomUniformLike", names, dtype=onnx_value(node.dtype()), seed=op.seed)
+    node.emit("Cast", [node.step("Less", [drawn, names[0]])], to=dtype or onnx_value(node.dtype()))
+
+
+EXPORTS: ExportTable = {
+    ir.RandomNormal: direct(),
+    ir.RandomUniform: direct(),
+    ir.RandomNormalLike: direct(),
+    ir.RandomUniformLike: direct(),
+    ir.Bernoulli: export_bernoulli,
+    ir.Multinomial: direct(since=7),
+}
+
+IMPORTS: ImportTable = {
+    "RandomNormal": {1: import_direct(ir.RandomNormal)},
+    "RandomUniform": {1: import_direct(ir.RandomUniform)},
+    "RandomNormalLike": {1: import_direct(ir.RandomNormalLike)},
+    "RandomUniformLike": {1: import_direct(ir.RandomUniformLike)},
+    "Bernoulli": {15: import_direct(ir.Bernoulli)},
+    "Multinomial": {7: import_direct(ir.Multinomial)},
+}
+
+__all__ = ["EXPORTS", "IMPORTS"]

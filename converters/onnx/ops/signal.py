@@ -1,0 +1,90 @@
+"""Spectra, windows and mel filters."""
+
+from __future__ import annotations
+
+from math import pi
+
+from graphir.converters.onnx.context import ExportNode, ExportTable, direct, onnx_value
+from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.ops import signal as ir
+from graphir.types import DType
+
+# Of each window: the weights of 1, cos(2 pi n / N) and cos(4 pi n / N).
+WINDOWS = {
+    ir.HannWindow: (0.5, -0.5, 0.0),
+    ir.HammingWindow: (25 / 46, -21 / 46, 0.0),
+    ir.BlackmanWindow: (0.42, -0.5, 0.08),
+}
+
+
+def export_window(node: ExportNode) -> None:
+    """A window; before opset 17 by its formula."""
+    op = node.op
+    if node.opset >= 17:
+        node.emit(
+            op.name,
+            node.input_names(),
+            periodic=None if op.periodic else 0,
+            output_datatype=None if op.output_datatype is DType.FLOAT32 else onnx_value(op.output_datatype),
+        )
+        return
+    count = node.step("Cast", node.input_names(), to=onnx_value(DType.FLOAT32), suffix="size")
+    zero, one = node.constant(0.0, DType.FLOAT32), node.constant(1.0, DType.FLOAT32)
+    places = node.step("Range", [zero, count, one])
+    period = count if op.periodic else node.step("Sub", [count, one])
+    turn = node.step("Div", [node.step("Mul", [places, node.constant(2 * pi, DType.FLOAT32)]), period])
+    constant, first, second = WINDOWS[type(op)]
+    total = node.step("Mul", [node.step("Cos", [turn]), node.constant(first, DType.FLOAT32)])
+    if second:
+        twice = node.step("Cos", [node.step("Add", [turn, turn])])
+        total = node.step("Add", [total, node.step("Mul", [twice, node.constant(second, DType.FLOAT32)])])
+    window = node.step("Add", [total, node.constant(constant, DType.FLOAT32)])
+    node.emit("Cast", [window], to=onnx_value(op.output_datatype))
+
+
+def import_dft_17(node: ImportNode) -> None:
+    """DFT before opset 20, whose axis is an attribute."""
+    axis = node.constant(node.attribute("axis"), DType.INT64)
+    node.emit(ir.DFT(node.flag("inverse"), node.flag("onesided")), node.input(0), node.optional(1), axis)
+
+
+def export_dft(node: ExportNode) -> None:
+    """DFT; before opset 20 its axis must be a known number, and half a spectrum has no inverse."""
+    op: ir.DFT = node.op
+    inverse, onesided = int(op.inverse) or None, int(op.onesided) or None
+    names = node.input_names()
+    if node.opset >= 20:
+        node.emit("DFT", names, inverse=inverse, onesided=onesided)
+        return
+    if node.opset < 17:
+        node.refuse(f"DFT exists from opset 17 on, the target is {node.opset}")
+    if op.inverse and op.onesided:
+        node.refuse(f"the inverse of half a spectrum exists from opset 20 on, the target is {node.opset}")
+    axis = -2
+    if node.value(2) is not None:
+        found = node.known(2)
+        if found is None:
+            node.refuse(f"an axis that is computed exists from opset 20 on, the target is {node.opset}")
+        axis = found[0]
+    x = node.value(0)
+    if axis < 0 and x is not None and x.rank is not None:
+        axis += x.rank
+    node.emit("DFT", [name for name in names[:2] if name], axis=axis, inverse=inverse, onesided=onesided)
+
+
+EXPORTS: ExportTable = {
+    **dict.fromkeys(WINDOWS, export_window),
+    ir.MelWeightMatrix: direct(since=17),
+    ir.DFT: export_dft,
+    ir.STFT: direct(since=17),
+}
+
+IMPORTS: ImportTable = {
+    **{cls.__name__: {17: import_direct(cls)} for cls in WINDOWS},
+    "MelWeightMatrix": {17: import_direct(ir.MelWeightMatrix)},
+    "DFT": {17: import_dft_17, 20: import_direct(ir.DFT)},
+    "STFT": {17: import_direct(ir.STFT)},
+}
+
+__all__ = ["EXPORTS", "IMPORTS"]

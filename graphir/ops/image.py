@@ -1,0 +1,126 @@
+"""Operators on images: decoding, cropping to a size, putting patches together."""
+
+from __future__ import annotations
+
+import enum
+
+from ..errors import ShapeError
+from ..padding import Explicit, window_size
+from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product
+from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine, same_rank
+
+
+class PixelFormat(enum.Enum):
+    """What the channels of an image hold."""
+
+    RGB = "RGB"
+    BGR = "BGR"
+    GRAYSCALE = "Grayscale"
+
+
+@operator
+class ImageDecoder(Operator):
+    """The image (H, W, channels), uint8, in the bytes of a file: a uint8 vector of BMP, JPEG, JPEG 2000, TIFF, PNG, ...
+
+    Source: ONNX ImageDecoder-20.
+    """
+
+    inputs = ("encoded_stream",)
+    outputs = ("image",)
+    pixel_format: PixelFormat = PixelFormat.RGB
+
+    def infer(self, stream: TensorType) -> TensorType:
+        if stream.dtype not in (None, DType.UINT8):
+            raise ShapeError(f"encoded_stream is {stream.dtype}, expected uint8")
+        same_rank(stream, 1, "encoded_stream")
+        return TensorType(DType.UINT8, (UNKNOWN, UNKNOWN, 1 if self.pixel_format is PixelFormat.GRAYSCALE else 3))
+
+
+@operator
+class CenterCropPad(Operator):
+    """X with each of `axes` (empty: all) cut or filled with zeros on both sides to the size in the vector `shape`.
+
+    Where the difference is odd, one more element is cut in front, or filled in behind. Source: ONNX CenterCropPad-18.
+    """
+
+    inputs = ("X", "shape")
+    reads = frozenset({1})
+    axes: tuple[int, ...] = ()
+
+    def infer(self, x: TensorType, shape: TensorType, *, values: Values) -> TensorType:
+        if x.shape is None:
+            return x
+        axes = self.axes or tuple(range(len(x.shape)))
+        places = [normalize_axis(axis, len(x.shape)) for axis in axes]
+        stated = same_rank(shape, 1, "shape")
+        if stated is not None and isinstance(stated[0], int) and stated[0] != len(places):
+            raise ShapeError(f"shape has {stated[0]} entries, expected one for each of {len(places)} axes")
+        sizes = (UNKNOWN,) * len(places) if values[1] is None else values[1].elements
+        dims = list(x.shape)
+        for place, size in zip(places, sizes, strict=True):
+            dims[place] = size
+        return TensorType(x.dtype, tuple(dims))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        return refine(operands[0], None, results[0].dtype), operands[1]
+
+
+def _sizes(known: Known | None, operand: TensorType, name: str) -> Shape | None:
+    """The elements of a vector of sizes; UNKNOWN ones if only their number is known."""
+    if known is not None:
+        return known.elements
+    shape = same_rank(operand, 1, name)
+    return (UNKNOWN,) * shape[0] if shape is not None and isinstance(shape[0], int) else None
+
+
+@operator
+class Col2Im(Operator):
+    """The image (N, C, *image_shape) of its blocks (N, C * product of block_shape, blocks), which are added up.
+
+    The inverse arrangement of a convolution's: blocks are enumerated in row-major order, `strides` apart, with
+    `dilations` inside, over an image with `padding`. Both shapes are vectors. Source: ONNX Col2Im-18.
+    """
+
+    inputs = ("X", "image_shape", "block_shape")
+    reads = frozenset({1, 2})
+    strides: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    padding: Explicit = Explicit()
+
+    def infer(self, x: TensorType, image_shape: TensorType, block_shape: TensorType, *, values: Values) -> TensorType:
+        data = same_rank(x, 3, "X") or (UNKNOWN,) * 3
+        image = _sizes(values[1], image_shape, "image_shape")
+        block = _sizes(values[2], block_shape, "block_shape")
+        if image is None or block is None:
+            return TensorType(x.dtype, None if image is None else (data[0], UNKNOWN, *image))
+        if len(image) != len(block):
+            raise ShapeError(f"image_shape has {len(image)} entries and block_shape {len(block)}")
+        elements = product(block)
+        if isinstance(elements, int) and isinstance(data[1], int) and (elements < 1 or data[1] % elements):
+            raise ShapeError(f"X has {data[1]} rows, which blocks of {format_shape(block)} do not divide")
+        self._check_blocks(data[2], image, block)
+        channels = data[1] // elements if isinstance(elements, int) else UNKNOWN
+        return TensorType(x.dtype, (data[0], channels, *image))
+
+    def _check_blocks(self, stated: Dim, image: Shape, block: Shape) -> None:
+        rank = len(image)
+        strides, dilations = self.strides or (1,) * rank, self.dilations or (1,) * rank
+        pads = self.padding.pads or ((0, 0),) * rank
+        if not len(strides) == len(dilations) == len(pads) == rank:
+            raise ShapeError(f"strides, dilations and padding must each have {rank} entries")
+        counts = [
+            window_size(size, width, stride, dilation, pair) if isinstance(width, int) else UNKNOWN
+            for size, width, stride, dilation, pair in zip(image, block, strides, dilations, pads, strict=True)
+        ]
+        count = product(counts)
+        if isinstance(count, int) and isinstance(stated, int) and count != stated:
+            raise ShapeError(f"X has {stated} blocks, but an image of {format_shape(image)} has {count}")
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        batch = UNKNOWN if results[0].shape is None else results[0].shape[0]
+        return (refine(operands[0], (batch, UNKNOWN, UNKNOWN), results[0].dtype), *operands[1:])
+
+
+OPERATORS = (ImageDecoder, CenterCropPad, Col2Im)
+
+__all__ = ["OPERATORS", "CenterCropPad", "Col2Im", "ImageDecoder", "PixelFormat"]

@@ -1,0 +1,45 @@
+"""Rules of the losses."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphir.errors import ShapeError
+from graphir.ops.losses import LossReduction, NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
+from tests.ops.rule import backwards, results
+
+EACH = LossReduction.NONE
+
+GOOD = (
+    (NegativeLogLikelihoodLoss(), ("float32[N,5]", "int64[N]"), ["float32[]"]),
+    (NegativeLogLikelihoodLoss(EACH), ("float32[N,5,4]", "int64[N,4]", "float32[5]"), ["float32[N, 4]"]),
+    (NegativeLogLikelihoodLoss(EACH), ("float32[...]", "int32[3,?]"), ["float32[3, ?]"]),
+    (SoftmaxCrossEntropyLoss(), ("float32[N,5]", "int64[N]"), ["float32[]", "float32[N, 5]"]),
+    (SoftmaxCrossEntropyLoss(EACH), ("float32[N,5,4]", "int64[?,?]"), ["float32[N, 4]", "float32[N, 5, 4]"]),
+    (SoftmaxCrossEntropyLoss(LossReduction.SUM), ("float32[...]", "int64[...]"), ["float32[]", "float32[...]"]),
+)
+
+BAD = (
+    (NegativeLogLikelihoodLoss(), ("float32[5]", "int64[5]"), "expected .N, C"),
+    (NegativeLogLikelihoodLoss(), ("float32[3,5]", "float32[3]"), "the labels are float32"),
+    (NegativeLogLikelihoodLoss(), ("float32[3,5]", "int64[4]"), "expected .3."),
+    (SoftmaxCrossEntropyLoss(), ("float32[3,5]", "int64[3]", "float32[4]"), "one for each of 5 classes"),
+    (SoftmaxCrossEntropyLoss(), ("float32[3,5]", "int64[3]", "float32[5,1]"), "one for each of 5 classes"),
+    (SoftmaxCrossEntropyLoss(), ("float32[3,5]", "int64[3]", "float64[5]"), "float32 and float64 differ"),
+)
+
+
+@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
+def test_infers(op, operands, expected):
+    assert results(op, *operands) == expected
+
+
+@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
+def test_refuses(op, operands, text):
+    with pytest.raises(ShapeError, match=text):
+        results(op, *operands)
+
+
+def test_infers_backwards():
+    found = backwards(NegativeLogLikelihoodLoss(), ("float32[N,5,4]", "int64[...]", "?[...]"), ("float32[]",))
+    assert found == ["float32[N, 5, 4]", "int64[N, 4]", "float32[5]"]
