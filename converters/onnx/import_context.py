@@ -166,6 +166,10 @@ class ImportNode:
             self._look_at_other_bodies()
             raise
 
+    def subgraph_if_valid(self, name: str) -> Graph | None:
+        """A graph attribute as a subgraph, or None if it cannot be imported."""
+        return self._scope.subgraph_if_valid(self.attribute(name), f"{self.name}.{name}")
+
     def _look_at_other_bodies(self) -> None:
         """Import the graphs that nothing has asked for yet, so that what is wrong with them is recorded too."""
         for name, proto in self._attributes.items():
@@ -260,12 +264,16 @@ class ImportNode:
         """Say that these attributes have no bearing on the result."""
         self._read.update(names)
 
-    def unread(self) -> list[str]:
-        """The stated attributes that nothing has read, or that ONNX does not have at this opset."""
+    def check_attributes(self) -> None:
+        """Refuse if an attribute is stated that ONNX does not have at this opset, or that nothing has read."""
         known = attributes.schema_defaults(self.op_type, self.opset) or {}
-        return [
-            name for name in self._attributes if name not in IGNORED and (name not in self._read or name not in known)
-        ]
+        stated = [name for name in self._attributes if name not in IGNORED]
+        extra = [name for name in stated if name not in known]
+        if extra:
+            self.refuse(f"it has no attribute {', '.join(extra)} at opset {self.opset}")
+        unread = [name for name in stated if name not in self._read]
+        if unread:
+            self.refuse(f"its attribute {', '.join(unread)} is not supported")
 
     def refuse(self, reason: str) -> NoReturn:
         """Say that this node cannot be expressed, and why."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.onnx.import_attributes import BodyRefusal, schema_defaults
@@ -80,6 +81,17 @@ class Scope:
         if self.importer.failures > count:
             raise BodyRefusal(f"its subgraph {graph.name} cannot be imported")
         return graph
+
+    def subgraph_if_valid(self, proto: Any, name: str) -> Graph | None:
+        """The graph of a GraphProto inside a node here, or None, with nothing recorded, if it cannot be imported."""
+        graph = Graph(proto.name or name, parent=self.graph)
+        with self.importer.trial() as outcome, suppress(ImportFailure):
+            Scope(self.importer, proto, graph, self).run()
+            outcome.finished = True
+        if outcome.valid:
+            return graph
+        _dissolve(graph)
+        return None
 
     def captured(self, proto: Any) -> list[str]:
         """The values here or around that the graphs inside an AttributeProto use."""
@@ -172,9 +184,8 @@ class Scope:
         try:
             node = ImportNode(self, proto, operands, opset)
             function(node)
-            unread = node.unread()
-            if unread and proto.domain in DEFAULT_DOMAINS:
-                node.refuse(f"it has no attribute {', '.join(unread)} at opset {node.opset}")
+            if proto.domain in DEFAULT_DOMAINS:
+                node.check_attributes()
             lost = [output for output in proto.output if output and output not in self.graph]
             if lost:
                 node.refuse(f"its import gave no {', '.join(lost)}")
@@ -265,6 +276,15 @@ class Scope:
         self.graph.rename(value, self.fresh_name(f"{name}_value", ()))
         node = self.graph.add_node(Identity(), (value,), name=name, output_names=(name,))
         return node.output
+
+
+def _dissolve(graph: Graph) -> None:
+    """Take out what a graph holds, so that it uses nothing around it any more."""
+    graph.set_outputs(())
+    for node in reversed(list(graph.nodes)):
+        for inner in node.subgraphs:
+            _dissolve(inner)
+        graph.erase(node)
 
 
 def names_of(proto: Any) -> set[str]:

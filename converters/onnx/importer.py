@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from graphir.converters.onnx.import_scope import Scope, names_of
@@ -15,6 +17,14 @@ from graphir.graph import Graph, Value
 MODEL_FIELDS = ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
 
 
+@dataclass
+class Trial:
+    """How a trial went: whether it came to its end, and whether nothing was wrong."""
+
+    finished: bool = False
+    valid: bool = False
+
+
 class Importer:
     """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only."""
 
@@ -24,6 +34,7 @@ class Importer:
         self.types = TypeReader(expressions=source.model.producer_name == PRODUCER)
         self.source_names = names_of(self.model.graph)
         self._names = set(self.source_names)
+        self.graph = Graph(self.model.graph.name or "graph")
         self.broken: set[Value] = set()
         self.failures = 0
         self._opsets = source.opsets
@@ -33,7 +44,7 @@ class Importer:
 
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
-        graph = Graph(self.model.graph.name or "graph")
+        graph = self.graph
         self._describe(graph)
         Scope(self, self.model.graph, graph).run()
         self._raise_problems()
@@ -68,6 +79,18 @@ class Importer:
         """Record what is wrong with the model."""
         self.failures += 1
         self._problems.append(text)
+
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """Try something: what was refused and recorded on the way is forgotten unless all of it is valid."""
+        count, problems, decisions = self.failures, list(self._problems), len(self.graph.decisions)
+        refusals = {key: list(nodes) for key, nodes in self._refusals.items()}
+        outcome = Trial()
+        yield outcome
+        outcome.valid = outcome.finished and self.failures == count
+        if not outcome.valid:
+            self.failures, self._problems, self._refusals = count, problems, refusals
+            del self.graph.decisions[decisions:]
 
     def _raise_problems(self) -> None:
         if self._refusals:

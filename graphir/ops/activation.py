@@ -191,9 +191,20 @@ def _count(operand: TensorType) -> int | None:
     return total if isinstance(total, int) else None
 
 
+@operator
+class Shrink(_Activation):
+    """X + bias where X < -lambd, X - bias where X > lambd, else 0; of integers too. Source: ONNX Shrink-9."""
+
+    lambd: float = 0.5
+    bias: float = 0.0
+
+    def infer(self, x: TensorType) -> TensorType:
+        return x
+
+
 OPERATORS = (
     *(Relu, LeakyRelu, ThresholdedRelu, Elu, Selu, Celu, Gelu, HardSigmoid, HardSwish, Mish, Softplus, Softsign),
-    *(Sigmoid, Swish, Tanh, Softmax, LogSoftmax, Hardmax, Dropout),
+    *(Sigmoid, Swish, Tanh, Softmax, LogSoftmax, Hardmax, Dropout, Shrink),
 )
 
 __all__ = [
@@ -211,6 +222,7 @@ __all__ = [
     "Mish",
     "Relu",
     "Selu",
+    "Shrink",
     "Sigmoid",
     "Softmax",
     "Softplus",

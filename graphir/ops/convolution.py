@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import ShapeError
 from ..padding import Explicit, Padding, resolve, window_size
-from ..types import UNKNOWN, Dim, Shape, TensorType, ceildiv, format_shape, product, unify_dim
+from ..types import UNKNOWN, Dim, Shape, TensorType, ceildiv, format_shape, product, unify_dim, unify_shape
 from .base import Operand, Operator, operator, refine, same_dtype
 
 
@@ -230,6 +230,61 @@ class ConvTranspose(Operator):
         return product(x.shape) * product(w.shape[1:])
 
 
-OPERATORS = (Conv, ConvTranspose)
+@operator
+class DeformConv(Operator):
+    """Conv whose kernels look at places that are moved by `offset`, between elements by bilinear interpolation.
 
-__all__ = ["OPERATORS", "Conv", "ConvTranspose"]
+    X (N, C, D...), W (M, C/group, K...), and for each window and element of the kernel `offset` (N, offset_group *
+    product of K * axes, windows...), in units of elements, `mask` (N, offset_group * product of K, windows...) a factor.
+    Channels are divided into `offset_group` groups that move together. Source: ONNX DeformConv-22.
+    """
+
+    inputs = ("X", "W", "offset", "B?", "mask?")
+    kernel_shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    padding: Explicit = Explicit()
+    group: int = 1
+    offset_group: int = 1
+
+    def infer(
+        self, x: TensorType, w: TensorType, offset: TensorType, b: Operand = None, mask: Operand = None
+    ) -> TensorType:
+        dtype = same_dtype(x, w, offset, b, mask)
+        shape = self.conv().infer(*(TensorType(None, operand.shape) for operand in (x, w)), _shape_only(b)).shape
+        if shape is None:
+            return TensorType(dtype, None)
+        kernel = _kernel(self.kernel_shape, w.shape) or (UNKNOWN,) * (len(shape) - 2)
+        places = product(kernel) * self.offset_group
+        found = self._per_window(shape, offset, places * len(kernel), "offset")
+        if mask is not None:
+            found = self._per_window(found, mask, places, "mask")
+        return TensorType(dtype, found)
+
+    def conv(self) -> Conv:
+        """The convolution with the same attributes whose kernels stay in place."""
+        return Conv(self.kernel_shape, self.strides, self.dilations, self.padding, self.group)
+
+    def _per_window(self, result: Shape, operand: TensorType, channels: Dim, name: str) -> Shape:
+        """What is known of the result, given an operand with `channels` numbers for each window. Raises ShapeError."""
+        expected = (result[0], channels, *result[2:])
+        try:
+            found = unify_shape(expected, operand.shape)
+        except ShapeError:
+            raise ShapeError(
+                f"{name} has the shape {format_shape(operand.shape)}, expected {format_shape(expected)}"
+            ) from None
+        assert found is not None
+        return (found[0], result[1], *found[2:])
+
+    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
+        return self.conv().macs(operands[:2], results)
+
+
+def _shape_only(operand: Operand) -> Operand:
+    return None if operand is None else TensorType(None, operand.shape)
+
+
+OPERATORS = (Conv, ConvTranspose, DeformConv)
+
+__all__ = ["OPERATORS", "Conv", "ConvTranspose", "DeformConv"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import and_, eq, ge, gt, le, lt, or_, xor
+from typing import ClassVar
 
 from ..errors import ShapeError
 from ..types import Dim, DType, TensorType, dim_max, dim_min, unify_shape
@@ -159,9 +161,15 @@ class PRelu(Operator):
 
 
 class _Comparison(_Binary):
-    """Two operands of one dtype that broadcast; the result is boolean."""
+    """Two operands of one dtype that broadcast; the result is boolean, and known where both operands are numbers."""
 
     result: DType | None = DType.BOOL
+    holds: ClassVar[Callable[[int, int], bool]]
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        if any(value is None or value.integers() is None for value in values):
+            return (None,)
+        return _fold(values, lambda a, b: int(type(self).holds(a, b)))  # type: ignore[arg-type]
 
 
 def _unary(name: str, text: str, since: int) -> type[Operator]:
@@ -181,18 +189,20 @@ def _binary(name: str, text: str, since: int, base: type[Operator]) -> type[Oper
     return operator(type(name, (base,), body))
 
 
-class _Logical(_Comparison):
-    """Boolean operands and result."""
+def _comparison(name: str, text: str, since: int, holds: Callable[[int, int], bool]) -> type[Operator]:
+    """A comparison, and when it holds for numbers."""
+    base = type(f"_{name}", (_Comparison,), {"__doc__": text, "__module__": __name__, "holds": staticmethod(holds)})
+    return _binary(name, text, since, base)
 
 
-Equal = _binary("Equal", "Whether A == B.", 19, _Comparison)
-Greater = _binary("Greater", "Whether A > B.", 13, _Comparison)
-GreaterOrEqual = _binary("GreaterOrEqual", "Whether A >= B.", 16, _Comparison)
-Less = _binary("Less", "Whether A < B.", 13, _Comparison)
-LessOrEqual = _binary("LessOrEqual", "Whether A <= B.", 16, _Comparison)
-And = _binary("And", "Logical A and B.", 7, _Logical)
-Or = _binary("Or", "Logical A or B.", 7, _Logical)
-Xor = _binary("Xor", "Logical A exclusive-or B.", 7, _Logical)
+Equal = _comparison("Equal", "Whether A == B.", 19, eq)
+Greater = _comparison("Greater", "Whether A > B.", 13, gt)
+GreaterOrEqual = _comparison("GreaterOrEqual", "Whether A >= B.", 16, ge)
+Less = _comparison("Less", "Whether A < B.", 13, lt)
+LessOrEqual = _comparison("LessOrEqual", "Whether A <= B.", 16, le)
+And = _comparison("And", "Logical A and B.", 7, and_)
+Or = _comparison("Or", "Logical A or B.", 7, or_)
+Xor = _comparison("Xor", "Logical A exclusive-or B.", 7, xor)
 
 Abs = _unary("Abs", "The absolute value.", 13)
 Acos = _unary("Acos", "The arc cosine, radians.", 22)

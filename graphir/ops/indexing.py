@@ -249,12 +249,8 @@ class Unique(Operator):
         return kept, vector, TensorType(DType.INT64, (x.shape[axis],)), vector
 
 
-@operator
-class CumSum(Operator):
-    """The running sum of X along `axis`, a scalar; `exclusive` leaves the element itself out, `reverse` sums backwards.
-
-    Source: ONNX CumSum-14.
-    """
+class _Cumulative(Operator):
+    """What the running sum and the running product share."""
 
     inputs = ("X", "axis")
     exclusive: bool = False
@@ -268,14 +264,37 @@ class CumSum(Operator):
         return refine(operands[0], results[0].shape, results[0].dtype), operands[1]
 
 
+@operator
+class CumSum(_Cumulative):
+    """The running sum of X along `axis`, a scalar; `exclusive` leaves the element itself out, `reverse` sums backwards.
+
+    Source: ONNX CumSum-14.
+    """
+
+    exclusive: bool = False
+    reverse: bool = False
+
+
+@operator
+class CumProd(_Cumulative):
+    """The running product of X along `axis`, a scalar; `exclusive` leaves the element itself out (the first is 1).
+
+    With `reverse` it runs backwards. Source: ONNX CumProd-26.
+    """
+
+    exclusive: bool = False
+    reverse: bool = False
+
+
 OPERATORS = (
     *(Gather, GatherElements, GatherND, ScatterElements, ScatterND),
-    *(OneHot, Compress, NonZero, Unique, CumSum),
+    *(OneHot, Compress, NonZero, Unique, CumSum, CumProd),
 )
 
 __all__ = [
     "OPERATORS",
     "Compress",
+    "CumProd",
     "CumSum",
     "Gather",
     "GatherElements",

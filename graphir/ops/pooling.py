@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..errors import ShapeError
 from ..padding import Explicit, Padding, window_size
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape
-from .base import Operand, Operator, operator, refine, same_dtype, same_rank
+from ..types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape, unify_shape
+from .base import Operand, Operator, Values, operator, refine, same_dtype, same_rank
 
 
 class _WindowPool(Operator):
@@ -177,7 +177,50 @@ class MaxRoiPool(Operator):
         )
 
 
-OPERATORS = (MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalAveragePool, GlobalLpPool, MaxRoiPool)
+@operator
+class MaxUnpool(Operator):
+    """Zeros with the elements of X (N, C, D...) at the places that `I` states: flat indices as MaxPool gives them.
+
+    The vector `output_shape` fixes the result's shape; without it an axis has `stride * (D - 1) + K - before - after`
+    elements. Source: ONNX MaxUnpool-22.
+    """
+
+    inputs = ("X", "I", "output_shape?")
+    reads = frozenset({2})
+    kernel_shape: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    padding: Explicit = Explicit()
+
+    def infer(
+        self, x: TensorType, indices: TensorType, output_shape: Operand = None, *, values: Values
+    ) -> TensorType:
+        if indices.dtype not in (None, DType.INT64):
+            raise ShapeError(f"I is {indices.dtype}, expected int64")
+        rank = len(self.kernel_shape)
+        shape = unify_shape(same_rank(x, rank + 2, "X"), same_rank(indices, rank + 2, "I"))
+        if output_shape is not None:
+            stated = values[2].elements if values[2] is not None else (UNKNOWN,) * (rank + 2)
+            if len(stated) != rank + 2:
+                raise ShapeError(f"output_shape has {len(stated)} entries, expected {rank + 2}")
+            return TensorType(x.dtype, stated)
+        strides, pads = self.strides or (1,) * rank, self.padding.pads or ((0, 0),) * rank
+        if not len(strides) == len(pads) == rank:
+            raise ShapeError(f"strides and padding must each have {rank} entries")
+        if shape is None:
+            return TensorType(x.dtype, (UNKNOWN,) * (rank + 2))
+        sizes = [
+            (size - 1) * stride + width - sum(pair)
+            for size, stride, width, pair in zip(shape[2:], strides, self.kernel_shape, pads, strict=True)
+        ]
+        return TensorType(x.dtype, (*shape[:2], *sizes))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        x, indices = operands[:2]
+        shape = unify_shape(None if x is None else x.shape, None if indices is None else indices.shape)
+        return (refine(x, shape, results[0].dtype), refine(indices, shape, DType.INT64), *operands[2:])
+
+
+OPERATORS = (MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalAveragePool, GlobalLpPool, MaxRoiPool, MaxUnpool)
 
 __all__ = [
     "OPERATORS",
@@ -188,4 +231,5 @@ __all__ = [
     "LpPool",
     "MaxPool",
     "MaxRoiPool",
+    "MaxUnpool",
 ]

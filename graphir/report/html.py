@@ -136,6 +136,7 @@ def _verification_sections(report: VerificationReport) -> list[str]:
             ("candidate", escape(report.candidate)),
             ("inputs", feeds),
             ("took", f"{report.seconds:.2f} s"),
+            *(("note", escape(note)) for note in report.notes),
         ]
     )
     legend = (

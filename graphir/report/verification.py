@@ -42,6 +42,7 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
         comparison_table(report.outputs, "output"),
     ]
     lines += [wrapped(f"{found.name}: {found.note}") for found in report.outputs if found.note]
+    lines += [wrapped(f"note: {note}") for note in report.notes]
     if report.layers:
         lines += ["", *_layer_lines(report, verbose)]
     return "\n".join(lines)
@@ -96,6 +97,7 @@ def verification_json(report: VerificationReport) -> dict[str, Any]:
         "reference": report.reference,
         "candidate": report.candidate,
         "feeds": dict(report.feeds),
+        "notes": list(report.notes),
         "seconds": round(report.seconds, 3),
         "outputs": [_comparison_json(found) for found in report.outputs],
         "first_divergence": None if first is None else first.name,

@@ -133,6 +133,8 @@ def _started(
         return runtime.InferenceSession(source, options, providers=with_options, enable_fallback=0)
     except Exception as error:
         refusal = VerificationError(f"onnxruntime refuses the model: {_one_line(error)}")
+        if "IR version" in str(error) or "opset" in str(error).lower():
+            refusal.add_note(f"onnxruntime {runtime.__version__} may be older than the model's opset: write a lower one")
         if list(asked) == [PROVIDERS["cpu"]]:
             raise refusal from error
         try:

@@ -228,8 +228,8 @@ def is_handy(shape: tuple[int, ...]) -> bool:
 
 ANY_RANK: tuple[Grow, ...] = (
     *(grow_unary, grow_clip, grow_binary, grow_where, grow_transpose, grow_reshape, grow_flatten),
-    *(grow_computed_reshape, grow_squeezed, grow_parts, grow_slice, grow_padded, grow_tiled, grow_expanded, grow_reduced, grow_indices),
-    *(grow_softmax, grow_matmul),
+    *(grow_computed_reshape, grow_squeezed, grow_parts, grow_slice, grow_padded, grow_tiled, grow_expanded),
+    *(grow_reduced, grow_indices, grow_softmax, grow_matmul),
 )
 SPATIAL: tuple[Grow, ...] = (grow_conv, grow_conv_transpose, grow_pool, grow_global_pool, grow_norm)
 

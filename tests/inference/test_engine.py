@@ -147,7 +147,8 @@ def reshaped(start: str) -> tuple[Graph, Value]:
 
 
 @pytest.mark.parametrize(("start", "expected"), [
-    ("float32[2, 3, 4]", "float32[2, 12]"), ("float32[N, 3, 4]", "float32[N, 12]"), ("float32[N, C, 4]", "float32[N, 4*C]"),
+    ("float32[2, 3, 4]", "float32[2, 12]"), ("float32[N, 3, 4]", "float32[N, 12]"),
+    ("float32[N, C, 4]", "float32[N, 4*C]"),
     ("float32[?, 3, 4]", "float32[?, ?]"), ("float32[2, ?]", "float32[?, ?]"), ("float32[...]", "float32[?, ?]"),
 ])  # fmt: skip
 def test_sizes_that_are_computed(start, expected):
@@ -171,8 +172,9 @@ def test_arithmetic_on_sizes(operators, expected):
 
 
 @pytest.mark.parametrize(("dtype", "start", "factor", "known"), [
-    (DType.INT64, 1 << 40, 1 << 10, (1 << 50,)), (DType.INT64, 1 << 40, 1 << 30, None), (DType.INT32, 1 << 20, 1 << 12, None),
-    (DType.UINT8, 100, 2, (200,)), (DType.UINT8, 200, 2, None), (DType.INT8, 100, 2, None), (DType.INT8, -64, 2, (-128,)),
+    (DType.INT64, 1 << 40, 1 << 10, (1 << 50,)), (DType.INT64, 1 << 40, 1 << 30, None),
+    (DType.INT32, 1 << 20, 1 << 12, None), (DType.UINT8, 100, 2, (200,)), (DType.UINT8, 200, 2, None),
+    (DType.INT8, 100, 2, None), (DType.INT8, -64, 2, (-128,)),
     (DType.UINT64, 1 << 62, 2, (1 << 63,)),
 ])  # fmt: skip
 def test_numbers_that_would_wrap_around_are_not_known(dtype, start, factor, known):
@@ -207,7 +209,8 @@ def test_infer_types_leaves_the_graph_alone():
 
 @pytest.mark.parametrize(("shapes", "dtypes", "expected"), [
     ({"data": (4, 3, 8, 8)}, None, "float32[4, 8, 4, 4]"), ({"data": "M,3,8,W"}, None, "float32[M, 8, 4, (W+1)//2]"),
-    ({"data": (1, 5, 8, 8)}, {"data": "float16"}, "float16[1, 8, 4, 4]"), (None, {"data": np.float64}, "float64[?, 8, ?, ?]"),
+    ({"data": (1, 5, 8, 8)}, {"data": "float16"}, "float16[1, 8, 4, 4]"),
+    (None, {"data": np.float64}, "float64[?, 8, ?, ?]"),
     (None, None, "float32[?, 8, ?, ?]"), ({"data": None}, None, "float32[?, 8, ?, ?]"),
 ])  # fmt: skip
 def test_other_shapes_than_the_graph_was_inferred_with(shapes, dtypes, expected):
@@ -263,8 +266,9 @@ def test_dtypes_that_are_none():
 
 
 @pytest.mark.parametrize(("shape", "expected"), [
-    ((1, "N", None), (1, symbol("N"), UNKNOWN)), ([np.int64(3), np.array(4)], (3, 4)), ("1,N,?", (1, symbol("N"), UNKNOWN)),
-    (("2*N", symbol("H") + 1, UNKNOWN), (2 * symbol("N"), symbol("H") + 1, UNKNOWN)), (None, None), ((), ()), ((0,), (0,)),
+    ((1, "N", None), (1, symbol("N"), UNKNOWN)), ([np.int64(3), np.array(4)], (3, 4)),
+    (("2*N", symbol("H") + 1, UNKNOWN), (2 * symbol("N"), symbol("H") + 1, UNKNOWN)), (None, None), ((), ()),
+    ("1,N,?", (1, symbol("N"), UNKNOWN)), ((0,), (0,)),
 ])  # fmt: skip
 def test_shapes_from_outside(shape, expected):
     assert parse_dims(shape) == expected
@@ -299,7 +303,8 @@ H = symbol("H")
 
 @pytest.mark.parametrize(("sizes", "expected"), [
     ([(H, 7)], [(7, 7)]), ([(H // 2, 3), (H // 3, 2)], [(6, 7)]), ([(2 * H, 7)], []), ([(H // 8192, 0)], [(1, 4096)]),
-    ([(H * symbol("W"), 49)], [(7, 7)]), ([(7 // (H - 3), 7)], [(4, 4)]), ([(H % 2000, 1)], [(1, 1), (2001, 2001), (4001, 4001)]),
+    ([(H * symbol("W"), 49)], [(7, 7)]), ([(7 // (H - 3), 7)], [(4, 4)]),
+    ([(H % 2000, 1)], [(1, 1), (2001, 2001), (4001, 4001)]),
 ])  # fmt: skip
 def test_numbers_that_fit(sizes, expected):
     assert list(fits([Constraint("node", size, number) for size, number in sizes], {"H", "W"})) == expected
@@ -319,7 +324,8 @@ def network(count: int) -> Graph:
     conv, norm, swap = Conv((1, 1)), BatchNormalization(), Transpose((0, 1, 3, 2))
     for _ in range(count // 5):
         start = value
-        value = graph.add(Relu(), graph.add(norm, graph.add(conv, value, weight, name="c"), *scales, name="b"), name="r")
+        value = graph.add(norm, graph.add(conv, value, weight, name="c"), *scales, name="b")
+        value = graph.add(Relu(), value, name="r")
         value = graph.add(Add(), graph.add(swap, value, name="t"), start, name="a")
     graph.set_outputs([value])
     return graph
@@ -338,7 +344,7 @@ def test_the_cost_is_linear():
     assert cost(40_000) < 20 * small * 4
 
 
-def test_operators_are_negated_in_subgraphs_too():
+def test_types_inside_subgraphs():
     """A subgraph reads the types of the graph around it."""
     graph = Graph("outer")
     x = graph.add_input("x", tensor("float32[N]"))

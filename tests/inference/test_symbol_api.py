@@ -119,12 +119,9 @@ def test_as_mxnet_answered(row, cases):
     labels = {name for name in names if name.endswith("label")}
     held = {name: getattr(graph[name], kind) for name in names if name in graph}
     assert set(names) - set(held) <= labels
-    wrong = {name: (held[name], answer) for name, answer in zip(names, answers, strict=True)
-             if name in held and not agrees(held[name], answer)}  # fmt: skip
-    outputs = [getattr(value, kind) for value in graph.outputs]
-    wrong |= {f"output {place}": (found, answer) for place, (found, answer) in enumerate(zip(outputs, results, strict=True))
-              if not agrees(found, answer)}  # fmt: skip
-    assert wrong == {}
+    pairs = [(name, held[name], answer) for name, answer in zip(names, answers, strict=True) if name in held]
+    pairs += [(value.name, getattr(value, kind), answer) for value, answer in zip(graph.outputs, results, strict=True)]
+    assert [pair for pair in pairs if not agrees(*pair[1:])] == []
 
 
 @pytest.mark.parametrize("row", REFUSED)

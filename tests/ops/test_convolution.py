@@ -6,7 +6,7 @@ import pytest
 
 from graphir.errors import ShapeError
 from graphir.ops.base import Operator
-from graphir.ops.convolution import Conv, ConvTranspose
+from graphir.ops.convolution import Conv, ConvTranspose, DeformConv
 from graphir.padding import Explicit, Same, symmetric
 from tests.ops.rows import backward, forward, types
 
@@ -21,6 +21,10 @@ GOOD = (
     (ConvTranspose((4, 4), (2, 2), padding=symmetric((1, 1))), "f[N,3,H,W] f[3,8,4,4]", "f[N,8,2*H,2*W]"),
     (ConvTranspose((3,), (2,), output_padding=(1,)), "f[1,4,5] f[4,3,3]", "f[1,3,12]"),
     (ConvTranspose((3,), group=2), "f[1,4,5] f[4,3,3] f[6]", "f[1,6,7]"),
+    (DeformConv((2, 2)), "f[N,3,H,5] f[4,3,2,2] f[N,8,?,4]", "f[N,4,H-1,4]"),
+    (DeformConv(offset_group=2), "f[1,4,5,5] f[4,4,2,2] f[1,16,4,4] f[4] f[1,8,4,4]", "f[1,4,4,4]"),
+    (DeformConv((2, 2)), "f[...] f[4,3,2,2] f[2,8,4,?] - f[...]", "f[2,4,4,?]"),
+    (DeformConv(), "f[...] f[...] f[...]", "f[...]"),
 )
 
 
@@ -38,6 +42,10 @@ BAD = (
     (Conv((3, 3)), "f[1,2,5,5] f[4,2,5,5]", "expected the kernel"),
     (Conv((3, 3), (1,)), "f[1,2,5,5] f[4,2,3,3]", "expected one for each of 2 spatial axes"),
     (ConvTranspose((3, 3)), "f[1,2,5,5] f[3,2,3,3]", "X has 2 channels, but W .* takes 3"),
+    (DeformConv(), "f[1,3,5,5] f[4,2,2,2] f[1,8,4,4]", "X has 3 channels, but W .* takes 2"),
+    (DeformConv(), "f[1,3,5,5] f[4,3,2,2] f[1,4,4,4]", "offset has the shape .*, expected .1, 8, 4, 4."),
+    (DeformConv(), "f[1,3,5,5] f[4,3,2,2] f[1,8,4,4] - f[1,8,4,4]", "mask has the shape .*, expected .1, 4, 4, 4."),
+    (DeformConv(), "f[1,3,5,5] f[4,3,2,2] d[1,8,4,4]", "float32 and float64 differ"),
 )
 
 
@@ -64,6 +72,7 @@ MACS = (
     (Conv((7, 7), (2, 2), padding=symmetric((3, 3))), "f[1,3,224,224] f[64,3,7,7]", "f[1,64,112,112]", 118013952),
     (Conv((3, 3), group=4), "f[1,4,5,5] f[4,1,3,3]", "f[1,4,3,3]", 324),
     (ConvTranspose((3,)), "f[1,4,5] f[4,3,3]", "f[1,3,7]", 180),
+    (DeformConv(), "f[1,3,5,5] f[4,3,2,2] f[1,8,4,4]", "f[1,4,4,4]", 768),
 )
 
 

@@ -76,6 +76,10 @@ def test_operands(op: Operator, operands: str, results: str, wanted: str) -> Non
 
 
 FOLLOWED = (
+    (ir.Equal(), "i:2,3 s:3", "i:0,1"),
+    (ir.Less(), "s:2 s:3", "s:1"),
+    (ir.And(), "s:1 s:0", "s:0"),
+    (ir.Equal(), "i:2,N s:3", "-"),
     (ir.Add(), "i:1,N i:2", "i:3,N+2"),
     (ir.Sub(), "i:8,N s:1", "i:7,N-1"),
     (ir.Mul(), "i:2,N i:3,4", "i:6,4*N"),

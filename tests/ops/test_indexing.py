@@ -7,6 +7,7 @@ import pytest
 from graphir.errors import ShapeError
 from graphir.ops.indexing import (
     Compress,
+    CumProd,
     CumSum,
     Gather,
     GatherElements,
@@ -42,6 +43,7 @@ GOOD = (
     (Unique(), ("float32[N, 4]",), ["float32[?]", "int64[?]", "int64[4*N]", "int64[?]"]),
     (Unique(axis=0), ("float32[N, 4]",), ["float32[?, 4]", "int64[?]", "int64[N]", "int64[?]"]),
     (CumSum(), ("float32[N, 4]", scalar(1)), ["float32[N, 4]"]),
+    (CumProd(reverse=True), ("int32[N, 4]", "int64[]"), ["int32[N, 4]"]),
 )
 
 BAD = (
@@ -58,6 +60,7 @@ BAD = (
     (ScatterND(), ("float32[3]", "int64[5, 2]", "float32[5]"), "exceed"),
     (OneHot(3), ("int64[2]", scalar(4), "float32[2]"), "axis 3 does not exist"),
     (Compress(), ("float32[3]", "int64[3]"), "expected bool"),
+    (CumProd(), ("float32[3]", "float32[]"), "expected int32 or int64"),
     (Compress(), ("float32[3]", "bool[3, 1]"), "expected one axis"),
     (Unique(axis=1), ("float32[3]",), "axis 1 does not exist"),
 )

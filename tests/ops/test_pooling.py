@@ -14,6 +14,7 @@ from graphir.ops.pooling import (
     LpPool,
     MaxPool,
     MaxRoiPool,
+    MaxUnpool,
 )
 from graphir.padding import Explicit, Same
 from tests.ops.rows import backward, forward, types
@@ -33,6 +34,11 @@ GOOD = (
     (GlobalLpPool(), "f[...]", "f[...]"),
     (MaxRoiPool((7, 7), 0.0625), "f[N,512,H,W] f[R,5]", "f[R,512,7,7]"),
     (MaxRoiPool((7, 5)), "f[...] f[...]", "f[?,?,7,5]"),
+    (MaxUnpool((2, 2), (2, 2)), "f[N,3,H,4] i[N,3,?,4]", "f[N,3,2*H,8]"),
+    (MaxUnpool((3, 3), (2, 2), PADDED), "f[1,3,4,4] i[1,3,4,4]", "f[1,3,7,7]"),
+    (MaxUnpool((2, 2), (2, 2)), "f[1,3,4,4] i[1,3,4,4] i:1,3,9,W", "f[1,3,9,W]"),
+    (MaxUnpool((2, 2), (2, 2)), "f[1,3,4,4] i[1,3,4,4] i[4]", "f[?,?,?,?]"),
+    (MaxUnpool((2, 2)), "f[...] i[...]", "f[?,?,?,?]"),
 )
 
 
@@ -48,6 +54,11 @@ BAD = (
     (GlobalMaxPool(), "f[1,2]", "expected at least 3 axes"),
     (MaxRoiPool((7, 7)), "f[1,2,8,8] f[3,4]", "expected 5 columns"),
     (MaxRoiPool((7,)), "f[1,2,8,8] f[3,5]", "must be two positive sizes"),
+    (MaxUnpool((2, 2)), "f[1,2,8,8] f[1,2,8,8]", "I is float32"),
+    (MaxUnpool((2, 2)), "f[1,2,8] i[1,2,8]", "expected 4 axes"),
+    (MaxUnpool((2, 2)), "f[1,2,8,8] i[1,2,8,7]", "contradict"),
+    (MaxUnpool((2, 2)), "f[1,2,8,8] i[1,2,8,8] i:9,9", "output_shape has 2 entries"),
+    (MaxUnpool((2, 2), (1,)), "f[1,2,8,8] i[1,2,8,8]", "must each have 2 entries"),
 )
 
 
@@ -61,6 +72,7 @@ BACKWARD = (
     (MaxPool((2, 2)), "[...]", "f[N,3,4,4] i[N,3,4,4]", "f[N,3,?,?]"),
     (GlobalAveragePool(), "f[...]", "f[N,3,1,1]", "f[N,3,?,?]"),
     (MaxRoiPool((7, 7)), "f[...] [...]", "f[R,8,7,7]", "f[?,8,?,?] f[R,5]"),
+    (MaxUnpool((2,)), "[...] i[1,2,8]", "f[1,2,9]", "f[1,2,8] i[1,2,8]"),
 )
 
 

@@ -114,3 +114,15 @@ def test_a_symbol_that_no_input_has_is_named():
     graph.set_outputs([graph.add(Identity(), fill)])
     with pytest.raises(ImportFailure, match="no input has an axis Q"):
         resolve_fills(graph)
+
+
+@pytest.mark.parametrize("data", ["float32[2, 3]", "float32[N, 3]"])
+def test_a_fill_that_is_an_output_keeps_its_name(data):
+    graph = Graph("output")
+    x = graph.add_input("data", tensor(data))
+    fill = graph.add(Fill(1.0, (None, None)), name="ones")
+    graph.set_outputs([fill, graph.add(Add(same_shape=True), fill, x, name="sum")])
+    infer_graph(graph)
+    resolve_fills(graph)
+    graph.check()
+    assert [(value.name, str(value.type)) for value in graph.outputs] == [("ones", data), ("sum", data)]

@@ -133,13 +133,14 @@ def test_reshapes_of_symbolic_sizes(shape, wanted, expected):
 def test_reshapes_that_copy_a_size_do_not_merge(zeros):
     build = Build()
     inner = build.add(Reshape(), build.x, build.const(6, 4, 5))
-    graph = build.end(build.add(Reshape(allowzero=not zeros), inner, build.const(0, -1) if zeros else build.const(6, 20)))
+    wanted = (0, -1) if zeros else (6, 20)
+    graph = build.end(build.add(Reshape(allowzero=not zeros), inner, build.const(*wanted)))
     simplify(graph)
     assert operators(graph) == "Reshape Reshape Neg"
 
 
-@pytest.mark.parametrize(("op", "survives"), [(Identity(), True), (Cast(DType.FLOAT32), True), (Transpose((0, 1, 2, 3)), True)])
-def test_names_of_outputs_stay(op, survives):
+@pytest.mark.parametrize("op", [Identity(), Cast(DType.FLOAT32), Transpose((0, 1, 2, 3))])
+def test_names_of_outputs_stay(op):
     """The result of the node before takes the name of the output; an input keeps its own, so the node stays."""
     build = Build()
     inner = build.add(Relu(), build.x, name="inner")
@@ -313,7 +314,8 @@ def test_no_number_changes(graph):
     assert [value.name for value in graph.outputs] == names
     assert [value.type for value in graph.outputs] == types
     after = outputs_of(graph)
-    assert {name: np.array_equal(before[name], after[name], equal_nan=True) for name in names} == dict.fromkeys(names, True)
+    changed = [name for name in names if not np.array_equal(before[name], after[name], equal_nan=True)]
+    assert changed == []
     infer_graph(graph)
     assert [value.type for value in graph.outputs] == types
 

@@ -134,6 +134,10 @@ def attribute(annotation: Any) -> st.SearchStrategy[Any]:
     plain = {bool: st.booleans(), int: small, float: floats, str: texts, types.NoneType: st.none(), object: loose}
     if annotation in plain:
         return plain[annotation]
+    if annotation is TensorType:
+        return tensor_types
+    if annotation in (SparseTensorType, SequenceType, OptionalType):
+        return value_types.filter(lambda type_: isinstance(type_, annotation))
     if annotation is Explicit:
         return st.builds(Explicit, st.lists(st.tuples(small, small), max_size=3).map(tuple))
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)

@@ -5,8 +5,13 @@ from __future__ import annotations
 import math
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, by_opset, direct
-from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.graph import Value
 from graphir.ops import activation as ir
+from graphir.ops.base import Operator
+from graphir.ops.elementwise import Cast
+from graphir.ops.shape import Flatten, Reshape, Shape
 from graphir.types import DType
 
 
@@ -84,8 +89,74 @@ EXPORTS: ExportTable = {op: direct() for op in DIRECT} | {
     ir.HardSwish: by_opset({1: compose_hard_swish, 14: direct()}),
     ir.Mish: by_opset({1: compose_mish, 18: direct()}),
     ir.Swish: compose_swish,
+    ir.Shrink: direct(since=9),
 }
 
-IMPORTS: ImportTable = {}
+
+def import_over_rows(cls: type[Operator]) -> ImportFunction:
+    """Softmax and its kin before opset 13: over all axes from `axis` to the last, as if these were one."""
+
+    def import_rows(node: ImportNode) -> None:
+        axis, x = node.attribute("axis"), node.input(0)
+        wide = _wide_axis(x, axis)
+        if wide is not None:
+            node.emit(cls(axis=wide), x)
+            return
+        found = node.step(cls(), node.step(Flatten(axis), x, suffix="rows"))
+        known = None if x.shape is None else [size for size in x.shape if isinstance(size, int)]
+        shape = node.vector(known) if known and len(known) == x.rank else node.step(Shape(), x)
+        node.emit(Reshape(), found, shape)
+
+    return import_rows
+
+
+def _wide_axis(x: Value, axis: int) -> int | None:
+    """The one axis from `axis` on that has more than one element; None if there are several or it is open."""
+    if x.shape is None:
+        return -1 if axis == -1 else None
+    first = axis % len(x.shape) if x.shape else 0
+    found = [place for place in range(first, len(x.shape)) if x.shape[place] != 1] or [-1]
+    last = len(x.shape) - 1
+    return None if len(found) > 1 else -1 if found[0] == last else found[0]
+
+
+def import_dropout_1(node: ImportNode) -> None:
+    """Dropout before opset 7, which trains unless `is_test` is set."""
+    is_test = node.flag("is_test")
+    if not is_test:
+        node.decide("dropout", "is_test is not set: elements are dropped at random at every run, as in training")
+    _dropout(node, training=not is_test)
+
+
+def import_dropout_7(node: ImportNode) -> None:
+    """Dropout before opset 12, whose ratio is an attribute and which never trains."""
+    _dropout(node, training=False)
+
+
+def _dropout(node: ImportNode, *, training: bool) -> None:
+    """Before opset 10 the mask has the data's dtype."""
+    ratio = node.attribute("ratio")
+    data = node.input(0)
+    operands = (
+        data,
+        node.constant(ratio, DType.FLOAT32) if training or ratio != 0.5 else None,
+        node.constant(True, DType.BOOL) if training else None,
+    )
+    if node.opset >= 10 or not any(node.output_names[1:]):
+        node.emit(ir.Dropout(), *operands)
+        return
+    names = (node.output_names[0], node.fresh_name(f"{node.name}_mask"))
+    dropout = node.graph.add_node(ir.Dropout(), operands, name=node.name, output_names=names)
+    node.bind(1, node.step(Cast(node.dtype()), dropout.outputs[1], suffix="mask_cast"))
+
+
+SOFTMAXES = (ir.Softmax, ir.LogSoftmax, ir.Hardmax)
+ALONE = (*(op for op in DIRECT if op not in (*SOFTMAXES, ir.Dropout)), ir.Relu, ir.Celu, ir.Gelu, ir.HardSwish, ir.Mish)
+IMPORTS: ImportTable = {
+    **{op.__name__: {1: import_direct(op)} for op in (*ALONE, ir.Swish)},
+    **{op.__name__: {1: import_over_rows(op), 13: import_direct(op)} for op in SOFTMAXES},
+    "Shrink": {9: import_direct(ir.Shrink)},
+    "Dropout": {1: import_dropout_1, 7: import_dropout_7, 12: import_direct(ir.Dropout)},
+}
 
 __all__ = ["EXPORTS", "IMPORTS"]

@@ -12,14 +12,30 @@ from graphir.types import ANYTHING, UNKNOWN, Dim, DType, TensorType, Type
 
 
 def import_if(node: ImportNode) -> None:
-    """If. Where the branches give different shapes, the result's is what they have in common."""
-    branches = [node.subgraph("then_branch"), node.subgraph("else_branch")]
+    """If. Where the branches give different shapes, the result's is what they have in common.
+
+    A branch that the known condition rules out may be invalid for the shapes at hand; the other one then stands in.
+    """
+    condition = node.known(0)
+    branches = [_branch(node, name, condition) for name in ("then_branch", "else_branch")]
     counts = [len(branch.outputs) for branch in branches]
     if counts[0] != counts[1]:
         node.refuse(f"then_branch gives {counts[0]} values and else_branch {counts[1]}")
     made = node.emit(If(counts[0]), node.input(0), subgraphs=branches)
     pairs = zip(branches[0].outputs, branches[1].outputs, strict=True)
     declare_results(made, [common_type(one.type, other.type) for one, other in pairs])
+
+
+def _branch(node: ImportNode, name: str, condition: tuple[int, ...] | None) -> Graph:
+    live = None if condition is None or len(condition) != 1 else ("then_branch" if condition[0] else "else_branch")
+    if live in (None, name):
+        return node.subgraph(name)
+    found = node.subgraph_if_valid(name)
+    if found is None:
+        node.decide("dead branch", f"{name} never runs and does not fit the shapes; {live} stands in for it")
+        assert live is not None
+        found = node.subgraph(live)
+    return found
 
 
 def import_loop(node: ImportNode) -> None:

@@ -1,11 +1,12 @@
-"""Conv and ConvTranspose."""
+"""Conv, ConvTranspose and DeformConv."""
 
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable
+from graphir.converters.onnx.context import direct as export_direct
 from graphir.converters.onnx.import_context import ImportTable, direct
 from graphir.converters.onnx.padding import pad_attributes, unless_all
-from graphir.ops.convolution import Conv, ConvTranspose
+from graphir.ops.convolution import Conv, ConvTranspose, DeformConv
 
 
 def export_conv(node: ExportNode) -> None:
@@ -38,7 +39,15 @@ def export_conv_transpose(node: ExportNode) -> None:
     )
 
 
-EXPORTS: ExportTable = {Conv: export_conv, ConvTranspose: export_conv_transpose}
-IMPORTS: ImportTable = {"Conv": {1: direct(Conv)}, "ConvTranspose": {1: direct(ConvTranspose)}}
+EXPORTS: ExportTable = {
+    Conv: export_conv,
+    ConvTranspose: export_conv_transpose,
+    DeformConv: export_direct(since=19),
+}
+IMPORTS: ImportTable = {
+    "Conv": {1: direct(Conv)},
+    "ConvTranspose": {1: direct(ConvTranspose)},
+    "DeformConv": {19: direct(DeformConv)},
+}
 
 __all__ = ["EXPORTS", "IMPORTS"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.ops.creation import ConstantOfShape, EyeLike, Fill, Range
+from graphir.ops.shape import Expand
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -39,6 +41,7 @@ EXPORTS: ExportTable = {
     Fill: export_fill,
 }
 
+
 def import_constant(node: ImportNode) -> None:
     """Constant, in any of its forms, becomes a parameter."""
     stated = [proto.name for proto in node.attribute_protos()]
@@ -66,6 +69,37 @@ CONSTANT_DTYPES = {
     "value_string": DType.STRING,
     "value_strings": DType.STRING,
 }
-IMPORTS: ImportTable = {"Constant": {1: import_constant}}
+
+
+def import_constant_of_shape(node: ImportNode) -> None:
+    """ConstantOfShape; a value that a float does not hold exactly is expanded instead."""
+    value = node.tensor("value")
+    if value is None:
+        node.emit(ConstantOfShape(), node.input(0))
+        return
+    if value.shape not in ((), (1,)):
+        node.refuse(f"its value is {value.type}, expected one element")
+    number = None if value.dtype is DType.STRING else _exact(value)
+    if number is None:
+        node.emit(Expand(), node.constant(value.numpy().reshape(()), value.dtype), node.input(0))
+    else:
+        node.emit(ConstantOfShape(number, value.dtype), node.input(0))
+
+
+def _exact(value: Tensor) -> float | None:
+    """The element as a float, None if that is another number."""
+    element = value.numpy().reshape(-1)[0]
+    if element.dtype.kind == "c":
+        return None
+    number = float(element)
+    return number if element.dtype.kind not in "iu" or int(number) == int(element) else None
+
+
+IMPORTS: ImportTable = {
+    "Constant": {1: import_constant},
+    "ConstantOfShape": {9: import_constant_of_shape},
+    "Range": {11: import_direct(Range)},
+    "EyeLike": {9: import_direct(EyeLike)},
+}
 
 __all__ = ["EXPORTS", "IMPORTS"]

@@ -8,7 +8,8 @@ import numpy as np
 
 from graphir.converters.onnx.context import ExportNode, ExportTable
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.ops.detection import (
     BoxFormat,
     BoxNMS,
@@ -292,6 +293,16 @@ EXPORTS: ExportTable = {
     MultiBoxDetection: export_multibox_detection,
 }
 
-IMPORTS: ImportTable = {}
+
+def import_roi_align_10(node: ImportNode) -> None:
+    """RoiAlign before opset 16, which does not shift corners."""
+    fields = node.fields(RoiAlign) | {"coordinates": RoiCoordinates.OUTPUT_HALF_PIXEL}
+    node.emit(RoiAlign(**fields), *node.inputs)
+
+
+IMPORTS: ImportTable = {
+    "NonMaxSuppression": {10: import_direct(NonMaxSuppression)},
+    "RoiAlign": {10: import_roi_align_10, 16: import_direct(RoiAlign, coordinates="coordinate_transformation_mode")},
+}
 
 __all__ = ["EXPORTS", "IMPORTS"]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
-from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.ops import indexing as ir
+from graphir.ops.elementwise import Cast, Less, Where
+from graphir.ops.shape_parts import BEYOND
+from graphir.types import DType
 
 REDUCTION_SINCE = {ir.Reduction.ADD: 16, ir.Reduction.MUL: 16, ir.Reduction.MAX: 18, ir.Reduction.MIN: 18}
 
@@ -40,8 +44,32 @@ EXPORTS: ExportTable = {
     ir.NonZero: direct(),
     ir.Unique: direct(),
     ir.CumSum: direct(),
+    ir.CumProd: direct(since=26),
 }
 
-IMPORTS: ImportTable = {}
+
+def import_deprecated_scatter(node: ImportNode) -> None:
+    """Scatter from opset 11 on."""
+    node.refuse("it ended with opset 10; ScatterElements replaces it")
+
+
+def import_one_hot_9(node: ImportNode) -> None:
+    """OneHot before opset 11, where negative indices do not count from the end but are outside."""
+    indices = node.input(0)
+    if indices.dtype not in (DType.INT32, DType.INT64):
+        indices = node.step(Cast(DType.INT64), indices, suffix="indices")
+    tensor = indices.tensor
+    if tensor is None or (tensor.numpy() < 0).any():
+        dtype = indices.dtype or DType.INT64
+        below = node.step(Less(), indices, node.constant(0, dtype))
+        indices = node.step(Where(), below, node.constant(BEYOND, dtype), indices, suffix="inside")
+    node.emit(ir.OneHot(node.attribute("axis")), indices, node.input(1), node.input(2))
+
+
+IMPORTS: ImportTable = {
+    **{op.__name__: {1: import_direct(op)} for op in EXPORTS if op is not ir.OneHot},
+    "Scatter": {9: import_direct(ir.ScatterElements), 11: import_deprecated_scatter},
+    "OneHot": {9: import_one_hot_9, 11: import_direct(ir.OneHot)},
+}
 
 __all__ = ["EXPORTS", "IMPORTS"]

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportTable, direct
-from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.ops.linear import Det, Einsum, Gemm, MatMul, MatMulInteger
 
 EXPORTS: ExportTable = {Gemm: direct(), MatMul: direct(), MatMulInteger: direct(), Einsum: direct(), Det: direct()}
 
-IMPORTS: ImportTable = {}
+
+def import_gemm_1(node: ImportNode) -> None:
+    """Gemm before opset 7, where `broadcast` allowed a C of another shape; now it always may have one."""
+    node.ignore("broadcast")
+    node.emit(Gemm(**node.fields(Gemm)), *node.inputs)
+
+
+IMPORTS: ImportTable = {
+    **{op.__name__: {1: import_direct(op)} for op in (MatMul, MatMulInteger, Einsum, Det)},
+    "Gemm": {1: import_gemm_1, 7: import_direct(Gemm)},
+}
 
 __all__ = ["EXPORTS", "IMPORTS"]

@@ -7,8 +7,15 @@ from typing import Any
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, by_opset, direct
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.graph import Value
 from graphir.ops import normalization as ir
+from graphir.ops.base import Operator
+from graphir.ops.elementwise import Add, Cast, Div, Mul, Sqrt, Sub
+from graphir.ops.reduction import ReduceMean
+from graphir.ops.shape import Expand, Reshape, Shape, Unsqueeze
+from graphir.ops.shape_parts import Concat
 from graphir.types import DType
 
 
@@ -152,6 +159,109 @@ EXPORTS: ExportTable = {
     ir.MeanVarianceNormalization: export_mean_variance_normalization,
 }
 
-IMPORTS: ImportTable = {}
+
+def import_batch_normalization(node: ImportNode) -> None:
+    """BatchNormalization, which says in `training_mode` whether it uses the statistics of this batch."""
+    if node.flag("training_mode"):
+        _train(node)
+    else:
+        node.emit(ir.BatchNormalization(**node.fields(ir.BatchNormalization)), *node.inputs)
+
+
+def import_batch_normalization_7(node: ImportNode) -> None:
+    """BatchNormalization before opset 14, which trains if more results than Y are asked for."""
+    spatial = node.flag("spatial", default=True)
+    if any(node.output_names[1:]):
+        if not spatial:
+            node.refuse("training with spatial=0 is not supported; ask for the first output alone")
+        _train(node)
+    elif spatial or node.rank() == 2:
+        node.emit(ir.BatchNormalization(**node.fields(ir.BatchNormalization)), *node.inputs)
+    else:
+        _normalize_each(node)
+
+
+def import_batch_normalization_1(node: ImportNode) -> None:
+    """BatchNormalization before opset 7, where `is_test` says that it does not train.
+
+    A node without it that gives Y alone is of the test mode too, by the number of its outputs.
+    """
+    is_test = node.flag("is_test")
+    if is_test and any(node.output_names[1:]):
+        node.refuse("it gives statistics of training, but is_test is set")
+    if not is_test and not any(node.output_names[1:]):
+        node.decide("batch normalization", "is_test is not set, but only Y is asked for: the given statistics are used")
+    import_batch_normalization_7(node)
+
+
+def _normalize_each(node: ImportNode) -> None:
+    """spatial=0: the statistics have the shape of one sample."""
+    x, scale, bias, mean, variance = (node.input(slot) for slot in range(5))
+    node.ignore("momentum")
+    epsilon = node.scalar(node.attribute("epsilon"))
+    deviation = node.step(Sqrt(), node.step(Add(), variance, epsilon))
+    normalized = node.step(Div(), node.step(Sub(), x, mean, suffix="centered"), deviation, suffix="normalized")
+    node.emit(Add(), node.step(Mul(), normalized, scale, suffix="scaled"), bias)
+
+
+def _train(node: ImportNode) -> None:
+    """Y from the statistics of the batch; the given ones move on by 1 - momentum. Older versions give both."""
+    x, scale, bias, mean, variance = (node.input(slot) for slot in range(5))
+    fields = node.fields(ir.BatchNormalization)
+    axes = node.vector([axis for axis in range(node.rank()) if axis != 1])
+    wide = mean.dtype or node.dtype()
+    data = x if x.dtype is wide else node.step(Cast(wide), x)
+    centre = node.step(ReduceMean(), data, axes, suffix="batch_mean")
+    centred = node.step(Sub(), data, centre, suffix="centered")
+    square = node.step(Mul(), centred, centred, suffix="square")
+    found = (
+        node.step(Reshape(), centre, node.vector([-1]), suffix="mean"),
+        node.step(ReduceMean(keepdims=False), square, axes, suffix="variance"),
+    )
+    op = ir.BatchNormalization(**fields)
+    node.graph.add_node(op, (x, scale, bias, *found), name=node.name, output_names=node.output_names[:1])
+    momentum = fields.get("momentum", 0.9)
+    for slot, (held, new) in enumerate(zip((mean, variance), found, strict=True), 1):
+        kept = node.step(Mul(), held, node.scalar(momentum, wide), suffix="kept")
+        added = node.step(Mul(), new, node.scalar(1 - momentum, wide), suffix="added")
+        _bind(node, slot, node.step(Add(), kept, added, suffix="running"))
+        _bind(node, slot + 2, new)
+
+
+def _bind(node: ImportNode, slot: int, value: Value) -> None:
+    if slot < len(node.output_names) and node.output_names[slot]:
+        node.bind(slot, value)
+
+
+def import_group_normalization_18(node: ImportNode) -> None:
+    """GroupNormalization before opset 21: one scale and bias for each group, computed in X's own dtype."""
+    x, groups = node.input(0), node.attribute("num_groups")
+    channels = x.shape[1] if x.shape is not None and len(x.shape) > 1 else None
+    if isinstance(channels, int):
+        each = node.vector([1, channels // groups])
+    else:
+        size = node.step(Div(), node.step(Shape(start=1, end=2), x), node.vector([groups]), suffix="size")
+        each = node.step(Concat(0), node.vector([1]), size)
+    vectors = []
+    for slot in (1, 2):
+        column = node.step(Unsqueeze(), node.input(slot), node.vector([1]))
+        vectors.append(node.step(Reshape(), node.step(Expand(), column, each), node.vector([-1])))
+    fields = node.fields(ir.GroupNormalization) | {"stash_type": x.dtype or DType.FLOAT32}
+    node.emit(ir.GroupNormalization(**fields), x, *vectors)
+
+
+DIRECT: tuple[type[Operator], ...] = (
+    *(ir.InstanceNormalization, ir.LayerNormalization, ir.RMSNormalization, ir.LRN, ir.LpNormalization),
+    ir.MeanVarianceNormalization,
+)
+IMPORTS: ImportTable = {
+    **{op.__name__: {1: import_direct(op)} for op in DIRECT},
+    "BatchNormalization": {
+        1: import_batch_normalization_1,
+        7: import_batch_normalization_7,
+        14: import_batch_normalization,
+    },
+    "GroupNormalization": {18: import_group_normalization_18, 21: import_direct(ir.GroupNormalization)},
+}
 
 __all__ = ["EXPORTS", "IMPORTS"]

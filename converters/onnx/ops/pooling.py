@@ -11,7 +11,16 @@ from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.import_context import ImportNode, ImportTable
 from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.converters.onnx.padding import pad_attributes, unless_all
-from graphir.ops.pooling import AveragePool, GlobalAveragePool, GlobalLpPool, GlobalMaxPool, LpPool, MaxPool, MaxRoiPool
+from graphir.ops.pooling import (
+    AveragePool,
+    GlobalAveragePool,
+    GlobalLpPool,
+    GlobalMaxPool,
+    LpPool,
+    MaxPool,
+    MaxRoiPool,
+    MaxUnpool,
+)
 from graphir.types import DType
 
 
@@ -143,6 +152,7 @@ EXPORTS: ExportTable = {
     GlobalMaxPool: direct(),
     GlobalLpPool: direct(),
     MaxRoiPool: export_max_roi_pool,
+    MaxUnpool: direct(since=9),
 }
 
 IMPORTS: ImportTable = {
@@ -153,6 +163,7 @@ IMPORTS: ImportTable = {
     "GlobalMaxPool": {1: import_direct(GlobalMaxPool)},
     "GlobalLpPool": {1: import_global_lp_pool_1, 2: import_direct(GlobalLpPool)},
     "MaxRoiPool": {1: import_direct(MaxRoiPool)},
+    "MaxUnpool": {9: import_direct(MaxUnpool)},
 }
 
 __all__ = ["EXPORTS", "IMPORTS"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable
-from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
+from graphir.ops.shape import Transpose
 
 
 def export_recurrent(node: ExportNode) -> None:
@@ -31,6 +32,49 @@ def export_recurrent(node: ExportNode) -> None:
 
 EXPORTS: ExportTable = {RNN: export_recurrent, GRU: export_recurrent, LSTM: export_recurrent}
 
-IMPORTS: ImportTable = {}
+
+def import_recurrent(cls: type[RNN | GRU | LSTM]) -> ImportFunction:
+    """RNN, GRU or LSTM: before opset 7 `output_sequence` repeats what the outputs say, `layout` came with 14."""
+
+    def import_layer(node: ImportNode) -> None:
+        fields = {name: value for name, value in _fields(node, cls).items() if value is not None}
+        node.ignore("output_sequence")
+        if node.attribute("layout", 0):
+            _batch_first(node, cls(**fields))
+        else:
+            node.emit(cls(**fields), *node.inputs)
+
+    return import_layer
+
+
+def _fields(node: ImportNode, cls: type[RNN | GRU | LSTM]) -> dict[str, object]:
+    """ONNX's default for `activations` is for both directions even where there is one, and `direction` of GRU-1 has a
+    misspelled default: neither is asked for unless stated."""
+    stated = [name for name in cls.field_names if node.has(name)]
+    found = {name: node.attribute(name) for name in stated}
+    if "direction" in found:
+        found["direction"] = node.enum("direction", Direction, Direction.FORWARD)
+    for name in ("linear_before_reset", "input_forget"):
+        if name in found:
+            found[name] = node.flag(name)
+    return found
+
+
+def _batch_first(node: ImportNode, op: RNN | GRU | LSTM) -> None:
+    """layout=1: the batch is the first axis of X, the states and the results."""
+    operands = list(node.inputs)
+    for slot in (0, 5, 6):
+        value = node.optional(slot)
+        if value is not None:
+            operands[slot] = node.step(Transpose((1, 0, 2)), value)
+    names = [node.fresh_name(f"{node.name}_{name}") for name in op.outputs]
+    layer = node.graph.add_node(op, operands, name=node.name, output_names=names)
+    for slot, name in enumerate(node.output_names):
+        if name:
+            perm = (2, 0, 1, 3) if slot == 0 else (1, 0, 2)
+            node.bind(slot, node.step(Transpose(perm), layer.outputs[slot]))
+
+
+IMPORTS: ImportTable = {cls.__name__: {1: import_recurrent(cls)} for cls in (RNN, GRU, LSTM)}
 
 __all__ = ["EXPORTS", "IMPORTS"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportFunction, ExportNode, ExportTable, by_opset, direct
-from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import ImportTable, attribute_as_operand
+from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.ops import reduction as ir
 from graphir.ops.base import Operator
 
@@ -59,6 +60,12 @@ EXPORTS: ExportTable = dict.fromkeys(REDUCTIONS, _reduce) | {
     ir.TopK: export_top_k,
 }
 
-IMPORTS: ImportTable = {}
+IMPORTS: ImportTable = {
+    **{op.__name__: {1: attribute_as_operand(op, "axes", 1), 18: import_direct(op)} for op in REDUCTIONS},
+    "ReduceSum": {1: attribute_as_operand(ir.ReduceSum, "axes", 1), 13: import_direct(ir.ReduceSum)},
+    "ArgMax": {1: import_direct(ir.ArgMax)},
+    "ArgMin": {1: import_direct(ir.ArgMin)},
+    "TopK": {1: attribute_as_operand(ir.TopK, "k", 1), 10: import_direct(ir.TopK)},
+}
 
 __all__ = ["EXPORTS", "IMPORTS"]

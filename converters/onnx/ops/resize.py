@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.graph import Value
 from graphir.ops.resize import (
     AffineGrid,
     AspectPolicy,
     Coordinates,
     GridSample,
+    NearestMode,
     Resize,
+    ResizeMode,
     SampleMode,
     SamplePadding,
     all_factors,
@@ -163,6 +170,105 @@ EXPORTS: ExportTable = {
     AffineGrid: direct(since=20),
 }
 
-IMPORTS: ImportTable = {}
+
+def import_resize(node: ImportNode) -> None:
+    """Resize. Constant factors become an attribute; before opset 13 an empty tensor stands for an absent operand."""
+    fields = node.fields(Resize)
+    stated = node.attribute("coordinate_transformation_mode")
+    if stated == "tf_half_pixel_for_nn":
+        fields |= _from_half_pixel_for_nn(node, fields)
+    else:
+        fields["coordinates"] = node.enum("coordinate_transformation_mode", Coordinates, Coordinates.HALF_PIXEL)
+    cropping = fields["coordinates"] is Coordinates.TF_CROP_AND_RESIZE
+    scales, sizes = _given(node, 2), _given(node, 3)
+    factors = None if scales is None else scales.tensor
+    if factors is not None:
+        fields["factors"], scales = tuple(map(float, factors.numpy())), None
+    node.emit(Resize(**fields), node.input(0), _given(node, 1) if cropping else None, scales, sizes)
+
+
+def _given(node: ImportNode, slot: int) -> Value | None:
+    value = node.optional(slot)
+    return None if value is None or value.shape == (0,) else value
+
+
+def _from_half_pixel_for_nn(node: ImportNode, fields: dict[str, Any]) -> dict[str, Any]:
+    """The floor of (x + 0.5) / factor is the half-pixel position (x + 0.5) / factor - 0.5 rounded, halves up."""
+    if fields["mode"] is not ResizeMode.NEAREST or fields["nearest_mode"] is not NearestMode.FLOOR:
+        node.refuse("tf_half_pixel_for_nn with anything but mode nearest and nearest_mode floor cannot be expressed")
+    return {"coordinates": Coordinates.HALF_PIXEL, "nearest_mode": NearestMode.ROUND_PREFER_CEIL}
+
+
+def import_resize_10(node: ImportNode) -> None:
+    """Resize-10 and Upsample-9, whose factors are an operand."""
+    scales = node.input(1)
+    if scales.tensor is not None:
+        _resize_by(node, tuple(map(float, scales.tensor.numpy())))
+        return
+    mode = _old_mode(node)
+    if mode is ResizeMode.NEAREST and node.op_type == "Resize":
+        node.refuse("computed scales do not say which neighbour Resize-10 takes; make them constant")
+    op = Resize(mode, Coordinates.ASYMMETRIC, NearestMode.FLOOR)
+    node.emit(op, node.input(0), None, scales)
+
+
+def import_upsample_7(node: ImportNode) -> None:
+    """Upsample before opset 9, whose factors are an attribute."""
+    _resize_by(node, node.attribute("scales"))
+
+
+def import_upsample_1(node: ImportNode) -> None:
+    """Upsample-1, of images."""
+    _resize_by(node, (1.0, 1.0, node.attribute("height_scale"), node.attribute("width_scale")))
+
+
+def import_deprecated_upsample(node: ImportNode) -> None:
+    """Upsample from opset 10 on."""
+    node.refuse("it ended with opset 9; Resize replaces it")
+
+
+def _old_mode(node: ImportNode) -> ResizeMode:
+    mode = node.attribute("mode")
+    return ResizeMode.LINEAR if mode == "bilinear" else node.enum("mode", ResizeMode, ResizeMode.NEAREST)
+
+
+def _resize_by(node: ImportNode, factors: tuple[float, ...]) -> None:
+    """What there was before opset 11: element x comes from x / factor.
+
+    The nearest is the one before when an axis grows and the one behind when it shrinks (onnx's test of Resize-10).
+    """
+    op = Resize(_old_mode(node), Coordinates.ASYMMETRIC, NearestMode.FLOOR, factors)
+    x = node.input(0)
+    shrinking = tuple(min(factor, 1.0) for factor in factors)
+    if op.mode is not ResizeMode.NEAREST or shrinking == (1.0,) * len(factors):
+        node.emit(op, x)
+        return
+    shrink = replace(op, factors=shrinking, nearest_mode=NearestMode.CEIL)
+    if shrinking == factors:
+        node.emit(shrink, x)
+        return
+    node.emit(replace(op, factors=tuple(max(factor, 1.0) for factor in factors)), node.step(shrink, x))
+
+
+def import_grid_sample(node: ImportNode) -> None:
+    """GridSample, whose modes had a prefix before opset 20."""
+    mode = node.attribute("mode").removeprefix("bi")
+    found = {member.value: member for member in SampleMode}.get(mode)
+    if found is None:
+        node.refuse(f"mode is {mode!r}, expected one of {', '.join(member.value for member in SampleMode)}")
+    op = GridSample(
+        found,
+        node.enum("padding_mode", SamplePadding, SamplePadding.ZEROS),
+        node.flag("align_corners"),
+    )
+    node.emit(op, *node.inputs)
+
+
+IMPORTS: ImportTable = {
+    "Resize": {10: import_resize_10, 11: import_resize},
+    "Upsample": {1: import_upsample_1, 7: import_upsample_7, 9: import_resize_10, 10: import_deprecated_upsample},
+    "GridSample": {16: import_grid_sample},
+    "AffineGrid": {20: import_direct(AffineGrid)},
+}
 
 __all__ = ["EXPORTS", "IMPORTS"]

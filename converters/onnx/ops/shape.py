@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
-from graphir.converters.onnx.import_context import ImportTable
-from graphir.ops.shape import Expand, Flatten, Pad, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
+from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable, attribute_as_operand
+from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.ops.elementwise import Cast, Equal, Where
+from graphir.ops.shape import (
+    Expand,
+    Flatten,
+    Pad,
+    PadMode,
+    Reshape,
+    Shape,
+    Size,
+    Squeeze,
+    Tile,
+    Transpose,
+    Unsqueeze,
+)
+from graphir.types import DType
 
 
 def export_pad(node: ExportNode) -> None:
@@ -57,6 +72,36 @@ EXPORTS: ExportTable = {
     Shape: export_shape,
 }
 
-IMPORTS: ImportTable = {}
+
+def import_pad_2(pads: str) -> ImportFunction:
+    """Pad before opset 11, whose amounts (the attribute `pads`) and constant are attributes."""
+
+    def import_pad(node: ImportNode) -> None:
+        mode = node.enum("mode", PadMode, PadMode.CONSTANT)
+        value = node.attribute("value")
+        filler = node.scalar(value) if value and mode is PadMode.CONSTANT else None
+        node.emit(Pad(mode), node.input(0), node.vector(node.attribute(pads)), filler)
+
+    return import_pad
+
+
+def import_tile_1(node: ImportNode) -> None:
+    """Tile-1, which repeats X along one axis; both numbers are scalar operands of X's dtype."""
+    places = node.vector(range(node.rank()))
+    tiles, axis = (
+        node.step(Reshape(), node.step(Cast(DType.INT64), node.input(slot)), node.vector([1])) for slot in (1, 2)
+    )
+    repeats = node.step(Where(), node.step(Equal(), places, axis), tiles, node.vector([1]), suffix="repeats")
+    node.emit(Tile(), node.input(0), repeats)
+
+
+IMPORTS: ImportTable = {
+    **{op.__name__: {1: import_direct(op)} for op in (Transpose, Shape, Size, Expand, Flatten)},
+    "Reshape": {1: attribute_as_operand(Reshape, "shape", 1), 5: import_direct(Reshape)},
+    "Squeeze": {1: attribute_as_operand(Squeeze, "axes", 1), 13: import_direct(Squeeze)},
+    "Unsqueeze": {1: attribute_as_operand(Unsqueeze, "axes", 1), 13: import_direct(Unsqueeze)},
+    "Tile": {1: import_tile_1, 6: import_direct(Tile)},
+    "Pad": {1: import_pad_2("paddings"), 2: import_pad_2("pads"), 11: import_direct(Pad)},
+}
 
 __all__ = ["EXPORTS", "IMPORTS"]

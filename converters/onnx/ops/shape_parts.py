@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
-from graphir.converters.onnx.import_context import ImportTable
+from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.ops.elementwise import Cast
 from graphir.ops.shape_parts import Concat, DepthToSpace, ReverseSequence, Slice, SpaceToDepth, Split, Trilu, even_parts
+from graphir.types import DType
 
 
 def export_split(node: ExportNode) -> None:
@@ -39,6 +42,46 @@ EXPORTS: ExportTable = {
     SpaceToDepth: direct(),
 }
 
-IMPORTS: ImportTable = {}
+
+def import_concat_1(node: ImportNode) -> None:
+    """Concat-1, whose text says that the axis is 1 unless stated."""
+    node.emit(Concat(node.attribute("axis", 1)), *node.inputs)
+
+
+def import_split(node: ImportNode) -> None:
+    """Split; without `num_outputs` (before opset 18, or with sizes) the parts are as many as the results."""
+    count = node.attribute("num_outputs", len(node.output_names))
+    node.emit(Split(count, node.attribute("axis")), *node.inputs)
+
+
+def import_split_2(node: ImportNode) -> None:
+    """Split before opset 13, whose sizes are an attribute."""
+    sizes = node.ints("split")
+    operands = [node.input(0), *([node.vector(sizes)] if sizes else [])]
+    node.emit(Split(len(node.output_names), node.attribute("axis")), *operands)
+
+
+def import_split_1(node: ImportNode) -> None:
+    """Split-1, whose sizes may also be an operand of X's dtype. Refuses a node without an axis: ONNX has no default."""
+    sizes, stated = node.ints("split"), node.optional(1)
+    operand = node.vector(sizes) if sizes else None
+    if stated is not None:
+        operand = node.step(Cast(DType.INT64), stated)
+    node.emit(Split(len(node.output_names), node.attribute("axis")), node.input(0), operand)
+
+
+def import_slice_1(node: ImportNode) -> None:
+    """Slice before opset 10, whose bounds are attributes."""
+    starts, ends, axes = node.attribute("starts"), node.attribute("ends"), node.ints("axes")
+    bounds = [node.vector(numbers) for numbers in (starts, ends, *([axes] if axes else []))]
+    node.emit(Slice(), node.input(0), *bounds)
+
+
+IMPORTS: ImportTable = {
+    **{op.__name__: {1: import_direct(op)} for op in (Trilu, ReverseSequence, DepthToSpace, SpaceToDepth)},
+    "Concat": {1: import_concat_1, 4: import_direct(Concat)},
+    "Split": {1: import_split_1, 2: import_split_2, 13: import_split},
+    "Slice": {1: import_slice_1, 10: import_direct(Slice)},
+}
 
 __all__ = ["EXPORTS", "IMPORTS"]

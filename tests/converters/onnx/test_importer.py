@@ -47,7 +47,6 @@ MODELS = (
 )
 
 
-@pytest.mark.xfail(raises=UnsupportedOpError, reason="an operator has no import yet", strict=False)
 @pytest.mark.parametrize("name", MODELS)
 def test_shared_models_come_back_equal(shared: Path, name: str) -> None:
     folder = shared / "models" / "onnx" / name
@@ -266,6 +265,21 @@ def test_subgraphs(text: str, feeds: dict[str, Any]) -> None:
     assert all(value.type.dtype is DType.FLOAT32 for value in graph.outputs)  # type: ignore[union-attr]
     found, expected = run(again(made), feeds), run(made, feeds)
     assert all(np.array_equal(left, right) for left, right in zip(found, expected, strict=True))
+
+
+def test_a_branch_that_never_runs_may_be_invalid() -> None:
+    made = model(
+        """g (float[2] x) => (float[2] y) {
+        n = Size(x) three = Constant<value_int = 3>() c = Equal(n, three)
+        y = If (c) <then_branch = t () => (float[2] r) { [bad] s = Neg(x) r = Add(s, w) },
+                    else_branch = e () => (float[2] r) { r = Abs(x) }> }"""
+    )
+    add_weight(made, "w", np.ones(3, np.float32))
+    graph = from_model(made)
+    graph.check()
+    assert kinds(graph) == ["dead branch"]
+    assert [user.op.name for user in graph["x"].users()] == ["Size", "Abs", "Abs"]
+    assert run(again(made), {"x": np.array([-1, 2], np.float32)})[0].tolist() == [1, 2]
 
 
 def test_nodes_out_of_order_are_sorted() -> None:
