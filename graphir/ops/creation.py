@@ -11,10 +11,14 @@ KNOWN_LIMIT = 256
 
 @operator
 class Range(Operator):
-    """The vector start, start + delta, ... before `limit`, three scalars of one dtype. Source: ONNX Range-11."""
+    """The vector start, start + delta, ... before `limit`, three scalars of one dtype.
+
+    `stash_type` is the dtype that 16-bit floats are computed in. Source: ONNX Range-27.
+    """
 
     inputs = ("start", "limit", "delta")
     reads = frozenset({0, 1, 2})
+    stash_type: DType = DType.FLOAT32
 
     def infer(self, start: TensorType, limit: TensorType, delta: TensorType, *, values: Values) -> TensorType:
         return TensorType(same_dtype(start, limit, delta), (_range_size(values),))

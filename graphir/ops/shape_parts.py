@@ -312,7 +312,7 @@ class ReverseSequence(Operator):
 
 
 class DepthOrder(enum.Enum):
-    """The order of channels before DepthToSpace: offsets before the depth (DCR), or the depth before them (CRD)."""
+    """The order of the channels that hold blocks: offsets before the depth (DCR), or the depth before them (CRD)."""
 
     DCR = "DCR"
     CRD = "CRD"
@@ -338,10 +338,11 @@ class DepthToSpace(Operator):
 
 @operator
 class SpaceToDepth(Operator):
-    """(N, C, H, W) to (N, b * b * C, H / b, W / b) with b `blocksize`. Source: ONNX SpaceToDepth-13."""
+    """(N, C, H, W) to (N, b * b * C, H / b, W / b) with b `blocksize`. Source: ONNX SpaceToDepth-28."""
 
     inputs = ("X",)
     blocksize: int
+    mode: DepthOrder = DepthOrder.DCR
 
     def infer(self, x: TensorType) -> TensorType:
         if x.shape is None:

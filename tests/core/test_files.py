@@ -25,12 +25,18 @@ def test_all_take_their_places(tmp_path):
     assert contents(tmp_path) == {"a": b"1", "b": b"2"}
 
 
+def stop(error: BaseException, *paths: Path) -> None:
+    """Begin to write, then fail."""
+    with replacing(*paths) as files:
+        files[0].write(b"1")
+        raise error
+
+
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_an_error_leaves_the_old_ones(tmp_path, error):
     (tmp_path / "a").write_bytes(b"old")
-    with pytest.raises(error), replacing(tmp_path / "a", tmp_path / "b") as (first, _):
-        first.write(b"1")
-        raise error("stopped")
+    with pytest.raises(error, match="stopped"):
+        stop(error("stopped"), tmp_path / "a", tmp_path / "b")
     assert contents(tmp_path) == {"a": b"old"}
 
 
@@ -46,7 +52,6 @@ def test_targets_that_cannot_be_written(tmp_path, target, text):
 
 
 def test_a_full_disk_is_said(tmp_path):
-    with pytest.raises(ExportFailure, match="No space left"), replacing(tmp_path / "a") as (file,):
-        file.write(b"1")
-        raise OSError(28, os.strerror(28))
+    with pytest.raises(ExportFailure, match="No space left"):
+        stop(OSError(28, os.strerror(28)), tmp_path / "a")
     assert contents(tmp_path) == {}

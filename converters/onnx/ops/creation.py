@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.context import ExportNode, ExportTable
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.import_context import ImportNode, ImportTable
 from graphir.converters.onnx.import_context import direct as import_direct
@@ -34,8 +34,23 @@ def export_fill(node: ExportNode) -> None:
     node.emit("ConstantOfShape", [node.vector(shape)], value=value)
 
 
+def export_range(node: ExportNode) -> None:
+    """Range; it takes 16-bit floats from opset 27 on, before that they are cast around it."""
+    op: Range = node.op
+    names, dtype = node.input_names(), node.dtype()
+    is_half = dtype in (DType.FLOAT16, DType.BFLOAT16)
+    if node.opset >= 27 or not is_half:
+        stashes = is_half and op.stash_type is not DType.FLOAT32
+        node.emit("Range", names, stash_type=CODES[op.stash_type] if stashes else None)
+        return
+    if op.stash_type is not DType.FLOAT32:
+        node.refuse(f"Range computed in {op.stash_type} exists from opset 27 on, the target is {node.opset}")
+    wide = [node.step("Cast", [name], to=CODES[DType.FLOAT32]) for name in names]
+    node.emit("Cast", [node.step("Range", wide)], to=CODES[dtype])
+
+
 EXPORTS: ExportTable = {
-    Range: direct(),
+    Range: export_range,
     ConstantOfShape: export_constant_of_shape,
     EyeLike: export_eye_like,
     Fill: export_fill,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from graphir.converters.onnx.context import ExportNode, ExportTable
 from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
@@ -37,7 +39,7 @@ def import_recurrent(cls: type[RNN | GRU | LSTM]) -> ImportFunction:
     """RNN, GRU or LSTM: before opset 7 `output_sequence` repeats what the outputs say, `layout` came with 14."""
 
     def import_layer(node: ImportNode) -> None:
-        fields = {name: value for name, value in _fields(node, cls).items() if value is not None}
+        fields = _fields(node, cls)
         node.ignore("output_sequence")
         if node.attribute("layout", 0):
             _batch_first(node, cls(**fields))
@@ -47,11 +49,10 @@ def import_recurrent(cls: type[RNN | GRU | LSTM]) -> ImportFunction:
     return import_layer
 
 
-def _fields(node: ImportNode, cls: type[RNN | GRU | LSTM]) -> dict[str, object]:
+def _fields(node: ImportNode, cls: type[RNN | GRU | LSTM]) -> dict[str, Any]:
     """ONNX's default for `activations` is for both directions even where there is one, and `direction` of GRU-1 has a
     misspelled default: neither is asked for unless stated."""
-    stated = [name for name in cls.field_names if node.has(name)]
-    found = {name: node.attribute(name) for name in stated}
+    found = {name: node.attribute(name) for name in cls.field_names if node.has(name)}
     if "direction" in found:
         found["direction"] = node.enum("direction", Direction, Direction.FORWARD)
     for name in ("linear_before_reset", "input_forget"):

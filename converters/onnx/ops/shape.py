@@ -26,6 +26,8 @@ def export_pad(node: ExportNode) -> None:
     """Pad; `axes` exists from opset 18 on, before that it must be known and is spelled out."""
     op: Pad = node.op
     names = node.input_names()
+    if op.mode is PadMode.WRAP and node.opset < 19:
+        node.refuse(f"Pad with mode wrap exists from opset 19 on, the target is {node.opset}")
     if len(names) > 3 and node.opset < 18:
         axes, pads, value = node.known(3), node.known(1), node.value(0)
         if axes is None or pads is None or value is None or value.rank is None:

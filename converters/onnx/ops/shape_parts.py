@@ -6,7 +6,17 @@ from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.import_context import ImportNode, ImportTable
 from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.ops.elementwise import Cast
-from graphir.ops.shape_parts import Concat, DepthToSpace, ReverseSequence, Slice, SpaceToDepth, Split, Trilu, even_parts
+from graphir.ops.shape_parts import (
+    Concat,
+    DepthOrder,
+    DepthToSpace,
+    ReverseSequence,
+    Slice,
+    SpaceToDepth,
+    Split,
+    Trilu,
+    even_parts,
+)
 from graphir.types import DType
 
 
@@ -32,6 +42,22 @@ def export_depth_to_space(node: ExportNode) -> None:
     node.emit("DepthToSpace", node.input_names(), blocksize=op.blocksize, mode=mode)
 
 
+def export_space_to_depth(node: ExportNode) -> None:
+    """SpaceToDepth; CRD exists from opset 28 on, before that each channel is taken for an image of its own."""
+    op: SpaceToDepth = node.op
+    if op.mode is DepthOrder.DCR or node.opset >= 28:
+        mode = None if op.mode is DepthOrder.DCR else op.mode.value
+        node.emit("SpaceToDepth", node.input_names(), blocksize=op.blocksize, mode=mode)
+        return
+    shape = node.node.output.shape or ()
+    sizes = [size if isinstance(size, int) else -1 for size in shape[:2]]
+    if sizes in ([], [-1, -1]):
+        node.refuse(f"SpaceToDepth in the order CRD exists from opset 28 on, the target is {node.opset}; fix its batch")
+    single = node.step("Reshape", [*node.input_names(), node.vector([-1, 1, 0, 0])], suffix="single")
+    blocks = node.step("SpaceToDepth", [single], blocksize=op.blocksize)
+    node.emit("Reshape", [blocks, node.vector([*sizes, 0, 0])])
+
+
 EXPORTS: ExportTable = {
     Concat: direct(),
     Split: export_split,
@@ -39,7 +65,7 @@ EXPORTS: ExportTable = {
     Trilu: direct(since=14),
     ReverseSequence: direct(),
     DepthToSpace: export_depth_to_space,
-    SpaceToDepth: direct(),
+    SpaceToDepth: export_space_to_depth,
 }
 
 
