@@ -187,9 +187,11 @@ class Importer:
     def _input_dtype(self, record: NNVMNode) -> DType:
         if record.name in self.dtypes:
             return self.dtypes[record.name]
-        flag = record.annotations.get("__dtype__")
-        if flag is not None and flag.lstrip("-").isdigit() and int(flag) in TYPE_FLAGS:
+        flag = record.annotations.get("__dtype__", "")
+        if flag.lstrip("-").isdigit() and int(flag) in TYPE_FLAGS:
             return DType(TYPE_FLAGS[int(flag)])
+        if flag in TYPE_FLAGS.values():
+            return DType(flag)
         return self._float
 
     def _refuse(self, record: NNVMNode, reason: str) -> None:
@@ -219,10 +221,10 @@ class Importer:
             count = sum(len(gap.nodes) for gap in gaps)
             raise UnsupportedOpError(f"{count} node(s) of the model cannot be imported:", gaps)
         problems = [f"missing parameter: {name}" for name in dict.fromkeys(self._missing)] + self._problems
-        for name in self.shapes:
+        for name in dict.fromkeys([*self.shapes, *self.dtypes]):
             if not any(record.op == VARIABLE and record.name == name for record in self.source.nodes):
                 known = ", ".join(value.name for value in self.graph.inputs) or "none"
-                problems.append(f"a shape was given for {name!r}, which is no variable; the inputs are: {known}")
+                problems.append(f"a shape or dtype was given for {name!r}, which is no variable; the inputs are: {known}")
         if problems:
             problems = self._contradictions() + problems
             raise ImportFailure(

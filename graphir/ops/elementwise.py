@@ -6,6 +6,7 @@ from collections.abc import Callable
 from operator import and_, eq, ge, gt, le, lt, or_, xor
 from typing import ClassVar
 
+from ..dims import lower_bound
 from ..errors import ShapeError
 from ..types import Dim, DType, TensorType, dim_max, dim_min, unify_shape
 from .base import Known, Operand, Operator, Values, broadcast, operator, refine, same_dtype
@@ -105,6 +106,11 @@ class Mul(_Binary):
         return _fold(values, lambda a, b: a * b)
 
 
+def _is_natural(element: Dim) -> bool:
+    bound = lower_bound(element)
+    return bound is not None and bound >= 0
+
+
 @operator
 class Div(_Binary):
     """A / B; integers are divided toward zero. Source: ONNX Div-14."""
@@ -116,8 +122,8 @@ class Div(_Binary):
         if right is None or any(not isinstance(element, int) or element <= 0 for element in right.elements):
             return (None,)
         left = values[0]
-        if left is None or any(isinstance(element, int) and element < 0 for element in left.elements):
-            return (None,)
+        if left is None or any(not _is_natural(element) for element in left.elements):
+            return (None,)  # below zero ONNX rounds the other way
         return _fold(values, lambda a, b: a // b)
 
 

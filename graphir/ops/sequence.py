@@ -40,8 +40,11 @@ class SequenceConstruct(Operator):
     inputs = ("inputs*",)
     outputs = ("output_sequence",)
 
-    def infer(self, *operands: Type) -> Type:
-        return SequenceType(_common_element(*operands))
+    def infer(self, *operands: Type | None) -> Type:
+        present = [operand for operand in operands if operand is not None]
+        if not present or len(present) != len(operands):
+            raise ShapeError("an element is absent")
+        return SequenceType(_common_element(*present))
 
 
 @operator

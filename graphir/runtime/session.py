@@ -134,7 +134,7 @@ def _started(
     except Exception as error:
         refusal = VerificationError(f"onnxruntime refuses the model: {_one_line(error)}")
         if "IR version" in str(error) or "opset" in str(error).lower():
-            refusal.add_note(f"onnxruntime {runtime.__version__} may be older than the model's opset: write a lower one")
+            refusal.add_note(f"onnxruntime {runtime.__version__} may be too old for this opset: write a lower one")
         if list(asked) == [PROVIDERS["cpu"]]:
             raise refusal from error
         try:

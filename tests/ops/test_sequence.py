@@ -61,6 +61,7 @@ GOOD = (
 
 BAD = (
     (SequenceConstruct(), ("float32[2]", "int64[2]"), "cannot hold both"),
+    (SequenceConstruct(), ("float32[2]", None), "an element is absent"),
     (SequenceAt(), ("float32[2]", "int64[]"), "expected a sequence"),
     (SequenceAt(), (FLOATS, "float32[]"), "position is float32"),
     (SequenceInsert(), (FLOATS, "int64[2]"), "cannot hold both"),

@@ -12,7 +12,7 @@ from graphir.ops.base import normalize_axis
 from graphir.ops.elementwise import Add, Cast, Div, Mul, Reciprocal, Sqrt, Sub
 from graphir.ops.reduction import ReduceMean, ReduceSumSquare
 from graphir.ops.shape import Expand, Reshape, Shape, Squeeze, Transpose
-from graphir.types import UNKNOWN, Dim, DType
+from graphir.types import UNKNOWN, Dim, DType, TensorType
 
 
 def _axis(node: ImportNode, data: Value, default: int) -> int:
@@ -54,6 +54,10 @@ def import_batch_norm(node: ImportNode) -> Imported:
     channels = (_size(data, axis),)
     beta, mean, variance = (node.parameter(slot, channels) for slot in (2, 3, 4))
     scale = node.parameter(1, channels)
+    dtype = data.dtype if data.dtype is DType.FLOAT64 else DType.FLOAT32  # of float16 data too
+    for vector in (scale, beta, mean, variance):
+        if vector.dtype is None:
+            node.graph.refine(vector, TensorType(dtype, None))
     if attrs["fix_gamma"]:
         scale = _ones(node, scale, beta, data, axis)
     _unstated(node, "eps", "others have 1e-5")
