@@ -281,7 +281,7 @@ def direct(*, since: int = 1, **renamed: str) -> ExportFunction:
 
 
 def onnx_value(value: Any) -> Any:
-    """An operator's field as an ONNX attribute: dtypes as their numbers, other enums as their texts, flags as 0 or 1."""
+    """An operator's field as an ONNX attribute: dtypes as their numbers, other enums as texts, flags as 0 or 1."""
     if isinstance(value, DType):
         return CODES[value]
     if isinstance(value, enum.Enum):

@@ -251,7 +251,7 @@ class DeformConv(Operator):
         self, x: TensorType, w: TensorType, offset: TensorType, b: Operand = None, mask: Operand = None
     ) -> TensorType:
         dtype = same_dtype(x, w, offset, b, mask)
-        shape = self.conv().infer(*(TensorType(None, operand.shape) for operand in (x, w)), _shape_only(b)).shape
+        shape = self.conv().infer(TensorType(None, x.shape), TensorType(None, w.shape), _shape_only(b)).shape
         if shape is None:
             return TensorType(dtype, None)
         kernel = _kernel(self.kernel_shape, w.shape) or (UNKNOWN,) * (len(shape) - 2)

@@ -1,4 +1,4 @@
-"""Numbers stored in few bits: x = (q - zero_point) * scale. Scales are scalars, one for each place of an axis, or blocked."""
+"""Numbers stored in few bits: x = (q - zero_point) * scale, with one scale, or one for each part of the tensor."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ class SplitToSequence(Operator):
 
 
 def _part(shape: Shape, place: int, split: Known | None) -> Dim:
-    """The size that all parts have, UNKNOWN if they differ or may. Raises ShapeError if they do not make up the whole."""
+    """The size that all parts have, UNKNOWN if they differ or may. Raises ShapeError if they are not the whole."""
     sizes = None if split is None else split.integers()
     whole = shape[place]
     if split is None or sizes is None:

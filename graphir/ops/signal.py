@@ -78,7 +78,7 @@ class MelWeightMatrix(Operator):
 
 def _check_parts(shape: Shape, what: str) -> None:
     if isinstance(shape[-1], int) and shape[-1] not in (1, 2):
-        raise ShapeError(f"{what} has the shape {format_shape(shape)}, expected 1 (real) or 2 (complex) on the last axis")
+        raise ShapeError(f"{what} has the shape {format_shape(shape)}, expected 1 (real) or 2 (complex) behind")
 
 
 @operator

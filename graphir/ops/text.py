@@ -89,7 +89,10 @@ class StringSplit(Operator):
 
 @operator
 class RegexFullMatch(Operator):
-    """Whether the regular expression `pattern` (of RE2) matches each text of X in full. Source: ONNX RegexFullMatch-20."""
+    """Whether the regular expression `pattern` (of RE2) matches each text of X in full.
+
+    Source: ONNX RegexFullMatch-20.
+    """
 
     inputs = ("X",)
     pattern: str

@@ -95,8 +95,9 @@ def export_dequantize(node: ExportNode) -> None:
 
 def export_qlinear_matmul(node: ExportNode) -> None:
     """QLinearMatMul, whose scales are float32 before opset 21."""
-    if node.opset < 21 and node.dtype(1) is not DType.FLOAT32:
-        node.refuse(f"QLinearMatMul with a scale of {node.dtype(1)} exists from opset 21 on, the target is {node.opset}")
+    scale = node.dtype(1)
+    if node.opset < 21 and scale is not DType.FLOAT32:
+        node.refuse(f"QLinearMatMul with a scale of {scale} exists from opset 21 on, the target is {node.opset}")
     node.emit("QLinearMatMul", node.input_names())
 
 

@@ -10,8 +10,14 @@ import numpy as np
 import onnx
 import onnx.parser
 import onnxruntime
-from onnx.helper import make_empty_tensor_value_info, make_graph, make_model, make_opsetid, make_tensor_value_info
-from onnx.helper import np_dtype_to_tensor_dtype
+from onnx.helper import (
+    make_empty_tensor_value_info,
+    make_graph,
+    make_model,
+    make_opsetid,
+    make_tensor_value_info,
+    np_dtype_to_tensor_dtype,
+)
 
 from graphir.converters.onnx import from_model, to_model
 from graphir.converters.onnx.exporter import OLDEST_OPSET
