@@ -224,7 +224,7 @@ class Importer:
         for name in dict.fromkeys([*self.shapes, *self.dtypes]):
             if not any(record.op == VARIABLE and record.name == name for record in self.source.nodes):
                 known = ", ".join(value.name for value in self.graph.inputs) or "none"
-                problems.append(f"a shape or dtype was given for {name!r}, which is no variable; the inputs are: {known}")
+                problems.append(f"a shape or dtype was given for {name!r}, which is no input; the inputs are: {known}")
         if problems:
             problems = self._contradictions() + problems
             raise ImportFailure(

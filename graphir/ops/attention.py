@@ -43,7 +43,7 @@ def _heads(operand: TensorType, heads: int | None, name: str) -> Shape:
 
 @operator
 class Attention(Operator):
-    """softmax(scale * Q K' + mask) V for each head: every query's mean of the values, weighted by its match of the keys.
+    """softmax(scale * Q K' + mask) V for each head: each query's mean of the values, weighted by matching keys.
 
     Q (N, q heads, q length, size), K (N, kv heads, kv length, size), V (N, kv heads, kv length, v size), or all packed
     as (N, length, heads * size) with `q_num_heads` and `kv_num_heads`; q heads are a multiple of kv heads, and share

@@ -234,8 +234,9 @@ class ConvTranspose(Operator):
 class DeformConv(Operator):
     """Conv whose kernels look at places that are moved by `offset`, between elements by bilinear interpolation.
 
-    X (N, C, D...), W (M, C/group, K...), and for each window and element of the kernel `offset` (N, offset_group *
-    product of K * axes, windows...), in units of elements, `mask` (N, offset_group * product of K, windows...) a factor.
+    X (N, C, D...), W (M, C/group, K...), B (M), and for each window and each element of the kernel `offset` (N,
+    offset_group * product of K * axes, windows...), in units of elements, and a factor in `mask` (N, offset_group *
+    product of K, windows...).
     Channels are divided into `offset_group` groups that move together. Source: ONNX DeformConv-22.
     """
 

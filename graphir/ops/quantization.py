@@ -118,7 +118,8 @@ class DequantizeLinear(_Scaled):
 class DynamicQuantizeLinear(Operator):
     """x as uint8, with the scale and the zero point that its own range (widened to hold 0) gives.
 
-    Results: y of x's shape, a float32 scale and a uint8 zero point, both scalars. Source: ONNX DynamicQuantizeLinear-11.
+    Results: y of x's shape, a float32 scale and a uint8 zero point, both scalars.
+    Source: ONNX DynamicQuantizeLinear-11.
     """
 
     inputs = ("x",)

@@ -19,7 +19,8 @@ from graphir.types import DType, TensorType, format_shape, parse_shape
 PLAIN = (
     *(ir.Relu(), ir.LeakyRelu(alpha=0.2), ir.ThresholdedRelu(), ir.Elu(), ir.Selu(), ir.Celu(), ir.Gelu()),
     *(ir.Gelu(ir.Approximation.TANH), ir.HardSigmoid(), ir.HardSwish(), ir.Mish(), ir.Softplus(), ir.Softsign()),
-    *(ir.Shrink(lambd=0.1, bias=0.2), ir.Sigmoid(), ir.Swish(), ir.Swish(alpha=1.7), ir.Tanh(), ir.Softmax(), ir.LogSoftmax(axis=0), ir.Hardmax()),
+    *(ir.Sigmoid(), ir.Swish(), ir.Swish(alpha=1.7), ir.Tanh(), ir.Softmax(), ir.LogSoftmax(axis=0), ir.Hardmax()),
+    ir.Shrink(lambd=0.1, bias=0.2),
 )
 TYPES = ("float32[2, 3]", "float16[N, 3, (H+1)//2]", "float64[?, 4]", "?[2, N]", "float32[...]", "?[...]")
 

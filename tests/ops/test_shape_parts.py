@@ -10,6 +10,7 @@ from graphir.errors import ShapeError
 from graphir.ops.shape_parts import (
     BEYOND,
     Concat,
+    DepthOrder,
     DepthToSpace,
     ReverseSequence,
     Slice,
@@ -48,6 +49,7 @@ GOOD = (
     (DepthToSpace(2), ("float32[N, 12, H, 3]",), ["float32[N, 3, 2*H, 6]"]),
     (DepthToSpace(2), ("float32[...]",), ["float32[?, ?, ?, ?]"]),
     (SpaceToDepth(2), ("float32[N, 3, 4, 2*W]",), ["float32[N, 12, 2, W]"]),
+    (SpaceToDepth(2, DepthOrder.CRD), ("float32[N, 3, 4, 2]",), ["float32[N, 12, 2, 1]"]),
     (SpaceToDepth(2), ("float32[?, ?, ?, ?]",), ["float32[?, ?, ?, ?]"]),
 )
 

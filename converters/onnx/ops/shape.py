@@ -54,11 +54,13 @@ def export_shape(node: ExportNode) -> None:
 
 
 def export_reshape(node: ExportNode) -> None:
-    """Reshape; `allowzero` exists from opset 14 on."""
+    """Reshape; `allowzero` exists from opset 14 on, where it matters: without a 0 in the shape it does not."""
     op: Reshape = node.op
-    if op.allowzero and node.opset < 14:
+    sizes = node.known(1)
+    allowzero = op.allowzero and (sizes is None or 0 in sizes)
+    if allowzero and node.opset < 14:
         node.refuse(f"Reshape with allowzero exists from opset 14 on, the target is {node.opset}")
-    node.emit("Reshape", node.input_names(), allowzero=1 if op.allowzero else None)
+    node.emit("Reshape", node.input_names(), allowzero=1 if op.allowzero and node.opset >= 14 else None)
 
 
 EXPORTS: ExportTable = {

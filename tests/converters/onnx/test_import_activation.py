@@ -43,6 +43,7 @@ OLD = (
     Old(7, "y = Softmax(x)", {"x": ramp(2, 5, 1, 1)}),
     Old(7, "y = Softmax(x)", {"x": ramp(3, 1, 1)}),
     Old(11, "z = Transpose(x); y = Softmax <axis: int = 1> (z)", X),
+    Old(11, "z = Reshape(x, s); y = LogSoftmax(z)", X | {"s": np.array([2, 6, 2], np.int64)}),
     Old(7, "y = Dropout <ratio: float = 0.3> (x)", X),
     Old(6, "y = Dropout <is_test: int = 1> (x)", X, means="y = Identity(x)"),
     Old(1, "y = Dropout <is_test: int = 1, consumed_inputs: ints = [0]> (x)", X, means="y = Identity(x)"),

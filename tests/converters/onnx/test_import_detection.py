@@ -29,8 +29,8 @@ OLD = (
     Old(16, f"y = RoiAlign <{CELLS}> (x, r, i)", REGIONS),
     Old(
         16,
-        f'y = RoiAlign <{CELLS}, mode: string = "max", coordinate_transformation_mode: string = "output_half_pixel">'
-        " (x, r, i)",
+        'y = RoiAlign <sampling_ratio: int = 1, mode: string = "max", '
+        'coordinate_transformation_mode: string = "output_half_pixel"> (x, r, i)',
         REGIONS,
     ),
 )

@@ -51,6 +51,11 @@ OLD = (
         means="y = InstanceNormalization(x, s, b)"),
     Old(6, "y = InstanceNormalization(x, s, b)", BATCH),
     Old(18, "y = GroupNormalization <num_groups: int = 3> (x, s, b)", {"x": ramp(2, 6, 4)} | CHANNELS),
+    Old(
+        18,
+        "o = Reshape(x, t); y = GroupNormalization <num_groups: int = 3> (o, s, b)",
+        {"x": ramp(48), "t": np.array([2, 6, 4], np.int64)} | CHANNELS,
+    ),
     Old(21, "y = GroupNormalization <num_groups: int = 3> (x, s, b)", {"x": ramp(2, 6, 4), "s": ramp(6), "b": ramp(6)}),
     Old(17, "y, a, d = LayerNormalization <axis: int = 1> (x, s)", X | EACH),
     Old(1, "y = LRN <size: int = 3, alpha: float = 0.5> (x)", {"x": ramp(2, 5, 4, 4)}),

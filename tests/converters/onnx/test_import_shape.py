@@ -28,6 +28,7 @@ OLD = (
     Old(5, "y = Reshape(x, s)", with_vector(4, 0, -1), ("s",)),
     Old(5, "y = Reshape(x, s)", with_vector(4, 6)),
     Old(14, "y = Reshape <allowzero: int = 1> (x, s)", {"x": ramp(0, 3), "s": np.array([3, 0], np.int64)}, ("s",)),
+    Old(14, "y = Reshape <allowzero: int = 1> (x, s)", with_vector(4, -1), ("s",), target=13),
     Old(1, "y = Shape(x)", X),
     Old(15, "y = Shape <start: int = -2, end: int = 3> (x)", X),
     Old(1, "y = Size(x)", X),
