@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Union
 
 from .dims import UNKNOWN, Dim, Unknown, ceildiv, dim_max, dim_min
+from .errors import ShapeError
 
 
 class SameMode(enum.Enum):
@@ -131,6 +132,8 @@ def window_size(
     (3, 3, 4)
     """
     before, after = pads
+    if stride < 1 or dilation < 1:
+        raise ShapeError(f"stride {stride} and dilation {dilation} must be 1 or more")
     if isinstance(size, Unknown):
         return UNKNOWN
     room = size + (before + after - extent(kernel, dilation))

@@ -143,6 +143,8 @@ class ImportNode:
     def sizes(self, value: Value, axes: Sequence[int] | None = None) -> tuple[int, ...]:
         """The value's sizes (on `axes`, or all) as numbers. Raises NeedsShape if one is unknown or symbolic."""
         shape = self.shape(value)
+        if axes and max(axes) >= len(shape):
+            raise ShapeError(f"{value.name} is {value.type}, expected {max(axes) + 1} axes or more")
         chosen = [shape[axis] for axis in (range(len(shape)) if axes is None else axes)]
         if not all(isinstance(dim, int) for dim in chosen):
             self._importer.infer_now()

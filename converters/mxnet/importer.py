@@ -176,9 +176,9 @@ class Importer:
                 self._missing.append(name)
             value = graph.add_parameter(unique, None, TensorType(None, declared_shape(self.source, record)))
         else:
-            shape = self.shapes.get(name) or declared_shape(self.source, record)
-            guessed = None if shape else likely_shape(self.source, record, self.params)
-            value = graph.add_input(unique, TensorType(self._input_dtype(record), shape or guessed))
+            shape = self.shapes[name] if name in self.shapes else declared_shape(self.source, record)
+            guessed = likely_shape(self.source, record, self.params) if shape is None else None
+            value = graph.add_input(unique, TensorType(self._input_dtype(record), guessed if shape is None else shape))
             if guessed:
                 describe_open(value)
         value.sources = (name,)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema import typed_attributes
 from graphir.converters.mxnet.values import parse_shape
-from graphir.errors import ImportFailure, ShapeError
+from graphir.errors import FormatError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph, infer_types
 from graphir.inference.constraints import find_constraints, fits
@@ -24,7 +24,10 @@ def declared_shape(source: NNVMGraph, record: NNVMNode) -> Shape | None:
     text = record.annotations.get("__shape__")
     if text is None:
         return None
-    dims = parse_shape(text)
+    try:
+        dims = parse_shape(text)
+    except ValueError as error:
+        raise FormatError(f"the variable {record.name!r} states the shape {text!r}: {error}") from error
     if dims is None or (not dims and not source.np_shape):
         return None
     unknown = {-1, None} if source.np_shape else {0, -1, None}
@@ -37,7 +40,7 @@ def likely_shape(source: NNVMGraph, record: NNVMNode, params: Mapping[str, Tenso
     The open sizes are called N, H, W and so on, if the symbol has one input only.
     """
     for node in source.nodes:
-        if node.op != "Convolution" or source.nodes[node.inputs[0][0]] is not record:
+        if node.op != "Convolution" or len(node.inputs) < 2 or source.nodes[node.inputs[0][0]] is not record:
             continue
         attrs = typed_attributes(node)
         weight = (params or {}).get(source.nodes[node.inputs[1][0]].name)

@@ -42,7 +42,7 @@ def to_json(graph: NNVMGraph) -> str:
     if graph.np_shape:
         attributes["is_np_shape"] = ["int", 1]
     document["attrs"] = attributes
-    return json.dumps(document, indent=2)
+    return json.dumps(document, indent=2, ensure_ascii=False)  # MXNet's own JSON reader knows no \u
 
 
 def _graph_document(graph: NNVMGraph) -> dict[str, Any]:
@@ -105,9 +105,19 @@ def _parsed(text: str, path: str | None) -> dict[str, Any]:
         raise FormatError(f"invalid JSON at {place}: {error.msg}", path=path, offset=error.pos) from error
     except RecursionError as error:
         raise FormatError("invalid JSON: nested too deeply", path=path) from error
+    if "\\ud" in text.lower() and not _is_unicode(document):
+        raise FormatError("a text in it holds half of a surrogate pair (\\ud800 to \\udfff)", path=path)
     if not isinstance(document, dict):
         raise FormatError(f"expected a JSON object with nodes and heads, found {type(document).__name__}", path=path)
     return document
+
+
+def _is_unicode(document: object) -> bool:
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _Reader:
@@ -177,6 +187,8 @@ class _Reader:
                 texts = attributes.values()
             except (KeyError, IndexError, TypeError, AttributeError):
                 raise self._broken_node(raw, f"{place}nodes[{index}]") from None
+            if type(op) is not str or type(name) is not str:
+                raise self._broken_node(raw, f"{place}nodes[{index}]")
             if kind is None:
                 kind = key_sets[tuple(attributes)] = _key_set_kind(attributes)
             if attributes and not _STRING.issuperset(map(type, texts)):

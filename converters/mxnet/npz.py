@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import struct
 import zipfile
+import zlib
 from typing import IO, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ NPY_MAGIC = b"\x93NUMPY"
 ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _HEAD = 4096
 _MAX_HEADER = 1 << 20
+# What zipfile raises for a damaged archive: ValueError for a name that is no UTF-8, RuntimeError for an encrypted member.
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
 _DESCRIPTION = re.compile(r"'descr':\s*'([^']*)'")
 _ORDER = re.compile(r"'fortran_order':\s*(True|False)")
 _SHAPE = re.compile(r"'shape':\s*\(([\d\s,L]*)\)")
@@ -61,7 +64,10 @@ class _Header:
         self.dtype = dtype
         self.swapped = letters[0] == ">" and dtype.bits > 8
         self.fortran = order[1] == "True"
-        self.shape = tuple(int(dim.strip().rstrip("L")) for dim in shape[1].split(",") if dim.strip())
+        try:
+            self.shape = tuple(int(dim.strip().rstrip("L")) for dim in shape[1].split(",") if dim.strip())
+        except ValueError as error:
+            raise FormatError(f"{what} has no readable shape: ({shape[1]})", path=path, offset=offset) from error
 
 
 def _header_text(head: bytes, path: str, what: str, offset: int) -> tuple[int, str]:
@@ -87,7 +93,7 @@ def read_npz(file: IO[bytes], path: str) -> list[ParamsEntry]:
     """The arrays of an archive, by the names of their members without `.npy`."""
     try:
         archive = zipfile.ZipFile(file)
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
         raise FormatError(f"not a readable zip archive: {error}; was it cut short?", path=path) from error
     with archive:
         members = archive.infolist()
@@ -123,7 +129,10 @@ def _entries(tensors: dict[str, Tensor], sparse: dict[str, str], path: str) -> l
 
 def _sparse_format(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> str:
     """MXNet writes a malformed header here, so its own reader takes the last bytes alone."""
-    raw = archive.read(member) if member.file_size < _HEAD else b""
+    try:
+        raw = archive.read(member) if member.file_size < _HEAD else b""
+    except _UNREADABLE as error:
+        raise FormatError(f"{member.filename} cannot be unpacked: {error}", path=path) from error
     for storage in (CSR, ROW_SPARSE):
         if raw.endswith(storage.encode()):
             return storage
@@ -189,7 +198,7 @@ def _compressed_tensor(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: 
     try:
         with archive.open(member) as stream:
             header = _Header(stream.read(_HEAD), path, what, member.header_offset)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError) as error:
+    except _UNREADABLE as error:
         raise FormatError(f"{what} cannot be unpacked: {error}", path=path, offset=member.header_offset) from error
     if member.file_size < header.length + byte_size(header.dtype, header.shape):
         raise FormatError(f"{what} is cut short for its shape {header.shape}", path=path, offset=member.header_offset)
@@ -198,7 +207,7 @@ def _compressed_tensor(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: 
         try:
             with zipfile.ZipFile(path) as opened:
                 raw = opened.read(member.filename)
-        except (zipfile.BadZipFile, OSError, KeyError) as error:
+        except (*_UNREADABLE, KeyError) as error:
             raise FormatError(f"{what} cannot be unpacked: {error}", path=path, offset=member.header_offset) from error
         count = int(np.prod(header.shape, dtype=np.int64))
         return _arranged(np.frombuffer(raw, header.dtype.numpy(), count, header.length), header)

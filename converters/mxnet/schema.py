@@ -97,12 +97,15 @@ def _typed(node: NNVMNode) -> Attributes:
 
 def _parsed(node: NNVMNode, parameter: Parameter, text: str) -> object:
     try:
-        return parameter.parse(text)
+        value = parameter.parse(text)
+        if value is None and parameter.required:
+            raise ValueError("it cannot be left open")
     except ValueError as error:
         raise FormatError(
             f"node {node.name!r} ({node.op}): attribute {parameter.name} is {text!r}, "
             f"expected {parameter.kind}: {error}"
         ) from error
+    return value
 
 
 def _unstated(node: NNVMNode, schema: OperatorSchema, parameter: Parameter) -> object:

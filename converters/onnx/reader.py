@@ -117,6 +117,7 @@ def _check(opened: OnnxSource) -> None:
             "add one with onnx.helper.make_opsetid if you know it",
             path=path,
         )
+    _check_texts(model.graph, path)
     opset = opened.opsets.get("")
     newest = int(onnx.defs.onnx_opset_version())
     if opset is not None and not 1 <= opset <= newest:
@@ -125,6 +126,23 @@ def _check(opened: OnnxSource) -> None:
             "a newer onnx may know it (pip install -U onnx)",
             path=path,
         )
+
+
+def _check_texts(graph: Any, path: Path | None) -> None:
+    """Raise FormatError for a name that is not UTF-8, which protobuf hands out as bytes."""
+    values = [*graph.input, *graph.output, *graph.value_info]
+    names: list[object] = [graph.name, *(named.name for named in (*values, *graph.initializer))]
+    names += [dim.dim_param for value in values for dim in value.type.tensor_type.shape.dim]
+    names += [sparse.values.name for sparse in graph.sparse_initializer]
+    for node in graph.node:
+        names += (node.op_type, node.name, node.domain, *node.input, *node.output)
+        for attribute in node.attribute:
+            names.append(attribute.name)
+            for inner in (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs:
+                _check_texts(inner, path)
+    broken = next((name for name in names if isinstance(name, bytes)), None)
+    if broken is not None:
+        raise FormatError(f"not a valid ONNX model: the name {broken!r} is not UTF-8", path=path)
 
 
 __all__ = ["OnnxSource", "open_model"]

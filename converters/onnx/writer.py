@@ -250,6 +250,9 @@ def _version() -> str:
 def _fill_attributes(proto: Any, node: OnnxNode, dims: Mapping[str, str]) -> None:
     add = proto.attribute.add
     for name, value in node.attributes.items():
+        whole = [item for item in (value if isinstance(value, tuple | list) else [value]) if isinstance(item, int)]
+        if any(not -(1 << 63) <= item < 1 << 63 for item in whole):
+            raise ExportFailure(f"{node.name} ({node.op_type}): attribute {name} is {value!r}, which needs over 64 bits")
         if isinstance(value, bool | int):
             add(name=name, type=2, i=int(value))
         elif isinstance(value, float):
@@ -296,6 +299,8 @@ def _fill_type(proto: Any, name: str, type_: Type, dims: Mapping[str, str]) -> N
     for dim in type_.shape:
         entry = tensor.shape.dim.add()
         if isinstance(dim, int):
+            if dim >= 1 << 63:
+                raise ExportFailure(f"{name} is {type_}: a size needs over 64 bits")
             entry.dim_value = dim
         elif isinstance(dim, Sym):
             entry.dim_param = dims.get(str(dim), str(dim))

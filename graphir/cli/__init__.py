@@ -94,7 +94,8 @@ def _guarded(options: argparse.Namespace) -> int:
     console = Console(json=options.json, verbose=options.verbose, quiet=options.quiet)
     try:
         code = import_module(f"graphir.cli.{options.command}").run(options, console)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is where the shell closed it, as in >&-
+            sys.stdout.flush()
         return int(code)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2

@@ -32,7 +32,7 @@ class Console:
 
     def stage(self, text: str) -> None:
         """Say what is being done now, on one line that is replaced, if stderr is a terminal."""
-        if self.quiet or not sys.stderr.isatty():
+        if self.quiet or sys.stderr is None or not sys.stderr.isatty():
             return
         if self._progress is None:
             self._progress = Progress()
@@ -41,7 +41,8 @@ class Console:
     def error(self, text: str) -> None:
         """Print an error."""
         self.close()
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         print(f"graphir: error: {text}", file=sys.stderr)
 
     def failed(self, text: str, error: BaseException) -> int:

@@ -42,6 +42,8 @@ def input_spec(text: str) -> InputSpec:
 def _shape(shape: str, text: str) -> tuple[Any, ...]:
     from graphir.types import parse_shape
 
+    if not shape.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} has no shape after the colon; write {SHAPE_EXAMPLE}")
     inner = shape.strip().strip("[]()")
     sizes = [size.strip() for size in inner.split(",")] if inner else []
     if sizes and not sizes[-1]:
@@ -53,6 +55,8 @@ def _shape(shape: str, text: str) -> tuple[Any, ...]:
             raise argparse.ArgumentTypeError(
                 f"{size} in {text!r} is no size; write a name such as N, or ?, for a size that stays open"
             )
+        if size.isdecimal() and int(size) >= 1 << 63:
+            raise argparse.ArgumentTypeError(f"{size} in {text!r} is no size: it needs over 64 bits")
     try:
         return tuple(parse_shape(",".join(sizes)))
     except ValueError as error:
@@ -129,7 +133,11 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
 
 
 def shapes_of(options: argparse.Namespace) -> dict[str, tuple[Any, ...]] | None:
-    """The shapes that -i gave, None if there are none."""
+    """The shapes that -i gave, None if there are none. An input that is given twice is wrong usage."""
+    names = [given.name for given in options.inputs]
+    for name in names:
+        if names.count(name) > 1:
+            options.parser.error(f"argument -i/--input: {name!r} is given {names.count(name)} times")
     return {given.name: given.shape for given in options.inputs} or None
 
 

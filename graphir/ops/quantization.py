@@ -27,16 +27,18 @@ def _scale_shape(x: Shape | None, scale: Shape | None, axis: int, block_size: in
 
 
 class _Scaled(Operator):
-    """What the two directions share: a scale and a zero point of one shape."""
+    """What the two directions share: a scale and a zero point of one shape, where a scalar counts as one element."""
 
     axis: int = 1
     block_size: int = 0
 
     def scale_shape(self, x: TensorType, scale: TensorType, zero: Operand) -> Shape | None:
-        """The shape of the scale and of the zero point. Raises ShapeError."""
+        """The shape of the scale and of the zero point, None if it is open. Raises ShapeError."""
         if self.block_size < 0:
             raise ShapeError(f"block_size {self.block_size} is negative")
         stated = scale.shape if zero is None or zero.shape is None else zero.shape
+        if not self.block_size and {scale.shape, stated} == {(), (1,)}:
+            return None
         wanted = _scale_shape(x.shape, stated, self.axis, self.block_size)
         try:
             return unify_shape(unify_shape(wanted, scale.shape), stated)

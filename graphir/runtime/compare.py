@@ -112,13 +112,15 @@ def compare(
     floor: float = 0.0,
     rtol: float | None = None,
     atol: float | None = None,
+    step: float = 0.0,
 ) -> Comparison:
     """Compare two results and grade the difference.
 
     Without tolerances the verdict follows from the noise floor; integers and booleans have no rounding, so a difference
     of theirs is broken, or suspicious where the floor says that rounding the inputs flips them too. With tolerances a
     difference passes up to `atol + rtol * scale`, both 0 where not given. What equality cannot prove (all elements NaN
-    or infinite) is suspicious. Raises VerificationError for tolerances that are negative or not finite.
+    or infinite) is suspicious. `step` is that of a coarser type that the result came through (see `noise_limit`).
+    Raises VerificationError for tolerances that are negative or not finite.
     """
     scale, max_abs, note = difference(reference, candidate)
     relative = 0.0 if max_abs == 0 else max_abs / scale if scale else math.inf
@@ -132,8 +134,8 @@ def compare(
         worse = Verdict.SUSPICIOUS if floor and math.isfinite(max_abs) else Verdict.BROKEN
         verdict = Verdict.IDENTICAL if max_abs == 0 else worse
     else:
-        step, smallest = _precision(reference, candidate)
-        limit = noise_limit(floor, step)
+        own_step, smallest = _precision(reference, candidate)
+        limit = noise_limit(floor, max(step, own_step))
         verdict = grade(relative, limit)
         if 0 < max_abs < smallest:
             verdict, note = Verdict.NOISE, "they differ below the smallest normal number only"

@@ -61,7 +61,10 @@ def parse_json(text: str) -> Json:
     """The document. Raises ValueError, also for NaN and Infinity and for a name that comes twice in one object, which
     readers understand in different ways; RecursionError for lists within lists without end.
     """
-    return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+    document = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+    if "\\ud" in text.lower():
+        json.dumps(document, ensure_ascii=False).encode()  # half of a surrogate pair is a UnicodeEncodeError
+    return document
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

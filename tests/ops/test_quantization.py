@@ -31,6 +31,7 @@ GOOD = (
     (QuantizeLinear(axis=0), ("float32[2,3]", "float32[2]", "uint16[2]"), ["uint16[2, 3]"]),
     (DequantizeLinear(), ("int8[N,3]", "float16[]", "int8[]"), ["float16[N, 3]"]),
     (DequantizeLinear(), ("int32[...]", "float32[?]"), ["float32[...]"]),
+    (DequantizeLinear(), ("int4[5]", "float32[]", "int4[1]"), ["float32[5]"]),
     (DequantizeLinear(output_dtype=DType.FLOAT32), ("int4[4]", "float8e8m0[]"), ["float32[4]"]),
     (DequantizeLinear(axis=0, block_size=2), ("uint4[4,N]", "float32[2,N]", "uint4[2,N]"), ["float32[4, N]"]),
     (DynamicQuantizeLinear(), ("float32[N,?]",), ["uint8[N, ?]", "float32[]", "uint8[]"]),

@@ -214,6 +214,8 @@ def import_amp_multicast(node: ImportNode) -> list[Value]:
 def import_where(node: ImportNode) -> Value:
     """x where the condition is not 0, else y; a condition vector chooses whole rows."""
     condition, x, y = node.inputs()
+    for value, other in ((x, y), (y, x)):  # MXNet wants them alike, which says how large zeros of open sizes are
+        node.graph.refine(value, TensorType(None, other.shape))
     if condition.dtype is not DType.BOOL:
         condition = _truth(node, condition)
     if condition.rank == 1 and (x.rank or 1) > 1:

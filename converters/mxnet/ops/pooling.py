@@ -122,6 +122,9 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     rank = len(kernel)
     strides = attrs["stride"] or (1,) * rank
     pads = attrs["pad"] or (0,) * rank
+    for what, entries in (("stride", strides), ("pad", pads)):
+        if len(entries) != rank:
+            node.refuse(f"{what} {list(entries)} has not as many entries as the kernel {list(kernel)}")
     convention = attrs["pooling_convention"]
     kind = attrs["pool_type"]
     if convention == "same" and (rank != 1 or kind != "max"):

@@ -8,6 +8,20 @@ from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.ops import bitwise as ir
 from graphir.types import DType
 
+# The opset from which a dtype can be cast to and from, for those that came after opset 13.
+CAST_SINCE = {
+    DType.FLOAT8E4M3FN: 19,
+    DType.FLOAT8E4M3FNUZ: 19,
+    DType.FLOAT8E5M2: 19,
+    DType.FLOAT8E5M2FNUZ: 19,
+    DType.INT4: 21,
+    DType.UINT4: 21,
+    DType.FLOAT4E2M1: 23,
+    DType.FLOAT8E8M0: 24,
+    DType.INT2: 25,
+    DType.UINT2: 25,
+}
+
 
 def export_bit_shift(node: ExportNode) -> None:
     """BitShift, before opset 28 of unsigned numbers only."""
@@ -20,6 +34,11 @@ def export_cast_like(node: ExportNode) -> None:
     """CastLike; before opset 15 a Cast to the dtype that is known."""
     op: ir.CastLike = node.op
     names = node.input_names()
+    for value in node.node.inputs:
+        dtype = None if value is None else value.dtype
+        since = 1 if dtype is None else CAST_SINCE.get(dtype, 1)
+        if since > node.opset:
+            node.refuse(f"casts from and to {dtype} exist from opset {since} on, the target is {node.opset}")
     if node.opset < 24 and op.round_mode is not ir.RoundMode.UP and node.dtype(1) is DType.FLOAT8E8M0:
         node.refuse(f"a cast's round_mode exists from opset 24 on, the target is {node.opset}")
     saturate = None if op.saturate or node.opset < 19 else 0

@@ -9,7 +9,10 @@ from graphir.ops import random as ir
 
 
 def export_bernoulli(node: ExportNode) -> None:
-    """Bernoulli; before opset 15 even numbers from 0 to 1 that are compared with the probabilities."""
+    """Bernoulli; before opset 15 even numbers from 0 to 1 that are compared with the probabilities.
+
+    The comparison is the one that ONNX's text asks for; its function body, which onnxruntime runs, has it reversed.
+    """
     op: ir.Bernoulli = node.op
     names = node.input_names()
     dtype = None if op.dtype is None else onnx_value(op.dtype)

@@ -50,7 +50,7 @@ def import_dft_17(node: ImportNode) -> None:
 
 
 def export_dft(node: ExportNode) -> None:
-    """DFT; before opset 20 its axis must be a known number, and half a spectrum has no inverse."""
+    """DFT; before opset 20 its axis must be a known number."""
     op: ir.DFT = node.op
     inverse, onesided = int(op.inverse) or None, int(op.onesided) or None
     names = node.input_names()
@@ -59,8 +59,6 @@ def export_dft(node: ExportNode) -> None:
         return
     if node.opset < 17:
         node.refuse(f"DFT exists from opset 17 on, the target is {node.opset}")
-    if op.inverse and op.onesided:
-        node.refuse(f"the inverse of half a spectrum exists from opset 20 on, the target is {node.opset}")
     axis = -2
     if node.value(2) is not None:
         found = node.known(2)

@@ -18,7 +18,13 @@ LAST = (
 )
 
 OLD = (
-    Old(28, "y = SwiGLU(x, z)", {"x": ramp(2, 3), "z": ramp(2, 3)}, (), "g = Sigmoid(x); h = Mul(x, g); y = Mul(h, z)", 13),
+    Old(
+        28,
+        "y = SwiGLU(x, z)",
+        {"x": ramp(2, 3), "z": ramp(2, 3)},
+        means="g = Sigmoid(x); h = Mul(x, g); y = Mul(h, z)",
+        target=13,
+    ),
     Old(
         28,
         "y = SwiGLU <alpha: float = 2.0> (x, z)",

@@ -21,7 +21,7 @@ OLD = (
     Old(18, "y = BitwiseNot(x)", SIGNED),
     Old(15, "y = CastLike(x, t)", {"x": ramp(2, 3), "t": np.zeros(1, np.int32)}),
     Old(15, "y = CastLike(x, t)", {"x": ramp(2, 3), "t": np.zeros(1, np.float64)}, ("t",), target=13),
-    Old(19, "y = CastLike <saturate: int = 0> (x, t)", {"x": ramp(2, 3), "t": np.zeros(1, np.int32)}, target=15),
+    Old(19, "y = CastLike <saturate: int = 1> (x, t)", {"x": ramp(2, 3), "t": np.zeros(1, np.int32)}, target=15),
 )
 
 
@@ -31,6 +31,7 @@ def test_older_versions_come_back(old: Old) -> None:
 
 
 BEYOND = (
+    (19, "z = Cast <to: int = 17> (x); y = CastLike(x, z)", 18, "float8e4m3fn exist from opset 19"),
     (18, "y = BitwiseAnd(x, n)", 17, "BitwiseAnd exists from opset 18"),
     (28, 'y = BitShift <direction: string = "LEFT"> (x, n)', 27, "signed int32 exists from opset 28"),
     (26, "y = BitCast <to: int = 1> (x)", 25, "BitCast exists from opset 26"),

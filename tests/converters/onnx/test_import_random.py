@@ -9,7 +9,7 @@ from tests.converters.onnx.versions import Old, assert_comes_back, ramp
 
 X = {"x": ramp(2, 3)}
 SURE = {"p": np.array([0, 1, 1, 0], np.float32)}
-NORMAL, UNIFORM = "mean: float = 2.0, scale: float = 0.0", "low: float = 3.0, high: float = 3.0"
+NORMAL, UNIFORM = "mean: float = 2.0, scale: float = 1e-20", "low: float = 3.0, high: float = 3.0"
 
 OLD = (
     Old(1, f"y = RandomNormal <shape: ints = [2, 3], {NORMAL}> ()", {}),
@@ -19,8 +19,8 @@ OLD = (
     Old(1, f"y = RandomUniformLike <dtype: int = 11, {UNIFORM}> (x)", X),
     Old(15, "y = Bernoulli(p)", SURE),
     Old(15, "y = Bernoulli <dtype: int = 7, seed: float = 2.0> (p)", SURE),
-    Old(15, "y = Bernoulli(p)", SURE, target=13),
-    Old(15, "y = Bernoulli <dtype: int = 9> (p)", SURE, target=13),
+    Old(15, "y = Bernoulli(p)", SURE, means="y = Identity(p)", target=13),
+    Old(15, "y = Bernoulli <dtype: int = 9> (p)", SURE, means="y = Cast <to: int = 9> (p)", target=13),
     Old(7, "y = Multinomial <sample_size: int = 4> (l)", {"l": np.array([[0, -1e9], [-1e9, 0]], np.float32)}),
     Old(7, "y = Multinomial <dtype: int = 7> (l)", {"l": np.array([[0, -1e9], [-1e9, 0]], np.float32)}),
 )

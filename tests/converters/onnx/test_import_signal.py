@@ -39,7 +39,6 @@ def test_older_versions_come_back(old: Old) -> None:
 
 BEYOND = (
     (20, "y = DFT(x, , a)", 19, "an axis that is computed"),
-    (20, "y = DFT <inverse: int = 1, onesided: int = 1> (c)", 17, "inverse of half a spectrum"),
     (20, "y = DFT(x)", 13, "DFT exists from opset 17"),
 )
 

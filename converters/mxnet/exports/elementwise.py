@@ -1,0 +1,307 @@
+"""Elementwise operators: unary, binary with and without broadcasting, with constants, comparisons, choices."""
+
+from __future__ import annotations
+
+import math
+
+from graphir.converters.mxnet.export_context import Entry, ExportFunction, ExportNode, ExportTable, dtype_name
+from graphir.graph import Value
+from graphir.ops import elementwise as ir
+from graphir.ops.base import Operator
+from graphir.types import DType
+
+
+def unary(name: str) -> ExportFunction:
+    """An operator of one operand."""
+    return lambda node: node.emit(name, node.entry(0))
+
+
+def constant_beside(node: ExportNode) -> tuple[int, float] | None:
+    """The slot of the operand beside which the other one is a constant number, and that number."""
+    for slot in (0, 1):
+        number = node.number(1 - slot)
+        if number is None or node.number(slot) is not None:
+            continue
+        other, constant = node.value(slot), node.value(1 - slot)
+        grows = other.rank is None or constant.rank is None or constant.rank > other.rank
+        if other.dtype is DType.BOOL or (grows and constant.rank != 0):
+            continue
+        return slot, number
+    return None
+
+
+def pair(node: ExportNode) -> tuple[Entry, Entry]:
+    """Two operands in one dtype: truths that are carried in different ones meet as float32."""
+    export = node.export
+    left, right = node.value(0), node.value(1)
+    if left.dtype is not DType.BOOL:
+        return node.entry(0), node.entry(1)
+    entries = export.raw(left), export.raw(right)
+    held = export.carried(left), export.carried(right)
+    if held[0] is held[1]:
+        return entries
+    return export.cast(entries[0], DType.FLOAT32), export.cast(entries[1], DType.FLOAT32)
+
+
+def truth_dtype(node: ExportNode) -> DType:
+    """The dtype in which MXNet gives a comparison's result: that of the operands."""
+    left, right = node.value(0), node.value(1)
+    if left.dtype is not DType.BOOL:
+        return node.dtype(0 if left.dtype is not None else 1)
+    export = node.export
+    export.raw(left), export.raw(right)
+    held = export.carried(left)
+    return held if held is export.carried(right) and held is not None else DType.FLOAT32
+
+
+def binary(same: str, wide: str, scalar: str, reverse: str) -> ExportFunction:
+    """`same` where the shapes are one, `wide` where they broadcast, `scalar` and `reverse` beside a constant."""
+
+    def export_binary(node: ExportNode) -> None:
+        beside = constant_beside(node)
+        if beside is not None:
+            slot, number = beside
+            node.emit(reverse if slot else scalar, node.entry(slot), scalar=number)
+            return
+        node.emit(same if getattr(node.op, "same_shape", False) else wide, *pair(node))
+
+    return export_binary
+
+
+def export_mod(node: ExportNode) -> None:
+    """The remainder with the divisor's sign."""
+    if node.op.fmod:
+        node.refuse("MXNet's remainder has the sign of the divisor, fmod that of the dividend")
+    binary("_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar")(node)
+
+
+def comparison(name: str, mirrored: str) -> ExportFunction:
+    """A comparison; its result is carried as numbers of the operands' dtype."""
+
+    def export_comparison(node: ExportNode) -> None:
+        beside = constant_beside(node)
+        if beside is not None:
+            slot, number = beside
+            op = mirrored if slot else name
+            node.emit(f"_{op}_scalar", node.entry(slot), scalar=number, carried=node.dtype(slot))
+            return
+        op = f"_{name}" if getattr(node.op, "same_shape", False) else f"broadcast_{name}"
+        carried = truth_dtype(node)
+        node.emit(op, *pair(node), carried=carried)
+
+    return export_comparison
+
+
+def logical(name: str) -> ExportFunction:
+    """And, or, xor of truths."""
+
+    def export_logical(node: ExportNode) -> None:
+        for slot in (0, 1):
+            number, other = node.number(1 - slot), node.value(slot)
+            if number is not None and node.value(1 - slot).rank == 0:
+                entry = node.export.raw(other)
+                held = node.export.carried(other)
+                node.emit(f"_logical_{name}_scalar", entry, scalar=number, carried=held)
+                return
+        carried = truth_dtype(node)
+        node.emit(f"broadcast_logical_{name}", *pair(node), carried=carried)
+
+    return export_logical
+
+
+def export_not(node: ExportNode) -> None:
+    """logical_not."""
+    entry = node.export.raw(node.value(0))
+    node.emit("logical_not", entry, carried=node.export.carried(node.value(0)))
+
+
+def export_is_nan(node: ExportNode) -> None:
+    """What differs from itself."""
+    node.emit("_not_equal", node.entry(0), node.entry(0), carried=node.dtype())
+
+
+def export_is_inf(node: ExportNode) -> None:
+    """What is infinite, of the signs that count."""
+    if not (node.op.detect_negative and node.op.detect_positive):
+        sign = math.inf if node.op.detect_positive else -math.inf
+        node.emit("_equal_scalar", node.entry(0), scalar=sign, carried=node.dtype())
+        return
+    node.emit("_equal_scalar", node.step("abs", node.entry(0)), scalar=math.inf, carried=node.dtype())
+
+
+def chain(same: str, wide: str, scalar: str) -> ExportFunction:
+    """An operator of any number of operands as a chain of binary ones."""
+
+    def export_chain(node: ExportNode) -> None:
+        if len(node) == 2:
+            binary(same, wide, scalar, scalar)(node)
+            return
+        if len(node) == 1:
+            node.emit("_copy", node.entry(0))
+            return
+        first, *middle, last = node.entries()
+        for entry in middle:
+            first = node.step(wide, first, entry)
+        node.emit(wide, first, last)
+
+    return export_chain
+
+
+def export_sum(node: ExportNode) -> None:
+    """add_n of equal shapes, else a chain of sums."""
+    shapes = {operand.shape for operand in node.node.inputs if operand is not None}
+    if len(shapes) == 1 and None not in shapes:
+        node.emit("add_n", *node.entries(), num_args=len(node))
+        return
+    chain("broadcast_add", "broadcast_add", "_plus_scalar")(node)
+
+
+def export_mean(node: ExportNode) -> None:
+    """The sum divided by the number of operands."""
+    total, *others = node.entries()
+    for entry in others:
+        total = node.step("broadcast_add", total, entry)
+    node.emit("_div_scalar", total, scalar=float(len(node)))
+
+
+def export_clip(node: ExportNode) -> None:
+    """clip; one bound alone, and bounds of integers, are a maximum and a minimum."""
+    bounds = []
+    for slot in (1, 2):
+        if node.operand(slot) is not None and node.number(slot) is None:
+            node.refuse(f"its bound {node.value(slot).name} is computed; MXNet wants a number")
+        bounds.append(None if node.operand(slot) is None else node.number(slot))
+    low, high = bounds
+    data = node.entry(0)
+    if low is not None and high is not None and low <= high and node.dtype().is_float:
+        node.emit("clip", data, a_min=low, a_max=high)
+    elif low is not None and high is not None:
+        node.emit("_minimum_scalar", node.step("_maximum_scalar", data, scalar=low), scalar=high)
+    elif low is not None:
+        node.emit("_maximum_scalar", data, scalar=low)
+    elif high is not None:
+        node.emit("_minimum_scalar", data, scalar=high)
+    else:
+        node.emit("_copy", data)
+
+
+def export_cast(node: ExportNode) -> None:
+    """Cast; numbers that carry truths or positions may be of the wanted dtype already."""
+    export, value, wanted = node.export, node.value(0), node.op.to
+    entry = export.raw(value)
+    held = export.carried(value)
+    if wanted is DType.BOOL:
+        if value.dtype is DType.BOOL:
+            export.bind(node.result, entry, held)
+        else:
+            node.emit("_not_equal_scalar", node.entry(0), scalar=0.0, carried=node.dtype())
+    elif held is wanted and value.producer is not None:
+        export.bind(node.result, entry)
+    elif value.dtype is DType.BOOL or (held is not value.dtype and not wanted.is_integer):
+        node.emit("Cast", entry, dtype=dtype_name(wanted))
+    else:
+        node.emit("Cast", node.entry(0), dtype=dtype_name(wanted))
+
+
+def export_identity(node: ExportNode) -> None:
+    """A copy."""
+    node.emit("_copy", node.export.raw(node.value(0)), carried=node.export.carried(node.value(0)))
+
+
+def _stretched(node: ExportNode, slot: int, like: Value | None) -> Entry:
+    """An operand with the result's shape, for `where`, which does not broadcast."""
+    value, wanted = node.value(slot), node.result.shape
+    entry = node.export.raw(value) if value.dtype is DType.BOOL else node.entry(slot)
+    if value.shape == wanted:
+        return entry
+    own = node.shape(slot)
+    assert wanted is not None
+    if len(own) < len(wanted):
+        ones = (1,) * (len(wanted) - len(own))
+        sizes = [0] * len(own) if not ones else [dim if isinstance(dim, int) else -1 for dim in own]
+        if sizes.count(-1) > 1:
+            node.refuse(f"the sizes of {value.name} {value.type} are open, and `where` does not broadcast")
+        entry = node.step("Reshape", entry, suffix="apart", shape=(*ones, *sizes))
+    if all(isinstance(dim, int) for dim in wanted):
+        return node.step("broadcast_to", entry, suffix="stretched", shape=tuple(wanted))
+    if like is None:
+        node.refuse("its operands broadcast to open sizes; `where` does not broadcast")
+    return node.step("broadcast_like", entry, node.export.raw(like), suffix="stretched")
+
+
+def export_where(node: ExportNode) -> None:
+    """where, its operands brought to one shape first."""
+    wanted = node.result.shape
+    values = [node.value(slot) for slot in range(3)]
+    if len({value.shape for value in values}) > 1:
+        if wanted is None:
+            node.refuse("the shapes of its operands are unknown; `where` does not broadcast")
+        like = next((value for value in values if value.shape == wanted), None)
+        entries = [_stretched(node, slot, like) for slot in range(3)]
+    else:
+        entries = [node.export.raw(values[0]), node.entry(1), node.entry(2)]
+    if not wanted and wanted is not None:
+        entries = [node.export.raw(value) for value in values]
+    node.emit("where", *entries)
+
+
+ARITHMETIC: dict[type[Operator], tuple[str, str]] = {
+    ir.Add: ("add", "plus"),
+    ir.Mul: ("mul", "mul"),
+}
+UNARY: dict[type[Operator], str] = {
+    ir.Abs: "abs",
+    ir.Acos: "arccos",
+    ir.Acosh: "arccosh",
+    ir.Asin: "arcsin",
+    ir.Asinh: "arcsinh",
+    ir.Atan: "arctan",
+    ir.Atanh: "arctanh",
+    ir.Ceil: "ceil",
+    ir.Cos: "cos",
+    ir.Cosh: "cosh",
+    ir.Erf: "erf",
+    ir.Exp: "exp",
+    ir.Floor: "floor",
+    ir.Log: "log",
+    ir.Neg: "negative",
+    ir.Reciprocal: "reciprocal",
+    ir.Sign: "sign",
+    ir.Sin: "sin",
+    ir.Sinh: "sinh",
+    ir.Sqrt: "sqrt",
+    ir.Tan: "tan",
+}
+
+EXPORTS: ExportTable = {
+    **{op: unary(name) for op, name in UNARY.items()},
+    **{
+        op: binary(f"elemwise_{name}", f"broadcast_{name}", f"_{scalar}_scalar", f"_{scalar}_scalar")
+        for op, (name, scalar) in ARITHMETIC.items()
+    },
+    ir.Sub: binary("elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar"),
+    ir.Div: binary("elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar"),
+    ir.Pow: binary("_power", "broadcast_power", "_power_scalar", "_rpower_scalar"),
+    ir.Mod: export_mod,
+    ir.Equal: comparison("equal", "equal"),
+    ir.Greater: comparison("greater", "lesser"),
+    ir.GreaterOrEqual: comparison("greater_equal", "lesser_equal"),
+    ir.Less: comparison("lesser", "greater"),
+    ir.LessOrEqual: comparison("lesser_equal", "greater_equal"),
+    ir.And: logical("and"),
+    ir.Or: logical("or"),
+    ir.Xor: logical("xor"),
+    ir.Not: export_not,
+    ir.IsNaN: export_is_nan,
+    ir.IsInf: export_is_inf,
+    ir.Sum: export_sum,
+    ir.Mean: export_mean,
+    ir.Max: chain("_maximum", "broadcast_maximum", "_maximum_scalar"),
+    ir.Min: chain("_minimum", "broadcast_minimum", "_minimum_scalar"),
+    ir.Clip: export_clip,
+    ir.Cast: export_cast,
+    ir.Identity: export_identity,
+    ir.Where: export_where,
+}
+
+__all__ = ["EXPORTS"]
