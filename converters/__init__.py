@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 READS = {"mxnet": "MXNet symbol and .params", "onnx": "ONNX", "graphir": "graphir's own JSON"}
-WRITES = {"onnx": "ONNX", "graphir": "graphir's own JSON"}
+WRITES = {"onnx": "ONNX", "mxnet": "MXNet symbol and .params", "graphir": "graphir's own JSON"}
 OWN_SUFFIX = ".graphir.json"
 
 
@@ -93,7 +93,11 @@ def target_format(path: PathLike, format: str | None = None) -> str:
         return "onnx"
     if name.endswith(OWN_SUFFIX):
         return "graphir"
-    raise ExportFailure(f"cannot tell the format of {path}: name it something.onnx or something{OWN_SUFFIX}")
+    if name.endswith("-symbol.json"):
+        return "mxnet"
+    raise ExportFailure(
+        f"cannot tell the format of {path}: name it something.onnx or something{OWN_SUFFIX}, or something-symbol.json"
+    )
 
 
 def save(graph: Graph, path: PathLike, *, format: str | None = None, **options: Any) -> list[Path]:
@@ -102,10 +106,15 @@ def save(graph: Graph, path: PathLike, *, format: str | None = None, **options: 
     Options for .onnx: `opset`, `weights` (auto, inline, external, reference); for .graphir.json: `hashes`.
     A failure leaves what stood at the target. Raises ExportFailure.
     """
-    if target_format(path, format) == "onnx":
+    kind = target_format(path, format)
+    if kind == "onnx":
         from graphir.converters.onnx import save as save_onnx
 
         return save_onnx(graph, path, **options)
+    if kind == "mxnet":
+        from graphir.converters.mxnet import save as save_mxnet
+
+        return save_mxnet(graph, path, **options)
     from graphir.serial import WEIGHTS_SUFFIX, save_graph
 
     save_graph(graph, path, **options)

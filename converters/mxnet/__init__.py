@@ -1,13 +1,18 @@
-"""MXNet without MXNet: read symbols and parameters of every version from 0.7 to 2.0."""
+"""MXNet without MXNet: symbols and parameters of every version from 0.7 to 2.0 are read, those of 1.9.1 written."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from numpy import ndarray
+
     from graphir.graph import Graph
+
+SYMBOL_SUFFIX = "-symbol.json"
 
 
 def from_symbol(
@@ -33,6 +38,44 @@ def from_symbol(
     return open_source(symbol, params).to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss)
 
 
+def to_symbol(graph: Graph) -> tuple[str, dict[str, ndarray[Any, Any]]]:
+    """The graph as an MXNet 1.9.1 symbol: its JSON text, and its parameters under `arg:` and `aux:` names.
+
+    A result named `x_output` is computed by the node `x`, as MXNet names it; parameters keep their names, and those
+    that have no elements are variables of the symbol only. Raises UnsupportedOpError listing every node that MXNet
+    cannot express.
+    """
+    from graphir.converters.mxnet.exporter import export_graph
+    from graphir.converters.mxnet.nnvm_json import to_json
+
+    model = export_graph(graph)
+    return to_json(model.symbol), {name: tensor.numpy() for name, tensor in model.params.items()}
+
+
+def save(graph: Graph, target: str | os.PathLike[str]) -> list[Path]:
+    """Write `prefix-symbol.json` and, beside it, `prefix-0000.params`; returns both. Weights are streamed.
+
+    A failure leaves what stood there. Raises what `to_symbol` raises, and ExportFailure for a name that does not end
+    in `-symbol.json` and for files that cannot be written.
+    """
+    from graphir.converters.mxnet.exporter import export_graph
+    from graphir.converters.mxnet.ndarray_list import write_list
+    from graphir.converters.mxnet.nnvm_json import to_json
+    from graphir.errors import ExportFailure
+    from graphir.files import replacing
+
+    symbol = Path(target)
+    if not symbol.name.endswith(SYMBOL_SUFFIX):
+        raise ExportFailure(f"{symbol}: an MXNet symbol is named something{SYMBOL_SUFFIX}")
+    weights = symbol.with_name(symbol.name.removesuffix(SYMBOL_SUFFIX) + "-0000.params")
+    model = export_graph(graph)
+    text = to_json(model.symbol)
+    with replacing(weights, symbol) as (weights_file, symbol_file):
+        write_list(weights_file, model.params, np_shape=False)
+        symbol_file.write(text.encode())
+    return [symbol, weights]
+
+
 def __getattr__(name: str) -> Any:
     if name in ("read_params", "write_params", "open_params"):
         from graphir.converters.mxnet import params
@@ -41,4 +84,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["from_symbol", "open_params", "read_params", "write_params"]
+__all__ = ["SYMBOL_SUFFIX", "from_symbol", "open_params", "read_params", "save", "to_symbol", "write_params"]

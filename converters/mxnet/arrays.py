@@ -57,6 +57,8 @@ class SparseArray:
         return dense
 
     def _check(self, axis: str, indices: np.ndarray[Any, Any], limit: int) -> None:
+        if indices.dtype.kind not in "iu":
+            raise FormatError(f"{self.storage} array of shape {self.shape}: its {axis} indices are {indices.dtype}")
         if indices.size and not 0 <= int(indices.min()) <= int(indices.max()) < limit:
             raise FormatError(f"{self.storage} array of shape {self.shape}: a {axis} index is outside 0..{limit - 1}")
 

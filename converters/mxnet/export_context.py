@@ -141,6 +141,16 @@ class Export:
             self.states[name] = tensor
         return found
 
+    def reshaped(self, value: Value, shape: tuple[int, ...]) -> Entry:
+        """A parameter with another shape: under its own name if nothing else uses it."""
+        assert value.tensor is not None
+        name = value.sources[0] if value.sources else value.name
+        taken = name != value.name and name in self._names
+        if len(value.uses) != 1 or value in self._entries or taken:
+            name = self.fresh_variable(f"{name}_reshaped")
+        self._names.add(name)
+        return self.variable(name, value.tensor.reshaped(shape), {})
+
     def _source(self, value: Value) -> Entry:
         dtype = value.dtype
         if dtype is not None and dtype is not DType.BOOL and dtype not in DTYPES:

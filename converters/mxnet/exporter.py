@@ -30,12 +30,10 @@ def export_graph(graph: Graph) -> MXNetModel:
     """The graph in MXNet 1.9.1's terms. Raises UnsupportedOpError with every node that MXNet cannot say."""
     export = Export(graph)
     table = export_table()
-    broken: set[Value] = set()
+    broken: set[Value | None] = set()
     for node in graph.nodes:
-        if any(operand in broken for operand in node.inputs if operand is not None):
-            function, blamed = table.get(type(node.op)), True
-        else:
-            function, blamed = table.get(type(node.op)), False
+        function = table.get(type(node.op))
+        blamed = any(operand in broken for operand in node.inputs)
         try:
             if function is None:
                 raise Refusal("MXNet has no such operator and no composition is known")
@@ -64,7 +62,7 @@ def _refuse(export: Export, operator: str, reason: str, node: str) -> None:
     export.refused.setdefault((operator, reason), []).append(node)
 
 
-def _head(export: Export, value: Value, broken: set[Value]) -> Entry:
+def _head(export: Export, value: Value, broken: set[Value | None]) -> Entry:
     """The entry of an output; truths become MXNet's own bool there."""
     if value in broken:
         return 0, 0

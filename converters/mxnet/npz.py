@@ -23,7 +23,7 @@ NPY_MAGIC = b"\x93NUMPY"
 ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _HEAD = 4096
 _MAX_HEADER = 1 << 20
-# What zipfile raises for a damaged archive: ValueError for a name that is no UTF-8, RuntimeError for an encrypted member.
+# What zipfile raises for damage: ValueError for a name that is no UTF-8, RuntimeError for an encrypted member.
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
 _DESCRIPTION = re.compile(r"'descr':\s*'([^']*)'")
 _ORDER = re.compile(r"'fortran_order':\s*(True|False)")

@@ -98,7 +98,7 @@ def _typed(node: NNVMNode) -> Attributes:
 def _parsed(node: NNVMNode, parameter: Parameter, text: str) -> object:
     try:
         value = parameter.parse(text)
-        if value is None and parameter.required:
+        if value is None and parameter.required and not parameter.kind.endswith(" or None"):
             raise ValueError("it cannot be left open")
     except ValueError as error:
         raise FormatError(

@@ -143,6 +143,8 @@ class ImportNode:
     def tensor(self, name: str) -> Tensor | None:
         """An attribute that is a tensor, None if not stated."""
         proto = self.attribute(name, None)
+        if proto is not None and not hasattr(proto, "data_type"):
+            raise Refusal(f"the attribute {name} is {type(proto).__name__}, expected a tensor")
         return None if proto is None else self._scope.tensor(proto, f"attribute {name} of node {self.name}")
 
     def sparse_tensor(self, name: str) -> Tensor:

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from graphir.converters.onnx.wire import strip_weights
 from graphir.errors import FormatError
+
+COARSE_STEPS = {10: 2.0**-10, 16: 2.0**-7}  # float16, bfloat16
 
 
 @dataclass(frozen=True)
 class Structure:
     """The main graph of a model. `producers` holds, for each result in the file's order, its operator and operands;
-    `external` says whether weights lie in other files."""
+    `external` says whether weights lie in other files, `element_types` which ONNX types are in it."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     producers: dict[str, tuple[str, tuple[str, ...]]]
     external: bool
+    element_types: frozenset[int] = frozenset()
+
+    @property
+    def coarsest_step(self) -> float:
+        """The distance from 1 to the next number in the coarsest type that is computed in, 0 if none is coarse."""
+        return max((step for code, step in COARSE_STEPS.items() if code in self.element_types), default=0.0)
 
 
 def read_structure(path: str | os.PathLike[str]) -> Structure:
@@ -43,8 +53,17 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
         producers={
             name: (node.op_type, tuple(node.input)) for node in graph.node for name in node.output if name
         },
+        element_types=frozenset(_element_types(graph)),
         external=any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in graph.initializer),
     )
+
+
+def _element_types(graph: Any) -> Iterator[int]:
+    yield from (tensor.data_type for tensor in graph.initializer)
+    yield from (item.type.tensor_type.elem_type for item in graph.input)
+    for node in graph.node:
+        if node.op_type == "Cast":
+            yield from (attribute.i for attribute in node.attribute if attribute.name == "to")
 
 
 __all__ = ["Structure", "read_structure"]

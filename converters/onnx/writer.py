@@ -252,7 +252,7 @@ def _fill_attributes(proto: Any, node: OnnxNode, dims: Mapping[str, str]) -> Non
     for name, value in node.attributes.items():
         whole = [item for item in (value if isinstance(value, tuple | list) else [value]) if isinstance(item, int)]
         if any(not -(1 << 63) <= item < 1 << 63 for item in whole):
-            raise ExportFailure(f"{node.name} ({node.op_type}): attribute {name} is {value!r}, which needs over 64 bits")
+            raise ExportFailure(f"{node.name} ({node.op_type}): attribute {name} is {value!r}: it needs over 64 bits")
         if isinstance(value, bool | int):
             add(name=name, type=2, i=int(value))
         elif isinstance(value, float):

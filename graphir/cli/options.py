@@ -42,8 +42,6 @@ def input_spec(text: str) -> InputSpec:
 def _shape(shape: str, text: str) -> tuple[Any, ...]:
     from graphir.types import parse_shape
 
-    if not shape.strip():
-        raise argparse.ArgumentTypeError(f"{text!r} has no shape after the colon; write {SHAPE_EXAMPLE}")
     inner = shape.strip().strip("[]()")
     sizes = [size.strip() for size in inner.split(",")] if inner else []
     if sizes and not sizes[-1]:

@@ -120,7 +120,7 @@ def verify_against(
     heads = values_before_heads(candidate.structure, [name for _, name in pairs], layers)
     if not heads and hides_errors(candidate.structure, [name for _, name in pairs]):
         report.notes.append("a softmax or the like hides errors before it, and no value before it is known to both")
-    limits = _Tolerances(rtol, atol, _coarsest_step(graph))
+    limits = _Tolerances(rtol, atol, candidate.structure.coarsest_step)
     moved = perturbed(graph if graph is not None else Graph(), feeds, seed)
     expected = {}
     wanted = dict.fromkeys([*(source for source, _ in pairs), *heads])
@@ -152,12 +152,6 @@ def verify_against(
             report.outputs.append(limits.compare(title, expected[source], inner[name], floors.get(name, 0.0)))
     report.reference, report.candidate = reference.label, candidate.label
     return report
-
-
-def _coarsest_step(graph: Graph | None) -> float:
-    """The distance from 1 to the next number of the coarsest type that a graph computes in; 0 if none is coarse."""
-    found = {value.dtype for value in graph.values if value.producer is not None} if graph is not None else set()
-    return max((step for dtype, step in COARSE_STEPS.items() if dtype in found), default=0.0)
 
 
 def _output_pairs(expected: Sequence[str], candidate: OnnxCandidate, notes: list[str]) -> list[tuple[str, str]]:

@@ -89,6 +89,20 @@ def make_dangling(document: dict[str, Any]) -> None:
     node(document, "conv1")["inputs"][0] = [4711, 0, 0]
 
 
+def state(name: str, **attributes: str) -> Callable[[dict[str, Any]], None]:
+    """A node states these attributes."""
+
+    def change(document: dict[str, Any]) -> None:
+        node(document, name).setdefault("attrs", {}).update(attributes)
+
+    return change
+
+
+def drop_weight(document: dict[str, Any]) -> None:
+    """conv1 has no weight."""
+    del node(document, "conv1")["inputs"][1:]
+
+
 def rename_operators(document: dict[str, Any]) -> None:
     """Two kinds of operators that nobody knows, one of them twice."""
     node(document, "tanh1")["op"] = "_npx_mystery"

@@ -27,6 +27,11 @@ from .conftest import Command
         pytest.param(broken.symbol_bytes(lambda data: broken.LFS), ["m-symbol.json", "git lfs pull"], id="symbol-lfs"),
         pytest.param(broken.symbol_bytes(lambda data: data[:500]), ["invalid JSON at line 27", "byte 500"], id="json"),
         pytest.param(broken.symbol(broken.make_cycle), ["cycle", "conv1 <- softmax"], id="cycle"),
+        pytest.param(broken.symbol(broken.state("conv1", kernel="None")), ["conv1", "kernel is 'None'"], id="kernel"),
+        pytest.param(broken.symbol(broken.state("conv1", stride="(0, 1)")), ["conv1", "stride 0"], id="stride"),
+        pytest.param(broken.symbol(broken.state("pool1", stride="(2,)")), ["pool1", "stride [2]"], id="rank"),
+        pytest.param(broken.symbol(broken.state("data", __shape__="(1.5,)")), ["data", "(1.5,)"], id="shape"),
+        pytest.param(broken.symbol(broken.drop_weight), ["conv1"], id="inputs"),
         pytest.param(broken.symbol(broken.make_dangling), ["4711", "nodes[2].inputs[0]"], id="dangling"),
         pytest.param(
             broken.symbol(broken.rename_operators),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from graphir.cli import main
 from graphir.cli.options import InputSpec, input_spec
 from graphir.types import UNKNOWN, symbol
 
@@ -26,6 +28,8 @@ from .conftest import Command
         pytest.param(["convert", "a", "b.onnx", "-i", "d:0,3"], "0 in 'd:0,3' is no size", id="zero"),
         pytest.param(["convert", "a", "b.onnx", "-i", "d:1,3$"], "cannot read the shape '1,3$'", id="garbage"),
         pytest.param(["convert", "a", "b.onnx", "-i", "d:1,3:flot"], "'flot' in 'd:1,3:flot' is no dtype", id="dtype"),
+        pytest.param(["convert", "a", "b.onnx", "-i", f"d:{2**63},3"], "needs over 64 bits", id="huge"),
+        pytest.param(["convert", "a", "b.onnx", "-i", "d:1", "-i", "d:2"], "'d' is given 2 times", id="twice"),
         pytest.param(["convert", "a", "b.onnx", "--feeds", "x.npz"], "add --verify", id="feeds-alone"),
         pytest.param(["convert", "a", "b.onnx", "--report", "x.pdf"], "must end in .html or .json", id="report"),
         pytest.param(["convert", "a", "b.onnx", "--report", "no/x.html"], "the folder no does not exist", id="folder"),
@@ -55,6 +59,7 @@ def test_wrong_usage(graphir: Command, arguments: list[str], said: str) -> None:
         pytest.param(["convert", "MODEL", "x.onnx", "-p", "gone.params"], "gone.params: no such file", id="params"),
         pytest.param(["convert", "MODEL", "x.onnx", "-i", "dta:1,1,8,8"], "inputs are: data", id="input-name"),
         pytest.param(["convert", "MODEL", "x.onnx", "-i", "data:1,3,8,8"], "3 channels", id="input-shape"),
+        pytest.param(["convert", "MODEL", "x.onnx", "-i", "data:"], "expected 4 axes", id="scalar"),
         pytest.param(["convert", "MODEL", "x.onnx", "--verify", "--feeds", "no.npz"], "no.npz: no such", id="feeds"),
         pytest.param(["convert", "MODEL", "x.onnx", "--accuracy", "gone.npz"], "gone.npz: no such file", id="accuracy"),
         pytest.param(["verify", "MODEL", "gone.onnx"], "gone.onnx: no such file", id="candidate"),
@@ -100,3 +105,10 @@ def test_version_and_nothing(graphir: Command) -> None:
 def test_traceback_only_when_asked(graphir: Command) -> None:
     assert "Traceback" not in graphir("shapes", "gone").err
     assert "Traceback" in graphir("shapes", "gone", "-vv").err
+
+
+def test_closed_stdout(digits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under `>&-`, where Python has no sys.stdout."""
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["summary", str(digits)]) == 0
+    assert main(["summary", "gone"]) == 1

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+import onnx.parser
 import pytest
 
 from graphir.converters import verify
 from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.references import ReferenceEvaluator
+from graphir.converters.onnx.structure import read_structure
 from graphir.converters.verification import RuntimeReference, verify_conversion
 from graphir.errors import VerificationError
 from graphir.graph import Graph
@@ -20,7 +23,7 @@ from graphir.ops.convolution import Conv
 from graphir.padding import Explicit
 from graphir.runtime import equivalence
 from graphir.runtime.candidate import OnnxCandidate
-from graphir.runtime.compare import Verdict
+from graphir.runtime.compare import Verdict, compare
 from graphir.runtime.equivalence import verify_against
 from graphir.runtime.heads import values_before_heads
 from graphir.runtime.session import Session
@@ -260,3 +263,16 @@ def test_evaluation_in_turn_gives_what_evaluation_gives() -> None:
     found = dict(evaluate_in_turn(symbol, arrays, reversed(expected)))
     assert list(found) == list(expected)
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
+
+
+def test_what_came_through_float16_has_its_noise(tmp_path: Path) -> None:
+    """Mixed precision: float32 in and out, float16 between."""
+    half = "g (float[2, 9] x) => (float[2, 9] y) { h = Cast<to = 10>(x) s = Mul(h, h) y = Cast<to = 1>(s) }"
+    path = tmp_path / "half.onnx"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 21]>{half}'), path)
+    step = read_structure(path).coarsest_step
+    assert step == 2.0**-10
+    ones = np.ones(9, np.float32)
+    assert compare("y", ones, ones + np.float32(5e-4)).verdict is Verdict.BROKEN
+    assert compare("y", ones, ones + np.float32(5e-4), step=step).verdict is Verdict.NOISE
+    assert compare("y", ones, ones + np.float32(0.05), step=step).verdict is Verdict.SUSPICIOUS

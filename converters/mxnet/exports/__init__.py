@@ -17,6 +17,7 @@ FAMILIES = (
     "normalization",
     "pooling",
     "reduction",
+    "resize",
     "shape",
     "shape_parts",
 )

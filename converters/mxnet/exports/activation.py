@@ -88,6 +88,10 @@ def export_prelu(node: ExportNode) -> None:
     if slope.rank == 1 and (slope.shape == (1,) or node.rank() == 2):
         node.emit("LeakyReLU", node.entry(0), node.entry(1), act_type="prelu")
         return
+    if slope.tensor is not None and _is_per_channel(node):
+        vector = node.export.reshaped(slope, (slope.tensor.shape[0],))
+        node.emit("LeakyReLU", node.entry(0), vector, act_type="prelu")
+        return
     data = node.entry(0)
     below = node.step("_minimum_scalar", data, suffix="below", scalar=0.0)
     above = node.step("_maximum_scalar", data, suffix="above", scalar=0.0)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exports.padding import cropped, padded
 from graphir.ops.convolution import Conv, ConvTranspose
-from graphir.types import Dim
+from graphir.padding import Explicit
+from graphir.types import UNKNOWN, Dim
 
 
 def _kernel(node: ExportNode) -> tuple[int, ...]:
@@ -31,7 +34,7 @@ def export_conv(node: ExportNode) -> None:
     kernel = _kernel(node)
     rank = len(kernel)
     data = node.entry(0)
-    padding = op.resolved((node.value(0).shape or (None,) * (rank + 2))[2:], kernel)  # type: ignore[arg-type]
+    padding = op.resolved((node.value(0).shape or (UNKNOWN,) * (rank + 2))[2:], kernel)
     if padding is None:
         node.refuse("SAME needs the sizes of the input; state the inputs' shapes")
     pads = padding.pads
@@ -58,7 +61,7 @@ def export_conv_transpose(node: ExportNode) -> None:
     kernel = _kernel(node)
     rank = len(kernel)
     padding = op.padding
-    if op.output_shape or not hasattr(padding, "pads"):
+    if op.output_shape or not isinstance(padding, Explicit):
         node.refuse("output_shape and SAME are not written yet; resolve them to numbers")
     pads = padding.pads or ((0, 0),) * rank
     crop = any(before != after or before < 0 for before, after in pads)
@@ -66,7 +69,7 @@ def export_conv_transpose(node: ExportNode) -> None:
     extra = op.output_padding or (0,) * rank
     if any(more >= stride for more, stride in zip(extra, strides, strict=True)):
         node.refuse(f"output_padding {list(extra)}; MXNet wants it smaller than the stride {list(strides)}")
-    attributes = {
+    attributes: dict[str, Any] = {
         "kernel": kernel,
         "stride": strides,
         "dilate": op.dilations or (1,) * rank,

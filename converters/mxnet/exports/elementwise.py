@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from graphir.converters.mxnet.export_context import Entry, ExportFunction, ExportNode, ExportTable, dtype_name
+from graphir.converters.mxnet.exports.linear import export_dense_sum
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
@@ -66,6 +67,12 @@ def binary(same: str, wide: str, scalar: str, reverse: str) -> ExportFunction:
         node.emit(same if getattr(node.op, "same_shape", False) else wide, *pair(node))
 
     return export_binary
+
+
+def export_add(node: ExportNode) -> None:
+    """A sum, unless it is the bias of a dense layer."""
+    if not export_dense_sum(node):
+        binary("elemwise_add", "broadcast_add", "_plus_scalar", "_plus_scalar")(node)
 
 
 def export_mod(node: ExportNode) -> None:
@@ -245,10 +252,6 @@ def export_where(node: ExportNode) -> None:
     node.emit("where", *entries)
 
 
-ARITHMETIC: dict[type[Operator], tuple[str, str]] = {
-    ir.Add: ("add", "plus"),
-    ir.Mul: ("mul", "mul"),
-}
 UNARY: dict[type[Operator], str] = {
     ir.Abs: "abs",
     ir.Acos: "arccos",
@@ -275,10 +278,8 @@ UNARY: dict[type[Operator], str] = {
 
 EXPORTS: ExportTable = {
     **{op: unary(name) for op, name in UNARY.items()},
-    **{
-        op: binary(f"elemwise_{name}", f"broadcast_{name}", f"_{scalar}_scalar", f"_{scalar}_scalar")
-        for op, (name, scalar) in ARITHMETIC.items()
-    },
+    ir.Add: export_add,
+    ir.Mul: binary("elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar"),
     ir.Sub: binary("elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar"),
     ir.Div: binary("elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar"),
     ir.Pow: binary("_power", "broadcast_power", "_power_scalar", "_rpower_scalar"),

@@ -40,11 +40,9 @@ def export_gather(node: ExportNode) -> None:
     axis = node.op.axis if data.rank is None else normalize_axis(node.op.axis, data.rank)
     number = _constant(indices)
     if number is not None and indices.rank == 0 and node.rank() > 1:
-        end = number + 1 if number != -1 else None
-        entry = node.export.raw(data)
-        part = node.step("slice_axis", entry, suffix="slice", axis=axis, begin=number, end=end)
-        if end is None:
-            node.export.nodes[part[0]].attrs["end"] = "None"
+        around = (None,) * axis
+        begin, end = (*around, number), (*around, None if number == -1 else number + 1)
+        part = node.step("slice", node.export.raw(data), begin=begin, end=end)
         node.emit("squeeze", part, axis=(axis,))
         return
     size = None if data.shape is None else data.shape[axis]

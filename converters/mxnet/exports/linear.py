@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
 from graphir.graph import Node, Value
-from graphir.ops.elementwise import Add
 from graphir.ops.linear import Gemm, MatMul
 from graphir.ops.shape import Flatten, Transpose
 
@@ -41,11 +42,10 @@ def export_gemm(node: ExportNode) -> None:
         further = [node.entry(1), *([] if bias is None else [node.entry(2)])]
         node.emit("FullyConnected", data, *further, num_hidden=hidden, no_bias=bias is None)
         return
-    attributes = {"transpose_a": op.transA, "transpose_b": op.transB}
-    if op.alpha == 1:
-        name = "dot"
-    else:
-        name, attributes["alpha"] = "_linalg_gemm2", op.alpha  # type: ignore[assignment]
+    attributes: dict[str, Any] = {"transpose_a": op.transA, "transpose_b": op.transB}
+    name = "dot"
+    if op.alpha != 1:
+        name, attributes["alpha"] = "_linalg_gemm2", op.alpha
     if bias is None:
         node.emit(name, node.entry(0), node.entry(1), **attributes)
         return
@@ -124,4 +124,4 @@ def _stretched(node: ExportNode, slot: int, batch: tuple[int, ...]) -> Entry:
 
 EXPORTS: ExportTable = {Gemm: export_gemm, MatMul: export_matmul}
 
-__all__ = ["EXPORTS", "Add", "export_dense_sum"]
+__all__ = ["EXPORTS", "export_dense_sum"]

@@ -37,8 +37,16 @@ def export_lrn(node: ExportNode) -> None:
 
 
 def export_instance_normalization(node: ExportNode) -> None:
-    """InstanceNorm."""
-    node.emit("InstanceNorm", *node.entries(), eps=node.op.epsilon)
+    """InstanceNorm, which computes in float32 only; float16 goes through it."""
+    dtype = node.dtype()
+    if dtype is DType.FLOAT32:
+        node.emit("InstanceNorm", *node.entries(), eps=node.op.epsilon)
+        return
+    if dtype is not DType.FLOAT16:
+        node.refuse(f"MXNet's InstanceNorm computes in float32 only, not in {dtype}")
+    wide = [node.export.cast(entry, DType.FLOAT32) for entry in node.entries()]
+    found = node.step("InstanceNorm", *wide, suffix="wide", eps=node.op.epsilon)
+    node.emit("Cast", found, dtype=dtype.value)
 
 
 def export_layer_normalization(node: ExportNode) -> None:
@@ -72,8 +80,8 @@ def export_group_normalization(node: ExportNode) -> None:
     """InstanceNorm of the groups, then scale and shift a channel, as MXNet 1.x has them for each group."""
     op: ir.GroupNormalization = node.op
     rank = node.rank()
-    if node.dtype() not in (DType.FLOAT32, DType.FLOAT64):
-        node.refuse(f"{node.dtype()} data; its statistics are wider than MXNet's")
+    if node.dtype() is not DType.FLOAT32:
+        node.refuse(f"MXNet's InstanceNorm, which it becomes, computes in float32 only, not in {node.dtype()}")
     grouped = node.step("Reshape", node.entry(0), suffix="groups", shape=(0, op.num_groups, -1))
     ones = node.constant([1.0] * op.num_groups, node.dtype(), "ones")
     zeros = node.constant([0.0] * op.num_groups, node.dtype(), "zeros")

@@ -10,7 +10,7 @@ from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
 from graphir.ops.shape import Expand, Reshape, Shape
-from graphir.types import DType
+from graphir.types import DType, TensorType
 
 
 def unary(op: Operator) -> ImportFunction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphir.converters.mxnet.context import Imported, ImportFunction, ImportNode
+from graphir.errors import ShapeError
 from graphir.graph import Value
 from graphir.ops import normalization as ir
 from graphir.ops.activation import Relu
@@ -106,6 +107,8 @@ def _ones(node: ImportNode, gamma: Value, beta: Value, data: Value, axis: int) -
     for vector in (gamma, beta, *node.inputs()[3:]):
         if vector.shape is not None and isinstance(vector.shape[0], int):
             return node.constant(np.ones(vector.shape[0], dtype.numpy()))
+    if data.shape is not None and axis >= len(data.shape):
+        raise ShapeError(f"{data.name} is {data.type}, which has no axis {axis}")
     if data.shape is not None and isinstance(data.shape[axis], int):
         return node.constant(np.ones(data.shape[axis], dtype.numpy()))
     return node.step(Expand(), node.constant(1.0, dtype), node.step(Shape(), beta), suffix="ones")

@@ -184,3 +184,11 @@ def test_refused(attrs: dict[str, object], message: str) -> None:
 def test_wrong_number_of_parameters_is_refused() -> None:
     with pytest.raises(GraphirError, match="weights has 100 elements; 1 layer"):
         from_symbol(with_zero_states(), {"weights": np.zeros(100, np.float32)}, {"data": (LENGTH, 3, WIDTH)})
+
+
+def test_zeros_of_open_sizes_in_a_where() -> None:
+    """As `mx.rnn.ZoneoutCell` begins: MXNet knows the zeros' sizes from the other operand."""
+    nodes = [node("null", "data"), node("_zeros", "begin", shape="(0, 0)")]
+    text = document(*nodes, node("where", "chosen", (0, 0), (0, 0), (1, 0)))
+    graph = from_symbol(text, {}, {"data": ("N", 3)})
+    assert graph["chosen_output"].type == TensorType(DType.FLOAT32, (symbol("N"), 3))

@@ -225,6 +225,9 @@ def test_subgraphs() -> None:
         (document(VAR, {"op": "relu", "inputs": []}), r"'name'.*nodes\[1\]\.name"),
         (document(VAR, {"name": "r", "inputs": []}), r"nodes\[1\]\.op"),
         (document(VAR, {"op": "relu", "name": "r"}), r"nodes\[1\]\.inputs"),
+        (document(VAR, {**RELU, "name": ["r"]}), r"expected str, found list.*nodes\[1\]\.name"),
+        (document(VAR, {**RELU, "op": 3}), r"expected str, found int.*nodes\[1\]\.op"),
+        (document(VAR, {**RELU, "name": "\ud800"}), "half of a surrogate pair"),
         (document(VAR, {**RELU, "attrs": {"axis": 1}}), r"axis is 1, expected a string.*nodes\[1\]\.attrs\.axis"),
         (document(VAR, {**RELU, "attrs": ["axis"]}), r"nodes\[1\]"),
         (document(VAR, {**RELU, "inputs": [[1, 0, 0]]}), r"cycle: r <- r"),
@@ -313,3 +316,9 @@ def test_unknown_operators_are_no_error(shared: Path) -> None:
 def test_golden_resnet(shared: Path) -> None:
     graph = read_symbol(shared / "golden" / "resnet18_v2_symbol.json")
     assert (len(graph.nodes), graph.version, graph.upgrades) == (172, 10901, [])
+
+
+def test_names_beyond_ascii_are_written_as_they_are() -> None:
+    """Live MXNet's JSON reader knows no escapes beyond ASCII."""
+    written = to_json(read_symbol(document(VAR, {**RELU, "name": "süß"})))
+    assert "süß" in written

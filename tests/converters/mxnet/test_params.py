@@ -240,6 +240,8 @@ def test_sparse_npz(tmp_path: Path, members: dict[str, bytes], storage: str) -> 
     [
         (archive({"a.npy": npy(MATRIX)})[:-30], "not a readable zip"),
         (archive({"a.npy": b"nothing"}), "not an .npy file"),
+        (archive({"a.npy": npy(MATRIX).replace(b"(2, 3)", b"(2 \t3)")}), "no readable shape"),
+        (archive({"a.npy": npy(MATRIX)}).replace(b"PK\1\2\x14\3\x14", b"PK\1\2\x14\3\xff"), "not a readable zip"),
         (archive({"a.npy": npy(MATRIX)[:-4]}), "cut short.*4 are missing"),
         (archive({"a.npy": npy(MATRIX, "<U4")}), "'<U4'"),
         (archive({"x/data.pkl": b""}), "PyTorch"),
@@ -253,10 +255,19 @@ def test_npz_refusals(tmp_path: Path, data: bytes, message: str) -> None:
         open_params(stored(tmp_path, data))
 
 
-def test_sparse_index_out_of_range_is_refused_when_read(tmp_path: Path) -> None:
-    members = SPARSE_ROWS | {"w/indices.npy": npy(np.array([7]))}
+def test_damaged_compression_is_refused_when_read(tmp_path: Path) -> None:
+    data = bytearray(archive({"a.npy": npy(np.random.default_rng(0).random(4096))}, zipfile.ZIP_DEFLATED))
+    data[20000:20100] = bytes(100)
+    tensor = read_params(stored(tmp_path, bytes(data)))["a"]
+    with pytest.raises(FormatError, match="cannot be unpacked"):
+        tensor.numpy()
+
+
+@pytest.mark.parametrize("index, reason", [(7, "row index"), (0.5, "row indices are float64")])
+def test_sparse_index_out_of_range_is_refused_when_read(tmp_path: Path, index: float, reason: str) -> None:
+    members = SPARSE_ROWS | {"w/indices.npy": npy(np.array([index]))}
     tensor = read_params(stored(tmp_path, archive(members)))["w"]
-    with pytest.raises(FormatError, match="row index"):
+    with pytest.raises(FormatError, match=reason):
         tensor.numpy()
 
 

@@ -206,6 +206,7 @@ def test_what_is_no_onnx_file(tmp_path: Path, data: bytes, reason: str) -> None:
 INVALID: list[tuple[str, Change, str]] = [
     ("opset_import", lambda made: made.ClearField("opset_import"), "no opset_import"),
     ("ir_version", lambda made: made.ClearField("ir_version"), "no ir_version"),
+    ("name", lambda made: made.ParseFromString(VALID.replace(b"Neg", b"N\xffg")), "'N.xffg' is not UTF-8"),
     ("newer opset", lambda made: setattr(made.opset_import[0], "version", 999), "opset 999 is unknown"),
     ("opset 0", lambda made: setattr(made.opset_import[0], "version", 0), "opset 0 is unknown"),
 ]
