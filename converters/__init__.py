@@ -167,6 +167,9 @@ def convert(
         graph = opened.to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss)
     else:
         graph = load(source, params=params, shapes=shapes, dtypes=dtypes, format=source_format)
+    read = [source] if opened is None else opened.files
+    if any(os.path.realpath(file) == os.path.realpath(target) for file in read):
+        raise ExportFailure(f"{target} is a file of the source; write the result elsewhere")
     tell(f"writing {target}")
     operators: Mapping[str, int] | None = None
     if kind == "onnx":

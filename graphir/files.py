@@ -25,7 +25,7 @@ def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
 
     Raises ExportFailure if a target cannot be written, before anything is.
     """
-    targets = [Path(path) for path in paths]
+    targets = [Path(os.path.realpath(path)) for path in paths]  # a link stays, what it leads to is written
     files: list[IO[bytes]] = []
     opened: list[Path] = []
     try:

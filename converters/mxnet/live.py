@@ -27,6 +27,10 @@ class MXNetMissing(VerificationError):
     """The interpreter that was to run MXNet cannot import it."""
 
 
+class MXNetRefuses(VerificationError):
+    """MXNet is there, but its CPU build cannot run the model."""
+
+
 class _Pipe:
     """A pipe that does not look like a file to numpy, which would ask for its position."""
 
@@ -83,7 +87,7 @@ class LiveProcess:
         while True:
             answer = self._answer()
             if "error" in answer:
-                raise VerificationError(f"live MXNet ({self._python}) failed: {answer['error']}")
+                raise MXNetRefuses(f"live MXNet ({self._python}) failed: {answer['error']}")
             if "name" not in answer:
                 return
             yield str(answer["name"]), read_array(_Pipe(self._output), allow_pickle=False)

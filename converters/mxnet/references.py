@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.live import LiveProcess, MXNetMissing
+from graphir.converters.mxnet.live import LiveProcess, MXNetMissing, MXNetRefuses
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph
 from graphir.tensor import Tensor
 
@@ -129,4 +129,4 @@ def _used_arrays(symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> dict[str, 
     return {name: tensor.numpy() for name, tensor in tensors.items() if name in names}
 
 
-__all__ = ["PYTHON_VARIABLE", "LiveMXNet", "MXNetMissing", "ReferenceEvaluator", "live_python"]
+__all__ = ["PYTHON_VARIABLE", "LiveMXNet", "MXNetMissing", "MXNetRefuses", "ReferenceEvaluator", "live_python"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
@@ -12,8 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphir.converters import convert
 from graphir.converters.mxnet import live_child, references
 from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.params import write_params
 from graphir.converters.mxnet.references import LiveMXNet, MXNetMissing, ReferenceEvaluator, with_plain_labels
 from graphir.converters.mxnet.source import MXNetSource, open_source
 from graphir.converters.verification import verify_conversion
@@ -228,3 +231,20 @@ def test_nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     running.close()
     assert child.returncode is not None
     assert os.listdir(tmp_path / "temporary") == []
+
+
+@pytest.mark.live
+def test_a_model_that_mxnet_cannot_run_is_held_against_the_reference(tmp_path: Path) -> None:
+    nodes = [{"op": "null", "name": name, "inputs": []} for name in ("data", "c_weight", "c_bias")]
+    attrs = {"kernel": "(3, 3)", "num_filter": "4", "layout": "NHWC"}
+    nodes.append({"op": "Convolution", "name": "c", "attrs": attrs, "inputs": [[0, 0, 0], [1, 0, 0], [2, 0, 0]]})
+    document = {"nodes": nodes, "arg_nodes": [0, 1, 2], "heads": [[3, 0, 0]]}
+    document["attrs"] = {"mxnet_version": ["int", 10901]}
+    (tmp_path / "m-symbol.json").write_text(json.dumps(document))
+    arrays = {"arg:c_weight": np.ones((4, 3, 3, 2), np.float32), "arg:c_bias": np.ones(4, np.float32)}
+    write_params(tmp_path / "m-0000.params", arrays)
+    report = convert(tmp_path / "m", tmp_path / "m.onnx", shapes={"data": (1, 5, 6, 2)}, verify=True).verification
+    assert report is not None
+    assert report.ok
+    assert report.reference == "graphir's numpy reference of MXNet"
+    assert "stands in for MXNet" in report.notes[0]

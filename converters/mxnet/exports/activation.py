@@ -112,7 +112,8 @@ def export_dropout(node: ExportNode) -> None:
     """Nothing at inference."""
     if node.operand(2) is not None:
         node.refuse("training_mode is an operand; only inference can be written")
-    if len(node.node.outputs) > 1 and node.node.outputs[1].uses:
+    mask = node.node.outputs[1]
+    if mask.uses or node.export.graph.is_output(mask):
         node.refuse("its mask is used")
     node.export.bind(node.result, node.export.raw(node.value(0)), node.export.carried(node.value(0)))
 

@@ -138,6 +138,8 @@ def export_shape(node: ExportNode) -> None:
     if not op.start and op.end is None:
         node.emit("shape_array", entry)
         return
+    if node.result.shape == (0,):
+        node.refuse("MXNet has no tensors without elements")
     whole = node.step("shape_array", entry)
     node.emit("slice", whole, begin=(op.start,), end=(op.end,))
 
