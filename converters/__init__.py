@@ -13,6 +13,7 @@ from graphir.collector import paused_collector
 from graphir.errors import ExportFailure, FormatError, GraphirError, ImportFailure
 
 if TYPE_CHECKING:
+    from graphir.converters.mxnet.source import MXNetSource
     from graphir.graph import Graph
     from graphir.report import ConversionReport
     from graphir.runtime.equivalence import VerificationReport
@@ -192,9 +193,14 @@ def convert(
             from graphir.converters.verification import verify_conversion
 
             tell("verifying")
+            origin: MXNetSource | Path | None = Path(source) if source_format == "onnx" else opened
+            candidate = under_test
+            if kind == "mxnet":  # the written files are what is to be proved: MXNet's side computes them
+                from graphir.converters.mxnet.source import open_source
+
+                origin, candidate = open_source(target), source if source_format == "onnx" else graph
             report.verification = verify_conversion(
-                Path(source) if source_format == "onnx" else opened,
-                graph, under_test, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer,
+                origin, graph, candidate, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer,
                 against=against, providers=providers, shapes=shapes,
             )  # fmt: skip
         if accuracy is not None:

@@ -112,3 +112,13 @@ def test_closed_stdout(digits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     assert main(["summary", str(digits)]) == 0
     assert main(["summary", "gone"]) == 1
+
+
+def test_source_is_never_overwritten(graphir: Command, tmp_path: Path, digits: Path) -> None:
+    place = tmp_path / "m.onnx"
+    assert graphir("convert", str(digits), str(place), "-q").code == 0
+    before = place.read_bytes()
+    outcome = graphir("convert", str(place), str(place))
+    assert outcome.code == 1
+    assert "is a file of the source" in outcome.err
+    assert place.read_bytes() == before

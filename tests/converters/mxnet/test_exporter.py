@@ -297,3 +297,12 @@ def test_nothing_is_written_on_failure(tmp_path: Path) -> None:
 
 def test_the_table_knows_only_operators() -> None:
     assert all(issubclass(op, Operator) for op in export_table())
+
+
+def test_verify_computes_the_written_files(tmp_path: Path) -> None:
+    digits = Path(__file__).resolve().parents[3] / "models" / "digits"
+    graphir.convert(digits, tmp_path / "digits.onnx")
+    report = graphir.convert(tmp_path / "digits.onnx", tmp_path / "back-symbol.json", verify=True, against="reference")
+    assert report.verification is not None
+    assert report.verification.ok
+    assert report.verification.reference == "graphir's numpy reference of MXNet"
