@@ -7,8 +7,13 @@ import warnings
 from pathlib import Path
 from types import ModuleType
 
+import hypothesis
 import numpy as np
 import pytest
+
+# A slow machine is no defect: examples have no time limit of their own. CI draws the same ones each time.
+hypothesis.settings.register_profile("graphir", deadline=None, derandomize="CI" in os.environ)
+hypothesis.settings.load_profile("graphir")
 
 
 def _shared_folder() -> Path | None:
