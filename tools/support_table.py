@@ -85,7 +85,8 @@ def summary() -> str:
         ("MXNet operators", f"{len(imported())} of the {len(known())} that mean something at inference"),
         ("ONNX opsets", f"{OLDEST_OPSET} to the newest that onnx knows; {DEFAULT_OPSET} by default"),
         ("graph operators", f"{len(operator_table())}, {len(export_table())} of them written as ONNX"),
-        ("runs on", "CPU through onnxruntime (CUDA is built in, but has not been run yet); Python 3.11 and newer, NumPy 1.26 and 2"),
+        ("runs on", "CPU through onnxruntime; CUDA is built in, but has not been run on a GPU yet"),
+        ("needs", "Python 3.11 or newer, NumPy 1.26 or 2"),
         ("not yet", "MXNet's int8 graphs and control flow; see docs/operators.md"),
     ]
     table = [f"| {name} | {text} |" for name, text in rows]
