@@ -72,7 +72,7 @@ class Operator:
     has_backward: ClassVar[bool] = False
     propagates: ClassVar[bool] = False
 
-    # Methods that a dataclass would generate, written once: generating them for every class would cost a start-up 30 ms.
+    # Methods that a dataclass would generate, written once: generating them for every class costs 30 ms of start-up.
 
     def __init__(self, *values: Any, **named: Any) -> None:
         names, held = self.field_names, self.__dict__
