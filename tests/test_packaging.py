@@ -59,6 +59,15 @@ def test_pyproject_lists_the_packages_of_the_tree() -> None:
     assert settings["packages"] == sorted(in_tree)
 
 
+@pytest.mark.parametrize(
+    "file",
+    ["graphir/py.typed", "graphir/serial/FORMAT.md", "graphir/serial/schema.json", "converters/mxnet/schema.json"],
+)
+def test_data_of_the_package_is_there(file: str) -> None:
+    assert (ROOT / file).is_file()
+
+
+
 def test_every_folder_of_modules_is_a_package() -> None:
     folders = {path.parent for path in MODULES}
     assert [shown(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []

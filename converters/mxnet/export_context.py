@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from graphir.converters.mxnet.records import VARIABLE, NNVMNode
 from graphir.errors import GraphirError
-from graphir.graph import Graph, Node, Value
+from graphir.graph import Decision, Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.tensor import Tensor
 from graphir.types import Dim, DType
@@ -296,6 +296,12 @@ class ExportNode:
     def constant(self, elements: object, dtype: DType | None = None, suffix: str = "const") -> Entry:
         """A variable with these elements."""
         return self.export.variable(self.export.fresh_variable(f"{self.stem}_{suffix}"), Tensor.of(elements, dtype), {})
+
+    def decide(self, kind: str, text: str) -> None:
+        """Record a decision about this node, once however often the graph is written."""
+        graph = self.node.graph
+        if graph is not None and Decision(kind, self.node.name, text) not in graph.decisions:
+            graph.decide(kind, self.node.name, text)
 
     def refuse(self, reason: str) -> NoReturn:
         """Say that this node cannot be said in MXNet."""

@@ -79,6 +79,9 @@ def export_mod(node: ExportNode) -> None:
     """The remainder with the divisor's sign."""
     if node.op.fmod:
         node.refuse("MXNet's remainder has the sign of the divisor, fmod that of the dividend")
+    divisor = node.node.inputs[1]
+    if divisor is not None and divisor.tensor is None and node.dtype(1).is_float:
+        node.decide("division by zero", "where the divisor is 0, MXNet's remainder is 0 and the source's NaN")
     binary("_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar")(node)
 
 

@@ -306,3 +306,15 @@ def test_verify_computes_the_written_files(tmp_path: Path) -> None:
     assert report.verification is not None
     assert report.verification.ok
     assert report.verification.reference == "graphir's numpy reference of MXNet"
+
+
+@pytest.mark.parametrize(("divisor_is_constant", "kinds"), [(False, ["division by zero"]), (True, [])])
+def test_remainder_by_a_computed_divisor_is_recorded(divisor_is_constant: bool, kinds: list[str]) -> None:
+    graph = Graph("mod")
+    left = graph.add_input("left", TensorType(DType.FLOAT32, (2, 3)))
+    right = graph.add_input("right", TensorType(DType.FLOAT32, (2, 3)))
+    divisor = graph.constant(np.full((2, 3), 2.5, np.float32)) if divisor_is_constant else right
+    graph.set_outputs([graph.add(elementwise.Mod(), left, divisor, output="out")])
+    to_symbol(graph)
+    to_symbol(graph)
+    assert [decision.kind for decision in graph.decisions] == kinds
