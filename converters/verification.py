@@ -69,6 +69,11 @@ class GoldenCapture:
             )
         self.feeds = {name: self._read(key) for name, key in inputs.items()}
 
+    @property
+    def may_lack(self) -> frozenset[str]:
+        """All outputs: a capture does not say which of them are losses. A note names those that are missing."""
+        return frozenset(self.outputs)
+
     def values(self) -> list[str]:
         """The names of the recorded values."""
         return list(self._keys)
@@ -105,6 +110,11 @@ class RuntimeReference:
     def inputs(self) -> list[str]:
         """The names of the model's inputs."""
         return list(self._candidate.session.inputs)
+
+    @property
+    def may_lack(self) -> frozenset[str]:
+        """None: the model that comes back has every output."""
+        return frozenset()
 
     def values(self) -> list[str]:
         """The names of the model's results, in the file's order."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.mxnet.heads import only_losses
 from graphir.converters.mxnet.live import LiveProcess, MXNetMissing, MXNetRefuses
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph
 from graphir.tensor import Tensor
@@ -34,6 +35,12 @@ class _OfSymbol:
     def outputs(self) -> list[str]:
         """The names of the symbol's outputs, in order."""
         return list(dict.fromkeys(self._names[entry] for entry in self._symbol.heads))
+
+    @property
+    def may_lack(self) -> frozenset[str]:
+        """The outputs that are losses only, which a conversion leaves out."""
+        nodes = self._symbol.nodes
+        return frozenset(self._names[entry] for entry in self._symbol.heads if only_losses(nodes[entry[0]]))
 
     def values(self) -> list[str]:
         """The names of all computed values, in order."""

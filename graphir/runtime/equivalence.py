@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -28,6 +29,11 @@ class Reference(Protocol):
     @property
     def outputs(self) -> list[str]:
         """The names of the model's outputs, in order."""
+        ...
+
+    @property
+    def may_lack(self) -> frozenset[str]:
+        """The outputs that a candidate may lack without being wrong: losses, which have no meaning at inference."""
         ...
 
     def values(self) -> list[str]:
@@ -116,6 +122,8 @@ def verify_against(
         outputs=[],
     )
     pairs = _output_pairs(reference.outputs, candidate, report.notes)
+    paired = {source for source, _ in pairs}
+    lacking = [name for name in reference.outputs if name not in paired and name not in reference.may_lack]
     layers = _layer_pairs(reference, candidate, graph)
     heads = values_before_heads(candidate.structure, [name for _, name in pairs], layers)
     if not heads and hides_errors(candidate.structure, [name for _, name in pairs]):
@@ -144,6 +152,10 @@ def verify_against(
     floors = _floors(candidate, feeds, moved, found)
     for source, name in pairs:
         report.outputs.append(limits.compare(source, expected[source], found[name], floors[name]))
+    report.outputs += [
+        Comparison(name, (), 0.0, math.inf, math.inf, 0.0, 0.0, Verdict.BROKEN, "the candidate has no such output")
+        for name in lacking
+    ]
     if heads:
         inner = candidate.run(feeds, list(heads.values()))
         floors = _perturbation(candidate, moved, inner)

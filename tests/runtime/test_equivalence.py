@@ -202,7 +202,10 @@ def subset(path: Path, count: int) -> Path:
 def test_outputs_that_are_missing_or_more(tmp_path: Path) -> None:
     both = models.affine(tmp_path)
     lacking = verify(both, subset(both, 1))
-    assert (lacking.ok, lacking.notes) == (True, ["outputs that the candidate lacks, not compared: twice"])
+    assert (lacking.ok, lacking.notes) == (False, ["outputs that the candidate lacks, not compared: twice"])
+    assert [(found.name, found.verdict, found.note) for found in lacking.outputs[1:]] == [
+        ("twice", Verdict.BROKEN, "the candidate has no such output")
+    ]
     more = verify(subset(both, 1), both)
     assert (more.ok, more.notes) == (True, ["outputs of the candidate alone, not compared: twice"])
     renamed = models.affine(tmp_path, names=("a", "b"))
