@@ -114,6 +114,41 @@ def resolve(
     return Explicit(tuple(pads))
 
 
+def resolve_transposed(
+    padding: Padding,
+    sizes: Sequence[Dim],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    output_padding: Sequence[int],
+    output_shape: Sequence[int] = (),
+) -> tuple[Explicit, tuple[int, ...]] | None:
+    """What a transposed convolution crops, and its output padding, as numbers; None where a size is missing.
+
+    SAME without an output shape makes `size * stride` elements, for which no size is needed. What an output shape is
+    short of the whole, `stride * (size - 1) + extent + output_padding`, is cropped: the odd element behind under UPPER,
+    else before; what it is longer is padded behind with zeros, or the bias. Source: ONNX ConvTranspose.
+
+    >>> resolve_transposed(Same(), [5], [3], [2], [1], [0])
+    (Explicit(pads=((0, 1),)), (0,))
+    >>> resolve_transposed(Same(), [5], [1], [2], [1], [0])
+    (Explicit(pads=((0, 0),)), (1,))
+    """
+    if isinstance(padding, Explicit) and not output_shape:
+        return (padding if padding.pads else valid(len(kernel))), tuple(output_padding)
+    mode = padding.mode if isinstance(padding, Same) else SameMode.LOWER
+    pads, extra = [], []
+    for axis, size in enumerate(sizes):
+        whole = extent(kernel[axis], dilations[axis]) + output_padding[axis] - strides[axis]
+        if output_shape:
+            if not isinstance(size, int):
+                return None
+            whole += strides[axis] * size - output_shape[axis]
+        pads.append(split_same(max(whole, 0), mode))
+        extra.append(output_padding[axis] + max(-whole, 0))
+    return Explicit(tuple(pads)), tuple(extra)
+
+
 def window_size(
     size: Dim,
     kernel: int,
@@ -155,6 +190,7 @@ __all__ = [
     "SameMode",
     "extent",
     "resolve",
+    "resolve_transposed",
     "same_total",
     "split_same",
     "symmetric",

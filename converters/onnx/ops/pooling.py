@@ -11,6 +11,7 @@ from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.import_context import ImportNode, ImportTable
 from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.converters.onnx.padding import pad_attributes, unless_all
+from graphir.converters.onnx.same_padding import ones_like, padded_at_run_time, stated_padding
 from graphir.ops.pooling import (
     AveragePool,
     GlobalAveragePool,
@@ -21,41 +22,76 @@ from graphir.ops.pooling import (
     MaxRoiPool,
     MaxUnpool,
 )
+from graphir.padding import Explicit, Padding
 from graphir.types import DType
 
 
-def _window_attributes(op: MaxPool | AveragePool | LpPool) -> dict[str, Any]:
+def _window_attributes(node: ExportNode, padding: Padding | None) -> dict[str, Any]:
+    """The attributes of a windowed pooling; without a padding its data are padded already."""
+    op: MaxPool | AveragePool | LpPool = node.op
     return {
         "kernel_shape": op.kernel_shape,
         "strides": unless_all(op.strides, 1),
         "dilations": unless_all(op.dilations, 1),
-        "ceil_mode": 1 if op.ceil_mode else None,
-        **pad_attributes(op.padding),
+        "ceil_mode": 1 if op.ceil_mode and padding is not None else None,
+        **pad_attributes(padding or Explicit()),
     }
 
 
 def export_max_pool(node: ExportNode) -> None:
     """MaxPool."""
     op: MaxPool = node.op
-    node.emit("MaxPool", node.input_names(), storage_order=op.storage_order or None, **_window_attributes(op))
+    names, padding = node.input_names(), stated_padding(node)
+    if padding is None:
+        if node.node.outputs[1].uses or node.node.outputs[1] in node.node.outputs[1].graph.outputs:
+            node.refuse("SAME with indices needs the sizes of the input; state the inputs' shapes")
+        names[0] = padded_at_run_time(node, names[0], _lowest(node))
+    attributes = _window_attributes(node, padding)
+    node.emit("MaxPool", names, storage_order=op.storage_order or None, **attributes)
 
 
 def export_average_pool(node: ExportNode) -> None:
     """AveragePool; dilations exist from opset 19 on."""
     op: AveragePool = node.op
-    attributes = _window_attributes(op)
+    padding = stated_padding(node)
+    attributes = _window_attributes(node, padding)
     if attributes["dilations"] is not None and node.opset < 19:
         node.refuse(f"a dilated AveragePool exists from opset 19 on, the target is {node.opset}")
+    if padding is None:
+        _average_at_run_time(node, attributes)
+        return
     node.emit("AveragePool", node.input_names(), count_include_pad=1 if op.count_include_pad else None, **attributes)
+
+
+def _average_at_run_time(node: ExportNode, attributes: dict[str, Any]) -> None:
+    """The mean over the padded data; where only data count, divided by the share of each window that they fill."""
+    op: AveragePool = node.op
+    (data,) = node.input_names()
+    padded = padded_at_run_time(node, data, 0)
+    if op.count_include_pad:
+        node.emit("AveragePool", [padded], **attributes)
+        return
+    mean = node.step("AveragePool", [padded], suffix="mean", **attributes)
+    inside = padded_at_run_time(node, ones_like(node, data), 0)
+    node.emit("Div", [mean, node.step("AveragePool", [inside], suffix="share", **attributes)])
+
+
+def _lowest(node: ExportNode) -> float:
+    dtype = node.dtype()
+    return -np.inf if dtype.is_float else float(np.iinfo(dtype.numpy()).min)
 
 
 def export_lp_pool(node: ExportNode) -> None:
     """LpPool; ceil mode and dilations exist from opset 18 on."""
     op: LpPool = node.op
-    attributes = _window_attributes(op)
+    padding = stated_padding(node)
+    attributes = _window_attributes(node, padding)
     if node.opset < 18 and (attributes["ceil_mode"] or attributes["dilations"]):
         node.refuse(f"LpPool with ceil mode or dilations exists from opset 18 on, the target is {node.opset}")
-    node.emit("LpPool", node.input_names(), p=op.p, **attributes)
+    names = node.input_names()
+    if padding is None:
+        names[0] = padded_at_run_time(node, names[0], 0)
+    node.emit("LpPool", names, p=op.p, **attributes)
 
 
 def export_max_roi_pool(node: ExportNode) -> None:

@@ -1,0 +1,290 @@
+"""SAME as numbers: TensorFlow's own cases, sizes that are open, and what is recorded."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphir.dims import symbol
+from graphir.errors import ShapeError, UnsupportedOpError
+from graphir.graph import Graph
+from graphir.ops.activation import Relu
+from graphir.ops.convolution import Conv, ConvTranspose
+from graphir.ops.elementwise import Add
+from graphir.ops.pooling import AveragePool, LpPool, MaxPool
+from graphir.ops.shape import Pad, PadMode
+from graphir.padding import Explicit, Same, SameMode, symmetric
+from graphir.passes.explicit_padding import make_padding_explicit
+from graphir.passes.fold_pad import fold_pads
+from graphir.types import DType, TensorType
+from tests.inference.running import outputs_of
+
+DATA = next(iter(Path(__file__).resolve().parents[3].glob("shared/golden/padding_golden.json")), None)
+FORBIDDEN = ("p0460", "p0467")  # TensorFlow's documentation forbids stride 2 with dilation 2
+
+
+@functools.cache
+def golden() -> dict[str, dict]:
+    """The cases that TensorFlow computes, by their numbers; none without the folder of golden data."""
+    if DATA is None:
+        return {}
+    cases = json.loads(DATA.read_text())["cases"]
+    return {case["id"]: case for case in cases if case["id"] not in FORBIDDEN and "tf_output_shape" in case}
+
+
+def pieces() -> list[str]:
+    return sorted({name[:4] for name in golden()}) or ["none"]
+
+
+def some(piece: str) -> list[dict]:
+    """The cases whose number begins so."""
+    if piece == "none":
+        reason = "no folder `shared` with golden data beside the repository"
+        if "CI" in os.environ:
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return [case for name, case in golden().items() if name.startswith(piece)]
+
+
+def graph_of(case: dict, data: np.ndarray | None = None, weight: np.ndarray | None = None) -> Graph:
+    """A case as a graph over `x` (N, C, spatial...) with the padding as a policy."""
+    rank = len(case["kernel"])
+    graph = Graph(case["id"])
+    shape = case["input_shape"]
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (shape[0], shape[-1], *shape[1:-1])))
+    same = case["padding"] == "SAME"
+    stated = {
+        "strides": tuple(case["stride"]),
+        "padding": Same() if same else Explicit(),
+    }
+    kernel, dilations = tuple(case["kernel"]), tuple(case["dilation"])
+    if case["op"].startswith("max_pool"):
+        node = graph.add_node(MaxPool(kernel, dilations=dilations, **stated), (x,))
+    elif case["op"].startswith("avg_pool"):
+        node = graph.add_node(AveragePool(kernel, dilations=dilations, **stated), (x,))
+    else:
+        held = np.zeros(case["weight_shape"], np.float32) if weight is None else weight
+        if case["op"].startswith("depthwise"):
+            held = held.reshape(*kernel, 1, -1)
+        elif case["op"].endswith("transpose"):
+            output = tuple(case["output_shape_argument"][1:-1])
+            order = (rank + 1, rank, *range(rank))
+            w = graph.constant(np.ascontiguousarray(held.transpose(order)), name="w")
+            node = graph.add_node(ConvTranspose(kernel, output_shape=output, **stated), (x, w))
+            graph.set_outputs(node.outputs[:1])
+            return graph
+        w = graph.constant(np.ascontiguousarray(held.transpose(rank + 1, rank, *range(rank))), name="w")
+        group = shape[-1] // held.shape[-2]
+        node = graph.add_node(Conv(kernel, dilations=dilations, group=group, **stated), (x, w))
+    graph.set_outputs(node.outputs[:1])
+    return graph
+
+
+def found_in(case: dict) -> tuple[object, ...]:
+    """Shape, pads and output padding of a case; "refused" where no window fits."""
+    try:
+        graph = graph_of(case)
+    except ShapeError:
+        return ("refused",)
+    make_padding_explicit(graph)
+    graph.check()
+    (node,) = graph.nodes
+    batch, channels, *spatial = graph.outputs[0].shape
+    pads = node.op.padding.pads or ((0, 0),) * len(case["kernel"])
+    extra = list(getattr(node.op, "output_padding", ())) or [0] * len(case["kernel"])
+    return [batch, *spatial, channels], [list(pair) for pair in pads], extra
+
+
+def wanted_of(case: dict) -> tuple[object, ...]:
+    """TensorFlow's; it gives an empty tensor where no window fits, which no convolution of ONNX or MXNet does."""
+    if 0 in case["tf_output_shape"]:
+        return ("refused",)
+    extra = case.get("output_padding", [0] * len(case["kernel"]))
+    return case["tf_output_shape"], case["explicit_pads"], extra
+
+
+@pytest.mark.parametrize("piece", pieces())
+def test_shapes_and_pads_are_tensorflows(piece):
+    cases = some(piece)
+    assert {case["id"]: found_in(case) for case in cases} == {case["id"]: wanted_of(case) for case in cases}
+
+
+def difference(case: dict, arrays: dict[str, np.ndarray]) -> float:
+    """How far onnxruntime is from TensorFlow, of the result's scale."""
+    x, weight, y = (arrays.get(f"{case['id']}_{name}") for name in "xwy")
+    graph = graph_of(case, x, weight)
+    make_padding_explicit(graph)
+    place = graph.inputs[0]
+    held = graph.constant(np.ascontiguousarray(np.moveaxis(x, -1, 1)), name="held")
+    graph.replace_uses(place, held)
+    (found,) = outputs_of(graph).values()
+    return float(np.abs(np.moveaxis(found, 1, -1) - y).max() / max(np.abs(y).max(), 1))
+
+
+def test_numbers_are_tensorflows(shared):
+    with np.load(shared / "golden" / "padding_golden.npz") as file:
+        arrays = {name: file[name] for name in file.files}
+    cases = [case for case in golden().values() if case.get("tensors") and 0 not in case["tf_output_shape"]]
+    far = {case["id"]: difference(case, arrays) for case in cases}
+    assert len(far) > 100
+    assert {name: error for name, error in far.items() if error > 1e-5} == {}
+
+
+POLICIES = [pytest.param(Same(mode), id=mode.value) for mode in SameMode]
+WINDOWS = [
+    pytest.param(MaxPool((1, 2), strides=(2, 3)), id="MaxPool-narrow"),
+    pytest.param(MaxPool((3, 2), strides=(2, 1)), id="MaxPool"),
+    pytest.param(AveragePool((1, 2), strides=(2, 3)), id="AveragePool-narrow"),
+    pytest.param(AveragePool((2, 2), strides=(3, 3), count_include_pad=True), id="AveragePool-narrow-include"),
+    pytest.param(AveragePool((3, 3), strides=(2, 2)), id="AveragePool"),
+    pytest.param(LpPool((2, 1), strides=(3, 2)), id="LpPool-narrow"),
+    pytest.param(Conv((3, 2), strides=(2, 3), dilations=(2, 1)), id="Conv-dilated"),
+    pytest.param(Conv((3, 2), dilations=(2, 3)), id="Conv-dilated-stride-1"),
+    pytest.param(Conv((1, 2), strides=(2, 3)), id="Conv-narrow"),
+    pytest.param(ConvTranspose((3, 2), strides=(2, 3)), id="ConvTranspose"),
+    pytest.param(ConvTranspose((1, 2), strides=(2, 3)), id="ConvTranspose-narrow"),
+]
+
+
+def dims(sizes) -> list:
+    return [symbol(size) if isinstance(size, str) else size for size in sizes]
+
+
+def window_graph(op, sizes) -> Graph:
+    graph = Graph("windows")
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 2, *dims(sizes))))
+    operands = [x]
+    if isinstance(op, Conv | ConvTranspose):
+        weight = np.cos(np.arange(2 * 2 * np.prod(op.kernel_shape))).reshape(2, 2, *op.kernel_shape)
+        operands.append(graph.constant(weight.astype(np.float32), name="w"))
+    graph.set_outputs(graph.add_node(op, operands, name="y").outputs[:1])
+    return graph
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("op", WINDOWS)
+@pytest.mark.parametrize("sizes", [(7, 8), (4, 9), (5, 5), (6, 10)], ids=str)
+def test_open_sizes_give_what_known_sizes_give(op, policy, sizes):
+    open_graph = window_graph(replace(op, padding=policy), ("H", "W"))
+    given = np.sin(np.arange(2 * np.prod(sizes), dtype=np.float32)).reshape(1, 2, *sizes) - 2
+    known_graph = window_graph(replace(op, padding=policy), sizes)
+    assert make_padding_explicit(known_graph)
+    known_graph.check()
+    found = run(open_graph, given)
+    np.testing.assert_allclose(found, run(known_graph, given), rtol=1e-5, atol=1e-6)
+    assert found.shape == known_graph.outputs[0].shape
+
+
+def run(graph: Graph, x: np.ndarray) -> np.ndarray:
+    import onnxruntime
+
+    from graphir.converters.onnx import to_model
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    model = to_model(graph).SerializeToString()
+    session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
+    return session.run(None, {"x": x})[0]
+
+
+DECISIONS = [
+    (Conv((3, 3), strides=(2, 2), padding=Same()), (224, 225),
+     ["SAME_UPPER on 224x225, kernel 3x3, stride 2x2: pads (0, 1), (1, 1) (before, after) of each axis"]),
+    (Conv((3, 3), padding=Same()), (224, 225), []),
+    (Conv((2, 2), padding=Same(SameMode.LOWER)), ("H", "W"),
+     ["SAME_LOWER, kernel 2x2, stride 1x1: pads (1, 0), (1, 0) (before, after) of each axis"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "sizes", "texts"), DECISIONS)
+def test_what_depends_on_the_size_or_has_sides_is_recorded(op, sizes, texts):
+    graph = window_graph(op, sizes)
+    assert make_padding_explicit(graph)
+    assert [decision.text for decision in graph.decisions] == texts
+    assert not make_padding_explicit(graph)
+
+
+@pytest.mark.parametrize("op", [Conv((3, 3), strides=(2, 2), padding=Same()), MaxPool((2, 2), (2, 2), padding=Same())])
+def test_what_needs_an_open_size_stays(op):
+    graph = window_graph(op, ("H", 8))
+    assert not make_padding_explicit(graph)
+    assert next(graph.nodes).op == op
+
+
+def test_indices_of_a_narrow_same_need_the_size():
+    graph = Graph("indices")
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 2, *dims("HW"))))
+    graph.set_outputs(graph.add_node(MaxPool((1, 1), (2, 2), padding=Same()), (x,)).outputs)
+    with pytest.raises(UnsupportedOpError, match="state the inputs' shapes"):
+        run(graph, np.zeros((1, 2, 4, 4), np.float32))
+
+
+def padded_graph(op, *, fill=None, mode=PadMode.CONSTANT, pads=(0, 0, 1, 0, 0, 0, 1, 2), relu=False, shared_use=False):
+    graph = Graph("padded")
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 2, 6, 7)))
+    data = graph.add(Relu(), x) if relu else x
+    operands = [data, graph.constant(np.array(pads, np.int64), name="pads")]
+    if fill is not None:
+        operands.append(graph.constant(np.float32(fill), name="fill"))
+    padded = graph.add(Pad(mode), *operands, name="padded")
+    rest = ()
+    if isinstance(op, Conv):
+        weight = np.cos(np.arange(4 * np.prod(op.kernel_shape))).reshape(2, 2, *op.kernel_shape).astype(np.float32)
+        rest = (graph.constant(weight, name="w"),)
+    result = graph.add_node(op, (padded, *rest), name="y").outputs[0]
+    outputs = [result]
+    if shared_use:
+        outputs.append(graph.add(Add(), padded, padded, name="z"))
+    graph.set_outputs(outputs)
+    return graph
+
+
+MERGED = [
+    ({"op": Conv((3, 3))}, Explicit(((1, 1), (0, 2)))),
+    ({"op": Conv((3, 3), padding=symmetric((1, 2)))}, Explicit(((2, 2), (2, 4)))),
+    ({"op": Conv((3, 3), strides=(2, 2)), "shared_use": True}, Explicit(((1, 1), (0, 2)))),
+    ({"op": AveragePool((3, 3))}, Explicit(((1, 1), (0, 2)))),
+    ({"op": AveragePool((3, 3), padding=symmetric((1, 0)), count_include_pad=True)}, Explicit(((2, 2), (0, 2)))),
+    ({"op": MaxPool((3, 3)), "fill": -np.inf}, Explicit(((1, 1), (0, 2)))),
+    ({"op": MaxPool((3, 3)), "relu": True}, Explicit(((1, 1), (0, 2)))),
+]
+KEPT = [
+    {"op": Conv((3, 3)), "fill": 1.0},
+    {"op": Conv((3, 3)), "mode": PadMode.EDGE},
+    {"op": Conv((3, 3)), "pads": (0, 1, 1, 0, 0, -1, 1, 2)},
+    {"op": Conv((3, 3)), "pads": (0, 0, -1, 0, 0, 0, 1, 2)},
+    {"op": Conv((3, 3), padding=Same())},
+    {"op": AveragePool((3, 3), padding=symmetric((1, 0)))},
+    {"op": AveragePool((3, 3), ceil_mode=True)},
+    {"op": MaxPool((3, 3))},
+    {"op": MaxPool((2, 2)), "relu": True},
+    {"op": MaxPool((3, 3), ceil_mode=True), "fill": -np.inf},
+]
+
+
+@pytest.mark.parametrize(("case", "padding"), MERGED)
+def test_a_pad_joins_the_window_behind_it(case, padding):
+    graph = padded_graph(**case)
+    before = outputs_of(graph)
+    assert fold_pads(graph)
+    graph.check()
+    (node,) = [node for node in graph.nodes if isinstance(node.op, type(case["op"]))]
+    assert node.op.padding == padding
+    assert any(isinstance(node.op, Pad) for node in graph.nodes) == case.get("shared_use", False)
+    after = outputs_of(graph)
+    assert after.keys() == before.keys()
+    assert all(np.allclose(after[name], before[name], rtol=1e-5, atol=1e-6) for name in before)
+    assert not fold_pads(graph)
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_a_pad_that_means_something_else_stays(case):
+    graph = padded_graph(**case)
+    assert not fold_pads(graph)
+    assert any(isinstance(node.op, Pad) for node in graph.nodes)
