@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .style import STYLE
+from .page import banner, facts, page, section, table
 from .text import number, plural, size
 from .verification import MEANINGS
 
@@ -26,45 +26,30 @@ def conversion_html(report: ConversionReport) -> str:
     """The page of a conversion: verdict, facts, decisions, proof, operators."""
     verified = report.verification
     if verified is not None:
-        banner = _verdict_banner(verified)
+        top = _verdict_banner(verified)
     else:
-        banner = _banner("open", "Converted, not verified", "--verify proves that both compute the same.")
-    sections = [banner, _section("What was converted", _conversion_facts(report))]
+        top = banner("open", "Converted, not verified", "--verify proves that both compute the same.")
+    sections = [top, section("What was converted", _conversion_facts(report))]
     if report.accuracy is not None:
-        sections.append(_section("Accuracy", _accuracy(report.accuracy)))
+        sections.append(section("Accuracy", _accuracy(report.accuracy)))
     if verified is not None:
         sections += _verification_sections(verified)
-    sections += [_section(f"Decisions ({len(report.decisions)})", _decisions(report))]
-    sections += [_section("Operators before and after", _operators(report))]
+    sections += [section(f"Decisions ({len(report.decisions)})", _decisions(report))]
+    sections += [section("Operators before and after", _operators(report))]
     title = f"{Path(report.source).name} to {Path(report.target).name}"
-    return _page(title, sections, ", ".join(f"{name} {version}" for name, version in report.versions.items()))
+    return page(title, sections, ", ".join(f"{name} {version}" for name, version in report.versions.items()))
 
 
 def verification_html(report: VerificationReport) -> str:
     """The page of a verification: verdict, who was compared, outputs, layers."""
     from graphir import __version__
 
-    return _page(
+    return page(
         "Verification", [_verdict_banner(report), *_verification_sections(report)], f"graphir {__version__}"
     )
 
 
-def _page(title: str, sections: Iterable[str], footer: str) -> str:
-    body = "\n".join(sections)
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)} - graphir</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{escape(title)}</h1>\n{body}\n<footer>{escape(footer)}</footer>\n</main>\n</body>\n</html>\n"
-    )
 
-
-def _section(title: str, body: str) -> str:
-    return f"<section>\n<h2>{escape(title)}</h2>\n{body}\n</section>"
-
-
-def _banner(kind: str, title: str, text: str) -> str:
-    return f'<div class="banner {kind}"><strong>{escape(title)}</strong><span>{escape(text)}</span></div>'
 
 
 def _verdict_banner(report: VerificationReport) -> str:
@@ -73,13 +58,8 @@ def _verdict_banner(report: VerificationReport) -> str:
     first = report.first_divergence
     if first is not None:
         meaning += f" The first layer that differs is {first.name}."
-    return _banner(verdict, f"{'Verified' if report.ok else 'Different'}: {verdict}", meaning)
+    return banner(verdict, f"{'Verified' if report.ok else 'Different'}: {verdict}", meaning)
 
-
-def _facts(rows: Iterable[tuple[str, str]]) -> str:
-    """Names and values; the values are HTML."""
-    cells = "\n".join(f"<dt>{escape(name)}</dt><dd>{value}</dd>" for name, value in rows)
-    return f"<dl>\n{cells}\n</dl>"
 
 
 def _conversion_facts(report: ConversionReport) -> str:
@@ -94,7 +74,7 @@ def _conversion_facts(report: ConversionReport) -> str:
         ("nodes", f"{sum(report.source_operators.values()):,} to {sum(report.target_operators.values()):,}"),
         ("took", f"{report.seconds:.2f} s"),
     ]
-    return _facts(rows)
+    return facts(rows)
 
 
 def _lines(lines: Iterable[str]) -> str:
@@ -113,7 +93,7 @@ def _accuracy(report: AccuracyReport) -> str:
         f"<p>{plural(report.samples, 'sample')} of {escape(report.data)}; the predicted class differs for "
         f"<strong>{report.differing:,}</strong>.</p>"
     )
-    return note + _table(("", "computed by", "correct", "accuracy", ""), rows, right=(2, 3))
+    return note + table(("", "computed by", "correct", "accuracy", ""), rows, right=(2, 3))
 
 
 def _decisions(report: ConversionReport) -> str:
@@ -125,12 +105,12 @@ def _decisions(report: ConversionReport) -> str:
             count = f" <small>{len(decisions)}</small>" if len(decisions) > 1 else ""
             label = escape(kind) + count if index == 0 else ""
             rows.append([label, escape(decision.node), escape(decision.text)])
-    return _table(("kind", "node", "what was decided"), rows, classes="decisions")
+    return table(("kind", "node", "what was decided"), rows, classes="decisions")
 
 
 def _verification_sections(report: VerificationReport) -> list[str]:
     feeds = _lines(f"{name}  {type_}" for name, type_ in report.feeds.items())
-    facts = _facts(
+    about = facts(
         [
             ("reference", escape(report.reference)),
             ("candidate", escape(report.candidate)),
@@ -143,11 +123,11 @@ def _verification_sections(report: VerificationReport) -> list[str]:
         '<p class="legend">Bars show the largest difference relative to the scale, from 1e-9 to 1 on a logarithmic '
         "axis; the mark is the limit that follows from the noise floor (what rounding the inputs alone changes).</p>"
     )
-    sections = [_section("Proof", facts + _comparisons(report.outputs, "output") + legend)]
+    sections = [section("Proof", about + _comparisons(report.outputs, "output") + legend)]
     if report.layers:
         differing = sum(not layer.verdict.passes for layer in report.layers)
         title = f"Layers ({len(report.layers)} compared, {differing or 'none'} beyond rounding)"
-        sections.append(_section(title, _comparisons(report.layers, "layer")))
+        sections.append(section(title, _comparisons(report.layers, "layer")))
     return sections
 
 
@@ -169,7 +149,7 @@ def _comparisons(found: Sequence[Comparison], what: str) -> str:
             ]
         )
     head = (what, "shape", "scale", "max abs diff", "relative", "limit", "", "verdict")
-    return _table(head, rows, right=(2, 3, 4, 5))
+    return table(head, rows, right=(2, 3, 4, 5))
 
 
 def _position(value: float) -> float:
@@ -192,30 +172,12 @@ def _operators(report: ConversionReport) -> str:
         most = max(counts.values(), default=1)
         rows = [[escape(name), f"{count:,}", _bar(100 * count / most, None, "count")] for name, count in ordered]
         rows.append(["<strong>total</strong>", f"<strong>{sum(counts.values()):,}</strong>", ""])
-        return _table((title, "nodes", ""), rows, right=(1,))
+        return table((title, "nodes", ""), rows, right=(1,))
 
     target = "graphir" if report.opset is None else "ONNX"
     left = column(report.framework, report.source_operators)
     return f'<div class="columns">{left}{column(target, report.target_operators)}</div>'
 
-
-def _table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), classes: str = "plain"
-) -> str:
-    """A table; the cells are HTML."""
-    flushed = set(right)
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        made = [
-            f'<{tag} class="right">{cell}</{tag}>' if column in flushed else f"<{tag}>{cell}</{tag}>"
-            for column, cell in enumerate(cells)
-        ]
-        return f"<tr>{''.join(made)}</tr>"
-
-    body = "\n".join(line(row, "td") for row in rows)
-    head = line([escape(cell) for cell in header], "th")
-    table = f'<table class="{classes}">\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody></table>'
-    return f'<div class="wide">{table}</div>'
 
 
 __all__ = ["conversion_html", "verification_html"]

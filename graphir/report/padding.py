@@ -1,0 +1,171 @@
+"""The windows of a model, and what disagrees about those of two, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .text import plural, table, wrapped
+
+if TYPE_CHECKING:
+    from graphir.analysis.padding_audit import Compared, PaddingAudit
+    from graphir.analysis.windows import Window
+
+WINDOW_HEADER = ("layer", "operator", "kernel", "stride", "dilation", "input", "output", "policy", "pads", "flags")
+
+
+def windows_text(windows: Sequence[Window]) -> str:
+    """One line a window, and how many there are of what."""
+    lines = [table(WINDOW_HEADER, [window_cells(window) for window in windows]), ""]
+    return "\n".join([*lines, f"  {summary(windows)}"])
+
+
+def summary(windows: Sequence[Window]) -> str:
+    """How many windows there are, and how many with each flag."""
+    counts: dict[str, int] = {}
+    for window in windows:
+        for flag in window.flags:
+            counts[flag] = counts.get(flag, 0) + 1
+    flagged = ", ".join(f"{count} {flag}" for flag, count in counts.items())
+    return plural(len(windows), "window") + (f": {flagged}" if flagged else "")
+
+
+def window_cells(window: Window) -> tuple[str, ...]:
+    """The window's line."""
+    policy = f"{window.policy} (= {window.also})" if window.also else window.policy
+    return (
+        window.name,
+        window.operator,
+        by(window.kernel),
+        by(window.strides),
+        by(window.dilations),
+        by(window.sizes),
+        f"{by(window.results)} of {window.filters}",
+        policy,
+        pads(window),
+        ", ".join(window.flags),
+    )
+
+
+def pads(window: Window) -> str:
+    """The padding as numbers, with output padding and divisor where there is any."""
+    if window.pads is None:
+        return "needs the size"
+    shown = ", ".join(f"({before}, {after})" for before, after in window.pads)
+    if any(window.output_padding):
+        shown += f" output padding {by(window.output_padding)}"
+    return shown
+
+
+def by(numbers: Iterable[object]) -> str:
+    """Sizes with an x between."""
+    return "x".join(map(str, numbers))
+
+
+def audit_text(audit: PaddingAudit, left: str, right: str, *, verbose: bool = False) -> str:
+    """The verdict, each disagreement with its sentence and its fix, and with `verbose` every pair."""
+    lines = [verdict_line(audit), f"  first   {left}", f"  second  {right}", ""]
+    for pair in audit.pairs:
+        if pair.disagreements:
+            lines.append(f"{title(pair)}")
+            for found in pair.disagreements:
+                lines.append(wrapped(f"{found.kind}: {found.text}"))
+                lines.append(wrapped(f"fix: {found.fix}", first="    "))
+    if verbose:
+        header = ("first", "second", "operator", "pads", "pads there", "verdict")
+        lines += ["", table(header, [_pair_cells(pair) for pair in audit.pairs])]
+    return "\n".join(lines).rstrip()
+
+
+def verdict_line(audit: PaddingAudit) -> str:
+    """The outcome in one line."""
+    if audit.agrees:
+        return f"agreed: {plural(len(audit.pairs), 'window')} of both models read the same data"
+    kinds = dict.fromkeys(found.kind for pair in audit.pairs for found in pair.disagreements)
+    counts = ", ".join(f"{audit.count(kind)} {kind}" for kind in kinds)
+    wrong = sum(bool(pair.disagreements) for pair in audit.pairs)
+    return f"DISAGREE: {wrong} of {plural(len(audit.pairs), 'window')} ({counts})"
+
+
+def title(pair: Compared) -> str:
+    """Whom a pair is made of."""
+    names = [window.name for window in (pair.left, pair.right) if window is not None]
+    return " / ".join(dict.fromkeys(names))
+
+
+def _pair_cells(pair: Compared) -> tuple[str, ...]:
+    left, right = pair.left, pair.right
+    present = left or right
+    assert present is not None
+    return (
+        left.name if left else "-",
+        right.name if right else "-",
+        present.operator,
+        pads(left) if left else "",
+        pads(right) if right else "",
+        ", ".join(found.kind for found in pair.disagreements) or "agreed",
+    )
+
+
+def windows_json(windows: Sequence[Window]) -> list[dict[str, Any]]:
+    """Each window as plain data; symbolic sizes as text, unknown ones null."""
+    return [window_json(window) for window in windows]
+
+
+def window_json(window: Window) -> dict[str, Any]:
+    """One window as plain data."""
+    return {
+        "name": window.name,
+        "operator": window.operator,
+        "kernel": list(window.kernel),
+        "strides": list(window.strides),
+        "dilations": list(window.dilations),
+        "input": [_plain(size) for size in window.sizes],
+        "output": [_plain(size) for size in window.results],
+        "filters": _plain(window.filters),
+        "policy": window.policy,
+        "same_as": window.also or None,
+        "pads": None if window.pads is None else [list(pair) for pair in window.pads],
+        "output_padding": list(window.output_padding),
+        "divisor": window.divisor or None,
+        "flags": list(window.flags),
+    }
+
+
+def audit_json(audit: PaddingAudit) -> dict[str, Any]:
+    """The audit as plain data."""
+    return {
+        "agrees": audit.agrees,
+        "windows": len(audit.pairs),
+        "pairs": [
+            {
+                "first": None if pair.left is None else window_json(pair.left),
+                "second": None if pair.right is None else window_json(pair.right),
+                "disagreements": [
+                    {"kind": found.kind, "text": found.text, "fix": found.fix} for found in pair.disagreements
+                ],
+            }
+            for pair in audit.pairs
+        ],
+    }
+
+
+def _plain(size: object) -> int | str | None:
+    if isinstance(size, int):
+        return size
+    return None if str(size) == "?" else str(size)
+
+
+__all__ = [
+    "WINDOW_HEADER",
+    "audit_json",
+    "audit_text",
+    "by",
+    "pads",
+    "summary",
+    "title",
+    "verdict_line",
+    "window_cells",
+    "windows_json",
+    "windows_text",
+]

@@ -1,0 +1,119 @@
+"""The networks of models/ against Keras, with the same seeded weights, through ONNX and through MXNet."""
+
+from __future__ import annotations
+
+import json
+import os
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from graphir import Session, infer_types
+from graphir.converters.mxnet import to_symbol
+from graphir.passes.explicit_padding import make_padding_explicit
+from models.efficientnet import efficientnet_b0
+from models.inception_resnet_v2 import inception_resnet_v2
+from models.layers import seeded, stored
+from models.mobilenet import mobilenet, mobilenet_v2
+from models.resnet50 import resnet50
+from tests.equivalence.live import Live
+
+BUILDERS = {
+    "MobileNet": mobilenet,
+    "MobileNetV2": mobilenet_v2,
+    "EfficientNetB0": efficientnet_b0,
+    "ResNet50": resnet50,
+    "InceptionResNetV2": inception_resnet_v2,
+}
+SIZES = {"InceptionResNetV2": (299, 203)}
+
+
+@pytest.fixture(scope="session")
+def keras() -> ModuleType:
+    """Live Keras over TensorFlow."""
+    os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "0"}
+    try:
+        import tensorflow as tf
+    except ImportError as error:
+        reason = f"live TensorFlow cannot be imported: {error}"
+        if "GRAPHIR_REQUIRE_TENSORFLOW" in os.environ:
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return tf.keras
+
+
+def keras_model(keras: ModuleType, name: str, size: int):
+    """The network with seeded weights."""
+    keras.backend.clear_session()
+    model = getattr(keras.applications, name)(weights=None, input_shape=(size, size, 3), classes=1000)
+    weights = seeded(1)
+    for variable in model.variables:
+        if not variable.path.endswith(("/count", "seed_generator_state")):
+            variable.assign(weights(variable.path, tuple(variable.shape)))
+    return model
+
+
+CASES = [(name, size) for name in BUILDERS for size in SIZES.get(name, (224, 203))]
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("name", "size"), CASES)
+def test_the_built_network_is_keras(keras, name, size):
+    x = np.random.default_rng(5).uniform(-1, 1, (1, size, size, 3)).astype(np.float32)
+    wanted = keras_model(keras, name, size)(x, training=False).numpy()
+    graph = BUILDERS[name](seeded(1), size=size)
+    make_padding_explicit(graph)
+    fed = np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+    (found,) = Session(graph).run({graph.inputs[0].name: fed}).values()
+    scale = np.abs(wanted).max()
+    assert np.abs(found - wanted).max() <= 1e-4 * scale
+    assert np.abs(wanted - wanted.mean()).max() > 1e-3 * scale
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("name", BUILDERS)
+def test_the_built_network_runs_in_mxnet(mxnet, name):
+    size = 107
+    graph = BUILDERS[name](seeded(1), size=size)
+    x = np.random.default_rng(5).uniform(-1, 1, (1, 3, size, size)).astype(np.float32)
+    (wanted,) = Session(graph).run({graph.inputs[0].name: x}).values()
+    make_padding_explicit(graph)
+    symbol, params = to_symbol(graph)
+    arrays = {key.partition(":")[2]: array for key, array in params.items()} | {graph.inputs[0].name: x}
+    with Live() as live:
+        (found,) = live.run(symbol, arrays).values()
+    assert np.abs(found - wanted).max() <= 1e-4 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_open_sizes_stay_open(name):
+    graph = BUILDERS[name](size="S", batch="N")
+    types = infer_types(graph, {graph.inputs[0].name: ("N", 3, 107, 107)})
+    assert str(types[graph.outputs[0].name]) == "float32[N, 1000]"
+    assert str(graph.outputs[0].type) == "float32[N, 1000]"
+
+
+def test_inception_resnet_v2_is_the_golden_one(shared):
+    golden = json.loads((shared / "golden" / "inception_resnet_v2.json").read_text())["keras"]
+    arrays = {}
+    for index, (name, shape) in enumerate(golden["weights_order"]):
+        arrays[name.partition(":")[0]] = seeding_rule(name.partition(":")[0], tuple(shape), 1000 + index)
+    graph = inception_resnet_v2(stored(arrays))
+    x = np.random.RandomState(7).randn(1, 299, 299, 3).astype(np.float32).transpose(0, 3, 1, 2)
+    (found,) = Session(graph).run({"input_1": np.ascontiguousarray(x)}).values()
+    np.testing.assert_allclose(found[0], golden["predictions"], atol=1e-4 * max(golden["predictions"]))
+    count = sum(value.tensor.size for value in graph.parameters if value.name in arrays)
+    assert count == golden["total_params"]
+
+
+def seeding_rule(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """Weights as the golden file's own rule makes them."""
+    random = np.random.RandomState(seed)
+    if name.endswith("kernel"):
+        array = random.randn(*shape) * np.sqrt(2 / np.prod(shape[:-1]))
+    elif name.endswith("moving_variance"):
+        array = random.uniform(0.5, 1.5, shape)
+    else:
+        array = 0.1 * random.randn(*shape)
+    return array.astype(np.float32)
