@@ -31,11 +31,11 @@ def seeded(seed: int = 0) -> Weights:
     def make(name: str, shape: tuple[int, ...]) -> Array:
         random = np.random.default_rng([seed, zlib.crc32(name.encode())])
         kind = name.rpartition("/")[2]
-        if kind in ("moving_variance", "gamma"):
+        if kind in ("moving_variance", "variance", "gamma"):
             return random.uniform(0.5, 1.5, shape).astype(np.float32)
-        if kind in ("beta", "bias", "moving_mean"):
+        if kind in ("beta", "bias", "moving_mean", "mean"):
             return (0.1 * random.standard_normal(shape)).astype(np.float32)
-        fan_in = np.prod(shape[:2]) if "depthwise" in kind else np.prod(shape[:-1])
+        fan_in = np.prod(shape[:2]) if shape[-1] == 1 else np.prod(shape[:-1])  # one filter a channel is depthwise
         return (random.standard_normal(shape) * np.sqrt(2 / fan_in)).astype(np.float32)
 
     return make
@@ -94,7 +94,7 @@ class Network:
     ) -> Value:
         """DepthwiseConv2D with one filter a channel, without bias."""
         channels = _channels(x)
-        weight = self._parameter(f"{name}/depthwise_kernel", (*kernel, channels, 1), (2, 3, 0, 1))
+        weight = self._parameter(f"{name}/kernel", (*kernel, channels, 1), (2, 3, 0, 1))
         op = Conv(kernel, strides=(stride, stride), padding=padding, group=channels)
         return self.graph.add(op, x, weight, name=name)
 

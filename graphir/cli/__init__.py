@@ -20,6 +20,7 @@ COMMANDS = {
     "check": "list every operator of a model that cannot be converted, all at once",
     "verify": "compare two models numerically, layer by layer if asked",
     "shapes": "list the type of every value of a model",
+    "padding": "list what every convolution and pooling pads; explain where two models differ in it",
     "summary": "list the layers of a model with their parameters and multiply-accumulates",
     "params": "list the arrays of a .params file, or write them as .safetensors or .npz",
 }

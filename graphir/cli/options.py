@@ -109,6 +109,28 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_other_options(parser: argparse.ArgumentParser) -> None:
+    """--other-params and --other-input, for commands that take a second model."""
+    parser.add_argument("--other-params", metavar="FILE", help="the parameters of OTHER")
+    parser.add_argument(
+        "--other-input",
+        dest="other_inputs",
+        metavar="NAME:SHAPE[:DTYPE]",
+        type=input_spec,
+        action="append",
+        default=[],
+        help="the shape of an input of OTHER; without any, -i holds for both models",
+    )
+
+
+def other_options(options: argparse.Namespace) -> argparse.Namespace:
+    """The options as they are for the second model."""
+    inputs = options.other_inputs or options.inputs
+    return argparse.Namespace(
+        **{**vars(options), "source": options.other, "params": options.other_params, "inputs": inputs}
+    )
+
+
 def add_comparison_options(group: argparse._ArgumentGroup) -> None:
     """How a comparison is made: --against, --feeds, --seed, --rtol, --atol, --per-layer, --provider."""
     group.add_argument(
@@ -148,10 +170,12 @@ __all__ = [
     "InputSpec",
     "add_comparison_options",
     "add_model_options",
+    "add_other_options",
     "add_output_options",
     "dtypes_of",
     "input_spec",
     "need_files",
     "one_of",
+    "other_options",
     "shapes_of",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from graphir.files import replacing
@@ -24,8 +25,17 @@ def write_report(report: ConversionReport | VerificationReport, path: str | os.P
     else:
         data = report.to_json() if isinstance(report, ConversionReport) else verification_json(report)
         text = json.dumps(data, indent=2) + "\n"
+    _write(path, text)
+
+
+def write_document(path: str | os.PathLike[str], data: object, page: Callable[[], str]) -> None:
+    """Write plain data as .json, or the page as .html. Raises ExportFailure if the file cannot be written."""
+    _write(path, page() if os.fspath(path).endswith(".html") else json.dumps(data, indent=2) + "\n")
+
+
+def _write(path: str | os.PathLike[str], text: str) -> None:
     with replacing(path) as (file,):
         file.write(text.encode("utf-8"))
 
 
-__all__ = ["write_report"]
+__all__ = ["write_document", "write_report"]

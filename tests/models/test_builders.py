@@ -51,6 +51,9 @@ def keras_model(keras: ModuleType, name: str, size: int):
     for variable in model.variables:
         if not variable.path.endswith(("/count", "seed_generator_state")):
             variable.assign(weights(variable.path, tuple(variable.shape)))
+    for layer in model.layers:
+        if hasattr(layer, "finalize_state"):
+            layer.finalize_state()
     return model
 
 
