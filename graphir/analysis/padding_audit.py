@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from graphir.analysis.windows import Pads, Window
+from graphir.analysis.alignment import align
+from graphir.analysis.windows import Pads, Window, prepared, windows_with_nodes
+from graphir.graph import Graph
 from graphir.padding import Same, SameMode, resolve
 from graphir.types import Dim
 
@@ -49,6 +51,24 @@ class PaddingAudit:
     def count(self, kind: str) -> int:
         """How many disagreements of a kind there are."""
         return sum(found.kind == kind for pair in self.pairs for found in pair.disagreements)
+
+
+def audit_graphs(left: Graph, right: Graph, framework: str = "") -> PaddingAudit:
+    """Align two models and hold their windows against each other. Both stay as they are.
+
+    Windows that only one of them has are pairs with one side. Raises what reading weights raises.
+    """
+    one, two = prepared(left), prepared(right)
+    windows = {node: window for window, node in windows_with_nodes(one)}
+    others = {node: window for window, node in windows_with_nodes(two)}
+    pairs: list[Pair] = []
+    for node, other in align(one, two).pairs:
+        found = windows.pop(node, None) if node is not None else None
+        held = others.pop(other, None) if other is not None else None
+        if found is not None or held is not None:
+            pairs.append((found, held))
+    pairs += [(window, None) for window in windows.values()] + [(None, window) for window in others.values()]
+    return audit(pairs, framework)
 
 
 def audit(pairs: Iterable[Pair], framework: str = "") -> PaddingAudit:
@@ -214,4 +234,4 @@ def _onnx_pads(pads: Pads, window: Window) -> str:
 _ATTRIBUTES: dict[str, Callable[[str, tuple[int, ...]], str]] = {"mxnet": _mxnet_attribute, "onnx": _onnx_attribute}
 _PADS: dict[str, Callable[[Pads, Window], str]] = {"mxnet": _mxnet_pads, "onnx": _onnx_pads}
 
-__all__ = ["Compared", "Disagreement", "PaddingAudit", "Pair", "audit", "compare"]
+__all__ = ["Compared", "Disagreement", "PaddingAudit", "Pair", "audit", "audit_graphs", "compare"]

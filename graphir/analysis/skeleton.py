@@ -1,0 +1,116 @@
+"""The skeleton of a graph: the nodes that make its structure, without those that only prepare data or scale it.
+
+Two conversions of one network differ in casts, transposes, pads, biases and folded normalizations; they hardly differ
+in the skeleton.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from graphir.graph import Graph, Node, Value
+from graphir.ops import activation, convolution, elementwise, linear, normalization, pooling, reduction, shape
+from graphir.ops.base import Operator
+from graphir.ops.shape_parts import Concat
+
+TRANSPARENT = frozenset(
+    {
+        *(elementwise.Identity, elementwise.Cast, elementwise.Clip, elementwise.Neg, elementwise.Abs),
+        *(shape.Transpose, shape.Reshape, shape.Flatten, shape.Squeeze, shape.Unsqueeze, shape.Pad),
+        *(normalization.BatchNormalization,),
+        *(activation.Relu, activation.LeakyRelu, activation.Sigmoid, activation.Tanh, activation.HardSigmoid),
+    }
+)
+SCALING = frozenset({elementwise.Add, elementwise.Sub, elementwise.Mul, elementwise.Div, elementwise.PRelu})
+KINDS: dict[type[Operator], str] = {
+    linear.Gemm: "linear",
+    linear.MatMul: "linear",
+    pooling.GlobalAveragePool: "mean",
+    reduction.ReduceMean: "mean",
+    elementwise.Sum: "Add",
+}
+Label = Callable[[Node], Hashable]
+
+
+def kind_of(node: Node) -> str:
+    """What a node does, in one word that formats agree on."""
+    return KINDS.get(type(node.op), node.op.name)
+
+
+def coarse(node: Node) -> Hashable:
+    """What two versions of one layer share even where one of them is wrong: the kind, kernel and stride."""
+    op = node.op
+    if isinstance(op, convolution.Conv | convolution.ConvTranspose):
+        weight = node.inputs[1]
+        kernel = op.kernel_shape or (weight.shape[2:] if weight is not None and weight.shape else ())
+        return kind_of(node), kernel, op.strides or (1,) * len(kernel)
+    if isinstance(op, pooling.MaxPool | pooling.AveragePool | pooling.LpPool):
+        return kind_of(node), op.kernel_shape, op.strides or (1,) * len(op.kernel_shape)
+    return kind_of(node)
+
+
+def fine(node: Node) -> Hashable:
+    """`coarse` with the number of channels and the spread of the kernel."""
+    op, made = node.op, node.outputs[0].shape
+    channels = str(made[1]) if made is not None and len(made) > 1 else ""
+    spread = tuple(step for step in getattr(op, "dilations", ()) if step != 1)
+    return coarse(node), channels, spread, getattr(op, "group", 1)
+
+
+class Skeleton:
+    """The structural nodes of a graph, in order, with those before and behind each.
+
+    `before[i]` has an entry for each computed operand: the number of the structural node that it comes from over
+    transparent ones, -1 where it comes from an input of the graph. `behind[i]` are the nodes that read node i. `depth`
+    is the longest way from an input.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.nodes: list[Node] = []
+        self.before: list[tuple[int, ...]] = []
+        self.behind: list[list[int]] = []
+        self.depth: list[int] = []
+        origin: dict[Value, int | None] = dict.fromkeys(graph.inputs, -1)
+        for node in graph.nodes:
+            sources = [origin.get(value) for value in node.inputs if value is not None]
+            computed = tuple(source for source in sources if source is not None)
+            if not computed:
+                continue
+            if _is_transparent(node, computed):
+                place = computed[0]
+            else:
+                place = len(self.nodes)
+                self.nodes.append(node)
+                self.before.append(computed)
+                self.behind.append([])
+                self.depth.append(1 + max((self.depth[source] for source in computed if source >= 0), default=0))
+                for source in dict.fromkeys(computed):
+                    if source >= 0:
+                        self.behind[source].append(place)
+            origin.update(dict.fromkeys(node.outputs, place))
+
+    def labels(self, label: Label, rounds: int, *, sort: bool) -> list[list[Hashable]]:
+        """Labels of every node that know what lies 0, 1, ... `rounds` steps around it. `sort` forgets operands' order.
+
+        Labels of two skeletons can be compared. Linear in nodes for each round.
+        """
+        found: list[list[Hashable]] = [[label(node) for node in self.nodes]]
+        for _ in range(rounds):
+            last = found[-1]
+            current: list[Hashable] = []
+            for place, node in enumerate(self.nodes):
+                read = self.before[place]
+                sources: list[Hashable] = [last[source] if source >= 0 else "input" for source in read]
+                if sort or not isinstance(node.op, Concat):
+                    sources = sorted(sources, key=hash)
+                users = sorted((last[user] for user in self.behind[place]), key=hash)
+                current.append(hash((last[place], tuple(sources), tuple(users))))
+            found.append(current)
+        return found
+
+
+def _is_transparent(node: Node, computed: tuple[int, ...]) -> bool:
+    return len(set(computed)) == 1 and (type(node.op) in TRANSPARENT or type(node.op) in SCALING)
+
+
+__all__ = ["Skeleton", "coarse", "fine", "kind_of"]
