@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from graphir.analysis.padding_audit import Compared, PaddingAudit
     from graphir.analysis.windows import Window
 
+SHORT = 30
+
 
 def windows_html(windows: Sequence[Window], source: str) -> str:
     """The page of one model's windows."""
@@ -40,7 +42,7 @@ def audit_html(audit: PaddingAudit, left: str, right: str) -> str:
 
 def _disagreements(pair: Compared) -> list[list[str]]:
     return [
-        [escape(title(pair)), escape(found.kind), escape(found.text), f"<code>{escape(found.fix)}</code>"]
+        [escape(title(pair)), _whole(found.kind), escape(found.text), f"<code>{_whole(found.fix)}</code>"]
         for found in pair.disagreements
     ]
 
@@ -60,6 +62,11 @@ def _pair(pair: Compared) -> list[str]:
         escape(pads(right)) if right else "",
         f'<span class="verdict {style}">{escape(verdict or "agreed")}</span>',
     ]
+
+
+def _whole(text: str) -> str:
+    """A short text that is not broken into lines."""
+    return escape(text) if len(text) > SHORT else f'<span class="whole">{escape(text)}</span>'
 
 
 def _footer() -> str:

@@ -29,6 +29,7 @@ td { border-bottom: 1px solid var(--line); padding: 5px 14px 5px 0; vertical-ali
 tbody tr:last-child td { border-bottom: 0; }
 .right { text-align: right; white-space: nowrap; }
 .decisions td:first-child { white-space: nowrap; font-weight: 500; }
+.whole { white-space: nowrap; }
 small { color: var(--soft); font-weight: 400; }
 .legend { color: var(--soft); font-size: 13px; margin: 10px 0 0; }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(300px, 1fr)); gap: 8px 40px; }
