@@ -20,16 +20,25 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 
-READS = {"mxnet": "MXNet symbol and .params", "onnx": "ONNX", "graphir": "graphir's own JSON"}
+READS = {
+    "mxnet": "MXNet symbol and .params",
+    "onnx": "ONNX",
+    "tensorflow": "TensorFlow graphs",
+    "graphir": "graphir's own JSON",
+}
 WRITES = {"onnx": "ONNX", "mxnet": "MXNet symbol and .params", "graphir": "graphir's own JSON"}
 OWN_SUFFIX = ".graphir.json"
+SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt")
 
 
 def detect_format(path: PathLike) -> str:
     """The format of a model: by content first, then by suffix. Raises FormatError if it is none that graphir reads."""
     from graphir.converters.onnx import looks_like_onnx
+    from graphir.converters.tensorflow import looks_like_tensorflow
 
     place = Path(path)
+    if place.is_dir() and any((place / name).is_file() for name in SAVED_MODEL):
+        return "tensorflow"
     if place.is_dir() or place.name.endswith(".params"):
         return "mxnet"
     if not place.exists():
@@ -43,10 +52,12 @@ def detect_format(path: PathLike) -> str:
         return "graphir" if b'"graphir"' in head or place.name.endswith(OWN_SUFFIX) else "mxnet"
     if place.suffix == ".json":
         return "mxnet"
+    if place.suffix == ".pbtxt" or (place.suffix != ".onnx" and looks_like_tensorflow(head)):
+        return "tensorflow"
     if place.suffix == ".onnx" or looks_like_onnx(head):
         return "onnx"
-    if place.suffix in (".pb", ".pbtxt"):
-        raise FormatError("reading TensorFlow graphs is not supported yet", path=place)
+    if place.suffix == ".pb":
+        return "tensorflow"
     raise FormatError(f"not a model that graphir reads ({', '.join(READS.values())})", path=place)
 
 
@@ -71,15 +82,25 @@ def load(
 
         return open_source(path, params).to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss)
     if chosen == "graphir":
+        from graphir.inference.engine import fix_types
         from graphir.serial import load_graph
 
-        return load_graph(path)
+        graph = load_graph(path)
+        if shapes or dtypes:
+            fix_types(graph, shapes, dtypes)
+        return graph
     if chosen == "onnx":
         from graphir.converters.onnx import load as load_onnx
 
         if params is not None:
             raise ImportFailure(f"{path}: an ONNX model holds its own parameters; leave the params out")
         return load_onnx(path, shapes=shapes, dtypes=dtypes)
+    if chosen == "tensorflow":
+        from graphir.converters.tensorflow import load as load_tensorflow
+
+        if params is not None:
+            raise ImportFailure(f"{path}: a TensorFlow model holds its own variables; leave the params out")
+        return load_tensorflow(path, shapes=shapes, dtypes=dtypes)
     raise ImportFailure(f"unknown source format {chosen!r}; expected one of {', '.join(READS)}")
 
 
@@ -104,7 +125,8 @@ def target_format(path: PathLike, format: str | None = None) -> str:
 def save(graph: Graph, path: PathLike, *, format: str | None = None, **options: Any) -> list[Path]:
     """Write a graph and return the files written.
 
-    Options for .onnx: `opset`, `weights` (auto, inline, external, reference); for .graphir.json: `hashes`.
+    Options for .onnx: `opset`, `weights` (auto, inline, external, reference); for an MXNet symbol: `mxnet_version`
+    (`0.12`, `1.4.1`); for .graphir.json: `hashes`.
     A failure leaves what stood at the target. Raises ExportFailure.
     """
     kind = target_format(path, format)
@@ -131,7 +153,9 @@ def convert(
     params: PathLike | Mapping[str, object] | None = None,
     shapes: Mapping[str, object] | None = None,
     dtypes: Mapping[str, object] | None = None,
+    constants: Mapping[str, object] | None = None,
     opset: int | None = None,
+    mxnet_version: str | None = None,
     verify: bool = False,
     weights: str = "auto",
     keep_loss: bool = False,
@@ -149,8 +173,10 @@ def convert(
 
     With `verify` the result is run and compared with the source (see `verify`); the report's `verification` holds the
     outcome, and the target stays either way. `accuracy` names an .npz of labelled data on which both are run
-    (`converters.accuracy`). `progress` is told what is being done. Raises what `load` and `save` raise; nothing is
-    written then.
+    (`converters.accuracy`). `constants` are values by input name: such inputs become parameters, so that a target can
+    have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the graph in which
+    they are bound. `mxnet_version` is the release that an MXNet target is written for. `progress` is told what is being
+    done. Raises what `load` and `save` raise; nothing is written then.
     """
     from graphir.report import ConversionReport
 
@@ -159,6 +185,8 @@ def convert(
     kind = target_format(target)
     source_format = detect_format(source)
     opened = None
+    if mxnet_version is not None and kind != "mxnet":
+        raise ExportFailure(f"mxnet_version is for MXNet targets; {target} is none (something-symbol.json is one)")
     tell(f"reading {source}")
     if source_format == "mxnet":
         from graphir.converters.mxnet.source import open_source
@@ -171,6 +199,10 @@ def convert(
     read = [source] if opened is None else opened.files
     if any(os.path.realpath(file) == os.path.realpath(target) for file in read):
         raise ExportFailure(f"{target} is a file of the source; write the result elsewhere")
+    if constants:
+        from graphir.passes.bind import bind_inputs
+
+        bind_inputs(graph, constants)
     tell(f"writing {target}")
     operators: Mapping[str, int] | None = None
     if kind == "onnx":
@@ -182,7 +214,8 @@ def convert(
             files = write_model(model, target, weights=weights)
         opset, operators = model.opset, Counter(node.op_type for node in model.nodes)
     else:
-        opset, files = None, save(graph, target, format=kind)
+        options = {} if mxnet_version is None else {"mxnet_version": mxnet_version}
+        opset, files = None, save(graph, target, format=kind, **options)
     report = ConversionReport.of(
         graph, source, target, files, opened, opset, operators=operators, source_format=source_format
     )
@@ -194,11 +227,13 @@ def convert(
 
             tell("verifying")
             origin: MXNetSource | Path | None = Path(source) if source_format == "onnx" else opened
+            if constants:
+                origin = None
             candidate = under_test
             if kind == "mxnet":  # the written files are what is to be proved: MXNet's side computes them
                 from graphir.converters.mxnet.source import open_source
 
-                origin, candidate = open_source(target), source if source_format == "onnx" else graph
+                origin, candidate = open_source(target), source if isinstance(origin, Path) else graph
             report.verification = verify_conversion(
                 origin, graph, candidate, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer,
                 against=against, providers=providers, shapes=shapes,
@@ -245,13 +280,16 @@ def verify(
     shapes: Mapping[str, object] | None = None,
     against: str = "auto",
     providers: str | Sequence[str] = "cpu",
+    candidate_params: PathLike | Mapping[str, object] | None = None,
+    candidate_shapes: Mapping[str, object] | None = None,
 ) -> VerificationReport:
     """Compare a candidate (a Graph, or a model file) with a reference; see `converters.verification.verify`."""
     from graphir.converters.verification import verify as run
 
     return run(
         reference, candidate, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer, params=params,
-        shapes=shapes, against=against, providers=providers,
+        shapes=shapes, against=against, providers=providers, candidate_params=candidate_params,
+        candidate_shapes=candidate_shapes,
     )  # fmt: skip
 
 

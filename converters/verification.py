@@ -228,20 +228,26 @@ def verify(
     shapes: Mapping[str, object] | None = None,
     against: str = "auto",
     providers: str | Sequence[str] = "cpu",
+    candidate_params: PathLike | Mapping[str, object] | None = None,
+    candidate_shapes: Mapping[str, object] | None = None,
 ) -> VerificationReport:
     """Compare two models numerically.
 
     `reference` is an MXNet model (a path as `load` takes it), a golden capture (.npz), an .onnx or .graphir.json file
     or a Graph; `candidate` an .onnx file, a Graph, or a path that `load` reads. Inputs come from `feeds` (a mapping or
-    an .npz by input name), from the capture (which answers for its own inputs only), or are drawn from `seed`.
+    an .npz by the reference's input names), from the capture (which answers for its own inputs only), or from `seed`.
     `against` chooses between live MXNet (`live`) and the numpy reference (`reference`). Without `rtol` and `atol`, the
     verdict follows from the measured noise floor.
+
+    A candidate whose inputs have other names is fed by position, one that has its channels elsewhere with transposed
+    feeds; its results are brought into the reference's order. `candidate_shapes` are those of its own inputs, `shapes`
+    without them, `candidate_params` its parameters.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
     started = time.perf_counter()
-    graph = _graph_of(candidate, shapes)
-    reference = _graph_of(reference, shapes, mxnet=False) or reference
+    graph = _graph_of(candidate, shapes if candidate_shapes is None else candidate_shapes, candidate_params)
+    reference = _graph_of(reference, shapes, params, mxnet=False) or reference
     with OnnxCandidate(candidate if graph is None else graph, providers=providers) as under_test:
 
         def check(source: Reference, arrays: Mapping[str, Array], layers: Graph | None = graph) -> VerificationReport:
@@ -273,7 +279,13 @@ def verify(
     return report
 
 
-def _graph_of(model: Any, shapes: Mapping[str, object] | None, *, mxnet: bool = True) -> Graph | None:
+def _graph_of(
+    model: Any,
+    shapes: Mapping[str, object] | None,
+    params: PathLike | Mapping[str, object] | None = None,
+    *,
+    mxnet: bool = True,
+) -> Graph | None:
     """The graph of what is one or is loaded as one; None for .onnx and .npz files, and for MXNet unless `mxnet`."""
     if isinstance(model, Graph):
         return model
@@ -283,7 +295,7 @@ def _graph_of(model: Any, shapes: Mapping[str, object] | None, *, mxnet: bool = 
 
     if not mxnet and (str(model).lstrip().startswith("{") or detect_format(model) == "mxnet"):
         return None
-    return load(model, shapes=shapes)
+    return load(model, params=params, shapes=shapes)
 
 
 def _golden_feeds(

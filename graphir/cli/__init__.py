@@ -21,6 +21,7 @@ COMMANDS = {
     "verify": "compare two models numerically, layer by layer if asked",
     "shapes": "list the type of every value of a model",
     "padding": "list what every convolution and pooling pads; explain where two models differ in it",
+    "diff": "compare two models as graphs: operators, attributes, weights, wiring",
     "summary": "list the layers of a model with their parameters and multiply-accumulates",
     "params": "list the arrays of a .params file, or write them as .safetensors or .npz",
 }

@@ -9,6 +9,8 @@ from .options import (
     add_comparison_options,
     add_model_options,
     add_output_options,
+    constant_value,
+    constants_of,
     dtypes_of,
     need_files,
     one_of,
@@ -33,11 +35,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_options(parser)
     parser.add_argument("--opset", type=int, metavar="N", help="the ONNX opset to write, 13 or newer")
     parser.add_argument(
+        "--mxnet-version", metavar="X.Y", help="the MXNet that shall read an MXNet target, 0.7 to 1.9.1 (the default)"
+    )
+    parser.add_argument(
         "--weights",
         choices=("auto", "inline", "external", "reference"),
         default="auto",
         help="inside the .onnx (inline), in a .data file beside it (external), or left in the .params (reference); "
         "auto (the default) is inline below 2 GiB",
+    )
+    parser.add_argument(
+        "--constant",
+        dest="constants",
+        metavar="NAME=VALUE",
+        type=constant_value,
+        action="append",
+        default=[],
+        help="make an input a parameter with this value, as in axes=[0,2]; repeatable",
     )
     parser.add_argument("--keep-loss", action="store_true", help="keep loss heads and labels that inference can run")
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
@@ -73,7 +87,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
         params=options.params,
         shapes=shapes_of(options),
         dtypes=dtypes_of(options),
+        constants=constants_of(options),
         opset=options.opset,
+        mxnet_version=options.mxnet_version,
         verify=options.verify,
         weights=options.weights,
         keep_loss=options.keep_loss,

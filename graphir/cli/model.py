@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 
 def open_graph(
-    options: argparse.Namespace, console: Console, *, simplified: bool = True
+    options: argparse.Namespace, console: Console, *, simplified: bool = True, settled: bool = True
 ) -> tuple[Graph, MXNetSource | None]:
     """The graph of `options.source`, and the MXNet model that it came from.
 
-    Without `simplified` an MXNet model's graph has a value for each of the model's own.
+    Without `simplified` an MXNet model's graph has a value for each of the model's own, without `settled` its open
+    sizes stay unknown.
     """
     from graphir.converters import detect_format, load
 
@@ -30,7 +31,8 @@ def open_graph(
 
     opened = open_source(options.source, options.params)
     console.stage("building the graph")
-    return opened.to_graph(shapes_of(options), dtypes=dtypes_of(options), simplified=simplified), opened
+    shapes, dtypes = shapes_of(options), dtypes_of(options)
+    return opened.to_graph(shapes, dtypes=dtypes, simplified=simplified, settled=settled), opened
 
 
 def first_line(graph: Graph, opened: MXNetSource | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -61,6 +62,18 @@ def _shape(shape: str, text: str) -> tuple[Any, ...]:
         raise argparse.ArgumentTypeError(f"cannot read the shape {shape!r} in {text!r}: {error}") from None
 
 
+def constant_value(text: str) -> tuple[str, Any]:
+    """Read `name=value`, the value a number or lists of numbers. Raises ArgumentTypeError."""
+    name, sign, value = text.partition("=")
+    try:
+        found = json.loads(value)
+    except ValueError:
+        found = None
+    if not name or not sign or not (isinstance(found, list) or type(found) in (int, float, bool)):
+        raise argparse.ArgumentTypeError(f"{text!r}: write name=value, as in k=3 or axes=[0,2]")
+    return name, found
+
+
 def one_of(suffixes: tuple[str, ...]) -> Callable[[str], str]:
     """A type for files to write: the suffix is one of these, the folder exists."""
 
@@ -109,9 +122,9 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_other_options(parser: argparse.ArgumentParser) -> None:
-    """--other-params and --other-input, for commands that take a second model."""
-    parser.add_argument("--other-params", metavar="FILE", help="the parameters of OTHER")
+def add_other_options(parser: argparse.ArgumentParser, other: str = "OTHER") -> None:
+    """--other-params and --other-input, for commands that take a second model, which is called `other` in the help."""
+    parser.add_argument("--other-params", metavar="FILE", help=f"the parameters of {other}")
     parser.add_argument(
         "--other-input",
         dest="other_inputs",
@@ -119,7 +132,7 @@ def add_other_options(parser: argparse.ArgumentParser) -> None:
         type=input_spec,
         action="append",
         default=[],
-        help="the shape of an input of OTHER; without any, -i holds for both models",
+        help=f"the shape of an input of {other}; without any, -i holds for both models",
     )
 
 
@@ -127,7 +140,7 @@ def other_options(options: argparse.Namespace) -> argparse.Namespace:
     """The options as they are for the second model."""
     inputs = options.other_inputs or options.inputs
     return argparse.Namespace(
-        **{**vars(options), "source": options.other, "params": options.other_params, "inputs": inputs}
+        **{**vars(options), "source": getattr(options, "other", None), "params": options.other_params, "inputs": inputs}
     )
 
 
@@ -161,6 +174,15 @@ def shapes_of(options: argparse.Namespace) -> dict[str, tuple[Any, ...]] | None:
     return {given.name: given.shape for given in options.inputs} or None
 
 
+def constants_of(options: argparse.Namespace) -> dict[str, Any] | None:
+    """The values that --constant gave, None if there are none. An input that is given twice is wrong usage."""
+    names = [name for name, _ in options.constants]
+    for name in names:
+        if names.count(name) > 1:
+            options.parser.error(f"argument --constant: {name!r} is given {names.count(name)} times")
+    return dict(options.constants) or None
+
+
 def dtypes_of(options: argparse.Namespace) -> dict[str, str] | None:
     """The dtypes that -i gave, None if there are none."""
     return {given.name: given.dtype for given in options.inputs if given.dtype is not None} or None
@@ -172,6 +194,8 @@ __all__ = [
     "add_model_options",
     "add_other_options",
     "add_output_options",
+    "constant_value",
+    "constants_of",
     "dtypes_of",
     "input_spec",
     "need_files",

@@ -5,7 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .options import add_comparison_options, add_model_options, add_output_options, need_files, one_of, shapes_of
+from .options import (
+    add_comparison_options,
+    add_model_options,
+    add_other_options,
+    add_output_options,
+    need_files,
+    one_of,
+    other_options,
+    shapes_of,
+)
 
 if TYPE_CHECKING:
     from .console import Console
@@ -31,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print a script that records inputs, outputs and layers of an MXNet model in an old environment",
     )
     add_model_options(parser)
+    add_other_options(parser, "B")
     add_comparison_options(parser.add_argument_group("comparison"))
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
     add_output_options(parser)
@@ -46,9 +56,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.reference is None or options.candidate is None:
         options.parser.error("two models are needed, A (the reference) and B")
 
-    if any(given.dtype is not None for given in options.inputs):
+    if any(given.dtype is not None for given in (*options.inputs, *options.other_inputs)):
         options.parser.error("-i takes a shape here: the models say which dtypes they want")
-    need_files(options.params, options.feeds)
+    need_files(options.params, options.other_params, options.feeds)
     for model in (options.reference, options.candidate):
         if model.endswith((".onnx", ".npz", ".json")):
             need_files(model)
@@ -72,6 +82,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         shapes=shapes_of(options),
         against=options.against,
         providers=options.provider,
+        candidate_params=options.other_params,
+        candidate_shapes=shapes_of(other_options(options)),
     )
     if options.report:
         from graphir.report.write import write_report

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import VerificationError
 from ..graph import Graph
+from .layouts import Fitting, fit_inputs, fitted_feeds
 from .session import Session, import_onnxruntime
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class OnnxCandidate:
             path = Path(model)
         self.path = path
         self._extended: tuple[tuple[str, ...], Session] | None = None
+        self._fitting: Fitting | None = None
 
     def __enter__(self) -> OnnxCandidate:
         return self
@@ -86,12 +88,21 @@ class OnnxCandidate:
 
     def twin(self) -> OnnxCandidate:
         """The same file with onnxruntime's optimisations the other way. It must not outlive this one."""
-        return OnnxCandidate(self.path, providers=self._providers, optimize=not self._optimize)
+        made = OnnxCandidate(self.path, providers=self._providers, optimize=not self._optimize)
+        made._fitting = self._fitting
+        return made
+
+    def fit(self, feeds: Mapping[str, NDArray[Any]]) -> list[str]:
+        """Take feeds like these, which another model's inputs are named after; the notes say how (see `fit_inputs`)."""
+        self._fitting, notes = fit_inputs(feeds, self.session.inputs)
+        return notes
 
     def run(
         self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
     ) -> dict[str, NDArray[Any]]:
         """The outputs, or those values of the model that are named. Raises VerificationError for a name it lacks."""
+        if self._fitting is not None:
+            feeds = fitted_feeds(self._fitting, feeds)
         own = self.session.outputs
         inner = list(dict.fromkeys(name for name in outputs or () if name not in own))
         if not inner:

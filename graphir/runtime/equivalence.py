@@ -16,6 +16,7 @@ from .candidate import OnnxCandidate
 from .compare import Comparison, Verdict, compare, difference
 from .feeds import perturbed
 from .heads import hides_errors, values_before_heads
+from .layouts import laid_out
 
 Array = NDArray[Any]
 SLICE_BYTES = 256 << 20
@@ -93,6 +94,7 @@ class _Tolerances:
     step: float = 0.0
 
     def compare(self, name: str, reference: Array, candidate: Array, floor: float) -> Comparison:
+        candidate, _ = laid_out(candidate, reference)
         return compare(name, reference, candidate, floor=floor, rtol=self.rtol, atol=self.atol, step=self.step)
 
 
@@ -121,6 +123,7 @@ def verify_against(
         feeds={name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()},
         outputs=[],
     )
+    report.notes += candidate.fit(feeds)
     pairs = _output_pairs(reference.outputs, candidate, report.notes)
     paired = {source for source, _ in pairs}
     lacking = [name for name in reference.outputs if name not in paired and name not in reference.may_lack]
@@ -151,6 +154,8 @@ def verify_against(
     found = candidate.run(feeds, names)
     floors = _floors(candidate, feeds, moved, found)
     for source, name in pairs:
+        if laid_out(found[name], expected[source])[1]:
+            report.notes.append(f"{name} was compared with its channels where {source} has them")
         report.outputs.append(limits.compare(source, expected[source], found[name], floors[name]))
     report.outputs += [
         Comparison(name, (), 0.0, math.inf, math.inf, 0.0, 0.0, Verdict.BROKEN, "the candidate has no such output")

@@ -1,0 +1,55 @@
+"""`graphir diff`: what differs between two models as graphs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .model import first_line, open_graph
+from .options import add_model_options, add_other_options, add_output_options, one_of, other_options
+
+if TYPE_CHECKING:
+    from .console import Console
+
+EXAMPLES = """Nodes are aligned by their weights and by structure, whatever they are called and in whatever order they
+stand, across formats. The exit code is 4 if the models differ; `graphir verify` says whether they compute the same.
+
+examples:
+  graphir diff model-symbol.json model.onnx
+  graphir diff before.onnx after.onnx --report changes.html
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EXAMPLES
+    parser.add_argument("source", metavar="A", help="a model of any format that graphir reads")
+    parser.add_argument("other", metavar="B", help="the model to hold against it")
+    add_model_options(parser)
+    add_other_options(parser)
+    parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
+    add_output_options(parser)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Print what differs; 4 if anything does."""
+    from graphir.analysis.diff import compare
+    from graphir.report.diff import diff_json, diff_text
+    from graphir.report.write import write_document
+
+    graph, opened = open_graph(options, console)
+    other, other_opened = open_graph(other_options(options), console)
+    lines = first_line(graph, opened), first_line(other, other_opened)
+    console.stage("comparing the models")
+    found = compare(graph, other)
+    data = {"first": options.source, "second": options.other, **diff_json(found)}
+    if options.report:
+        from graphir.report.diff_html import diff_html
+
+        write_document(options.report, data, lambda: diff_html(found, *lines))
+    console.data(data)
+    console.show(diff_text(found, *lines, verbose=options.verbose > 0))
+    return 0 if found.is_equal else 4
+
+
+__all__ = ["add_arguments", "run"]

@@ -1,0 +1,93 @@
+"""Models with other names and other orders of axes are fed and compared as what they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphir
+from graphir.graph import Graph
+from graphir.ops.convolution import Conv
+from graphir.ops.elementwise import Mul
+from graphir.ops.pooling import GlobalAveragePool
+from graphir.ops.shape import Transpose
+from graphir.runtime.layouts import channel_order, fit_inputs, fitted_feeds, laid_out
+from graphir.types import DType, TensorType
+
+WEIGHT = np.random.default_rng(0).standard_normal((5, 3, 2, 2)).astype(np.float32)
+
+
+def network(name: str, *, last: bool, result_last: bool | None = None, factor: float = 1.0, pooled=False) -> Graph:
+    """A convolution over channels in the last or the second place."""
+    graph = Graph("net")
+    shape = (1, 6, 7, 3) if last else (1, 3, 6, 7)
+    value = graph.add_input(name, TensorType(DType.FLOAT32, shape))
+    if last:
+        value = graph.add(Transpose((0, 3, 1, 2)), value)
+    value = graph.add(Conv((2, 2)), value, graph.constant(WEIGHT * np.float32(factor), name="w"))
+    if pooled:
+        value = graph.add(GlobalAveragePool(), value)
+    if last if result_last is None else result_last:
+        value = graph.add(Transpose((0, 2, 3, 1)), value)
+    graph.set_outputs([graph.add(Mul(), value, graph.constant(np.float32(2)), name=f"{name}_result")])
+    return graph
+
+
+SAME = [
+    (network("x", last=True), network("data", last=False)),
+    (network("x", last=False), network("x", last=True)),
+    (network("x", last=True, result_last=False), network("y", last=True, result_last=True)),
+    (network("x", last=True, pooled=True), network("x", last=False, pooled=True)),
+]
+
+
+@pytest.mark.parametrize(("reference", "candidate"), SAME)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_same_network_in_another_layout_is_verified(reference, candidate, swapped):
+    pair = (candidate, reference) if swapped else (reference, candidate)
+    report = graphir.verify(*pair)
+    assert report.ok
+    assert any("channels" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(("reference", "candidate"), SAME)
+def test_another_network_is_not(reference, candidate):
+    last = candidate.inputs[0].shape[-1] == 3
+    other = network(candidate.inputs[0].name, last=last, factor=1.001)
+    assert not graphir.verify(network("x", last=True), other).ok
+
+
+def test_inputs_of_other_names_go_by_position_and_are_told():
+    feeds = {"a": np.zeros((2, 8, 9, 3)), "b": np.zeros((4,))}
+    fitting, notes = fit_inputs(feeds, {"x": ("N", 3, 8, 9), "y": (4,)})
+    assert fitting == {"x": ("a", (0, 3, 1, 2)), "y": ("b", ())}
+    assert notes == [
+        "inputs of different names were fed by position: a to x, b to y",
+        "a was fed to x with its channels in the second place",
+    ]
+    assert {name: feed.shape for name, feed in fitted_feeds(fitting, feeds).items()} == {"x": (2, 3, 8, 9), "y": (4,)}
+
+
+ORDERS = [
+    ((1, 8, 9, 3), (1, 3, 8, 9), (0, 3, 1, 2)),
+    ((1, 3, 8, 9), (1, 8, 9, 3), (0, 2, 3, 1)),
+    ((1, 8, 3), (1, 3, 8), (0, 2, 1)),
+    ((1, 4, 8, 9, 3), (1, 3, 4, 8, 9), (0, 4, 1, 2, 3)),
+    ((1, 3, 3, 3), (1, 3, 3, 3), ()),
+    ((1, 3, 8, 9), ("N", 3, "H", "W"), ()),
+    ((1, 3, 8, 9), (1, 9, 8, 3), ()),
+    ((8, 3), (3, 8), ()),
+    ((1, 3, 8), (1, 3, 8, 1), ()),
+]
+
+
+@pytest.mark.parametrize(("shape", "wanted", "order"), ORDERS)
+def test_channels_move_only_where_that_fits(shape, wanted, order):
+    assert channel_order(shape, wanted) == order
+
+
+def test_results_come_into_the_expected_order():
+    array = np.arange(24.0).reshape(1, 2, 3, 4)
+    found, moved = laid_out(array.transpose(0, 2, 3, 1), array)
+    assert moved
+    assert np.array_equal(found, array)
