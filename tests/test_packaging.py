@@ -61,7 +61,13 @@ def test_pyproject_lists_the_packages_of_the_tree() -> None:
 
 @pytest.mark.parametrize(
     "file",
-    ["graphir/py.typed", "graphir/serial/FORMAT.md", "graphir/serial/schema.json", "converters/mxnet/schema.json"],
+    [
+        "graphir/py.typed",
+        "graphir/serial/FORMAT.md",
+        "graphir/serial/schema.json",
+        "converters/mxnet/schema.json",
+        "converters/tensorflow/schema.json",
+    ],
 )
 def test_data_of_the_package_is_there(file: str) -> None:
     assert (ROOT / file).is_file()

@@ -1,0 +1,56 @@
+"""TensorFlow without TensorFlow: frozen graphs are read. Import only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphir.graph import Graph
+
+
+def load(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    shapes: Mapping[str, object] | None = None,
+    dtypes: Mapping[str, object] | None = None,
+    outputs: Sequence[str] | None = None,
+    simplified: bool = True,
+) -> Graph:
+    """The graph of a frozen GraphDef: a .pb or .pbtxt file, whose weights stay there, or the bytes of a GraphDef.
+
+    `shapes` and `dtypes` are those of inputs by name and win over the file's; `outputs` names the nodes (or `node:1`)
+    whose results are wanted, without it those that nothing uses. The graph has the IR's layout: channels first, with
+    transposes where values come in and go out channels last; unless `simplified`, around each operator. What the import
+    assumed, dropped or rewrote stands in `graph.decisions`.
+
+    Raises FormatError for a file that is not what it should be, UnsupportedOpError listing every node that cannot be
+    imported, and ImportFailure listing every other problem (unfrozen variables, cycles, missing nodes).
+    """
+    from graphir.collector import paused_collector
+    from graphir.converters.tensorflow.importer import Importer
+    from graphir.converters.tensorflow.reader import open_model
+
+    with paused_collector():
+        graph = Importer(open_model(source), shapes, dtypes=dtypes, outputs=outputs).run()
+        if simplified:
+            from graphir.passes import simplify
+            from graphir.passes.fold_arithmetic import fold_arithmetic
+            from graphir.passes.transposes import move_transposes
+
+            simplify(graph)
+            fold_arithmetic(graph)
+            if move_transposes(graph):
+                simplify(graph)
+    return graph
+
+
+def looks_like_tensorflow(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is most likely a TensorFlow graph or SavedModel."""
+    from graphir.converters.tensorflow.reader import looks_like_tensorflow
+
+    return looks_like_tensorflow(head)
+
+
+__all__ = ["load", "looks_like_tensorflow"]

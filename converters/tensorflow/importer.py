@@ -1,0 +1,201 @@
+"""From TensorFlow's records to a graph: every foreign meaning ends here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from graphir.converters.tensorflow.context import Refusal
+from graphir.converters.tensorflow.inline import Flat, flatten
+from graphir.converters.tensorflow.order import find_outputs, sorted_nodes
+from graphir.converters.tensorflow.reader import TFSource
+from graphir.converters.tensorflow.records import Endpoint, TFNode
+from graphir.converters.tensorflow.schema import operator_schema
+from graphir.converters.tensorflow.scope import Scope
+from graphir.errors import Gap, ImportFailure, UnsupportedOpError
+from graphir.graph import Graph, Value
+from graphir.inference import infer_graph
+from graphir.inference.engine import parse_dims
+from graphir.ops.elementwise import Identity
+from graphir.types import DType
+
+PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
+# Nodes that only watch or wait: that something runs after them changes no number.
+HARMLESS = frozenset({"NoOp", "Assert", "Print", "PrintV2", "CheckNumerics", "Const", "Identity", "Placeholder"})
+SHOWN = 8
+
+
+class Importer:
+    """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only.
+
+    `outputs` are names of nodes or endpoints (`logits`, `split:1`); without them the signature's, or the nodes that
+    nothing uses.
+    """
+
+    def __init__(
+        self,
+        source: TFSource,
+        shapes: Mapping[str, object] | None = None,
+        *,
+        dtypes: Mapping[str, object] | None = None,
+        outputs: Sequence[str] | None = None,
+    ) -> None:
+        self.source = source
+        self.shapes = {_plain(name): parse_dims(shape) for name, shape in (shapes or {}).items()}
+        self.dtypes = {_plain(name): DType.of(dtype) for name, dtype in (dtypes or {}).items()}
+        self.graph = Graph(source.name)
+        self.broken: set[Value] = set()
+        self.unfrozen: list[str] = []
+        self._stated_outputs = outputs
+        self._names: set[str] = set()
+        self._counters: dict[str, int] = {}
+        self._refusals: dict[tuple[str, str], list[str]] = {}
+        self._problems: list[str] = []
+        self._inferred_at = -1
+
+    def run(self) -> Graph:
+        """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
+        flat = flatten(self.source.graph)
+        nodes = {node.name: node for node in flat.nodes}
+        outputs = self._outputs(flat, nodes)
+        order = sorted_nodes(nodes, outputs.values())
+        self._place_inputs(order, nodes)
+        scope = Scope(self, self.graph)
+        scope.run(order, outputs.values())
+        self._raise_problems(nodes)
+        self._set_outputs(outputs, scope)
+        self._describe(flat, order, nodes)
+        return self.graph
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, or with a number: a name that nothing in the model has."""
+        name, number = wanted, self._counters.get(wanted, 1)
+        while name in self._names:
+            name, number = f"{wanted}_{number}", number + 1
+        self._counters[wanted] = number
+        self._names.add(name)
+        return name
+
+    def claim(self, name: str) -> bool:
+        """Take a name if it is free."""
+        if name in self._names:
+            return False
+        self._names.add(name)
+        return True
+
+    def infer_now(self) -> None:
+        """Run the whole inference on what there is, unless nothing was added since the last time."""
+        if self._inferred_at != len(self.graph):
+            self._inferred_at = len(self.graph)
+            infer_graph(self.graph)
+
+    def refuse(self, record: TFNode, reason: str) -> None:
+        """Record that a node cannot be imported."""
+        self._refusals.setdefault((record.op, reason), []).append(record.name)
+
+    def problem(self, text: str) -> None:
+        """Record what is wrong with the model."""
+        self._problems.append(text)
+
+    def shape_hint(self) -> str:
+        """What to say when a size is missing."""
+        names = [value.name for value in self.graph.inputs if value not in self.broken]
+        return f"; give its shape, as in -i {names[0]}:1,224,224,3" if names else ""
+
+    def _outputs(self, flat: Flat, nodes: Mapping[str, TFNode]) -> dict[str, Endpoint]:
+        """The endpoints of the outputs, by the names that the graph shall have for them."""
+        signature = self.source.signature
+        if self._stated_outputs is not None:
+            stated = {_plain(name): Endpoint.of(name) for name in self._stated_outputs}
+        elif signature is not None:
+            stated = dict(signature.outputs)
+        else:
+            stated = {name: Endpoint(name) for name in find_outputs(self.source.graph.nodes)}
+        if not stated:
+            raise ImportFailure(f"{self.source.name}: no node's result is left unused, so that nothing is an output")
+        found = {name: flat.resolve(endpoint) for name, endpoint in stated.items()}
+        missing = [name for name, endpoint in found.items() if endpoint.node not in nodes]
+        if missing:
+            raise ImportFailure(f"no node gives the output {', '.join(missing)}")
+        return found
+
+    def _place_inputs(self, order: list[TFNode], nodes: Mapping[str, TFNode]) -> None:
+        """Bring the placeholders to the front, in the file's order: that is the order of the graph's inputs."""
+        needed = {node.name for node in order if node.op in PLACEHOLDERS and not node.inputs}
+        order[:] = [
+            *(node for name, node in nodes.items() if name in needed),
+            *(node for node in order if node.name not in needed),
+        ]
+
+    def _set_outputs(self, outputs: Mapping[str, Endpoint], scope: Scope) -> None:
+        chosen: list[Value] = []
+        for name, endpoint in outputs.items():
+            try:
+                value = scope.value(endpoint)
+            except Refusal as error:
+                raise ImportFailure(f"output {name}: {error}") from error
+            chosen.append(self._as_output(value, name, chosen))
+        self.graph.set_outputs(chosen)
+
+    def _as_output(self, value: Value, name: str, chosen: list[Value]) -> Value:
+        """The value under its output's name; a copy where it has to keep its own."""
+        if value.name == name and value not in chosen and value.producer is not None:
+            return value
+        if value.producer is None or value in chosen or name in self.graph:
+            copy = self.graph.add(Identity(), value, name=name, output=self.graph.fresh_name(name))
+            copy.sources = value.sources
+            return copy
+        self.graph.rename(value, name)
+        return value
+
+    def _raise_problems(self, nodes: Mapping[str, TFNode]) -> None:
+        if self.unfrozen:
+            shown = "\n  ".join(self.unfrozen)
+            raise ImportFailure(
+                f"{len(self.unfrozen)} variable(s) are not frozen: the graph names them, but their elements are not in "
+                f"it. Give the SavedModel folder, or freeze the graph (TensorFlow 2: "
+                f"convert_variables_to_constants_v2; TensorFlow 1: freeze_graph):\n  {shown}"
+            )
+        if self._refusals:
+            gaps = [Gap(op, reason, tuple(names)) for (op, reason), names in self._refusals.items()]
+            count = sum(len(gap.nodes) for gap in gaps)
+            raise UnsupportedOpError(f"{count} node(s) of the model cannot be imported:", gaps)
+        problems = list(self._problems)
+        for name in dict.fromkeys([*self.shapes, *self.dtypes]):
+            if nodes.get(name) is None or nodes[name].op not in PLACEHOLDERS:
+                known = ", ".join(value.name for value in self.graph.inputs) or "none"
+                problems.append(f"a shape or dtype was given for {name!r}, which is no input; the inputs are: {known}")
+        if problems:
+            raise ImportFailure(f"{len(problems)} problem(s) with the model:\n  " + "\n  ".join(problems))
+
+    def _describe(self, flat: Flat, order: list[TFNode], nodes: Mapping[str, TFNode]) -> None:
+        """Decisions about the whole graph."""
+        if flat.inlined:
+            self.graph.decide("functions inlined", "-", f"{len(flat.inlined)} call(s): {_shown(flat.inlined)}")
+        waited = [name for node in order for name in node.controls if name in nodes]
+        effects = [name for name in dict.fromkeys(waited) if nodes[name].op not in HARMLESS]
+        effects = [name for name in effects if _has_effects(nodes[name])]
+        if effects:
+            text = f"{len(effects)} node(s) that others wait for are not run: {_shown(effects)}"
+            self.graph.decide("control dependencies dropped", "-", text)
+        used = {node.name for node in order}
+        left = [node.name for node in nodes.values() if node.op in PLACEHOLDERS and node.name not in used]
+        if left:
+            self.graph.decide("unused inputs removed", "-", f"no output depends on {_shown(left)}")
+
+
+def _has_effects(node: TFNode) -> bool:
+    """Whether a node does something besides giving results, as assignments do."""
+    schema = operator_schema(node.op)
+    return schema is None or not schema.outputs or node.op.startswith("Assign")
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def _plain(name: str) -> str:
+    """`x` for `x:0`."""
+    return name.removesuffix(":0")
+
+
+__all__ = ["PLACEHOLDERS", "Importer"]

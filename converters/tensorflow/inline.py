@@ -1,0 +1,135 @@
+"""Calls of functions replaced by the functions' nodes, so that the importer sees one flat graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from graphir.converters.tensorflow.records import (
+    Bound,
+    Endpoint,
+    FunctionCall,
+    FunctionNode,
+    TFFunction,
+    TFGraph,
+    TFNode,
+)
+from graphir.converters.tensorflow.schema import output_slots
+from graphir.errors import ImportFailure
+
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+DEEPEST = 64
+
+
+@dataclass
+class Flat:
+    """Nodes without calls. `aliases` says which endpoint the results of a call that was replaced are now."""
+
+    nodes: list[TFNode] = field(default_factory=list)
+    aliases: dict[Endpoint, Endpoint] = field(default_factory=dict)
+    inlined: list[str] = field(default_factory=list)
+
+    def resolve(self, endpoint: Endpoint) -> Endpoint:
+        """The endpoint itself, or what became of it."""
+        while endpoint in self.aliases:
+            endpoint = self.aliases[endpoint]
+        return endpoint
+
+
+def called(node: TFNode, functions: Mapping[str, TFFunction]) -> FunctionCall | None:
+    """The function that a node calls, None if it is no call. Raises ImportFailure for one that the library lacks."""
+    if node.op in CALLS:
+        call = node.attrs.get("f")
+        if not isinstance(call, FunctionCall) or call.name not in functions:
+            name = call.name if isinstance(call, FunctionCall) else call
+            raise ImportFailure(f"node {node.name} calls the function {name!r}, which is not in the library")
+        return call
+    if node.op in functions:
+        return FunctionCall(node.op, node.attrs)
+    return None
+
+
+def flatten(graph: TFGraph) -> Flat:
+    """The graph's nodes, every call replaced. Names of a function's nodes get the call's name before them.
+
+    Raises ImportFailure for a function that is missing or calls itself.
+    """
+    flat = Flat()
+    for node in graph.nodes:
+        _add(replace(node), graph.functions, flat, ())
+    for node in flat.nodes:
+        node.inputs = tuple(map(flat.resolve, node.inputs))
+    return flat
+
+
+def _add(node: TFNode, functions: Mapping[str, TFFunction], flat: Flat, around: tuple[str, ...]) -> None:
+    call = called(node, functions)
+    if call is None:
+        flat.nodes.append(node)
+        return
+    if call.name in around or len(around) > DEEPEST:
+        raise ImportFailure(f"the function {call.name} calls itself ({' -> '.join((*around, call.name))})")
+    function = functions[call.name]
+    if len(node.inputs) != len(function.arguments):
+        raise ImportFailure(
+            f"node {node.name} calls {call.name} with {len(node.inputs)} arguments, expected {len(function.arguments)}"
+        )
+    flat.inlined.append(node.name)
+    arguments = dict(zip(function.arguments, node.inputs, strict=True))
+    nodes, results = body(function, call.attrs, f"{node.name}/", arguments, functions)
+    for inner in nodes:
+        _add(inner, functions, flat, (*around, call.name))
+    flat.aliases |= {Endpoint(node.name, slot): result for slot, result in enumerate(results)}
+
+
+def body(
+    function: TFFunction,
+    attrs: Mapping[str, Any],
+    prefix: str,
+    arguments: Mapping[str, Endpoint],
+    functions: Mapping[str, TFFunction],
+) -> tuple[list[TFNode], list[Endpoint]]:
+    """A function's nodes with a prefix before their names, and its results.
+
+    `attrs` are the attributes of the call, `arguments` what each argument is. Raises ImportFailure for a reference to
+    nothing.
+    """
+    bound = {node.name: _bound(node.attrs, attrs) for node in function.nodes}
+    held = {node.name: node for node in function.nodes}
+
+    def endpoint(text: str) -> Endpoint:
+        name, _, rest = text.partition(":")
+        if name in arguments:
+            return arguments[name]
+        if name not in held:
+            raise ImportFailure(f"function {function.name} uses {text!r}, which is neither argument nor node")
+        return Endpoint(prefix + name, _slot(held[name], bound[name], rest, functions))
+
+    nodes = [
+        TFNode(prefix + node.name, node.op, tuple(map(endpoint, node.inputs)), (), bound[node.name])
+        for node in function.nodes
+    ]
+    return nodes, [endpoint(text) for text in function.results]
+
+
+def _bound(attrs: Mapping[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: call.get(value.name, ()) if isinstance(value, Bound) else value for name, value in attrs.items()}
+
+
+def _slot(node: FunctionNode, attrs: Mapping[str, Any], text: str, functions: Mapping[str, TFFunction]) -> int:
+    """The slot that `output:1` means among the node's results."""
+    name, _, place = text.partition(":")
+    offset = int(place) if place.isdigit() else 0
+    if name.isdigit() and not place:
+        return int(name)
+    if node.op in functions:
+        return _result_index(functions[node.op], name) + offset
+    return output_slots(node.op, attrs).get(name, 0) + offset
+
+
+def _result_index(function: TFFunction, name: str) -> int:
+    return function.outputs.index(name) if name in function.outputs else 0
+
+
+__all__ = ["CALLS", "Flat", "body", "called", "flatten"]

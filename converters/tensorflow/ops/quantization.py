@@ -1,0 +1,9 @@
+"""Quantized and fake-quantized values."""
+
+from __future__ import annotations
+
+from graphir.converters.tensorflow.context import ImportFunction
+
+IMPORTS: dict[str, ImportFunction] = {}
+
+__all__ = ["IMPORTS"]

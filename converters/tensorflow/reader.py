@@ -1,0 +1,170 @@
+"""Bytes to records: frozen graphs as .pb or .pbtxt, and SavedModel folders. Weights stay in the file."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphir.converters.tensorflow.attributes import plain
+from graphir.converters.tensorflow.records import (
+    Endpoint,
+    FunctionNode,
+    Signature,
+    TFFunction,
+    TFGraph,
+    TFNode,
+)
+from graphir.converters.tensorflow.tensors import TensorSource
+from graphir.converters.tensorflow.text_format import parse
+from graphir.converters.tensorflow.wire import Message, decode
+from graphir.errors import FormatError, ImportFailure
+from graphir.tensor import Tensor
+
+PathLike = str | os.PathLike[str]
+_NOT_TENSORFLOW = (
+    (b"version https://git-lfs", "a Git LFS pointer, not the model itself; fetch it with `git lfs pull`"),
+    (b"<!", "text that begins like HTML; was an error page downloaded instead of the model?"),
+    (b"<html", "text that begins like HTML; was an error page downloaded instead of the model?"),
+    (b"<?xml", "text that begins like XML; was an error page downloaded instead of the model?"),
+    (b"PK\x03\x04", "a zip archive (Keras saves .keras files so), not a TensorFlow graph"),
+    (b"\x89HDF", "an HDF5 file (Keras saves .h5 files so), not a TensorFlow graph"),
+    (b"TFL3", "a TensorFlow Lite model, not a TensorFlow graph"),
+)
+
+
+@dataclass
+class TFSource:
+    """An opened model: its graph, the signature that was chosen (None: a bare graph), and the files that were read.
+
+    `variables` are the elements of variables by the names of the nodes that hold them.
+    """
+
+    graph: TFGraph
+    name: str = "graph"
+    signature: Signature | None = None
+    files: list[str] = field(default_factory=list)
+    variables: dict[str, Tensor] = field(default_factory=dict)
+
+
+def looks_like_tensorflow(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is most likely a GraphDef or a SavedModel.
+
+    >>> looks_like_tensorflow(bytes([10, 16, 10, 1, 120, 18, 11])), looks_like_tensorflow(bytes([8, 7, 18, 7]))
+    (True, False)
+    """
+    if head[:3] == b"\x08\x01\x12":  # a SavedModel's version, then a MetaGraphDef that begins with its own first field
+        return b"\x0a" in head[4:9]
+    if head[:1] != b"\x0a":
+        return False
+    place = next((index for index, byte in enumerate(head[1:6], 1) if byte < 128), 5) + 1
+    return head[place : place + 1] == b"\x0a"
+
+
+def open_model(source: PathLike | bytes) -> TFSource:
+    """A model ready for import: a file, or the bytes of a GraphDef.
+
+    Raises FormatError, with the byte or line, for what is no TensorFlow graph or is cut short, and ImportFailure for a
+    file that is not there.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        return TFSource(read_graph(decode(memoryview(source), "GraphDef"), TensorSource()))
+    path = Path(source)
+    if path.is_dir():
+        raise ImportFailure(f"{path}: SavedModel folders are not read yet; freeze the model to a .pb file")
+    graph = read_graph(_message(path, "GraphDef"), TensorSource(path))
+    return TFSource(graph, path.stem or "graph", files=[str(path)])
+
+
+def _message(path: Path, message: str) -> Message:
+    """The message that a binary or text file holds."""
+    data = _mapped(path)
+    head = bytes(data[:64])
+    _refuse_other_formats(head, path)
+    try:
+        if path.suffix == ".pbtxt":
+            return parse(str(data, "utf-8"), message)
+        return decode(data, message)
+    except FormatError as error:
+        raise FormatError(str(error).partition(" (at byte")[0], path=path, offset=error.offset) from None
+    except UnicodeDecodeError as error:
+        raise FormatError("a .pbtxt file that is no UTF-8 text", path=path, offset=error.start) from error
+
+
+def _mapped(path: Path) -> memoryview:
+    """The file's bytes. The map goes with the last view of it."""
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                raise FormatError("the file is empty", path=path)
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except OSError as error:
+        raise ImportFailure(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _refuse_other_formats(head: bytes, path: Path) -> None:
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    for prefix, what in _NOT_TENSORFLOW:
+        if start.startswith(prefix) or (prefix == b"TFL3" and head[4:8] == prefix):
+            raise FormatError(f"not a TensorFlow graph: {what}", path=path, offset=0)
+
+
+def read_graph(message: Message, tensors: TensorSource) -> TFGraph:
+    """The records of a GraphDef. Raises FormatError for nodes without name or operator and for repeated names."""
+    nodes = [_node(entry, tensors) for entry in message.get("node", ())]
+    if not nodes and not message.get("library"):
+        raise FormatError("not a TensorFlow graph: it has no nodes", path=tensors.path)
+    seen: set[str] = set()
+    for node in nodes:
+        if node.name in seen:
+            raise FormatError(f"two nodes are called {node.name!r}", path=tensors.path)
+        seen.add(node.name)
+    library = message.get("library", {}).get("function", ())
+    functions = {function.name: function for function in (_function(entry, tensors) for entry in library)}
+    return TFGraph(nodes, functions, message.get("versions", {}).get("producer", 0))
+
+
+def _attrs(message: Message, tensors: TensorSource, what: str) -> dict[str, Any]:
+    return {name: plain(value, tensors, f"{what}.{name}") for name, value in message.get("attr", {}).items()}
+
+
+def _named(message: Message, tensors: TensorSource) -> tuple[str, str]:
+    name, op = message.get("name", ""), message.get("op", "")
+    if not name or not op:
+        raise FormatError(f"not a TensorFlow graph: a node with the name {name!r} and no operator", path=tensors.path)
+    return name, op
+
+
+def _node(message: Message, tensors: TensorSource) -> TFNode:
+    name, op = _named(message, tensors)
+    texts = message.get("input", ())
+    return TFNode(
+        name,
+        op,
+        tuple(Endpoint.of(text) for text in texts if not text.startswith("^")),
+        tuple(text[1:] for text in texts if text.startswith("^")),
+        _attrs(message, tensors, f"node {name}"),
+        message.get("device", ""),
+    )
+
+
+def _function(message: Message, tensors: TensorSource) -> TFFunction:
+    signature = message.get("signature", {})
+    name = signature.get("name", "")
+    returned = message.get("ret", {})
+    outputs = [argument.get("name", "") for argument in signature.get("output_arg", ())]
+    missing = [output for output in outputs if output not in returned]
+    if missing:
+        raise FormatError(f"function {name} does not say what its results {missing} are", path=tensors.path)
+    nodes = []
+    for entry in message.get("node_def", ()):
+        own, op = _named(entry, tensors)
+        texts = tuple(text for text in entry.get("input", ()) if not text.startswith("^"))
+        nodes.append(FunctionNode(own, op, texts, _attrs(entry, tensors, f"node {own} of function {name}")))
+    arguments = tuple(argument.get("name", "") for argument in signature.get("input_arg", ()))
+    return TFFunction(name, arguments, tuple(outputs), tuple(returned[output] for output in outputs), nodes)
+
+
+__all__ = ["TFSource", "looks_like_tensorflow", "open_model", "read_graph"]

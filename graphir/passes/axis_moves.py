@@ -1,0 +1,304 @@
+"""How each operator works on operands whose axes are in another order.
+
+`find_move` says what a node becomes when operands come transposed: the operator with its axes renamed, what other
+operands become, and whether the results are transposed in the same way (elementwise operators, Concat, Pad...), or are
+what they were (a reduction that keeps the order of what is left, a Reshape over axes of size 1).
+`order[i]` is the old axis that stands at the new place i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..graph import Node, Value
+from ..ops import activation as act
+from ..ops import elementwise as ew
+from ..ops import reduction as red
+from ..ops.base import Operator
+from ..ops.indexing import CumProd, CumSum, Gather
+from ..ops.resize import Resize
+from ..ops.shape import Expand, Flatten, Pad, Reshape, Shape, Squeeze, Tile, Unsqueeze
+from ..ops.shape_parts import Concat, Slice, Split
+from ..types import Dim
+
+Order = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Move:
+    """What a node becomes over transposed operands.
+
+    `slots` are the operands that come transposed, `vectors` the new elements of integer operands by slot. With `moves`
+    the results are transposed too; otherwise they are the same as before, `picks` of them if it is given: the elements
+    of the result in the order in which they are wanted (Shape gives sizes in the new order).
+    """
+
+    op: Operator
+    slots: tuple[int, ...]
+    vectors: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    moves: bool = True
+    picks: tuple[int, ...] = ()
+
+
+Rule = Callable[[Node, Order], Move | None]
+
+
+def find_move(node: Node, order: Order) -> Move | None:
+    """What the node becomes; None if it has to see (and give) the axes as they are."""
+    if node.subgraphs:
+        return None
+    if type(node.op) in EVERYWHERE:
+        return Move(node.op, (0,)) if _has_rank(node.inputs[0], order) else None
+    if type(node.op) in BROADCASTING:
+        return _broadcasting(node, order)
+    rule = RULES.get(type(node.op))
+    return None if rule is None else rule(node, order)
+
+
+def _has_rank(value: Value | None, order: Order) -> bool:
+    return value is not None and value.rank == len(order)
+
+
+def _front(axis: int, order: Order) -> int:
+    """The axis counted from the front."""
+    return axis + len(order) if axis < 0 else axis
+
+
+def _place(axis: int, order: Order) -> int:
+    """Where an old axis stands now."""
+    return order.index(_front(axis, order))
+
+
+def _known(node: Node, slot: int) -> tuple[int, ...] | None:
+    value = node.inputs[slot] if slot < len(node.inputs) else None
+    return None if value is None or value.known is None else value.known.integers()
+
+
+def _is_absent(node: Node, slot: int) -> bool:
+    return slot >= len(node.inputs) or node.inputs[slot] is None
+
+
+def _keeps_order(order: Order, without: Iterable[int] = ()) -> bool:
+    """Whether the axes besides those stand in the same order as before."""
+    gone = set(without)
+    left = [axis for axis in order if axis not in gone]
+    return left == sorted(left)
+
+
+def _only_ones_move(shape: Sequence[Dim] | None, order: Order) -> bool:
+    """Whether the transposition of such a tensor moves no element: all axes that change order have size 1."""
+    return shape is not None and _keeps_order(order, [axis for axis, dim in enumerate(shape) if dim == 1])
+
+
+def is_spreadable(value: Value, order: Order) -> bool:
+    """Whether an operand of a broadcasting operator is a parameter, which can be stored in any order."""
+    shape = value.shape
+    static = shape is not None and all(isinstance(dim, int) for dim in shape)
+    return value.producer is None and value.tensor is not None and static and len(shape or ()) <= len(order)
+
+
+def _broadcasting(node: Node, order: Order) -> Move | None:
+    slots = []
+    for slot, value in enumerate(node.inputs):
+        if value is None:
+            return None
+        if value.shape == ():
+            continue
+        if value.rank != len(order) and not is_spreadable(value, order):
+            return None
+        slots.append(slot)
+    ranks = {value.rank for value in node.inputs if value is not None}
+    return Move(node.op, tuple(slots)) if len(order) in ranks else None
+
+
+def _axis_attribute(node: Node, order: Order) -> Move | None:
+    """Operators with an attribute `axis` whose results have it too."""
+    values = node.inputs if isinstance(node.op, Concat) else node.inputs[:1]
+    if not all(_has_rank(value, order) for value in values):
+        return None
+    op: Any = node.op
+    op = replace(op, axis=_place(op.axis, order))
+    return Move(op, tuple(range(len(values))))
+
+
+def _arg_reduce(node: Node, order: Order) -> Move | None:
+    op = node.op
+    assert isinstance(op, red.ArgMax | red.ArgMin)
+    if not _has_rank(node.inputs[0], order):
+        return None
+    if not op.keepdims and not _keeps_order(order, [_front(op.axis, order)]):
+        return None
+    return Move(replace(op, axis=_place(op.axis, order)), (0,), moves=op.keepdims)
+
+
+def _reduce(node: Node, order: Order) -> Move | None:
+    if not _has_rank(node.inputs[0], order):
+        return None
+    keepdims: bool = node.op.keepdims  # type: ignore[attr-defined]
+    if _is_absent(node, 1):
+        whole = not node.op.noop_with_empty_axes  # type: ignore[attr-defined]
+        return Move(node.op, (0,), moves=keepdims) if whole else None
+    axes = _known(node, 1)
+    if not axes:
+        return None
+    if not keepdims and not _keeps_order(order, [_front(axis, order) for axis in axes]):
+        return None
+    moved = tuple(sorted(_place(axis, order) for axis in axes))
+    return Move(node.op, (0,), {1: moved}, moves=keepdims)
+
+
+def _pad(node: Node, order: Order) -> Move | None:
+    pads = _known(node, 1)
+    if not _has_rank(node.inputs[0], order) or pads is None:
+        return None
+    if not _is_absent(node, 3):
+        axes = _known(node, 3)
+        return None if axes is None else Move(node.op, (0,), {3: tuple(_place(axis, order) for axis in axes)})
+    count = len(order)
+    begins, ends = pads[:count], pads[count:]
+    return Move(node.op, (0,), {1: tuple(part[axis] for part in (begins, ends) for axis in order)})
+
+
+def _slice(node: Node, order: Order) -> Move | None:
+    starts = node.inputs[1]
+    if not _has_rank(node.inputs[0], order) or starts is None or not starts.shape:
+        return None
+    count = starts.shape[0]
+    axes = _known(node, 3) if not _is_absent(node, 3) else tuple(range(count)) if isinstance(count, int) else None
+    return None if axes is None else Move(node.op, (0,), {3: tuple(_place(axis, order) for axis in axes)})
+
+
+def _cumulative(node: Node, order: Order) -> Move | None:
+    axis = _known(node, 1)
+    if not axis or not _has_rank(node.inputs[0], order):
+        return None
+    return Move(node.op, (0,), {1: (_place(axis[0], order),)})
+
+
+def _each_axis(node: Node, order: Order) -> Move | None:
+    """Expand and Tile: an operand with a number for each axis."""
+    numbers = _known(node, 1)
+    if not _has_rank(node.inputs[0], order) or numbers is None or len(numbers) > len(order):
+        return None
+    whole = (1,) * (len(order) - len(numbers)) + numbers
+    return Move(node.op, (0,), {1: tuple(whole[axis] for axis in order)})
+
+
+def _resize(node: Node, order: Order) -> Move | None:
+    op = node.op
+    assert isinstance(op, Resize)
+    if not _has_rank(node.inputs[0], order) or not _is_absent(node, 1):
+        return None
+    if op.axes:
+        return Move(replace(op, axes=tuple(_place(axis, order) for axis in op.axes)), (0,))
+    if not _is_absent(node, 2):
+        return None
+    if _is_absent(node, 3):
+        return Move(replace(op, factors=tuple(op.factors[axis] for axis in order)), (0,))
+    sizes = _known(node, 3)
+    return None if sizes is None else Move(op, (0,), {3: tuple(sizes[axis] for axis in order)})
+
+
+def _squeeze(node: Node, order: Order) -> Move | None:
+    axes = _known(node, 1)
+    if not _has_rank(node.inputs[0], order) or axes is None:
+        return None
+    if not _keeps_order(order, [_front(axis, order) for axis in axes]):
+        return None
+    return Move(node.op, (0,), {1: tuple(sorted(_place(axis, order) for axis in axes))}, moves=False)
+
+
+def _unsqueeze(node: Node, order: Order) -> Move | None:
+    axes = _known(node, 1)
+    if not _has_rank(node.outputs[0], order) or axes is None:
+        return None
+    if not _keeps_order(order, [_front(axis, order) for axis in axes]):
+        return None
+    return Move(node.op, (), {1: tuple(sorted(_place(axis, order) for axis in axes))})
+
+
+def _reshape(node: Node, order: Order) -> Move | None:
+    op, value, result = node.op, node.inputs[0], node.outputs[0]
+    assert isinstance(op, Reshape)
+    sizes = _known(node, 1)
+    if sizes is None or (0 in sizes and not op.allowzero):
+        return None
+    if _has_rank(value, order) and value is not None and _only_ones_move(value.shape, order):
+        return Move(op, (0,), moves=False)
+    if _has_rank(result, order) and _only_ones_move(result.shape, order):
+        return Move(op, (), {1: tuple(sizes[axis] for axis in order)})
+    return None
+
+
+def _flatten(node: Node, order: Order) -> Move | None:
+    op, value = node.op, node.inputs[0]
+    assert isinstance(op, Flatten)
+    fits = value is not None and _has_rank(value, order) and _only_ones_move(value.shape, order)
+    return Move(op, (0,), moves=False) if fits and op.axis == 1 and order[0] == 0 else None
+
+
+def _shape(node: Node, order: Order) -> Move | None:
+    op = node.op
+    assert isinstance(op, Shape)
+    if not _has_rank(node.inputs[0], order):
+        return None
+    places = [order.index(axis) for axis in range(len(order))[slice(op.start, op.end)]]
+    if not places:
+        return None
+    if places == list(range(places[0], places[0] + len(places))):
+        return Move(Shape(places[0], places[0] + len(places)), (0,), moves=False)
+    return Move(Shape(), (0,), moves=False, picks=tuple(places))
+
+
+def _gather(node: Node, order: Order) -> Move | None:
+    op, indices = node.op, node.inputs[1]
+    assert isinstance(op, Gather)
+    if not _has_rank(node.inputs[0], order) or indices is None or indices.rank not in (0, 1):
+        return None
+    if indices.rank == 0 and not _keeps_order(order, [_front(op.axis, order)]):
+        return None
+    return Move(Gather(_place(op.axis, order)), (0,), moves=indices.rank == 1)
+
+
+def _named(names: Iterable[str]) -> list[type[Operator]]:
+    return [getattr(act, name) for name in names]
+
+
+# Operators that look at each element of their first operand alone; other operands are scalars.
+EVERYWHERE: frozenset[type[Operator]] = frozenset(
+    [
+        *(ew.Abs, ew.Acos, ew.Acosh, ew.Asin, ew.Asinh, ew.Atan, ew.Atanh, ew.Ceil, ew.Cos, ew.Cosh, ew.Erf, ew.Exp),
+        *(ew.Floor, ew.Identity, ew.Log, ew.Neg, ew.Not, ew.Reciprocal, ew.Round, ew.Sign, ew.Sin, ew.Sinh, ew.Sqrt),
+        *(ew.Tan, ew.IsNaN, ew.IsInf, ew.Clip, ew.Cast),
+        *_named(["Relu", "LeakyRelu", "ThresholdedRelu", "Elu", "Selu", "Celu", "Gelu", "HardSigmoid", "HardSwish"]),
+        *_named(["Mish", "Softplus", "Softsign", "Sigmoid", "Swish", "Tanh", "Dropout", "Shrink"]),
+    ]
+)
+BROADCASTING: frozenset[type[Operator]] = frozenset(
+    [
+        *(ew.Add, ew.Sub, ew.Mul, ew.Div, ew.Mod, ew.Pow, ew.PRelu, ew.Equal, ew.Greater, ew.GreaterOrEqual, ew.Less),
+        *(ew.LessOrEqual, ew.And, ew.Or, ew.Xor, ew.Sum, ew.Mean, ew.Max, ew.Min, ew.Where),
+    ]
+)
+RULES: dict[type[Operator], Rule] = {
+    **dict.fromkeys((Concat, Split, act.Softmax, act.LogSoftmax, act.Hardmax, red.TopK), _axis_attribute),
+    **dict.fromkeys((red.ArgMax, red.ArgMin), _arg_reduce),
+    **dict.fromkeys(
+        (cls for cls in red.OPERATORS if cls.__name__.startswith("Reduce")), _reduce
+    ),
+    **dict.fromkeys((CumSum, CumProd), _cumulative),
+    **dict.fromkeys((Expand, Tile), _each_axis),
+    Flatten: _flatten,
+    Gather: _gather,
+    Pad: _pad,
+    Reshape: _reshape,
+    Resize: _resize,
+    Shape: _shape,
+    Slice: _slice,
+    Squeeze: _squeeze,
+    Unsqueeze: _unsqueeze,
+}
+
+__all__ = ["Move", "Order", "find_move", "is_spreadable"]

@@ -1,0 +1,36 @@
+"""The table of operators: every family has its file, every operator exists in TensorFlow."""
+
+from __future__ import annotations
+
+import pkgutil
+
+import pytest
+
+from graphir.converters.tensorflow import ops
+from graphir.converters.tensorflow.context import families
+from graphir.converters.tensorflow.ops import FAMILIES, import_table
+from graphir.converters.tensorflow.schema import operator_schema
+from graphir.errors import GraphirError
+from graphir.ops import FAMILIES as OWN_FAMILIES
+
+# Families of TensorFlow's operators that the IR says with those of another family.
+MERGED = {"elementwise_unary"}
+
+
+def test_every_family_has_its_file():
+    assert sorted(FAMILIES) == sorted(module.name for module in pkgutil.iter_modules(ops.__path__))
+
+
+def test_families_are_those_of_the_operators():
+    assert set(FAMILIES) - MERGED <= set(OWN_FAMILIES)
+
+
+@pytest.mark.parametrize("op", sorted(import_table()))
+def test_imported_operator_exists_in_tensorflow(op):
+    assert operator_schema(op) is not None
+
+
+def test_an_operator_that_comes_twice_is_an_error():
+    function = import_table()["Relu"]
+    with pytest.raises(GraphirError, match="two import functions for Relu"):
+        families({"Relu": function}, {"Relu": function})

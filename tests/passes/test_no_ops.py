@@ -1,0 +1,57 @@
+"""Operators that change nothing: dropped where that is certain, kept where it is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphir.passes.no_ops import drop_no_ops
+from tests.passes.written import lowered, operators, unchanged
+
+DROPPED = [
+    ("g (float[2,3] x) => (float[2,3] y) { d = Dropout(x) y = Neg(d) }", "Neg"),
+    ("g (float[2,3] x) => (float[2,3] y) <float r = {0.3}, bool t = {0}> { d, m = Dropout(x, r, t) y = Neg(d) }",
+     "Neg"),
+    ("g (float[2,3] x) => (float[2,3] y, bool[2,3] m) { y, m = Dropout(x) }", "ConstantOfShape Identity"),
+    ("g (float[2,3] x) => (float[2,3] y) <int64[1] s = {0}, int64[1] e = {9}> { d = Slice(x, s, e) y = Neg(d) }",
+     "Neg"),
+    ("g (float[2,3] x) => (float[2,3] y) <int64[4] p = {0,0,0,0}> { d = Pad(x, p) y = Neg(d) }", "Neg"),
+    ("g (float[2,3] x) => (float[2,3] y) <int64[2] n = {1,3}> { d = Expand(x, n) y = Neg(d) }", "Neg"),
+    ("g (float[2,3] x) => (float[2,3] y) <int64[2] n = {1,1}> { d = Tile(x, n) y = Neg(d) }", "Neg"),
+    ("g (float[2,3] x) => (float[2,3] y) { d = Concat<axis = 0>(x) y = Neg(d) }", "Neg"),
+    ("g (float[2,3] x) => (float[2,3] y) { d = Split<num_outputs = 1>(x) y = Neg(d) }", "Neg"),
+    ("g (float[2,3] x) => (float[2,3] y) { a = Sum(x) b = Mean(a) c = Max(b) d = Min(c) y = Neg(d) }", "Neg"),
+    ("g (float[2,3] x) => (float[2,3] y) { d = Clip(x) y = Neg(d) }", "Neg"),
+    ("g (float[2,3] x) => (float[2,3] y) { d = Cast<to = 1>(x) y = Neg(d) }", "Neg"),
+    ("g (float[2,3] x, float[1] k) => (float[2,3] y) { d = CastLike(x, k) y = Neg(d) }", "Neg"),
+    ("g (float[2,3] x, double[1] k) => (double[2,3] y) { y = CastLike(x, k) }", "Cast"),
+    ("g (float[2,3] x, float[1] k) => (float[2,3] y) { y = CastLike(x, k) }", "Cast"),
+    ("g (float[2,3] x, float[3] z) => (float[2,3] y) <bool[3] c = {1, 1, 1}> { d = Where(c, x, z) y = Neg(d) }", "Neg"),
+    ("g (float[2,3] x, float[3] z) => (float[2,3] y) <bool[1] c = {0}> { d = Where(c, z, x) y = Neg(d) }", "Neg"),
+]  # fmt: skip
+KEPT = [
+    "g (float[2,3] x) => (float[2,3] y) { y = Dropout(x) }",
+    "g (float[2,3] x) => (float[2,3] y) <float r = {0.3}, bool t = {1}> { d = Dropout(x, r, t) y = Neg(d) }",
+    "g (float[2,3] x, bool t) => (float[2,3] y) <float r = {0.3}> { d = Dropout(x, r, t) y = Neg(d) }",
+    "g (float[2,3] x) => (float[2,3] y) <int64[1] s = {-1}, int64[1] e = {-9}, int64[1] a = {0}, int64[1] k = {-1}> "
+    "{ d = Slice(x, s, e, a, k) y = Neg(d) }",
+    "g (float[2,3] x) => (float[1,3] y) <int64[1] s = {1}, int64[1] e = {9}> { d = Slice(x, s, e) y = Neg(d) }",
+    "g (float[2,3] x) => (float[2,3] y) <int64[4] p = {1,0,-1,0}> { d = Pad(x, p) y = Neg(d) }",
+    "g (float[1,3] x) => (float[2,3] y) <int64[2] n = {2,1}> { d = Expand(x, n) y = Neg(d) }",
+    "g (float[N,3] x, int64[2] n) => (float[N,3] y) { d = Expand(x, n) y = Neg(d) }",
+    "g (float[2,3] x) => (float[4,3] y) { d = Concat<axis = 0>(x, x) y = Neg(d) }",
+    "g (float[2,3] x) => (float[2,3] y) <float k = {0.0}> { d = Clip(x, k) y = Neg(d) }",
+    "g (float[2,3] x) => (double[2,3] y) { d = Cast<to = 11>(x) y = Neg(d) }",
+    "g (float[2,3] x, float[3] z) => (float[2,3] y) <bool[3] c = {1, 0, 1}> { d = Where(c, x, z) y = Neg(d) }",
+    "g (float[2,3] x, float[3] z) => (float[2,3] y) <bool[1] c = {0}> { d = Where(c, x, z) y = Neg(d) }",
+    "g (float[2,3] x, float[2,3] z, bool c) => (float[2,3] y) { d = Where(c, x, z) y = Neg(d) }",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), DROPPED)
+def test_dropped(text, expected):
+    assert operators(lowered(text, drop_no_ops)) == expected
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_kept(text):
+    unchanged(text, drop_no_ops)

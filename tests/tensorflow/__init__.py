@@ -1,0 +1,1 @@
+"""Operators of TensorFlow against live TensorFlow."""

@@ -1,0 +1,39 @@
+"""Live TensorFlow for the tests of this folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from numpy.typing import NDArray
+
+from tests.tensorflow.case import Case
+from tests.tensorflow.live import Live
+
+
+class Oracle:
+    """What live TensorFlow computes for cases, each asked for once."""
+
+    def __init__(self, live: Live) -> None:
+        self.live = live
+        self._held: dict[str, list[NDArray[Any]]] = {}
+
+    def __call__(self, case: Case) -> list[NDArray[Any]]:
+        """The case's results; skips without TensorFlow, unless GRAPHIR_REQUIRE_TENSORFLOW wants it."""
+        if case.name not in self._held:
+            try:
+                self._held[case.name] = self.live.run(case.graph(), case.feeds(), case.outputs)
+            except ImportError as error:
+                if os.environ.get("GRAPHIR_REQUIRE_TENSORFLOW"):
+                    pytest.fail(f"live TensorFlow cannot be imported: {error}")
+                pytest.skip(f"live TensorFlow cannot be imported: {error}")
+        return self._held[case.name]
+
+
+@pytest.fixture(scope="session")
+def tensorflow() -> Iterator[Oracle]:
+    """Live TensorFlow."""
+    with Live() as live:
+        yield Oracle(live)

@@ -1,0 +1,35 @@
+"""Real frozen graphs, made by others, against what TensorFlow computed of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graphir
+from tests.models.judge import LIMIT, relative, run_onnx
+
+# The nodes that an expert would write: no transpose but the one at the border.
+MODELS = [
+    ("facialrecog", {"Conv": 4, "Add": 4, "Relu": 3, "MaxPool": 3, "Transpose": 1, "ReduceMean": 1, "Sigmoid": 1}),
+    ("tf2onnx-ae0", {"MatMul": 4, "Add": 4, "Sigmoid": 4}),
+]
+
+
+@pytest.mark.parametrize("open_sizes", [False, True], ids=["fixed", "open"])
+@pytest.mark.parametrize(("name", "most"), MODELS)
+def test_model_equals_its_golden(
+    shared: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, most: dict[str, int], open_sizes: bool
+) -> None:
+    folder = shared / "models" / "tf" / name
+    with np.load(folder / "golden.npz") as golden:
+        arrays = dict(golden)
+    feeds = {key.split(":")[1]: array for key, array in arrays.items() if key.startswith("input:")}
+    shapes = None if open_sizes else {key: array.shape for key, array in feeds.items()}
+    graph = graphir.load(folder / "frozen.pb", shapes=shapes)
+    found = run_onnx(graph, tmp_path, 18, feeds, capfd)
+    expected = {key.split(":")[1]: array for key, array in arrays.items() if key.startswith("output:")}
+    assert list(found) == list(expected)
+    assert max(relative(found[key], expected[key]) for key in expected) <= LIMIT
+    assert sum(1 for _ in graph.nodes) <= sum(most.values())

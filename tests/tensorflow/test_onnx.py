@@ -1,0 +1,90 @@
+"""Every operator case through import, export and onnxruntime, against live TensorFlow."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from graphir.converters.onnx import to_model
+from graphir.converters.onnx.exporter import newest_opset
+from graphir.converters.tensorflow import load
+from graphir.converters.tensorflow.ops import import_table
+from graphir.errors import GraphirError, UnsupportedOpError
+from graphir.graph import Graph
+from graphir.types import DType, TensorType
+from tests.equivalence.test_onnx import NEWEST_RUN, distance, run_model
+from tests.tensorflow.case import NODE, Case
+from tests.tensorflow.conftest import Oracle
+from tests.tensorflow.table import CASES, REFUSED
+
+onnxruntime.set_default_logger_severity(3)
+pytestmark = pytest.mark.live
+
+TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-9, "bfloat16": 2e-2}
+IN_EVERY_CASE = {"Placeholder", "PlaceholderV2"}
+OPEN = tuple(case for case in CASES if case.open_axes)
+
+
+def imported(case: Case, open_axes: str = "") -> Graph:
+    """The case as a graph that has been checked."""
+    graph = load(case.graph(open_axes), outputs=case.outputs)
+    graph.check()
+    return graph
+
+
+def assert_computes(case: Case, graph: Graph, opset: int, expected: list[np.ndarray]) -> None:
+    """The graph as ONNX gives what TensorFlow gave."""
+    model = to_model(graph, opset=opset)
+    onnx.checker.check_model(model, full_check=True)
+    names = {value.name for value in graph.inputs}
+    found = run_model(model, {name: array for name, array in case.feeds().items() if name in names})
+    assert [(value.dtype, value.shape) for value in found] == [(value.dtype, value.shape) for value in expected]
+    for value, wanted in zip(found, expected, strict=True):
+        limit = TOLERANCE.get(str(wanted.dtype), 0.0) if case.tolerance is None else case.tolerance
+        assert distance(value, wanted) <= limit
+
+
+@pytest.mark.parametrize("opset", [13, 18, NEWEST_RUN])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_onnx_equals_tensorflow(case: Case, opset: int, tensorflow: Oracle) -> None:
+    expected = tensorflow(case)
+    graph = imported(case)
+    if opset < case.least_opset:
+        with pytest.raises(UnsupportedOpError, match=f"opset {case.least_opset}"):
+            to_model(graph, opset=opset)
+        return
+    assert_computes(case, graph, opset, expected)
+
+
+@pytest.mark.parametrize("case", OPEN, ids=lambda case: case.name)
+def test_open_sizes_equal_tensorflow(case: Case, tensorflow: Oracle) -> None:
+    expected = tensorflow(case)
+    graph = imported(case, case.open_axes)
+    assert_computes(case, graph, max(18, case.least_opset), expected)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_inferred_types_are_true(case: Case, tensorflow: Oracle) -> None:
+    graph = imported(case)
+    assert [value.type for value in graph.outputs] == [
+        TensorType(DType.of(value.dtype), value.shape) for value in tensorflow(case)
+    ]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_newest_opset_is_valid_onnx(case: Case) -> None:
+    onnx.checker.check_model(to_model(imported(case), opset=newest_opset()), full_check=True)
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
+def test_import_refuses(case: Case) -> None:
+    with pytest.raises(GraphirError, match=rf"\b{NODE}\b") as raised:
+        imported(case)
+    assert case.reason
+    assert case.reason in str(raised.value)
+
+
+def test_every_imported_operator_has_a_case() -> None:
+    assert set(import_table()) - {op for case in CASES for op in case.ops} - IN_EVERY_CASE == set()
