@@ -7,10 +7,11 @@ that a refused change leaves the graph as it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from .checks import check_operands, check_output_names
 from .errors import GraphError, ShapeError
+from .graph_store import GraphStore
 from .inference.rules import infer_outputs, infer_values
 from .node import KNOWN_LIMIT, Decision, Node, Value, describe_failure, known_of
 from .ops.base import Operator
@@ -18,91 +19,17 @@ from .tensor import Tensor
 from .types import ANYTHING, DType, Type, unify
 
 
-class Graph:
+class Graph(GraphStore):
     """A computation: inputs, parameters and nodes, and the values among them that are its outputs.
 
     `parent` is the graph around a subgraph, whose values the subgraph may use. `metadata` holds plain strings about the
     model (producer, description), `decisions` what conversions decided.
     """
 
-    def __init__(self, name: str = "graph", *, parent: Graph | None = None) -> None:
-        self.name = name
-        self.parent = parent
-        self.metadata: dict[str, str] = {}
-        self.decisions: list[Decision] = []
-        self._values: dict[str, Value] = {}
-        self._inputs: list[Value] = []
-        self._outputs: tuple[Value, ...] = ()
-        self._holders: dict[Value, dict[Graph, None]] = {}
-        self._parameters: dict[Value, None] = {}
-        self._constants: dict[object, tuple[Value, Tensor]] = {}
-        self._counters: dict[str, int] = {}
-        self._first: Node | None = None
-        self._last: Node | None = None
-        self._count = 0
-
-    @property
-    def inputs(self) -> tuple[Value, ...]:
-        """The values that a run is fed with, in order."""
-        return tuple(self._inputs)
-
-    @property
-    def outputs(self) -> tuple[Value, ...]:
-        """The values that a run gives, in order."""
-        return self._outputs
-
-    @property
-    def parameters(self) -> tuple[Value, ...]:
-        """The values with elements of their own (or that will have them), in the order of their creation."""
-        return tuple(self._parameters)
-
-    @property
-    def nodes(self) -> Iterator[Node]:
-        """The nodes in order. The node last given may be erased while iterating."""
-        node = self._first
-        while node is not None:
-            following = node._next
-            yield node
-            node = following
-
-    @property
-    def values(self) -> Iterator[Value]:
-        """All values in the order in which they were made; one that was renamed counts as made then."""
-        return iter(tuple(self._values.values()))
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._values
-
-    def __getitem__(self, name: str) -> Value:
-        found = self._values.get(name)
-        if found is None:
-            raise GraphError(f"graph {self.name} has no value {name!r}")
-        return found
-
     def __str__(self) -> str:
         from .text import format_graph
 
         return format_graph(self)
-
-    def __repr__(self) -> str:
-        return f"Graph({self.name}: {self._count} nodes, {len(self._parameters)} parameters)"
-
-    def fresh_name(self, wanted: str) -> str:
-        """`wanted` if no value has that name, else `wanted` with the first free number behind it."""
-        if wanted not in self._values:
-            return wanted
-        number = self._counters.get(wanted, 1)
-        while f"{wanted}_{number}" in self._values:
-            number += 1
-        self._counters[wanted] = number + 1
-        return f"{wanted}_{number}"
-
-    def decide(self, kind: str, node: str, text: str) -> None:
-        """Record a decision."""
-        self.decisions.append(Decision(kind, node, text))
 
     def add_input(self, name: str, type_: Type = ANYTHING) -> Value:
         """A new input. Raises GraphError if the name is taken."""
@@ -165,15 +92,20 @@ class Graph:
                 raise GraphError(f"{name or op.name}: subgraph {inner.name} was not made with this graph as its parent")
         operand_types = tuple([None if value is None else value.type for value in operands])
         knowns = tuple([None if value is None else value.known for value in operands])
-        try:
-            results = infer_outputs(op, operand_types, knowns)
-            found = infer_values(op, operand_types, knowns)
-        except ShapeError as error:
-            raise ShapeError(describe_failure(name, op, operands, error)) from error
-        if output_names:
-            check_output_names(self, name or op.name, op, output_names, len(results))
         node = Node(self, op, operands, name or op.name)
         node.subgraphs = tuple(subgraphs)
+        try:
+            results = infer_outputs(op, operand_types, knowns)
+            if output_names:
+                check_output_names(self, name or op.name, op, output_names, len(results))
+            if subgraphs:
+                from .inference.control import infer_inserted
+
+                results, found = infer_inserted(self, node)
+            else:
+                found = infer_values(op, operand_types, knowns)
+        except ShapeError as error:
+            raise ShapeError(describe_failure(name, op, operands, error)) from error
         self._link(node, before)
         made = []
         for index, type_ in enumerate(results):
@@ -361,41 +293,6 @@ class Graph:
         value = Value(self, name, type_)
         self._values[name] = value
         return value
-
-    def _own(self, value: Value) -> None:
-        if value.graph is not self or self._values.get(value.name) is not value:
-            raise GraphError(f"{value.name} is not a value of {self.name}")
-
-    def _link(self, node: Node, before: Node | None) -> None:
-        """Put a new node before a node of this graph, or at the end."""
-        if before is None:
-            node._previous = self._last
-            if self._last is not None:
-                self._last._next = node
-            else:
-                self._first = node
-            self._last = node
-        else:
-            node._next = before
-            node._previous = before._previous
-            if before._previous is not None:
-                before._previous._next = node
-            else:
-                self._first = node
-            before._previous = node
-        self._count += 1
-
-    def _unlink(self, node: Node) -> None:
-        if node._previous is not None:
-            node._previous._next = node._next
-        else:
-            self._first = node._next
-        if node._next is not None:
-            node._next._previous = node._previous
-        else:
-            self._last = node._previous
-        node.graph = None
-        self._count -= 1
 
 
 __all__ = ["Decision", "Graph", "Node", "Value", "describe_failure", "known_of"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import GraphError
 from .ops.base import Known, Operator
+from .ops.elements import whole
 from .tensor import Tensor
 from .types import DType, TensorType, Type
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from .graph import Graph
 
 KNOWN_LIMIT = 256
+FLOATS_LIMIT = 5
 
 
 @dataclass(frozen=True)
@@ -107,11 +109,13 @@ class Node:
 
 
 def known_of(tensor: Tensor) -> Known | None:
-    """The elements of a small integer or boolean tensor; None for all others, whose bytes stay unread."""
+    """The elements of a small tensor of integers, booleans or, up to 5, floats; other tensors' bytes stay unread."""
     dtype = tensor.dtype
-    if not (dtype.is_integer or dtype is DType.BOOL) or tensor.size > KNOWN_LIMIT or dtype.bits < 8:
+    limit = FLOATS_LIMIT if dtype.is_float else KNOWN_LIMIT if dtype.is_integer or dtype is DType.BOOL else 0
+    if dtype.bits < 8 or tensor.size > limit:
         return None
-    return Known(tensor.shape, tuple(int(element) for element in tensor.numpy().reshape(-1).tolist()))
+    found = tensor.numpy().reshape(-1).tolist()
+    return Known(tensor.shape, tuple([whole(float(element)) if dtype.is_float else int(element) for element in found]))
 
 
 def describe_failure(name: str, op: Operator, operands: Sequence[Value | None], error: Exception) -> str:

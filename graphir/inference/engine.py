@@ -1,163 +1,23 @@
-"""The fixpoint: every rule runs until no type changes, forwards for results and backwards for operands."""
+"""Inference over a whole graph: what to store in it, what to tell of it, and what stays unknown."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping
-from operator import index
-from typing import TYPE_CHECKING, SupportsIndex, cast
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from ..errors import GraphError, ShapeError
-from ..ops.base import Known
-from ..types import ANYTHING, UNKNOWN, Dim, DType, Sym, TensorType, Type, Unknown, parse_dim, parse_shape, unify
-from .rules import infer_operands, infer_outputs, infer_values
+from ..errors import ShapeError
+from ..types import SequenceType, TensorType, Type, Unknown
+from .fixpoint import Inference
+from .given import given_types, parse_dims
 
 if TYPE_CHECKING:
-    from ..graph import Graph, Node, Value
-
-
-class Inference:
-    """One run of inference over a graph, beside the graph's own types, which it reads but does not change.
-
-    Each node is visited a bounded number of times, because a type only ever gets more precise: the cost is linear in
-    nodes. `types` and `known` hold the result for every value.
-    """
-
-    def __init__(self, graph: Graph, given: Mapping[Value, Type], *, stored: bool) -> None:
-        self.graph = graph
-        self.types: dict[Value, Type] = {}
-        self.known: dict[Value, Known | None] = {}
-        self._queue: deque[Node] = deque()
-        self._queued: set[Node] = set()
-        self._informed: dict[Value, list[Node]] = {}
-        self._in_order = False
-        for value in graph.values:
-            start = value.type if stored else value.declared
-            if value in given:
-                fixed = value.tensor is not None or not isinstance(start, TensorType)
-                start = _checked(value, given[value]) if fixed else given[value]
-            self.types[value] = start
-            self.known[value] = value.known if value.producer is None else None
-
-    def run(self) -> None:
-        """Run to the fixpoint. Raises ShapeError naming the node, the value and both sides of a contradiction."""
-        backward = []
-        self._in_order = True  # what the first walk learns, it carries itself to the users, which come later
-        for node in self.graph.nodes:
-            self._forward(node)
-            if node.op.has_backward:
-                backward.append(node)
-        self._in_order = False
-        for node in reversed(backward):
-            self._backward(node)
-        while self._queue:
-            node = self._queue.popleft()
-            self._queued.discard(node)
-            self._forward(node)
-            if node.op.has_backward:
-                self._backward(node)
-
-    def _operands(self, node: Node) -> tuple[tuple[Type | None, ...], tuple[Known | None, ...]]:
-        types, known = self.types, self.known
-        operands = tuple([None if value is None else _look(types, value) for value in node.inputs])
-        return operands, tuple([None if value is None else known.get(value) for value in node.inputs])
-
-    def _forward(self, node: Node) -> None:
-        operands, values = self._operands(node)
-        try:
-            results = infer_outputs(node.op, operands, values)
-            found = infer_values(node.op, operands, values)
-        except ShapeError as error:
-            raise ShapeError(
-                f"node {node.name} ({node.op}) refuses its operands ({self._shown(node, node.inputs)}): {error}"
-            ) from error
-        for value, type_ in zip(node.outputs, results, strict=True):
-            self._learn(value, type_, node)
-        if found is not None:
-            for value, elements in zip(node.outputs, found, strict=True):
-                if elements is not None and self.known.get(value) != elements:
-                    self.known[value] = elements
-                    self._enqueue_users(value, node)
-
-    def _backward(self, node: Node) -> None:
-        types = self.types
-        operands = tuple([None if value is None else _look(types, value) for value in node.inputs])
-        open_ended = False
-        for operand in operands:
-            if operand is not None:
-                if not isinstance(operand, TensorType):
-                    return
-                open_ended = open_ended or not operand.is_static
-        if not open_ended:
-            return
-        results = tuple([self.types[value] for value in node.outputs])
-        if not all(isinstance(result, TensorType) for result in results):
-            return
-        try:
-            wanted = infer_operands(
-                node.op, cast("tuple[TensorType | None, ...]", operands), cast("tuple[TensorType, ...]", results)
-            )
-        except ShapeError as error:
-            raise ShapeError(
-                f"node {node.name} ({node.op}) cannot make ({self._shown(node, node.outputs)}) of its operands "
-                f"({self._shown(node, node.inputs)}): {error}"
-            ) from error
-        for value, type_ in zip(node.inputs, wanted, strict=True):
-            if value is not None and type_ is not None and value in self.types:
-                self._learn(value, type_, node)
-
-    def _learn(self, value: Value, type_: Type, node: Node) -> None:
-        held = self.types[value]
-        if held is type_ or held == type_:
-            return
-        try:
-            merged = unify(held, type_)
-        except ShapeError as error:
-            raise ShapeError(
-                f"{value.name} is {held} by {self._origin(value)}, but node {node.name} ({node.op}) makes it {type_}: "
-                f"{error}"
-            ) from error
-        if merged == held:
-            return
-        self.types[value] = merged
-        if node is not value.producer:
-            self._informed.setdefault(value, []).append(node)
-        self._enqueue_users(value, node)
-        if value.producer is not None and value.producer is not node and value.producer.op.has_backward:
-            self._enqueue(value.producer)
-
-    def _origin(self, value: Value) -> str:
-        """What the type of a value follows from, in words."""
-        origins = [] if value.producer is None else [value.producer]
-        origins += self._informed.get(value, ())
-        named = [f"node {node.name}" for node in dict.fromkeys(origins)]
-        if value.producer is None and (value.declared != ANYTHING or not named):
-            named.insert(0, "its declaration")
-        return " and ".join(named)
-
-    def _shown(self, node: Node, values: Iterable[Value | None]) -> str:
-        """Values with their types, and the other nodes that those follow from."""
-        shown = []
-        for value in values:
-            others = [] if value is None else [f"node {n.name}" for n in self._informed.get(value, ()) if n is not node]
-            origin = f" by {' and '.join(dict.fromkeys(others))}" if others else ""
-            shown.append("(absent)" if value is None else f"{value.name}: {_look(self.types, value)}{origin}")
-        return ", ".join(shown)
-
-    def _enqueue_users(self, value: Value, source: Node) -> None:
-        for user, _ in value.uses:
-            if user is not source or user.op.has_backward:
-                self._enqueue(user)
-
-    def _enqueue(self, node: Node) -> None:
-        if not self._in_order and node not in self._queued and node.graph is self.graph:
-            self._queued.add(node)
-            self._queue.append(node)
+    from ..graph import Graph, Value
 
 
 def infer_graph(graph: Graph) -> bool:
     """Run inference on what the graph knows and store the result in it; True if anything changed. Raises ShapeError."""
-    run = Inference(graph, {}, stored=True)
+    run = Inference(graph, stored=True)
     run.run()
     changed = False
     for value, type_ in run.types.items():
@@ -165,77 +25,97 @@ def infer_graph(graph: Graph) -> bool:
             value.type = type_
             changed = True
         known = run.known.get(value)
-        if known is not None and value.known != known:
+        if value.known != known and (known is not None or value.graph is not graph):
             value.known = known
             changed = True
     return changed
+
+
+def fix_types(graph: Graph, shapes: Mapping[str, object] | None, dtypes: Mapping[str, object] | None) -> None:
+    """Give values shapes and dtypes for good, in place of those that earlier inference stored, and infer the others.
+
+    What is given is as if the source had declared it. Raises as `infer_types` does, and then changes nothing.
+    """
+    run = infer(graph, shapes, dtypes)
+    for value, type_ in run.given.items():
+        value.declared = type_
+    for value, type_ in run.types.items():
+        value.type, value.known = type_, run.known[value]
 
 
 def infer_types(
     graph: Graph,
     shapes: Mapping[str, object] | None = None,
     dtypes: Mapping[str, object] | None = None,
+    *,
+    partial: bool = True,
 ) -> dict[str, Type]:
     """The type of every value, by name, given shapes and dtypes for some of them; the graph stays as it is.
 
     A shape is a sequence of integers, names of symbolic sizes or None (unknown), or text such as `1,3,H,W`; a dtype
-    anything that `DType.of` takes. Raises GraphError for a name that the graph does not have and ShapeError, naming
-    both sides, for a contradiction. Weights are not read. Cost: linear in nodes.
+    anything that `DType.of` takes. Hints flow both ways: of a parameter to the data, of a result to what it is made
+    from. Raises GraphError for a name that the graph does not have and ShapeError, naming both sides, for a
+    contradiction, and without `partial` also for whatever stays unknown, all of it at once (a symbolic size is known).
+    Weights are not read. Cost: linear in nodes.
     """
-    given: dict[Value, Type] = {}
-    names = list(dict.fromkeys([*(shapes or {}), *(dtypes or {})]))
-    for name in names:
-        if name not in graph:
-            known = ", ".join(value.name for value in graph.inputs) or "none"
-            raise GraphError(f"the graph has no value {name!r}; its inputs are: {known}")
-        value = graph[name]
-        stated = value.declared if isinstance(value.declared, TensorType) else ANYTHING
-        shape = parse_dims((shapes or {})[name]) if shapes and name in shapes else stated.shape
-        dtype = DType.of((dtypes or {})[name]) if dtypes and name in dtypes else stated.dtype
-        given[value] = TensorType(dtype, shape)
+    run = infer(graph, shapes, dtypes)
+    if not partial:
+        require_all(graph, run.types)
+    return {value.name: run.types[value] for value in graph.values}
+
+
+def infer(
+    graph: Graph, shapes: Mapping[str, object] | None = None, dtypes: Mapping[str, object] | None = None
+) -> Inference:
+    """`infer_types` as the run itself, whose `types` and `known` hold the values of subgraphs too."""
+    given = given_types(graph, shapes, dtypes)
+    if not dtypes:
+        # Without hints what was assumed for the inputs' dtypes mostly stands: assuming it at once saves a second round.
+        with suppress(ShapeError):
+            run = Inference(graph, given, stored=False)
+            run.assume_dtypes()
+            run.run()
+            return run
     run = Inference(graph, given, stored=False)
     run.run()
-    return {value.name: type_ for value, type_ in run.types.items()}
+    run.assume_dtypes()
+    run.finish()
+    return run
 
 
-def parse_dims(shape: object) -> tuple[Dim, ...] | None:
-    """A shape given from outside: text, or integers, names, None and dimensions in a sequence; None is an unknown rank.
+def is_complete(type_: Type) -> bool:
+    """Whether the dtype, the rank and every size are known, as numbers or symbols."""
+    if isinstance(type_, TensorType):
+        if type_.is_static:
+            return True
+        open_shape = type_.shape is None or any(isinstance(dim, Unknown) for dim in type_.shape)
+        return type_.dtype is not None and not open_shape
+    return is_complete(type_.element) if isinstance(type_, SequenceType) else True
 
-    Raises ShapeError.
 
-    >>> parse_dims((1, "N", None))
-    (1, Sym('N'), UNKNOWN)
+def require_all(graph: Graph, types: Mapping[Value, Type] | None = None) -> None:
+    """Raise ShapeError with every value whose type (the stored one, without `types`) is not fully known.
+
+    Values of subgraphs, which may differ from one iteration to the next, do not count.
     """
-    if shape is None:
-        return None
-    try:
-        dims = parse_shape(shape) if isinstance(shape, str) else tuple(map(_parse_dim, cast("Iterable[object]", shape)))
-    except (TypeError, ValueError) as error:
-        raise ShapeError(f"not a shape: {shape!r}: {error}") from None
-    for dim in dims:
-        if isinstance(dim, int) and dim < 0:
-            raise ShapeError(f"not a shape: {shape!r}: the size {dim} is negative; an unknown size is None or '?'")
-    return dims
+    values = list(graph.values)
+    types = {value: value.type for value in values} if types is None else types
+    unknown = [value for value in values if not is_complete(types[value])]
+    if not unknown:
+        return
+    shown = [f"{value.name}: {types[value]}{_by(value)}" for value in unknown]
+    open_inputs = [value.name for value in graph.inputs if value in set(unknown)]
+    hint = f"; give what is missing of {', '.join(open_inputs)}" if open_inputs else ""
+    raise ShapeError(
+        f"{len(unknown)} of {len(values)} values are not fully known{hint}:\n  " + "\n  ".join(shown)
+    )
 
 
-def _parse_dim(dim: object) -> Dim:
-    if dim is None:
-        return UNKNOWN
-    if isinstance(dim, str):
-        return parse_dim(dim)
-    return dim if isinstance(dim, Sym | Unknown) else index(cast("SupportsIndex", dim))
+def _by(value: Value) -> str:
+    node = value.producer
+    if node is None:
+        return " (parameter)" if value in value.graph._parameters else " (input)"
+    return f" by node {node.name} ({node.op.name})"
 
 
-def _look(types: Mapping[Value, Type], value: Value) -> Type:
-    found = types.get(value)
-    return value.type if found is None else found
-
-
-def _checked(value: Value, given: Type) -> Type:
-    try:
-        return unify(value.type, given)
-    except ShapeError as error:
-        raise ShapeError(f"{value.name} is {value.type} in the model, but was given as {given}: {error}") from None
-
-
-__all__ = ["Inference", "infer_graph", "infer_types", "parse_dims"]
+__all__ = ["Inference", "fix_types", "infer", "infer_graph", "infer_types", "is_complete", "parse_dims", "require_all"]

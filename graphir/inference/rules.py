@@ -6,7 +6,8 @@ from typing import cast
 
 from ..errors import ShapeError
 from ..ops.base import Known, Operator, Values
-from ..types import DType, TensorType, Type
+from ..ops.known import stored
+from ..types import TensorType, Type
 
 MEMO_LIMIT = 20_000
 _results: dict[object, tuple[Type, ...]] = {}
@@ -32,13 +33,19 @@ def infer_outputs(op: Operator, operands: tuple[Type | None, ...], values: Value
 
 
 def infer_operands(
-    op: Operator, operands: tuple[TensorType | None, ...], results: tuple[TensorType, ...]
+    op: Operator, operands: tuple[TensorType | None, ...], results: tuple[TensorType, ...], values: Values
 ) -> tuple[TensorType | None, ...]:
-    """What the operands of `op` must be, given all types. Raises ShapeError as the rule does."""
-    key = (op, operands, results)
+    """What the operands of `op` must be, given all types and the operands' known elements.
+
+    Remembered as `infer_outputs` is. Raises ShapeError as the rule does.
+    """
+    key: object = (op, operands, results, values) if op.backward_reads else (op, operands, results)
     found = _operands.get(key)
     if found is None:
-        wanted = op.infer_inputs(operands, results)
+        if op.backward_reads:
+            wanted = op.infer_inputs(operands, results, values=values)  # type: ignore[call-arg]
+        else:
+            wanted = op.infer_inputs(operands, results)
         found = tuple([held if held == type_ else type_ for held, type_ in zip(operands, wanted, strict=True)])
         if len(_operands) >= MEMO_LIMIT:
             _operands.clear()
@@ -49,32 +56,19 @@ def infer_operands(
 def infer_values(op: Operator, operands: tuple[Type | None, ...], values: Values) -> tuple[Known | None, ...] | None:
     """The known elements of the results, or None if there are none to know.
 
-    A result with a number that its dtype does not hold is not known: at run time it would wrap around.
+    An element that the result's dtype does not hold is not known: at run time it would wrap around or be rounded.
     """
-    if not op.propagates or (not any(values) and op.least_inputs and op.name not in ("Shape", "Size")):
+    if not op.propagates or (not any(values) and op.least_inputs and not op.knows_itself):
         return None
     found = op.propagate(cast("tuple[TensorType | None, ...]", operands), values)
     if all(known is None for known in found):
         return None
-    if any(known is not None and not all(_is_small(element) for element in known.elements) for known in found):
-        types = infer_outputs(op, operands, values)
-        found = tuple([
-            known if known is not None and _holds(type_, known) else None
-            for known, type_ in zip(found, types, strict=True)
-        ])
+    types = infer_outputs(op, operands, values)
+    found = tuple([
+        stored(known, type_.dtype if isinstance(type_, TensorType) else None)
+        for known, type_ in zip(found, types, strict=True)
+    ])
     return found if any(known is not None for known in found) else None
-
-
-def _is_small(element: object) -> bool:
-    """Whether every integer dtype holds the element; a symbolic size counts as such."""
-    return not isinstance(element, int) or 0 <= element <= 127
-
-
-def _holds(type_: Type, known: Known) -> bool:
-    dtype = type_.dtype if isinstance(type_, TensorType) and type_.dtype is not None else DType.INT64
-    bits = dtype.bits if dtype.is_integer else 1
-    low, high = (0, 1 << bits) if dtype.value.startswith(("u", "b")) else (-(1 << (bits - 1)), 1 << (bits - 1))
-    return all(not isinstance(element, int) or low <= element < high for element in known.elements)
 
 
 __all__ = ["infer_operands", "infer_outputs", "infer_values"]

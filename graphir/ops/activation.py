@@ -7,12 +7,14 @@ import enum
 from ..errors import ShapeError
 from ..types import Dim, DType, TensorType, product
 from .base import Operand, Operator, normalize_axis, operator, refine
+from .dtypes import BOOL, FLOATS, FLOATS_OF_8_BITS, NUMBERS, SIGNED
 
 
 class _Activation(Operator):
     """One operand of real floating point numbers; the result has its type."""
 
     inputs = ("X",)
+    takes = (FLOATS,)
 
     def infer(self, x: TensorType) -> TensorType:
         if x.dtype is not None and not x.dtype.is_float:
@@ -26,6 +28,8 @@ class _Activation(Operator):
 @operator
 class Relu(_Activation):
     """max(X, 0), of integers too. Source: ONNX Relu-14."""
+
+    takes = (SIGNED,)
 
     def infer(self, x: TensorType) -> TensorType:
         return x
@@ -172,6 +176,7 @@ class Dropout(Operator):
 
     inputs = ("data", "ratio?", "training_mode?")
     outputs = ("output", "mask")
+    takes = (FLOATS | FLOATS_OF_8_BITS, FLOATS | FLOATS_OF_8_BITS, BOOL)
     seed: int | None = None
 
     def infer(self, data: TensorType, ratio: Operand = None, training_mode: Operand = None) -> tuple[TensorType, ...]:
@@ -195,6 +200,7 @@ def _count(operand: TensorType) -> int | None:
 class Shrink(_Activation):
     """X + bias where X < -lambd, X - bias where X > lambd, else 0; of integers too. Source: ONNX Shrink-9."""
 
+    takes = (NUMBERS - {DType.BFLOAT16},)
     lambd: float = 0.5
     bias: float = 0.0
 

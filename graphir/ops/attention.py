@@ -7,6 +7,7 @@ import enum
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim, unify_shape
 from .base import Operand, Operator, normalize_axis, operator, refine, same_dtype, same_rank
+from .dtypes import BOOL, FLOATS, INT64, NUMBERS, SINGLE_FLOATS
 
 
 def _agree(what: str, *dims: Dim) -> Dim:
@@ -56,6 +57,7 @@ class Attention(Operator):
 
     inputs = ("Q", "K", "V", "attn_mask?", "past_key?", "past_value?", "nonpad_kv_seqlen?")
     outputs = ("Y", "present_key", "present_value", "qk_matmul_output")
+    takes = (FLOATS, FLOATS, FLOATS, NUMBERS | BOOL, FLOATS, FLOATS, INT64)
     q_num_heads: int | None = None
     kv_num_heads: int | None = None
     scale: float | None = None
@@ -138,6 +140,7 @@ class RotaryEmbedding(Operator):
     """
 
     inputs = ("X", "cos_cache", "sin_cache", "position_ids?")
+    takes = (SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, INT64)
     num_heads: int | None = None
     rotary_embedding_dim: int = 0
     interleaved: bool = False
@@ -176,6 +179,7 @@ class TensorScatter(Operator):
 
     inputs = ("past_cache", "update", "write_indices?")
     outputs = ("present_cache",)
+    takes = (None, None, INT64)
     axis: int = -2
     mode: WriteMode = WriteMode.LINEAR
 
@@ -224,6 +228,7 @@ class LinearAttention(Operator):
 
     inputs = ("query", "key", "value", "past_state?", "decay?", "beta?")
     outputs = ("output", "present_state")
+    takes = (SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS)
     q_num_heads: int
     kv_num_heads: int
     update_rule: UpdateRule = UpdateRule.GATED_DELTA
@@ -286,6 +291,7 @@ class CausalConvWithState(Operator):
 
     inputs = ("X", "weight", "bias?", "past_state?")
     outputs = ("Y", "present_state")
+    takes = (SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS)
     activation: ConvActivation = ConvActivation.NONE
 
     def infer(
@@ -327,6 +333,7 @@ class SwiGLU(Operator):
     """A * sigmoid(alpha * A) * B, for operands of one shape. Source: ONNX SwiGLU-28."""
 
     inputs = ("A", "B")
+    takes = (FLOATS, FLOATS)
     alpha: float = 1.0
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:

@@ -7,6 +7,7 @@ import enum
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
+from ..dims import lower_bound
 from ..errors import GraphError, ShapeError
 from ..types import (
     UNKNOWN,
@@ -15,29 +16,34 @@ from ..types import (
     Shape,
     TensorType,
     Type,
+    dim_max,
+    dim_min,
     format_shape,
     unify_dim,
     unify_dtype,
 )
 
+Element = Dim | float
+
 
 class Known(NamedTuple):
-    """A small integer tensor whose elements are known, as numbers or symbolic sizes, in C order.
+    """A small tensor of which elements are known, in C order: numbers, symbolic sizes, or `UNKNOWN` for the others.
 
     Shapes travel through a graph as such tensors; inference follows them through Shape, Gather, Concat and the like.
+    Only tensors of floating dtypes have elements of type float; their whole numbers are of type int all the same.
     """
 
     shape: tuple[int, ...]
-    elements: tuple[Dim, ...]
+    elements: tuple[Element, ...]
 
     @staticmethod
-    def vector(elements: Iterable[Dim]) -> Known:
+    def vector(elements: Iterable[Element]) -> Known:
         """A rank-1 tensor."""
         items = tuple(elements)
         return Known((len(items),), items)
 
     @staticmethod
-    def scalar(element: Dim) -> Known:
+    def scalar(element: Element) -> Known:
         """A rank-0 tensor."""
         return Known((), (element,))
 
@@ -46,6 +52,10 @@ class Known(NamedTuple):
         if all(type(element) is int for element in self.elements):
             return self.elements  # type: ignore[return-value]
         return None
+
+    def dims(self) -> tuple[Dim, ...]:
+        """The elements as sizes: what is neither an integer nor a symbolic size is unknown."""
+        return tuple([UNKNOWN if isinstance(element, float) else element for element in self.elements])
 
 
 Operand = TensorType | None
@@ -70,7 +80,9 @@ class Operator:
     field_names: ClassVar[tuple[str, ...]] = ()
     field_defaults: ClassVar[dict[str, Any]] = {}
     has_backward: ClassVar[bool] = False
+    backward_reads: ClassVar[bool] = False
     propagates: ClassVar[bool] = False
+    knows_itself: ClassVar[bool] = False
 
     # Methods that a dataclass would generate, written once: generating them for every class costs 30 ms of start-up.
 
@@ -133,11 +145,18 @@ class Operator:
         raise NotImplementedError(f"{self.name} states no inference rule")
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        """What the operands' types must be, given all types; None or an unknown type where nothing more is known."""
+        """What the operands' types must be, given all types; None or an unknown type where nothing more is known.
+
+        A rule that wants the operands' known elements too takes them, by slot, as the keyword argument `values`, which
+        is empty by default. Raises ShapeError on a contradiction.
+        """
         return operands
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        """The known elements of the results. Only called where an operand's elements are known (or for `Shape`)."""
+        """The known elements of the results.
+
+        Only called where an operand's elements are known, unless `knows_itself` says that types alone tell some.
+        """
         return (None,) * self.output_count
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
@@ -180,6 +199,7 @@ def operator(cls: O) -> O:
     made.least_inputs = sum(not name.endswith("?") for name in made.inputs)
     made.most_inputs = None if variadic else len(made.inputs)
     made.has_backward = made.infer_inputs is not Operator.infer_inputs
+    made.backward_reads = "values" in made.infer_inputs.__code__.co_varnames
     made.propagates = made.propagate is not Operator.propagate
     return cls
 
@@ -225,7 +245,19 @@ def broadcast_dim(left: Dim, right: Dim) -> Dim:
         return right if left == 1 else left
     if type(right) is int:
         return left if right == 1 else right
-    return UNKNOWN
+    return _broadcast_sizes(left, right)
+
+
+def _broadcast_sizes(left: Dim, right: Dim) -> Dim:
+    """What two sizes broadcast to that are equal, or of which one is 1: the larger one, but 0 if one is 0."""
+    result = dim_max(left, right)
+    for size in (left, right):
+        bound = lower_bound(size)
+        if bound is None or bound < 0:
+            return UNKNOWN
+        if bound == 0:
+            result = result * dim_min(size, 1)
+    return result
 
 
 def broadcast(*shapes: Shape | None) -> Shape | None:
@@ -260,6 +292,11 @@ def normalize_axis(axis: int, rank: int) -> int:
     return axis + rank if axis < 0 else axis
 
 
+def elements_of(values: Values, slot: int) -> Known | None:
+    """The known elements of the operand in a slot, None where there are none or the operand is absent."""
+    return values[slot] if slot < len(values) else None
+
+
 def refine(operand: Operand, shape: Shape | None = None, dtype: DType | None = None) -> Operand:
     """The operand's type with more known about it, for `infer_inputs`. Raises ShapeError on a contradiction."""
     if operand is None:
@@ -273,14 +310,15 @@ def refine(operand: Operand, shape: Shape | None = None, dtype: DType | None = N
     return TensorType(unify_dtype(operand.dtype, dtype), merged)
 
 
-
 __all__ = [
+    "Element",
     "Known",
     "Operand",
     "Operator",
     "Values",
     "broadcast",
     "broadcast_dim",
+    "elements_of",
     "normalize_axis",
     "operator",
     "refine",

@@ -7,6 +7,7 @@ import enum
 from ..errors import ShapeError
 from ..types import DType, TensorType
 from .base import Operand, Operator, broadcast, operator, refine, same_dtype
+from .dtypes import CONVERTIBLE, INTEGERS
 
 
 class Direction(enum.Enum):
@@ -29,6 +30,7 @@ class _Bitwise(Operator):
 
     inputs = ("A", "B")
     outputs = ("C",)
+    takes = (INTEGERS, INTEGERS)
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:
         return TensorType(_integer(a, b), broadcast(a.shape, b.shape))
@@ -67,6 +69,7 @@ class BitwiseNot(Operator):
     """~X, bit by bit. Source: ONNX BitwiseNot-18."""
 
     inputs = ("X",)
+    takes = (INTEGERS,)
 
     def infer(self, x: TensorType) -> TensorType:
         return TensorType(_integer(x), x.shape)
@@ -110,6 +113,7 @@ class CastLike(Operator):
     """
 
     inputs = ("X", "target_type")
+    takes = (CONVERTIBLE, CONVERTIBLE)
     saturate: bool = True
     round_mode: RoundMode = RoundMode.UP
 

@@ -22,6 +22,7 @@ from ..types import (
     Type,
 )
 from .base import Operator, operator
+from .dtypes import BOOL, INT64
 
 
 class _Control(Operator):
@@ -46,6 +47,7 @@ class If(_Control):
     """
 
     inputs = ("cond",)
+    takes = (BOOL,)
     results: int = 1
 
     def infer(self, *operands: Type | None) -> tuple[Type, ...]:
@@ -65,6 +67,7 @@ class Loop(_Control):
     """
 
     inputs = ("M?", "cond?", "v_initial*?")
+    takes = (INT64, BOOL)
     results: int = 1
 
 

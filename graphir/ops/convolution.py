@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..errors import ShapeError
-from ..padding import Explicit, Padding, resolve, window_size
+from ..padding import Explicit, Padding, data_sizes, resolve, window_size
 from ..types import UNKNOWN, Dim, Shape, TensorType, ceildiv, format_shape, product, unify_dim, unify_shape
 from .base import Operand, Operator, operator, refine, same_dtype
+from .dtypes import FLOATS
 
 
 def _spatial(name: str, values: tuple[int, ...], rank: int, default: int) -> tuple[int, ...]:
@@ -41,6 +42,7 @@ class Conv(Operator):
     """
 
     inputs = ("X", "W", "B?")
+    takes = (FLOATS, FLOATS, FLOATS)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -88,7 +90,10 @@ class Conv(Operator):
             raise ShapeError(f"padding has {len(pads)} pairs, expected one for each of {rank} spatial axes")
         found = []
         for size, width, stride, dilation, pair in zip(sizes, kernel, strides, dilations, pads, strict=True):
-            windows = window_size(size, width, stride, dilation, pair) if isinstance(width, int) else UNKNOWN
+            if isinstance(width, int):
+                windows = window_size(size, width, stride, dilation, pair)
+            else:
+                windows = (size + sum(pair) - (width - 1) * dilation - 1) // stride + 1
             if isinstance(windows, int) and windows < 1:
                 raise ShapeError(
                     f"no window fits: size {size}, kernel {width}, dilation {dilation}, padding {pair}"
@@ -113,9 +118,12 @@ class Conv(Operator):
         if w.shape is not None:
             filters = unify_dim(filters, w.shape[0])
             channels = unify_dim(channels, w.shape[1] * self.group)
-        kernel = self.kernel_shape or (UNKNOWN,) * rank
+        kernel = self.kernel_shape or (w.shape[2:] if w.shape is not None else (UNKNOWN,) * rank)
+        sizes: Shape = (UNKNOWN,) * rank
+        if result.shape is not None and len(result.shape) == rank + 2:
+            sizes = data_sizes(result.shape[2:], kernel, self.strides, self.dilations, self.padding)
         wanted = [
-            refine(x, (batch, channels, *(UNKNOWN,) * rank), dtype),
+            refine(x, (batch, channels, *sizes), dtype),
             refine(w, (filters, channels // self.group, *kernel), dtype),
         ]
         if len(operands) > 2:
@@ -149,6 +157,7 @@ class ConvTranspose(Operator):
     """
 
     inputs = ("X", "W", "B?")
+    takes = (FLOATS, FLOATS, FLOATS)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -183,21 +192,41 @@ class ConvTranspose(Operator):
         rank = len(sizes)
         if self.output_shape:
             return _spatial("output_shape", self.output_shape, rank, 1)
-        strides = _spatial("strides", self.strides, rank, 1)
         if not isinstance(self.padding, Explicit):
+            strides = _spatial("strides", self.strides, rank, 1)
             return tuple(size * stride for size, stride in zip(sizes, strides, strict=True))
-        dilations = _spatial("dilations", self.dilations, rank, 1)
-        extra = _spatial("output_padding", self.output_padding, rank, 0)
-        pads = self.padding.pads or ((0, 0),) * rank
-        if len(pads) != rank:
-            raise ShapeError(f"padding has {len(pads)} pairs, expected one for each of {rank} spatial axes")
         found = []
         for axis, size in enumerate(sizes):
-            spread = (kernel[axis] - 1) * dilations[axis] + 1
-            whole = (size - 1) * strides[axis] + extra[axis] + spread - sum(pads[axis])
+            whole = self._size(axis, size, kernel)
             if isinstance(whole, int) and whole < 1:
                 raise ShapeError(f"nothing is left of spatial axis {axis}: the output would have {whole} elements")
             found.append(whole)
+        return tuple(found)
+
+    def _size(self, axis: int, size: Dim, kernel: tuple[Dim, ...]) -> Dim:
+        """The output's size on a spatial axis under explicit padding, which may be below 1. Raises ShapeError."""
+        rank = len(kernel)
+        assert isinstance(self.padding, Explicit)
+        pads = self.padding.pads or ((0, 0),) * rank
+        if len(pads) != rank:
+            raise ShapeError(f"padding has {len(pads)} pairs, expected one for each of {rank} spatial axes")
+        stride = _spatial("strides", self.strides, rank, 1)[axis]
+        extra = _spatial("output_padding", self.output_padding, rank, 0)[axis]
+        spread = (kernel[axis] - 1) * _spatial("dilations", self.dilations, rank, 1)[axis] + 1
+        return (size - 1) * stride + extra + spread - sum(pads[axis])
+
+    def _data_sizes(self, sizes: Shape, kernel: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        """The spatial sizes of X that give these, where they follow. Raises ShapeError where none does."""
+        rank = len(sizes)
+        if self.output_shape or not isinstance(self.padding, Explicit):
+            return (UNKNOWN,) * rank
+        found: list[Dim] = []
+        for axis, size in enumerate(sizes):
+            stride = _spatial("strides", self.strides, rank, 1)[axis]
+            steps = size - self._size(axis, 1, kernel)
+            if isinstance(steps, int) and (steps < 0 or steps % stride):
+                raise ShapeError(f"no size of spatial axis {axis} gives {size} with the stride {stride}")
+            found.append(steps // stride + 1 if isinstance(steps, int) or stride == 1 else UNKNOWN)
         return tuple(found)
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
@@ -214,9 +243,12 @@ class ConvTranspose(Operator):
         if w.shape is not None:
             channels = unify_dim(channels, w.shape[0])
         batch = result.shape[0] if result.shape is not None else UNKNOWN
-        kernel = self.kernel_shape or (UNKNOWN,) * rank
+        kernel = self.kernel_shape or (w.shape[2:] if w.shape is not None else (UNKNOWN,) * rank)
+        sizes: Shape = (UNKNOWN,) * rank
+        if result.shape is not None and len(result.shape) == rank + 2:
+            sizes = self._data_sizes(result.shape[2:], kernel)
         wanted = [
-            refine(x, (batch, channels, *(UNKNOWN,) * rank), dtype),
+            refine(x, (batch, channels, *sizes), dtype),
             refine(w, (channels, filters // self.group, *kernel), dtype),
         ]
         if len(operands) > 2:
@@ -241,6 +273,7 @@ class DeformConv(Operator):
     """
 
     inputs = ("X", "W", "offset", "B?", "mask?")
+    takes = (FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -277,6 +310,19 @@ class DeformConv(Operator):
             ) from None
         assert found is not None
         return (found[0], result[1], *found[2:])
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        x, w, offset, bias, mask = (*operands, None, None)[:5]
+        dtype = same_dtype(*operands, results[0])
+        found = self.conv().infer_inputs((x, w, bias), results)
+        shape, weight = results[0].shape, found[1]
+        moved = masked = None
+        if shape is not None and weight is not None and weight.shape is not None:
+            places = product(weight.shape[2:]) * self.offset_group
+            moved = (shape[0], places * (len(shape) - 2), *shape[2:])
+            masked = (shape[0], places, *shape[2:])
+        wanted = (found[0], found[1], refine(offset, moved, dtype), found[2], refine(mask, masked, dtype))
+        return wanted[: len(operands)]
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
         return self.conv().macs(operands[:2], results)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, TensorType, ceildiv, dim_max, product
-from .base import Known, Operand, Operator, Values, operator, refine, same_dtype
+import math
 
-KNOWN_LIMIT = 256
+from ..errors import ShapeError
+from ..types import UNKNOWN, Dim, DType, Sym, TensorType, Unknown, ceildiv, dim_max
+from . import elements
+from .base import Known, Operand, Operator, Values, operator, refine, same_dtype
+from .dtypes import BOOL, FLOATS, INDICES, INT64, NUMBERS
+from .known import is_small
 
 
 @operator
@@ -17,31 +20,42 @@ class Range(Operator):
     """
 
     inputs = ("start", "limit", "delta")
+    takes = (FLOATS | INDICES | {DType.INT16}, FLOATS | INDICES | {DType.INT16}, FLOATS | INDICES | {DType.INT16})
     reads = frozenset({0, 1, 2})
     stash_type: DType = DType.FLOAT32
 
     def infer(self, start: TensorType, limit: TensorType, delta: TensorType, *, values: Values) -> TensorType:
-        return TensorType(same_dtype(start, limit, delta), (_range_size(values),))
+        return TensorType(same_dtype(start, limit, delta), (self._count((start, limit, delta), values),))
+
+    def _count(self, operands: tuple[Operand, ...], values: Values) -> Dim:
+        ends = [None if value is None or not value.elements else value.elements[0] for value in values]
+        start, limit, delta = (UNKNOWN if end is None else end for end in ends)
+        if isinstance(delta, Sym | Unknown):
+            return UNKNOWN
+        if delta == 0:
+            raise ShapeError("a delta of 0")
+        dtype = same_dtype(*operands)
+        if dtype is not None and dtype.is_float and isinstance(start, int | float) and isinstance(limit, int | float):
+            distance = elements.held(elements.subtract(limit, start), dtype)
+            return UNKNOWN if isinstance(distance, Unknown | Sym) else max(math.ceil(distance / delta), 0)
+        if isinstance(delta, float) or isinstance(start, float) or isinstance(limit, float):
+            return UNKNOWN
+        distance = limit - start if delta > 0 else start - limit
+        return dim_max(ceildiv(distance, abs(delta)), 0)
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        dtype = same_dtype(*operands, results[0])
+        return tuple(refine(operand, (), dtype) for operand in operands)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        count = _range_size(values)
+        count = self._count(operands, values)
         first, _, step = values
-        if not isinstance(count, int) or count > KNOWN_LIMIT or first is None or step is None:
+        if not is_small((count,)) or first is None or step is None:
             return (None,)
         start, delta = first.elements[0], step.elements[0]
-        return (Known.vector(start + delta * place for place in range(count)),)
-
-
-def _range_size(values: Values) -> Dim:
-    if any(value is None for value in values):
-        return UNKNOWN
-    start, limit, delta = (value.elements[0] for value in values if value is not None)
-    if not isinstance(delta, int):
-        return UNKNOWN
-    if delta == 0:
-        raise ShapeError("a delta of 0")
-    distance = limit - start if delta > 0 else start - limit
-    return dim_max(ceildiv(distance, abs(delta)), 0)
+        if isinstance(start, float) or isinstance(delta, float):
+            return (None,)  # runtimes add up, and round at each step
+        return (Known.vector(start + delta * place for place in range(count)),)  # type: ignore[arg-type]
 
 
 @operator
@@ -52,24 +66,26 @@ class ConstantOfShape(Operator):
     """
 
     inputs = ("shape",)
+    takes = (INT64,)
     reads = frozenset({0})
     value: float = 0.0
     dtype: DType = DType.FLOAT32
 
     def infer(self, shape: TensorType, *, values: Values) -> TensorType:
         if values[0] is not None:
-            return TensorType(self.dtype, values[0].elements)
+            return TensorType(self.dtype, values[0].dims())
         count = shape.shape[0] if shape.shape else UNKNOWN
         return TensorType(self.dtype, (UNKNOWN,) * count if isinstance(count, int) else None)
 
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        shape = results[0].shape
+        return (refine(operands[0], (UNKNOWN if shape is None else len(shape),), DType.INT64),)
+
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         sizes = None if values[0] is None else values[0].integers()
-        if sizes is None or self.dtype not in (DType.INT64, DType.INT32, DType.BOOL):
+        if sizes is None or not is_small(sizes):
             return (None,)
-        count = product(sizes)
-        if not isinstance(count, int) or count > KNOWN_LIMIT:
-            return (None,)
-        return (Known(sizes, (int(self.value),) * count),)
+        return (Known(sizes, (elements.whole(self.value),) * math.prod(sizes)),)
 
 
 @operator
@@ -80,6 +96,7 @@ class EyeLike(Operator):
     """
 
     inputs = ("X",)
+    takes = (NUMBERS | BOOL,)
     dtype: DType | None = None
     k: int = 0
 

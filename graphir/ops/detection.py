@@ -7,6 +7,7 @@ import enum
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, TensorType, format_shape, unify_dim
 from .base import Operand, Operator, operator, refine, same_dtype, same_rank
+from .dtypes import FLOAT32, FLOATS, INT64
 
 
 def _same(left: Dim, right: Dim, message: str) -> Dim:
@@ -27,6 +28,7 @@ class NonMaxSuppression(Operator):
 
     inputs = ("boxes", "scores", "max_output_boxes_per_class?", "iou_threshold?", "score_threshold?")
     outputs = ("selected_indices",)
+    takes = (FLOAT32, FLOAT32, INT64, FLOAT32, FLOAT32)
     center_point_box: bool = False
 
     def infer(self, boxes: TensorType, scores: TensorType, *limits: Operand) -> TensorType:
@@ -62,6 +64,7 @@ class RoiAlign(Operator):
     """
 
     inputs = ("X", "rois", "batch_indices")
+    takes = (FLOATS, FLOATS, INT64)
     output_height: int = 1
     output_width: int = 1
     sampling_ratio: int = 0

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from operator import and_, eq, ge, gt, le, lt, or_, xor
 from typing import ClassVar
 
-from ..dims import lower_bound
 from ..errors import ShapeError
-from ..types import Dim, DType, TensorType, dim_max, dim_min, unify_shape
+from ..types import DType, TensorType, unify_shape
+from . import elements
 from .base import Known, Operand, Operator, Values, broadcast, operator, refine, same_dtype
+from .dtypes import BOOL, COMMON, CONVERTIBLE, FLOATS, FLOATS_OF_8_BITS, INDICES, NUMBERS, WIDE_NUMBERS
+from .elements import Function
+from .known import choose, each, filled
 
 
 class _Unary(Operator):
-    """One operand; the result has its type."""
+    """One operand; the result has its type, and known elements where `follow` says what becomes of an element."""
 
     inputs = ("X",)
+    follow: ClassVar[Function | None] = None
 
     def infer(self, x: TensorType) -> TensorType:
         return x
@@ -23,11 +25,16 @@ class _Unary(Operator):
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         return (refine(operands[0], results[0].shape, results[0].dtype),)
 
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        function = type(self).follow
+        return (None,) if function is None else each(function, operands, values)
+
 
 class _Predicate(Operator):
     """One operand; the result has its shape and is boolean."""
 
     inputs = ("X",)
+    takes = (FLOATS | FLOATS_OF_8_BITS,)
 
     def infer(self, x: TensorType) -> TensorType:
         return TensorType(DType.BOOL, x.shape)
@@ -41,8 +48,10 @@ class _Binary(Operator):
 
     inputs = ("A", "B")
     outputs = ("C",)
+    takes = (NUMBERS, NUMBERS)
     same_shape: bool = False
     result: DType | None = None
+    follow: ClassVar[Function | None] = None
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:
         dtype = same_dtype(a, b)
@@ -58,22 +67,9 @@ class _Binary(Operator):
                 shape = unify_shape(shape, operand.shape if operand is not None else None)
         return tuple(refine(operand, shape, dtype) for operand in operands)
 
-
-def _fold(values: Values, combine: Callable[[Dim, Dim], Dim]) -> tuple[Known | None, ...]:
-    """Elementwise arithmetic on known elements; scalars and one-element vectors broadcast."""
-    first = values[0]
-    if first is None or any(value is None for value in values):
-        return (None,)
-    for second in values[1:]:
-        assert second is not None
-        shape = broadcast(first.shape, second.shape)
-        count = max(len(first.elements), len(second.elements))
-        if shape is None or {len(first.elements), len(second.elements)} - {1, count} or len(shape) > 1:
-            return (None,)
-        left = first.elements * (count if len(first.elements) == 1 else 1)
-        right = second.elements * (count if len(second.elements) == 1 else 1)
-        first = Known(tuple(int(dim) for dim in shape if isinstance(dim, int)), tuple(map(combine, left, right)))
-    return (first,)
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        function = type(self).follow
+        return (None,) if function is None else each(function, operands, values)
 
 
 @operator
@@ -81,9 +77,7 @@ class Add(_Binary):
     """A + B. Source: ONNX Add-14."""
 
     same_shape: bool = False
-
-    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return _fold(values, lambda a, b: a + b)
+    follow = elements.add
 
 
 @operator
@@ -91,9 +85,7 @@ class Sub(_Binary):
     """A - B. Source: ONNX Sub-14."""
 
     same_shape: bool = False
-
-    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return _fold(values, lambda a, b: a - b)
+    follow = elements.subtract
 
 
 @operator
@@ -101,14 +93,7 @@ class Mul(_Binary):
     """A * B. Source: ONNX Mul-14."""
 
     same_shape: bool = False
-
-    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return _fold(values, lambda a, b: a * b)
-
-
-def _is_natural(element: Dim) -> bool:
-    bound = lower_bound(element)
-    return bound is not None and bound >= 0
+    follow = elements.multiply
 
 
 @operator
@@ -118,13 +103,10 @@ class Div(_Binary):
     same_shape: bool = False
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        right = values[1]
-        if right is None or any(not isinstance(element, int) or element <= 0 for element in right.elements):
+        dtype = same_dtype(*operands)
+        if dtype is None:
             return (None,)
-        left = values[0]
-        if left is None or any(not _is_natural(element) for element in left.elements):
-            return (None,)  # below zero ONNX rounds the other way
-        return _fold(values, lambda a, b: a // b)
+        return each(elements.ratio if dtype.is_float else elements.quotient, operands, values)
 
 
 @operator
@@ -134,18 +116,25 @@ class Mod(_Binary):
     fmod: bool = False
     same_shape: bool = False
 
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        return each(elements.remainder if self.fmod else elements.modulo, operands, values)
+
 
 @operator
 class Pow(_Binary):
     """A raised to the power B; the result has A's dtype. Source: ONNX Pow-15."""
 
+    takes = (FLOATS | INDICES, NUMBERS)
     same_shape: bool = False
+    follow = elements.power
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:
-        return TensorType(a.dtype, broadcast(a.shape, b.shape))
+        shape = unify_shape(a.shape, b.shape) if self.same_shape else broadcast(a.shape, b.shape)
+        return TensorType(a.dtype, shape)
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        return refine(operands[0], None, results[0].dtype), operands[1]
+        shape = results[0].shape if self.same_shape else None
+        return refine(operands[0], shape, results[0].dtype), refine(operands[1], shape)
 
 
 @operator
@@ -153,6 +142,7 @@ class PRelu(Operator):
     """X where X >= 0, else slope * X; the slope broadcasts to X's shape, not the other way. Source: ONNX PRelu-16."""
 
     inputs = ("X", "slope")
+    takes = (WIDE_NUMBERS, WIDE_NUMBERS)
 
     def infer(self, x: TensorType, slope: TensorType) -> TensorType:
         dtype = same_dtype(x, slope)
@@ -167,72 +157,66 @@ class PRelu(Operator):
 
 
 class _Comparison(_Binary):
-    """Two operands of one dtype that broadcast; the result is boolean, and known where both operands are numbers."""
+    """Two operands of one dtype that broadcast; the result is boolean."""
 
     result: DType | None = DType.BOOL
-    holds: ClassVar[Callable[[int, int], bool]]
-
-    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        if any(value is None or value.integers() is None for value in values):
-            return (None,)
-        return _fold(values, lambda a, b: int(type(self).holds(a, b)))  # type: ignore[arg-type]
 
 
-def _unary(name: str, text: str, since: int) -> type[Operator]:
+def _unary(name: str, text: str, since: int, follow: Function | None = None) -> type[Operator]:
     """A unary operator without attributes."""
-    body = {"__doc__": f"{text} Source: ONNX {name}-{since}.", "__module__": __name__, "__annotations__": {}}
+    body: dict[str, object] = {
+        "__doc__": f"{text} Source: ONNX {name}-{since}.",
+        "__module__": __name__,
+        "__annotations__": {},
+        "follow": follow if follow is None else staticmethod(follow),
+    }
     return operator(type(name, (_Unary,), body))
 
 
-def _binary(name: str, text: str, since: int, base: type[Operator]) -> type[Operator]:
-    """A binary operator whose only attribute is `same_shape`."""
+def _comparison(name: str, text: str, since: int, follow: Function) -> type[Operator]:
+    """A comparison whose only attribute is `same_shape`."""
     body = {
         "__doc__": f"{text} Source: ONNX {name}-{since}.",
         "__module__": __name__,
         "__annotations__": {"same_shape": "bool"},
         "same_shape": False,
+        "follow": staticmethod(follow),
     }
-    return operator(type(name, (base,), body))
+    return operator(type(name, (_Comparison,), body))
 
 
-def _comparison(name: str, text: str, since: int, holds: Callable[[int, int], bool]) -> type[Operator]:
-    """A comparison, and when it holds for numbers."""
-    base = type(f"_{name}", (_Comparison,), {"__doc__": text, "__module__": __name__, "holds": staticmethod(holds)})
-    return _binary(name, text, since, base)
+Equal = _comparison("Equal", "Whether A == B.", 19, elements.equal)
+Greater = _comparison("Greater", "Whether A > B.", 13, elements.greater)
+GreaterOrEqual = _comparison("GreaterOrEqual", "Whether A >= B.", 16, elements.greater_or_equal)
+Less = _comparison("Less", "Whether A < B.", 13, elements.less)
+LessOrEqual = _comparison("LessOrEqual", "Whether A <= B.", 16, elements.less_or_equal)
+And = _comparison("And", "Logical A and B.", 7, elements.both)
+Or = _comparison("Or", "Logical A or B.", 7, elements.either)
+Xor = _comparison("Xor", "Logical A exclusive-or B.", 7, elements.unequal)
 
-
-Equal = _comparison("Equal", "Whether A == B.", 19, eq)
-Greater = _comparison("Greater", "Whether A > B.", 13, gt)
-GreaterOrEqual = _comparison("GreaterOrEqual", "Whether A >= B.", 16, ge)
-Less = _comparison("Less", "Whether A < B.", 13, lt)
-LessOrEqual = _comparison("LessOrEqual", "Whether A <= B.", 16, le)
-And = _comparison("And", "Logical A and B.", 7, and_)
-Or = _comparison("Or", "Logical A or B.", 7, or_)
-Xor = _comparison("Xor", "Logical A exclusive-or B.", 7, xor)
-
-Abs = _unary("Abs", "The absolute value.", 13)
+Abs = _unary("Abs", "The absolute value.", 13, elements.absolute)
 Acos = _unary("Acos", "The arc cosine, radians.", 22)
 Acosh = _unary("Acosh", "The inverse hyperbolic cosine.", 22)
 Asin = _unary("Asin", "The arc sine, radians.", 22)
 Asinh = _unary("Asinh", "The inverse hyperbolic sine.", 22)
 Atan = _unary("Atan", "The arc tangent, radians.", 22)
 Atanh = _unary("Atanh", "The inverse hyperbolic tangent.", 22)
-Ceil = _unary("Ceil", "Rounded up.", 13)
+Ceil = _unary("Ceil", "Rounded up.", 13, elements.ceil)
 Cos = _unary("Cos", "The cosine of radians.", 22)
 Cosh = _unary("Cosh", "The hyperbolic cosine.", 22)
 Erf = _unary("Erf", "The error function.", 13)
 Exp = _unary("Exp", "e to the power X.", 13)
-Floor = _unary("Floor", "Rounded down.", 13)
-Identity = _unary("Identity", "X itself.", 24)
+Floor = _unary("Floor", "Rounded down.", 13, elements.floor)
+Identity = _unary("Identity", "X itself.", 24, elements.itself)
 Log = _unary("Log", "The natural logarithm.", 13)
-Neg = _unary("Neg", "-X.", 13)
-Not = _unary("Not", "Logical not X.", 1)
-Reciprocal = _unary("Reciprocal", "1 / X.", 13)
-Round = _unary("Round", "Rounded to the nearest integer, halves to even.", 22)
-Sign = _unary("Sign", "-1, 0 or 1.", 13)
+Neg = _unary("Neg", "-X.", 13, elements.negative)
+Not = _unary("Not", "Logical not X.", 1, elements.negate)
+Reciprocal = _unary("Reciprocal", "1 / X.", 13, elements.reciprocal)
+Round = _unary("Round", "Rounded to the nearest integer, halves to even.", 22, elements.rounded)
+Sign = _unary("Sign", "-1, 0 or 1.", 13, elements.sign)
 Sin = _unary("Sin", "The sine of radians.", 22)
 Sinh = _unary("Sinh", "The hyperbolic sine.", 22)
-Sqrt = _unary("Sqrt", "The square root.", 13)
+Sqrt = _unary("Sqrt", "The square root.", 13, elements.square_root)
 Tan = _unary("Tan", "The tangent of radians.", 22)
 
 
@@ -253,6 +237,7 @@ class _Variadic(Operator):
     """One or more operands of one dtype that broadcast."""
 
     inputs = ("data_0*",)
+    takes = (FLOATS,)
 
     def infer(self, *operands: TensorType) -> TensorType:
         return TensorType(same_dtype(*operands), broadcast(*(operand.shape for operand in operands)))
@@ -266,6 +251,9 @@ class _Variadic(Operator):
 class Sum(_Variadic):
     """The sum of all operands. Source: ONNX Sum-13."""
 
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        return each(elements.add_whole, operands, values)
+
 
 @operator
 class Mean(_Variadic):
@@ -276,16 +264,20 @@ class Mean(_Variadic):
 class Max(_Variadic):
     """The elementwise maximum of all operands. Source: ONNX Max-13."""
 
+    takes = (NUMBERS,)
+
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return _fold(values, dim_max)
+        return each(elements.largest, operands, values)
 
 
 @operator
 class Min(_Variadic):
     """The elementwise minimum of all operands. Source: ONNX Min-13."""
 
+    takes = (NUMBERS,)
+
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return _fold(values, dim_min)
+        return each(elements.smallest, operands, values)
 
 
 @operator
@@ -293,6 +285,7 @@ class Clip(Operator):
     """X limited to [min, max], scalars that may be absent. Source: ONNX Clip-13."""
 
     inputs = ("X", "min?", "max?")
+    takes = (NUMBERS, NUMBERS, NUMBERS)
 
     def infer(self, x: TensorType, low: Operand = None, high: Operand = None) -> TensorType:
         return TensorType(same_dtype(x, low, high), x.shape)
@@ -300,17 +293,34 @@ class Clip(Operator):
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         return (refine(operands[0], results[0].shape, results[0].dtype), *operands[1:])
 
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        found = values[0]
+        for slot, function in ((1, elements.largest), (2, elements.smallest)):
+            if slot < len(operands) and operands[slot] is not None:
+                (found,) = each(function, (operands[0], operands[slot]), (found, values[slot]))
+        return (found,)
+
 
 @operator
 class Where(Operator):
     """X where the condition holds, else Y; all three broadcast. Source: ONNX Where-16."""
 
     inputs = ("condition", "X", "Y")
+    takes = (BOOL, COMMON, COMMON)
 
     def infer(self, condition: TensorType, x: TensorType, y: TensorType) -> TensorType:
         if condition.dtype not in (None, DType.BOOL):
             raise ShapeError(f"the condition is {condition.dtype}, expected bool")
         return TensorType(same_dtype(x, y), broadcast(condition.shape, x.shape, y.shape))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        condition, x, y = operands
+        dtype = same_dtype(x, y, results[0])
+        return refine(condition, None, DType.BOOL), refine(x, None, dtype), refine(y, None, dtype)
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        tensors = filled(operands, values)
+        return (None if tensors is None else choose(*tensors),)
 
 
 @operator
@@ -318,6 +328,7 @@ class Cast(Operator):
     """X converted to the dtype `to`. Source: ONNX Cast-24."""
 
     inputs = ("X",)
+    takes = (CONVERTIBLE,)
     to: DType
     saturate: bool = True
 
@@ -328,7 +339,15 @@ class Cast(Operator):
         return (refine(operands[0], results[0].shape),)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return (values[0] if self.to in (DType.INT64, DType.INT32) else None,)
+        return converted(operands, values, self.to)
+
+
+def converted(operands: tuple[Operand, ...], values: Values, to: DType | None) -> tuple[Known | None, ...]:
+    """The first operand's elements as a conversion to `to` leaves them, but for what that dtype cannot hold."""
+    if to is None or to is DType.STRING:
+        return (None,)
+    to_whole = elements.truth if to is DType.BOOL else elements.truncated
+    return each(elements.itself if to.is_float else to_whole, operands[:1], values[:1])
 
 
 OPERATORS = (

@@ -8,6 +8,7 @@ from ..errors import ShapeError
 from ..padding import Explicit, window_size
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product
 from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine, same_rank
+from .dtypes import COMMON, INDICES, INT64, UINT8
 
 
 class PixelFormat(enum.Enum):
@@ -27,6 +28,7 @@ class ImageDecoder(Operator):
 
     inputs = ("encoded_stream",)
     outputs = ("image",)
+    takes = (UINT8,)
     pixel_format: PixelFormat = PixelFormat.RGB
 
     def infer(self, stream: TensorType) -> TensorType:
@@ -44,6 +46,7 @@ class CenterCropPad(Operator):
     """
 
     inputs = ("X", "shape")
+    takes = (COMMON, INDICES)
     reads = frozenset({1})
     axes: tuple[int, ...] = ()
 
@@ -55,7 +58,7 @@ class CenterCropPad(Operator):
         stated = same_rank(shape, 1, "shape")
         if stated is not None and isinstance(stated[0], int) and stated[0] != len(places):
             raise ShapeError(f"shape has {stated[0]} entries, expected one for each of {len(places)} axes")
-        sizes = (UNKNOWN,) * len(places) if values[1] is None else values[1].elements
+        sizes = (UNKNOWN,) * len(places) if values[1] is None else values[1].dims()
         dims = list(x.shape)
         for place, size in zip(places, sizes, strict=True):
             dims[place] = size
@@ -68,7 +71,7 @@ class CenterCropPad(Operator):
 def _sizes(known: Known | None, operand: TensorType, name: str) -> Shape | None:
     """The elements of a vector of sizes; UNKNOWN ones if only their number is known."""
     if known is not None:
-        return known.elements
+        return known.dims()
     shape = same_rank(operand, 1, name)
     return (UNKNOWN,) * shape[0] if shape is not None and isinstance(shape[0], int) else None
 
@@ -82,6 +85,7 @@ class Col2Im(Operator):
     """
 
     inputs = ("X", "image_shape", "block_shape")
+    takes = (COMMON, INT64, INT64)
     reads = frozenset({1, 2})
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()

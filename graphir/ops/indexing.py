@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim, unify_shape
+from . import elements
 from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine, same_dtype
-
-
-def _check_indices(indices: TensorType) -> None:
-    if indices.dtype not in (None, DType.INT32, DType.INT64):
-        raise ShapeError(f"the indices are {indices.dtype}, expected int32 or int64")
+from .dtypes import COMMON, INDICES, INT64, NUMBERS
+from .known import array_of, combined, filled, known_array
+from .selection import Compress, CumProd, CumSum, NonZero, Unique, check_indices
 
 
 @operator
@@ -22,10 +22,11 @@ class Gather(Operator):
     """
 
     inputs = ("data", "indices")
+    takes = (COMMON, INDICES)
     axis: int = 0
 
     def infer(self, data: TensorType, indices: TensorType) -> TensorType:
-        _check_indices(indices)
+        check_indices(indices)
         if data.shape is None or indices.shape is None:
             if data.shape is not None:
                 normalize_axis(self.axis, len(data.shape))
@@ -47,12 +48,16 @@ class Gather(Operator):
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         data, indices = values
         places = None if indices is None else indices.integers()
-        if data is None or indices is None or places is None or len(data.shape) != 1:
+        if data is None or indices is None or places is None:
             return (None,)
-        count = len(data.elements)
+        count = data.shape[normalize_axis(self.axis, len(data.shape))]
         if any(not -count <= place < count for place in places):
             raise ShapeError(f"an index of {list(places)} is outside the {count} elements")
-        return (Known(indices.shape, tuple(data.elements[place] for place in places)),)
+        if len(data.shape) == 1:
+            return (Known(indices.shape, tuple([data.elements[place] for place in places])),)
+        import numpy as np
+
+        return (known_array(np.take(array_of(data), np.reshape(places, indices.shape), self.axis)),)
 
 
 @operator
@@ -63,10 +68,11 @@ class GatherElements(Operator):
     """
 
     inputs = ("data", "indices")
+    takes = (COMMON, INDICES)
     axis: int = 0
 
     def infer(self, data: TensorType, indices: TensorType) -> TensorType:
-        _check_indices(indices)
+        check_indices(indices)
         if data.shape is not None:
             normalize_axis(self.axis, len(data.shape))
             _same_rank(data.shape, indices.shape, "indices")
@@ -74,6 +80,25 @@ class GatherElements(Operator):
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         return refine(operands[0], None, results[0].dtype), refine(operands[1], results[0].shape)
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        data, places = values[0], _places(values[1])
+        if data is None or places is None:
+            return (None,)
+        import numpy as np
+
+        try:
+            return (known_array(np.take_along_axis(array_of(data), places, self.axis)),)
+        except (IndexError, ValueError):
+            return (None,)
+
+
+def _places(indices: Known | None) -> Any:
+    """Known indices as a numpy array, None if one is not a number."""
+    import numpy as np
+
+    numbers = None if indices is None else indices.integers()
+    return None if indices is None or numbers is None else np.array(numbers, np.int64).reshape(indices.shape)
 
 
 def _same_rank(data: Shape, other: Shape | None, what: str) -> None:
@@ -90,6 +115,7 @@ class GatherND(Operator):
     """
 
     inputs = ("data", "indices")
+    takes = (COMMON, INT64)
     batch_dims: int = 0
 
     def infer(self, data: TensorType, indices: TensorType) -> TensorType:
@@ -107,6 +133,18 @@ class GatherND(Operator):
         shared = tuple(map(unify_dim, data.shape[:batch], indices.shape[:batch]))
         return TensorType(data.dtype, (*shared, *indices.shape[batch:-1], *data.shape[batch + length :]))
 
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        return refine(operands[0], None, results[0].dtype), refine(operands[1], None, DType.INT64)
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        data, places = values[0], _places(values[1])
+        if data is None or places is None or self.batch_dims:
+            return (None,)
+        try:
+            return (known_array(array_of(data)[tuple(places[..., axis] for axis in range(places.shape[-1]))]),)
+        except IndexError:
+            return (None,)
+
 
 class Reduction(enum.Enum):
     """What happens to the element that is there already when another is written to its place."""
@@ -118,6 +156,14 @@ class Reduction(enum.Enum):
     MIN = "min"
 
 
+FOLDS = {
+    Reduction.ADD: elements.add_whole,
+    Reduction.MUL: elements.multiply_whole,
+    Reduction.MAX: elements.largest,
+    Reduction.MIN: elements.smallest,
+}
+
+
 @operator
 class ScatterElements(Operator):
     """data with the elements of `updates` written to their places, but with the index of `indices` on `axis`.
@@ -126,11 +172,12 @@ class ScatterElements(Operator):
     """
 
     inputs = ("data", "indices", "updates")
+    takes = (COMMON, INDICES, COMMON)
     axis: int = 0
     reduction: Reduction = Reduction.NONE
 
     def infer(self, data: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
-        _check_indices(indices)
+        check_indices(indices)
         if data.shape is not None:
             normalize_axis(self.axis, len(data.shape))
             _same_rank(data.shape, indices.shape, "indices")
@@ -142,6 +189,35 @@ class ScatterElements(Operator):
         dtype = results[0].dtype
         return refine(data, results[0].shape, dtype), indices, refine(updates, None, dtype)
 
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        places = _places(values[1])
+        if places is None:
+            return (None,)
+        import numpy as np
+
+        axis = normalize_axis(self.axis, places.ndim)
+        full = [list(place) for place in np.ndindex(places.shape)]
+        for place, index in zip(full, places.reshape(-1).tolist(), strict=True):
+            place[axis] = index
+        return (_scattered(operands, values, [tuple(place) for place in full], self.reduction),)
+
+
+def _scattered(
+    operands: tuple[Operand, ...], values: Values, places: list[tuple[int, ...]], reduction: Reduction
+) -> Known | None:
+    """data (operand 0) with the elements or slices of the updates (operand 2) written to places, in order."""
+    tensors = filled((operands[0], operands[2]), (values[0], values[2]))
+    if tensors is None:
+        return None
+    data, updates = map(array_of, tensors)
+    function = FOLDS.get(reduction)
+    rest = data.shape[len(places[0]) :] if places else ()
+    for place, update in zip(places, updates.reshape(len(places), *rest), strict=True):
+        if any(not -size <= index < size for index, size in zip(place, data.shape, strict=False)):
+            return None
+        data[place] = update if function is None else combined(function, data[place], update)
+    return known_array(data)
+
 
 @operator
 class ScatterND(Operator):
@@ -151,6 +227,7 @@ class ScatterND(Operator):
     """
 
     inputs = ("data", "indices", "updates")
+    takes = (COMMON, INT64, COMMON)
     reduction: Reduction = Reduction.NONE
 
     def infer(self, data: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
@@ -170,6 +247,13 @@ class ScatterND(Operator):
         dtype = results[0].dtype
         return refine(data, results[0].shape, dtype), indices, refine(updates, None, dtype)
 
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        places = _places(values[1])
+        if places is None:
+            return (None,)
+        vectors = [tuple(vector) for vector in places.reshape(-1, places.shape[-1]).tolist()]
+        return (_scattered(operands, values, vectors, self.reduction),)
+
 
 @operator
 class OneHot(Operator):
@@ -179,111 +263,24 @@ class OneHot(Operator):
     """
 
     inputs = ("indices", "depth", "values")
+    takes = (NUMBERS - {DType.BFLOAT16}, NUMBERS - {DType.BFLOAT16}, COMMON)
     reads = frozenset({1})
     axis: int = -1
 
     def infer(self, indices: TensorType, depth: TensorType, held: TensorType, *, values: Values) -> TensorType:
         if indices.shape is None:
             return TensorType(held.dtype, None)
-        size: Dim = values[1].elements[0] if values[1] is not None else UNKNOWN
+        size: Dim = values[1].dims()[0] if values[1] is not None else UNKNOWN
         axis = normalize_axis(self.axis, len(indices.shape) + 1)
         return TensorType(held.dtype, (*indices.shape[:axis], size, *indices.shape[axis:]))
 
-
-@operator
-class Compress(Operator):
-    """The slices of X along `axis` (elements of flattened X if None) where the boolean vector `condition` holds.
-
-    Source: ONNX Compress-11.
-    """
-
-    inputs = ("X", "condition")
-    axis: int | None = None
-
-    def infer(self, x: TensorType, condition: TensorType) -> TensorType:
-        if condition.dtype not in (None, DType.BOOL):
-            raise ShapeError(f"the condition is {condition.dtype}, expected bool")
-        if condition.shape is not None and len(condition.shape) != 1:
-            raise ShapeError(f"the condition has the shape {format_shape(condition.shape)}, expected one axis")
-        if self.axis is None:
-            return TensorType(x.dtype, (UNKNOWN,))
-        if x.shape is None:
-            return TensorType(x.dtype, None)
-        axis = normalize_axis(self.axis, len(x.shape))
-        return TensorType(x.dtype, (*x.shape[:axis], UNKNOWN, *x.shape[axis + 1 :]))
-
-
-@operator
-class NonZero(Operator):
-    """The places of the elements of X that are not 0: int64 (rank of X, how many), in row-major order.
-
-    Source: ONNX NonZero-13.
-    """
-
-    inputs = ("X",)
-
-    def infer(self, x: TensorType) -> TensorType:
-        return TensorType(DType.INT64, (UNKNOWN if x.shape is None else len(x.shape), UNKNOWN))
-
-
-@operator
-class Unique(Operator):
-    """The different elements of X (slices along `axis`), their first places, for each its place among them, and counts.
-
-    Source: ONNX Unique-11.
-    """
-
-    inputs = ("X",)
-    outputs = ("Y", "indices", "inverse_indices", "counts")
-    axis: int | None = None
-    sorted: bool = True
-
-    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
-        vector = TensorType(DType.INT64, (UNKNOWN,))
-        if self.axis is None:
-            return TensorType(x.dtype, (UNKNOWN,)), vector, TensorType(DType.INT64, (x.elements(),)), vector
-        if x.shape is None:
-            return TensorType(x.dtype, None), vector, vector, vector
-        axis = normalize_axis(self.axis, len(x.shape))
-        kept = TensorType(x.dtype, (*x.shape[:axis], UNKNOWN, *x.shape[axis + 1 :]))
-        return kept, vector, TensorType(DType.INT64, (x.shape[axis],)), vector
-
-
-class _Cumulative(Operator):
-    """What the running sum and the running product share."""
-
-    inputs = ("X", "axis")
-    exclusive: bool = False
-    reverse: bool = False
-
-    def infer(self, x: TensorType, axis: TensorType) -> TensorType:
-        _check_indices(axis)
-        return x
-
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        return refine(operands[0], results[0].shape, results[0].dtype), operands[1]
-
-
-@operator
-class CumSum(_Cumulative):
-    """The running sum of X along `axis`, a scalar; `exclusive` leaves the element itself out, `reverse` sums backwards.
-
-    Source: ONNX CumSum-14.
-    """
-
-    exclusive: bool = False
-    reverse: bool = False
-
-
-@operator
-class CumProd(_Cumulative):
-    """The running product of X along `axis`, a scalar; `exclusive` leaves the element itself out (the first is 1).
-
-    With `reverse` it runs backwards. Source: ONNX CumProd-26.
-    """
-
-    exclusive: bool = False
-    reverse: bool = False
+        indices, depth, held = operands
+        shape, wanted = results[0].shape, None
+        if shape:
+            axis = normalize_axis(self.axis, len(shape))
+            wanted = (*shape[:axis], *shape[axis + 1 :])
+        return refine(indices, wanted), depth, refine(held, (2,), results[0].dtype)
 
 
 OPERATORS = (

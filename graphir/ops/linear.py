@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim
 from .base import Operand, Operator, broadcast, operator, refine, same_dtype, same_rank
+from .dtypes import BYTES, FLOATS, NUMBERS, WIDE_NUMBERS
 
 
 def _inner(left: Dim, right: Dim, a: Shape | None, b: Shape | None) -> Dim:
@@ -25,6 +26,7 @@ class Gemm(Operator):
     """
 
     inputs = ("A", "B", "C?")
+    takes = (WIDE_NUMBERS, WIDE_NUMBERS, WIDE_NUMBERS)
     alpha: float = 1.0
     beta: float = 1.0
     transA: bool = False
@@ -105,6 +107,7 @@ class MatMul(_MatMul):
     """
 
     inputs = ("A", "B")
+    takes = (WIDE_NUMBERS, WIDE_NUMBERS)
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:
         return TensorType(same_dtype(a, b), self.product_shape(a.shape, b.shape))
@@ -140,6 +143,7 @@ class MatMulInteger(_MatMul):
     """MatMul of 8-bit integers less their zero points, as int32. Source: ONNX MatMulInteger-10."""
 
     inputs = ("A", "B", "a_zero_point?", "b_zero_point?")
+    takes = (BYTES, BYTES, BYTES, BYTES)
 
     def infer(
         self, a: TensorType, b: TensorType, a_zero_point: Operand = None, b_zero_point: Operand = None
@@ -168,6 +172,7 @@ class Einsum(Operator):
 
     inputs = ("Inputs*",)
     outputs = ("Output",)
+    takes = (NUMBERS,)
     equation: str
 
     def infer(self, *operands: TensorType) -> TensorType:
@@ -257,6 +262,7 @@ class Det(Operator):
     """The determinant of the last two axes: (*, M, M) to (*). Source: ONNX Det-22."""
 
     inputs = ("X",)
+    takes = (FLOATS,)
 
     def infer(self, x: TensorType) -> TensorType:
         if x.shape is None:

@@ -7,6 +7,7 @@ import enum
 from ..errors import ShapeError
 from ..types import UNKNOWN, DType, Shape, TensorType, format_shape, unify_dim, unify_shape
 from .base import Operand, Operator, operator, refine, same_dtype
+from .dtypes import FLOATS, INDICES
 
 
 class LossReduction(enum.Enum):
@@ -20,6 +21,7 @@ class LossReduction(enum.Enum):
 class _Loss(Operator):
     """What the losses share: scores, labels, and a weight for each class."""
 
+    takes = (FLOATS, INDICES, FLOATS)
     reduction: LossReduction = LossReduction.MEAN
     ignore_index: int | None = None
 

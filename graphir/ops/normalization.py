@@ -7,6 +7,7 @@ from typing import ClassVar
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim
 from .base import Operand, Operator, broadcast, normalize_axis, operator, refine, same_dtype
+from .dtypes import FLOATS
 
 
 class _Elementwise(Operator):
@@ -26,6 +27,7 @@ def _float(x: TensorType) -> None:
 class _PerChannel(_Elementwise):
     """Normalizations whose further operands are vectors with one element for each channel of X (N, C, D...)."""
 
+    takes = (FLOATS, FLOATS, FLOATS)
     least_axes = 2
 
     def _channels(self, x: TensorType, vectors: dict[str, Operand]) -> Dim:
@@ -69,6 +71,7 @@ class BatchNormalization(_PerChannel):
     """
 
     inputs = ("X", "scale", "B", "input_mean", "input_var")
+    takes = (FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
     epsilon: float = 1e-5
     momentum: float = 0.9
 
@@ -157,6 +160,7 @@ class LayerNormalization(_Elementwise):
 
     inputs = ("X", "Scale", "B?")
     outputs = ("Y", "Mean", "InvStdDev")
+    takes = (FLOATS, FLOATS, FLOATS)
     axis: int = -1
     epsilon: float = 1e-5
     stash_type: DType = DType.FLOAT32
@@ -186,6 +190,7 @@ class RMSNormalization(_Elementwise):
     """
 
     inputs = ("X", "scale")
+    takes = (FLOATS, FLOATS)
     axis: int = -1
     epsilon: float = 1e-5
     stash_type: DType = DType.FLOAT32
@@ -211,6 +216,7 @@ class LRN(_Elementwise):
     The channels are floor((size - 1) / 2) before to ceil((size - 1) / 2) behind. Source: ONNX LRN-13.
     """
 
+    takes = (FLOATS,)
     size: int
     alpha: float = 1e-4
     beta: float = 0.75
@@ -229,6 +235,7 @@ class LRN(_Elementwise):
 class LpNormalization(_Elementwise):
     """X divided by its p-norm along `axis`; p is 1 or 2. Source: ONNX LpNormalization-22."""
 
+    takes = (FLOATS,)
     axis: int = -1
     p: int = 2
 
@@ -245,6 +252,7 @@ class LpNormalization(_Elementwise):
 class MeanVarianceNormalization(_Elementwise):
     """(X - mean) / sqrt(variance), both over `axes`. Source: ONNX MeanVarianceNormalization-13."""
 
+    takes = (FLOATS,)
     axes: tuple[int, ...] = (0, 2, 3)
 
     def infer(self, x: TensorType) -> TensorType:

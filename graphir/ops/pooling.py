@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from ..errors import ShapeError
-from ..padding import Explicit, Padding, window_size
+from ..padding import Explicit, Padding, data_sizes, window_size
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape, unify_shape
 from .base import Operand, Operator, Values, operator, refine, same_dtype, same_rank
+from .dtypes import BYTES, FLOATS, INT64
 
 
 class _WindowPool(Operator):
     """What the windowed poolings share: the shape rule."""
 
     inputs = ("X",)
+    takes = (FLOATS,)
     kernel_shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -51,9 +53,13 @@ class _WindowPool(Operator):
         return tuple(found)
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        leading = results[0].shape[:2] if results[0].shape is not None else (UNKNOWN, UNKNOWN)
-        shape = (*leading, *(UNKNOWN,) * len(self.kernel_shape))
-        return (refine(operands[0], shape, results[0].dtype),)
+        rank, shape = len(self.kernel_shape), results[0].shape
+        if shape is None or len(shape) != rank + 2:
+            return (refine(operands[0], (UNKNOWN,) * (rank + 2), results[0].dtype),)
+        if self.ceil_mode:
+            return (refine(operands[0], (*shape[:2], *(UNKNOWN,) * rank), results[0].dtype),)
+        sizes = data_sizes(shape[2:], self.kernel_shape, self.strides, self.dilations, self.padding)
+        return (refine(operands[0], (*shape[:2], *sizes), results[0].dtype),)
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
         return 0
@@ -68,6 +74,7 @@ class MaxPool(_WindowPool):
     """
 
     outputs = ("Y", "Indices")
+    takes = (FLOATS | BYTES,)
     kernel_shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -113,6 +120,7 @@ class _GlobalPool(Operator):
     """What the global poolings share: each spatial axis shrinks to 1."""
 
     inputs = ("X",)
+    takes = (FLOATS,)
 
     def infer(self, x: TensorType) -> TensorType:
         if x.shape is None:
@@ -156,6 +164,7 @@ class MaxRoiPool(Operator):
     """
 
     inputs = ("X", "rois")
+    takes = (FLOATS, FLOATS)
     pooled_shape: tuple[int, ...]
     spatial_scale: float = 1.0
 
@@ -186,6 +195,7 @@ class MaxUnpool(Operator):
     """
 
     inputs = ("X", "I", "output_shape?")
+    takes = (FLOATS, INT64, INT64)
     reads = frozenset({2})
     kernel_shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
@@ -199,7 +209,7 @@ class MaxUnpool(Operator):
         rank = len(self.kernel_shape)
         shape = unify_shape(same_rank(x, rank + 2, "X"), same_rank(indices, rank + 2, "I"))
         if output_shape is not None:
-            stated = values[2].elements if values[2] is not None else (UNKNOWN,) * (rank + 2)
+            stated = values[2].dims() if values[2] is not None else (UNKNOWN,) * (rank + 2)
             if len(stated) != rank + 2:
                 raise ShapeError(f"output_shape has {len(stated)} entries, expected {rank + 2}")
             return TensorType(x.dtype, stated)

@@ -7,6 +7,7 @@ from ..padding import Explicit, Padding
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape, unify_dim, unify_dtype, unify_shape
 from .base import Operand, Operator, normalize_axis, operator, refine
 from .convolution import Conv
+from .dtypes import BYTES, FLOAT32, FLOATS_OF_8_BITS, INT32, QUANTIZED, SINGLE_FLOATS
 from .linear import MatMul
 
 
@@ -60,6 +61,7 @@ class QuantizeLinear(_Scaled):
 
     inputs = ("x", "y_scale", "y_zero_point?")
     outputs = ("y",)
+    takes = (SINGLE_FLOATS | INT32, SINGLE_FLOATS | INT32 | {DType.FLOAT8E8M0}, QUANTIZED)
     axis: int = 1
     block_size: int = 0
     output_dtype: DType | None = None
@@ -92,6 +94,7 @@ class DequantizeLinear(_Scaled):
 
     inputs = ("x", "x_scale", "x_zero_point?")
     outputs = ("y",)
+    takes = (QUANTIZED | INT32, SINGLE_FLOATS | {DType.FLOAT8E8M0}, QUANTIZED | INT32)
     axis: int = 1
     block_size: int = 0
     output_dtype: DType | None = None
@@ -126,6 +129,7 @@ class DynamicQuantizeLinear(Operator):
 
     inputs = ("x",)
     outputs = ("y", "y_scale", "y_zero_point")
+    takes = (FLOAT32,)
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         return TensorType(DType.UINT8, x.shape), TensorType(DType.FLOAT32, ()), TensorType(DType.UINT8, ())
@@ -166,6 +170,7 @@ class QLinearConv(_QuantizedConv):
 
     inputs = ("x", "x_scale", "x_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point", "B?")
     outputs = ("y",)
+    takes = (BYTES, FLOAT32, BYTES, BYTES, FLOAT32, BYTES, FLOAT32, BYTES, INT32)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -188,6 +193,7 @@ class ConvInteger(_QuantizedConv):
 
     inputs = ("x", "w", "x_zero_point?", "w_zero_point?")
     outputs = ("y",)
+    takes = (BYTES, BYTES, BYTES, BYTES)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -215,6 +221,16 @@ class QLinearMatMul(Operator):
 
     inputs = ("a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale", "y_zero_point")
     outputs = ("y",)
+    takes = (
+        FLOATS_OF_8_BITS | BYTES,
+        SINGLE_FLOATS,
+        FLOATS_OF_8_BITS | BYTES,
+        FLOATS_OF_8_BITS | BYTES,
+        SINGLE_FLOATS,
+        FLOATS_OF_8_BITS | BYTES,
+        SINGLE_FLOATS,
+        FLOATS_OF_8_BITS | BYTES,
+    )
 
     def infer(self, *operands: TensorType) -> TensorType:
         a, _, a_zero, b, _, b_zero, _, y_zero = operands

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..errors import ShapeError
 from ..types import UNKNOWN, DType, TensorType
 from .base import Operand, Operator, operator, refine, same_rank
+from .dtypes import COMMON, FLOATS
 
 
 class _Random(Operator):
@@ -23,6 +24,7 @@ class _RandomLike(Operator):
     """A tensor of the operand's shape, and of its dtype unless `dtype` states another."""
 
     inputs = ("X",)
+    takes = (COMMON,)
     dtype: DType | None = None
 
     def infer(self, x: TensorType) -> TensorType:
@@ -78,6 +80,7 @@ class RandomUniformLike(_RandomLike):
 class Bernoulli(_RandomLike):
     """1 with the probability that the operand's element states, else 0. Source: ONNX Bernoulli-22."""
 
+    takes = (FLOATS,)
     dtype: DType | None = None
     seed: float | None = None
 
@@ -90,6 +93,7 @@ class Multinomial(Operator):
     """
 
     inputs = ("X",)
+    takes = (FLOATS,)
     dtype: DType = DType.INT32
     sample_size: int = 1
     seed: float | None = None

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, dim_max, dim_min, format_shape, product
-from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine
+from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape
+from . import elements
+from .base import Known, Operand, Operator, Values, elements_of, normalize_axis, operator, refine
+from .dtypes import INT64, NUMBERS
+from .elements import Function
+from .known import folded
 
 
 class _Reduce(Operator):
@@ -21,6 +26,8 @@ class _Reduce(Operator):
     reads = frozenset({1})
     keepdims: bool = True
     noop_with_empty_axes: bool = False
+    fold: ClassVar[Function | None] = None
+    empty: ClassVar[int | None] = None
 
     def infer(self, x: TensorType, axes: Operand = None, *, values: Values) -> TensorType:
         if axes is None:
@@ -48,103 +55,66 @@ class _Reduce(Operator):
             return tuple([1 if axis in chosen else dim for axis, dim in enumerate(shape)])
         return tuple([dim for axis, dim in enumerate(shape) if axis not in chosen])
 
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+    def infer_inputs(
+        self, operands: tuple[Operand, ...], results: tuple[TensorType, ...], values: Values = ()
+    ) -> tuple[Operand, ...]:
         shape = results[0].shape
-        wanted = (UNKNOWN,) * len(shape) if shape is not None and self.keepdims else None
+        axes = elements_of(values, 1)
+        stated = None if axes is None else axes.integers()
+        wanted: Shape | None = None
+        if shape is not None and stated:
+            wanted = self._widened(shape, stated)
+        elif shape is not None and self.keepdims:
+            wanted = (UNKNOWN,) * len(shape)
         return (refine(operands[0], wanted, results[0].dtype), *operands[1:])
 
-
-def _fold(op: _Reduce, values: Values, combine: Callable[[Sequence[Dim]], Dim]) -> tuple[Known | None, ...]:
-    """The reduction of a vector with known elements."""
-    data = values[0]
-    axes = values[1].integers() if len(values) > 1 and values[1] is not None else ()
-    if data is None or len(data.shape) != 1 or axes is None or (not axes and op.noop_with_empty_axes):
-        return (None,)
-    if not data.elements:
-        return (None,)
-    found = combine(data.elements)
-    return (Known.vector((found,)) if op.keepdims else Known.scalar(found),)
-
-
-def _total(elements: Sequence[Dim]) -> Dim:
-    total: Dim = 0
-    for element in elements:
-        total = total + element
-    return total
-
-
-def _extreme(combine: Callable[[Dim, Dim], Dim]) -> Callable[[Sequence[Dim]], Dim]:
-    def run(elements: Sequence[Dim]) -> Dim:
-        found = elements[0]
-        for element in elements[1:]:
-            found = combine(found, element)
-        return found
-
-    return run
-
-
-@operator
-class ReduceSum(_Reduce):
-    """The sum over axes. Source: ONNX ReduceSum-13."""
-
-    keepdims: bool = True
-    noop_with_empty_axes: bool = False
+    def _widened(self, shape: Shape, axes: Sequence[int]) -> Shape:
+        """The operand's shape, unknown on the reduced axes."""
+        rank = len(shape) if self.keepdims else len(shape) + len(axes)
+        chosen = {normalize_axis(axis, rank) for axis in axes}
+        if self.keepdims:
+            return tuple([UNKNOWN if axis in chosen else dim for axis, dim in enumerate(shape)])
+        kept = iter(shape)
+        return tuple([UNKNOWN if axis in chosen else next(kept) for axis in range(rank)])
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return _fold(self, values, _total)
+        data, function = values[0], type(self).fold
+        axes: tuple[int, ...] | None = ()
+        if len(operands) > 1 and operands[1] is not None:
+            axes = None if values[1] is None else values[1].integers()
+        if data is None or function is None or axes is None:
+            return (None,)
+        if not axes and self.noop_with_empty_axes:
+            return (data,)
+        rank = len(data.shape)
+        chosen = [normalize_axis(axis, rank) for axis in axes or range(rank)]
+        return (folded(function, data, chosen, self.keepdims, self.empty),)
 
 
-@operator
-class ReduceProd(_Reduce):
-    """The product over axes. Source: ONNX ReduceProd-18."""
-
-    keepdims: bool = True
-    noop_with_empty_axes: bool = False
-
-    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return _fold(self, values, product)
-
-
-@operator
-class ReduceMax(_Reduce):
-    """The largest element over axes. Source: ONNX ReduceMax-20."""
-
-    keepdims: bool = True
-    noop_with_empty_axes: bool = False
-
-    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return _fold(self, values, _extreme(dim_max))
-
-
-@operator
-class ReduceMin(_Reduce):
-    """The smallest element over axes. Source: ONNX ReduceMin-20."""
-
-    keepdims: bool = True
-    noop_with_empty_axes: bool = False
-
-    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return _fold(self, values, _extreme(dim_min))
-
-
-def _reduce(name: str, text: str) -> type[Operator]:
-    """A reduction of which no known elements are followed."""
+def _reduction(name: str, text: str, since: int, fold: Function | None = None, empty: int | None = None) -> Any:
+    """A reduction; `fold` says how known elements come together, `empty` what no elements at all give."""
     body = {
-        "__doc__": f"{text} over axes. Source: ONNX {name}-18.",
+        "__doc__": f"{text} over axes. Source: ONNX {name}-{since}.",
         "__module__": __name__,
         "__annotations__": {"keepdims": "bool", "noop_with_empty_axes": "bool"},
         "keepdims": True,
         "noop_with_empty_axes": False,
+        "fold": fold if fold is None else staticmethod(fold),
+        "empty": empty,
     }
     return operator(type(name, (_Reduce,), body))
 
 
-ReduceMean = _reduce("ReduceMean", "The mean")
-ReduceL1 = _reduce("ReduceL1", "The sum of absolute values")
-ReduceL2 = _reduce("ReduceL2", "The square root of the sum of squares")
-ReduceLogSum = _reduce("ReduceLogSum", "The logarithm of the sum")
-ReduceLogSumExp = _reduce("ReduceLogSumExp", "The logarithm of the sum of exponentials")
-ReduceSumSquare = _reduce("ReduceSumSquare", "The sum of squares")
+ReduceSum = _reduction("ReduceSum", "The sum", 13, elements.add_whole, 0)
+ReduceProd = _reduction("ReduceProd", "The product", 18, elements.multiply_whole, 1)
+ReduceMax = _reduction("ReduceMax", "The largest element", 20, elements.largest)
+ReduceMin = _reduction("ReduceMin", "The smallest element", 20, elements.smallest)
+ReduceMean = _reduction("ReduceMean", "The mean", 18)
+ReduceL1 = _reduction("ReduceL1", "The sum of absolute values", 18)
+ReduceL2 = _reduction("ReduceL2", "The square root of the sum of squares", 18)
+ReduceLogSum = _reduction("ReduceLogSum", "The logarithm of the sum", 18)
+ReduceLogSumExp = _reduction("ReduceLogSumExp", "The logarithm of the sum of exponentials", 18)
+ReduceSumSquare = _reduction("ReduceSumSquare", "The sum of squares", 18)
 
 
 class _ArgReduce(Operator):
@@ -152,6 +122,7 @@ class _ArgReduce(Operator):
 
     inputs = ("data",)
     outputs = ("reduced",)
+    takes = (NUMBERS,)
     axis: int = 0
     keepdims: bool = True
     select_last_index: bool = False
@@ -206,6 +177,7 @@ class TopK(Operator):
 
     inputs = ("X", "K")
     outputs = ("Values", "Indices")
+    takes = (NUMBERS, INT64)
     reads = frozenset({1})
     axis: int = -1
     largest: bool = True
@@ -215,7 +187,7 @@ class TopK(Operator):
         if x.shape is None:
             return x, TensorType(DType.INT64, None)
         axis = normalize_axis(self.axis, len(x.shape))
-        count: Dim = UNKNOWN if values[1] is None else math.prod(values[1].shape) and values[1].elements[0]
+        count: Dim = UNKNOWN if values[1] is None or not math.prod(values[1].shape) else values[1].dims()[0]
         size = x.shape[axis]
         if isinstance(count, int) and isinstance(size, int) and not 0 <= count <= size:
             raise ShapeError(f"K is {count}, but axis {axis} of {format_shape(x.shape)} has {size} elements")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import enum
+import math
 import struct
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, Shape, TensorType, Unknown, format_shape
-from .base import Operand, Operator, Values, normalize_axis, operator, refine, same_rank
+from .base import Operand, Operator, Values, elements_of, normalize_axis, operator, refine, same_rank
+from .dtypes import COMMON, FLOAT32, FLOATS, INT64
 
 MAX_DENOMINATOR = 64
+CHECKED = 4096
 
 
 class ResizeMode(enum.Enum):
@@ -60,7 +64,8 @@ class Resize(Operator):
     """
 
     inputs = ("X", "roi?", "scales?", "sizes?")
-    reads = frozenset({3})
+    takes = (COMMON, FLOATS - {DType.BFLOAT16}, FLOAT32, INT64)
+    reads = frozenset({2, 3})
     mode: ResizeMode = ResizeMode.NEAREST
     coordinates: Coordinates = Coordinates.HALF_PIXEL
     nearest_mode: NearestMode = NearestMode.ROUND_PREFER_FLOOR
@@ -87,18 +92,21 @@ class Resize(Operator):
             return x
         rank = len(x.shape)
         axes = [normalize_axis(axis, rank) for axis in self.axes or range(rank)]
-        wanted = values[3].elements if len(values) > 3 and values[3] is not None else None
-        for given in (self.factors, wanted):
+        known = [elements_of(values, slot) for slot in (2, 3)]
+        factors = self.factors or (() if known[0] is None else known[0].elements)
+        wanted = None if known[1] is None else known[1].dims()
+        for given in (factors, wanted):
             if given and len(given) != len(axes):
                 raise ShapeError(f"{len(given)} sizes or factors for {len(axes)} axes of {format_shape(x.shape)}")
         dims = list(x.shape)
+        if wanted is not None and self.keep_aspect_ratio_policy is not AspectPolicy.STRETCH:
+            wanted = _in_proportion([dims[axis] for axis in axes], wanted, self.keep_aspect_ratio_policy)
         for place, axis in enumerate(axes):
-            if self.factors:
-                dims[axis] = scaled(dims[axis], self.factors[place])
-            elif wanted is not None and self.keep_aspect_ratio_policy is AspectPolicy.STRETCH:
-                dims[axis] = wanted[place]
+            if factors:
+                factor = factors[place]
+                dims[axis] = scaled(dims[axis], factor) if isinstance(factor, int | float) else UNKNOWN
             else:
-                dims[axis] = UNKNOWN
+                dims[axis] = UNKNOWN if wanted is None else wanted[place]
         return TensorType(x.dtype, tuple(dims))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
@@ -123,8 +131,39 @@ def scaled(size: Dim, factor: float) -> Dim:
         return size
     if isinstance(size, int):
         return int(_float32(_float32(factor) * size))
+    ratio = _ratio(factor)
+    return UNKNOWN if ratio is None else size * ratio.numerator // ratio.denominator
+
+
+@lru_cache
+def _ratio(factor: float) -> Fraction | None:
+    """The fraction that gives what the factor gives in float32, for all sizes up to 4096; None if there is none."""
     ratio = Fraction(factor).limit_denominator(MAX_DENOMINATOR)
-    return size * ratio.numerator // ratio.denominator if float(ratio) == factor else UNKNOWN
+    single = _float32(factor)
+    fits = all(
+        int(_float32(single * size)) == size * ratio.numerator // ratio.denominator for size in range(1, CHECKED + 1)
+    )
+    return ratio if fits else None
+
+
+def _in_proportion(sizes: Sequence[Dim], wanted: Sequence[Dim], policy: AspectPolicy) -> tuple[Dim, ...]:
+    """The sizes, all scaled by the smallest (or largest) of the factors that would give one of those wanted.
+
+    In float32 and rounded half up, as runtimes compute it.
+
+    >>> _in_proportion((2, 4), (7, 8), AspectPolicy.NOT_LARGER)
+    (4, 8)
+    """
+    pairs = [
+        (size, bound)
+        for size, bound in zip(sizes, wanted, strict=True)
+        if isinstance(size, int) and isinstance(bound, int) and size > 0
+    ]
+    if len(pairs) < len(sizes) or not pairs:
+        return (UNKNOWN,) * len(sizes)
+    factors = [_float32(bound / size) for size, bound in pairs]
+    factor = min(factors) if policy is AspectPolicy.NOT_LARGER else max(factors)
+    return tuple([math.floor(_float32(factor * size) + 0.5) for size, _ in pairs])
 
 
 def _float32(number: float) -> float:
@@ -157,6 +196,7 @@ class GridSample(Operator):
     """
 
     inputs = ("X", "grid")
+    takes = (COMMON, FLOATS)
     mode: SampleMode = SampleMode.LINEAR
     padding_mode: SamplePadding = SamplePadding.ZEROS
     align_corners: bool = False
@@ -195,6 +235,7 @@ class AffineGrid(Operator):
 
     inputs = ("theta", "size")
     outputs = ("grid",)
+    takes = (FLOATS, INT64)
     reads = frozenset({1})
     align_corners: bool = False
 
@@ -203,8 +244,10 @@ class AffineGrid(Operator):
         wanted = values[1]
         if wanted is None:
             count = size.shape[0] if size.shape else UNKNOWN
-            return TensorType(theta.dtype, (UNKNOWN,) * count if isinstance(count, int) else None)
-        dims = wanted.elements
+            batch = UNKNOWN if theta.shape is None else theta.shape[0]
+            dims = (batch, *(UNKNOWN,) * (count - 2), count - 2) if isinstance(count, int) else None
+            return TensorType(theta.dtype, dims)
+        dims = wanted.dims()
         if len(dims) not in (4, 5):
             raise ShapeError(f"size {list(dims)} has {len(dims)} entries, expected 4 or 5")
         return TensorType(theta.dtype, (dims[0], *dims[2:], len(dims) - 2))

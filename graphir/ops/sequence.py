@@ -1,11 +1,33 @@
-"""Sequences of tensors, and values that may be absent."""
+"""Sequences of tensors, and values that may be absent.
+
+What inference knows of a sequence (its `Known`) is how many elements it has, as a scalar.
+"""
 
 from __future__ import annotations
 
 from ..errors import ShapeError
-from ..types import ANYTHING, UNKNOWN, Dim, DType, OptionalType, SequenceType, Shape, TensorType, Type, format_shape
-from .base import Known, Operator, Values, normalize_axis, operator
+from ..types import (
+    ANYTHING,
+    UNKNOWN,
+    Dim,
+    DType,
+    OptionalType,
+    SequenceType,
+    Shape,
+    TensorType,
+    Type,
+    ceildiv,
+    format_shape,
+)
+from .base import Known, Operand, Operator, Values, normalize_axis, operator
 from .control import common_type
+from .dtypes import COMMON, INDICES
+from .elements import is_natural
+
+
+def _length(known: Known | None) -> Dim:
+    """How many elements a sequence has."""
+    return UNKNOWN if known is None else known.dims()[0]
 
 
 def _element(sequence: Type, what: str = "input_sequence") -> Type:
@@ -39,12 +61,17 @@ class SequenceConstruct(Operator):
 
     inputs = ("inputs*",)
     outputs = ("output_sequence",)
+    takes = (COMMON - {DType.BFLOAT16},)
+    knows_itself = True
 
     def infer(self, *operands: Type | None) -> Type:
         present = [operand for operand in operands if operand is not None]
         if not present or len(present) != len(operands):
             raise ShapeError("an element is absent")
         return SequenceType(_common_element(*present))
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        return (Known.scalar(len(operands)),)
 
 
 @operator
@@ -57,6 +84,9 @@ class SequenceEmpty(Operator):
     def infer(self) -> Type:
         return SequenceType(TensorType(self.dtype, None))
 
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        return (Known.scalar(0),)
+
 
 @operator
 class SequenceAt(Operator):
@@ -64,6 +94,7 @@ class SequenceAt(Operator):
 
     inputs = ("input_sequence", "position")
     outputs = ("tensor",)
+    takes = (None, INDICES)
 
     def infer(self, sequence: Type, position: Type) -> Type:
         _check_position(position)
@@ -79,10 +110,16 @@ class SequenceInsert(Operator):
 
     inputs = ("input_sequence", "tensor", "position?")
     outputs = ("output_sequence",)
+    takes = (None, COMMON - {DType.BFLOAT16}, INDICES)
+    reads = frozenset({0})
 
-    def infer(self, sequence: Type, tensor: Type, position: Type | None = None) -> Type:
+    def infer(self, sequence: Type, tensor: Type, position: Type | None = None, *, values: Values) -> Type:
         _check_position(position)
-        return SequenceType(_common_element(_element(sequence), tensor))
+        found = _common_element(_element(sequence), tensor)
+        return SequenceType(tensor if _length(values[0]) == 0 else found)
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        return (Known.scalar(_length(values[0]) + 1),)
 
 
 @operator
@@ -94,10 +131,14 @@ class SequenceErase(Operator):
 
     inputs = ("input_sequence", "position?")
     outputs = ("output_sequence",)
+    takes = (None, INDICES)
 
     def infer(self, sequence: Type, position: Type | None = None) -> Type:
         _check_position(position)
         return SequenceType(_element(sequence))
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        return (Known.scalar(_length(values[0]) - 1),)
 
 
 @operator
@@ -111,6 +152,9 @@ class SequenceLength(Operator):
         _element(sequence)
         return TensorType(DType.INT64, ())
 
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        return (values[0],)
+
 
 @operator
 class ConcatFromSequence(Operator):
@@ -121,10 +165,11 @@ class ConcatFromSequence(Operator):
 
     inputs = ("input_sequence",)
     outputs = ("concat_result",)
+    reads = frozenset({0})
     axis: int
     new_axis: bool = False
 
-    def infer(self, sequence: Type) -> Type:
+    def infer(self, sequence: Type, *, values: Values) -> Type:
         element = _element(sequence)
         if not isinstance(element, TensorType):
             raise ShapeError(f"input_sequence is {sequence}, expected a sequence of tensors")
@@ -132,7 +177,8 @@ class ConcatFromSequence(Operator):
             return TensorType(element.dtype, None)
         place = normalize_axis(self.axis, len(element.shape) + self.new_axis)
         behind = element.shape[place + (not self.new_axis) :]
-        return TensorType(element.dtype, (*element.shape[:place], UNKNOWN, *behind))
+        size = _length(values[0]) * (1 if self.new_axis else element.shape[place])
+        return TensorType(element.dtype, (*element.shape[:place], size, *behind))
 
 
 @operator
@@ -145,6 +191,8 @@ class SplitToSequence(Operator):
 
     inputs = ("X", "split?")
     outputs = ("output_sequence",)
+    takes = (COMMON, INDICES)
+    knows_itself = True
     reads = frozenset({1})
     axis: int = 0
     keepdims: bool = True
@@ -158,6 +206,14 @@ class SplitToSequence(Operator):
             return SequenceType(TensorType(x.dtype, (*before, *behind)))
         size = 1 if split is None else _part(x.shape, place, values[1])
         return SequenceType(TensorType(x.dtype, (*before, size, *behind)))
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        x, split = operands[0], operands[1] if len(operands) > 1 else None
+        if split is not None and split.shape is not None and len(split.shape) == 1:
+            return (Known.scalar(split.shape[0]),)
+        size = UNKNOWN if x is None or x.shape is None else x.shape[normalize_axis(self.axis, len(x.shape))]
+        part = 1 if split is None else _length(values[1])
+        return (Known.scalar(ceildiv(size, part) if is_natural(part, 1) else UNKNOWN),)
 
 
 def _part(shape: Shape, place: int, split: Known | None) -> Dim:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import enum
-
 from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, TensorType, Unknown, format_shape, product
-from .base import Known, Operand, Operator, Values, broadcast, normalize_axis, operator, refine
-
-EXPAND_LIMIT = 256
+from ..types import UNKNOWN, Dim, DType, TensorType, Unknown, format_shape, product, unify_dim
+from .base import Known, Operand, Operator, Values, broadcast, elements_of, normalize_axis, operator, refine
+from .dtypes import COMMON, INT64
+from .elements import is_natural
+from .extent import Pad, PadMode, Tile
+from .known import array_of, is_small, known_array
 
 
 @operator
@@ -37,6 +37,10 @@ class Transpose(Operator):
             wanted = tuple(shape[perm.index(axis)] for axis in range(len(shape)))
         return (refine(operands[0], wanted, results[0].dtype),)
 
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        data = values[0]
+        return (None if data is None else known_array(array_of(data).transpose(self.perm or None)),)
+
 
 @operator
 class Reshape(Operator):
@@ -46,6 +50,7 @@ class Reshape(Operator):
     """
 
     inputs = ("X", "shape")
+    takes = (None, INT64)
     reads = frozenset({1})
     allowzero: bool = False
 
@@ -54,7 +59,7 @@ class Reshape(Operator):
         if wanted is None:
             count = shape.shape[0] if shape.shape else UNKNOWN
             return TensorType(x.dtype, (UNKNOWN,) * count if isinstance(count, int) else None)
-        return TensorType(x.dtype, self._resolve(x, wanted.elements))
+        return TensorType(x.dtype, self._resolve(x, wanted.dims()))
 
     def _resolve(self, x: TensorType, wanted: tuple[Dim, ...]) -> tuple[Dim, ...]:
         dims: list[Dim] = []
@@ -87,19 +92,29 @@ class Reshape(Operator):
         below = product(dim for axis, dim in enumerate(dims) if axis != place and axis not in copied)
         return UNKNOWN if below == 0 else above // below
 
+    def infer_inputs(
+        self, operands: tuple[Operand, ...], results: tuple[TensorType, ...], values: Values = ()
+    ) -> tuple[Operand, ...]:
+        x, result = operands[0], results[0]
+        wanted = elements_of(values, 1)
+        if x is None or x.shape is None:
+            return (refine(x, None, result.dtype), *operands[1:])
+        dims = list(x.shape)
+        if wanted is not None and result.shape is not None and not self.allowzero:
+            for axis, dim in enumerate(wanted.dims()[: len(dims)]):
+                if dim == 0 and axis < len(result.shape):
+                    dims[axis] = unify_dim(dims[axis], result.shape[axis])
+        return (refine(x, missing_size(tuple(dims), result.elements()), result.dtype), *operands[1:])
+
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         data, wanted = values[0], values[1]
         if data is None or wanted is None:
             return (None,)
-        sizes = wanted.integers()
-        if sizes is None or 0 in sizes:
-            return (None,)
-        count = len(data.elements)
-        known = [size for size in sizes if size >= 0]
-        rest = 1
-        for size in known:
-            rest *= size
-        return (Known(tuple(size if size >= 0 else count // max(rest, 1) for size in sizes), data.elements),)
+        return (_reshaped(data, self._resolve(TensorType(None, data.shape), wanted.dims())),)
+
+
+def _reshaped(data: Known, shape: tuple[Dim, ...] | None) -> Known | None:
+    return Known(shape, data.elements) if is_small(shape) else None  # type: ignore[arg-type]
 
 
 @operator
@@ -107,6 +122,7 @@ class Shape(Operator):
     """The sizes of X's axes `start` to `end` (exclusive; None: the last) as an int64 vector. Source: ONNX Shape-24."""
 
     inputs = ("X",)
+    knows_itself = True
     start: int = 0
     end: int | None = None
 
@@ -116,9 +132,7 @@ class Shape(Operator):
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         chosen = self._chosen(operands[0])
-        if chosen is None or any(isinstance(dim, Unknown) for dim in chosen):
-            return (None,)
-        return (Known.vector(chosen),)
+        return (None if chosen is None else Known.vector(chosen),)
 
     def _chosen(self, x: Operand) -> tuple[Dim, ...] | None:
         return None if x is None or x.shape is None else x.shape[slice(self.start, self.end)]
@@ -129,21 +143,27 @@ class Expand(Operator):
     """X broadcast together with the shape `shape`, an int64 vector. Source: ONNX Expand-13."""
 
     inputs = ("X", "shape")
+    takes = (COMMON, INT64)
     reads = frozenset({1})
 
     def infer(self, x: TensorType, shape: TensorType, *, values: Values) -> TensorType:
         wanted = values[1]
-        if wanted is None:
-            return TensorType(x.dtype, None)
-        return TensorType(x.dtype, broadcast(x.shape, wanted.elements))
+        if wanted is not None:
+            return TensorType(x.dtype, broadcast(x.shape, wanted.dims()))
+        count = shape.shape[0] if shape.shape else UNKNOWN
+        return TensorType(x.dtype, broadcast(x.shape, (UNKNOWN,) * count) if isinstance(count, int) else None)
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        return (refine(operands[0], None, results[0].dtype), *operands[1:])
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         data, wanted = values[0], values[1]
-        sizes = None if wanted is None else wanted.integers()
-        if data is None or sizes is None or len(data.elements) != 1 or not 0 < product(sizes) <= EXPAND_LIMIT:  # type: ignore[operator]
+        shape = None if data is None or wanted is None else broadcast(data.shape, wanted.dims())
+        if data is None or not is_small(shape):
             return (None,)
-        whole = (1,) * (len(data.shape) - len(sizes)) + sizes
-        return (Known(whole, data.elements * int(product(sizes))),)  # type: ignore[arg-type]
+        import numpy as np
+
+        return (known_array(np.broadcast_to(array_of(data), shape)),)  # type: ignore[arg-type]
 
 
 @operator
@@ -151,6 +171,7 @@ class Size(Operator):
     """The number of X's elements, an int64 scalar. Source: ONNX Size-24."""
 
     inputs = ("X",)
+    knows_itself = True
 
     def infer(self, x: TensorType) -> TensorType:
         return TensorType(DType.INT64, ())
@@ -183,12 +204,20 @@ class Flatten(Operator):
             return (refine(x, None, results[0].dtype),)
         rank = len(x.shape)
         place = self.axis + rank if self.axis < 0 else self.axis
-        dims = (*_missing(x.shape[:place], flat[0]), *_missing(x.shape[place:], flat[1]))
+        dims = (*missing_size(x.shape[:place], flat[0]), *missing_size(x.shape[place:], flat[1]))
         return (refine(x, dims, results[0].dtype),)
 
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        data = values[0]
+        return (None if data is None else _reshaped(data, self.infer(TensorType(None, data.shape)).shape),)
 
-def _missing(dims: tuple[Dim, ...], total: Dim) -> tuple[Dim, ...]:
-    """The dimensions, the only unknown one among them found from their product."""
+
+def missing_size(dims: tuple[Dim, ...], total: Dim) -> tuple[Dim, ...]:
+    """The dimensions, the only unknown one among them found from their product.
+
+    >>> missing_size((2, UNKNOWN, 3), 24)
+    (2, 4, 3)
+    """
     places = [place for place, dim in enumerate(dims) if isinstance(dim, Unknown)]
     if len(places) != 1 or isinstance(total, Unknown):
         return dims
@@ -217,6 +246,7 @@ class Squeeze(Operator):
     """
 
     inputs = ("X", "axes?")
+    takes = (None, INT64)
     reads = frozenset({1})
 
     def infer(self, x: TensorType, axes: Operand = None, *, values: Values) -> TensorType:
@@ -229,12 +259,27 @@ class Squeeze(Operator):
             return TensorType(x.dtype, tuple(dim for dim in x.shape if dim != 1))
         chosen = _axes(values[1], rank)
         if chosen is None:
-            count = axes.shape[0] if axes.shape else UNKNOWN
-            return TensorType(x.dtype, (UNKNOWN,) * (rank - count) if isinstance(count, int) else None)
+            count = axes.elements()
+            rest = tuple(dim for dim in x.shape if not (isinstance(dim, Unknown) or dim == 1))
+            if not isinstance(count, int):
+                return TensorType(x.dtype, None)
+            if len(rest) == rank - count and all(is_natural(dim, 2) for dim in rest):
+                return TensorType(x.dtype, rest)  # there are no other axes that could go
+            return TensorType(x.dtype, (UNKNOWN,) * (rank - count))
         for axis in chosen:
             if isinstance(x.shape[axis], int) and x.shape[axis] != 1:
                 raise ShapeError(f"axis {axis} of {format_shape(x.shape)} has size {x.shape[axis]}, expected 1")
         return TensorType(x.dtype, tuple(dim for axis, dim in enumerate(x.shape) if axis not in chosen))
+
+    def infer_inputs(
+        self, operands: tuple[Operand, ...], results: tuple[TensorType, ...], values: Values = ()
+    ) -> tuple[Operand, ...]:
+        shape, wanted = results[0].shape, None
+        axes = elements_of(values, 1)
+        if shape is not None and axes is not None:
+            chosen = _axes(axes, len(shape) + len(axes.elements))
+            wanted = None if chosen is None else _with_ones(shape, chosen)
+        return (refine(operands[0], wanted, results[0].dtype), *operands[1:])
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         data = values[0]
@@ -256,18 +301,28 @@ class Unsqueeze(Operator):
     """
 
     inputs = ("X", "axes")
+    takes = (None, INT64)
     reads = frozenset({1})
 
     def infer(self, x: TensorType, axes: TensorType, *, values: Values) -> TensorType:
         if x.shape is None:
             return TensorType(x.dtype, None)
-        count = axes.shape[0] if axes.shape else UNKNOWN
+        count = axes.elements()
         if not isinstance(count, int):
             return TensorType(x.dtype, None)
         chosen = _axes(values[1], len(x.shape) + count)
         if chosen is None:
             return TensorType(x.dtype, (UNKNOWN,) * (len(x.shape) + count))
         return TensorType(x.dtype, _with_ones(x.shape, chosen))
+
+    def infer_inputs(
+        self, operands: tuple[Operand, ...], results: tuple[TensorType, ...], values: Values = ()
+    ) -> tuple[Operand, ...]:
+        shape, wanted = results[0].shape, None
+        chosen = None if shape is None else _axes(elements_of(values, 1), len(shape))
+        if shape is not None and chosen is not None:
+            wanted = tuple(dim for axis, dim in enumerate(shape) if axis not in chosen)
+        return (refine(operands[0], wanted, results[0].dtype), *operands[1:])
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         data, axes = values[0], values[1]
@@ -284,74 +339,6 @@ def _with_ones(shape: tuple[Dim, ...], axes: tuple[int, ...]) -> tuple[Dim, ...]
     for axis in sorted(axes):
         dims.insert(axis, 1)
     return tuple(dims)
-
-
-@operator
-class Tile(Operator):
-    """X repeated as a whole, `repeats` (an int64 vector) times along each axis. Source: ONNX Tile-13."""
-
-    inputs = ("X", "repeats")
-    reads = frozenset({1})
-
-    def infer(self, x: TensorType, repeats: TensorType, *, values: Values) -> TensorType:
-        times = values[1]
-        if x.shape is None:
-            return TensorType(x.dtype, None if times is None else (UNKNOWN,) * len(times.elements))
-        if times is None:
-            return TensorType(x.dtype, (UNKNOWN,) * len(x.shape))
-        if len(times.elements) != len(x.shape):
-            raise ShapeError(f"{len(times.elements)} repeats for {format_shape(x.shape)}, expected one an axis")
-        sizes = tuple(
-            dim * count
-            for dim, count in zip(x.shape, times.elements, strict=True)
-        )
-        return TensorType(x.dtype, sizes)
-
-
-class PadMode(enum.Enum):
-    """What padding is filled with: a constant, the edge's value, or the reflection or continuation of the data."""
-
-    CONSTANT = "constant"
-    EDGE = "edge"
-    REFLECT = "reflect"
-    WRAP = "wrap"
-
-
-@operator
-class Pad(Operator):
-    """X with `pads` elements around it: all begins, then all ends, an int64 vector; negative numbers crop.
-
-    `pads` covers the axes of the int64 vector `axes`, all of them without it; `value` is the constant (0 without it).
-    Source: ONNX Pad-24.
-    """
-
-    inputs = ("X", "pads", "value?", "axes?")
-    reads = frozenset({1, 3})
-    mode: PadMode = PadMode.CONSTANT
-
-    def infer(
-        self, x: TensorType, pads: TensorType, value: Operand = None, axes: Operand = None, *, values: Values
-    ) -> TensorType:
-        amounts = values[1]
-        chosen = values[3] if len(values) > 3 else None
-        if x.shape is None:
-            return x
-        unknown = TensorType(x.dtype, (UNKNOWN,) * len(x.shape))
-        if amounts is None or (axes is not None and chosen is None):
-            return unknown
-        rank = len(x.shape)
-        places = range(rank) if chosen is None else chosen.integers()
-        if places is None:
-            return unknown
-        if len(amounts.elements) != 2 * len(places):
-            raise ShapeError(f"{len(amounts.elements)} pads for {len(places)} axes, expected twice as many")
-        sizes = list(x.shape)
-        for place, axis in enumerate(places):
-            total = amounts.elements[place] + amounts.elements[place + len(places)]
-            sizes[normalize_axis(axis, rank)] = sizes[normalize_axis(axis, rank)] + total
-        if any(isinstance(size, int) and size < 0 for size in sizes):
-            raise ShapeError(f"pads {list(amounts.elements)} crop more than {format_shape(x.shape)} has")
-        return TensorType(x.dtype, tuple(sizes))
 
 
 OPERATORS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import enum
+from itertools import accumulate, chain
 from typing import Any
 
 from ..errors import ShapeError
@@ -15,15 +15,14 @@ from ..types import (
     TensorType,
     Unknown,
     ceildiv,
-    dim_max,
-    dim_min,
     format_shape,
     unify_dim,
 )
-from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine, same_dtype
-
-# What stands for "to the end" in starts and ends: everything from here on is beyond every axis.
-BEYOND = 2**31 - 1
+from .base import Known, Operand, Operator, Values, elements_of, normalize_axis, operator, refine, same_dtype
+from .blocks import DepthOrder, DepthToSpace, SpaceToDepth
+from .dtypes import COMMON, INT64
+from .known import array_of, filled, known_array
+from .slicing import BEYOND, Slice, slice_size
 
 
 def _merge(shapes: list[Shape], axis: int) -> list[Dim]:
@@ -48,6 +47,7 @@ class Concat(Operator):
     """The operands, of one dtype, joined along `axis`; all other sizes are equal. Source: ONNX Concat-13."""
 
     inputs = ("inputs*",)
+    takes = (COMMON,)
     axis: int
 
     def infer(self, *operands: TensorType) -> TensorType:
@@ -82,12 +82,14 @@ class Concat(Operator):
         )
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        elements: list[Dim] = []
-        for value in values:
-            if value is None or len(value.shape) != 1:
-                return (None,)
-            elements.extend(value.elements)
-        return (Known.vector(elements),)
+        parts = filled(operands, values)
+        if parts is None:
+            return (None,)
+        if all(len(part.shape) == 1 for part in parts):
+            return (Known.vector(chain.from_iterable(part.elements for part in parts)),)
+        import numpy as np
+
+        return (known_array(np.concatenate([array_of(part) for part in parts], self.axis)),)
 
 
 @operator
@@ -98,6 +100,7 @@ class Split(Operator):
     """
 
     inputs = ("X", "split?")
+    takes = (COMMON, INT64)
     reads = frozenset({1})
     num_outputs: int
     axis: int = 0
@@ -119,40 +122,44 @@ class Split(Operator):
             return even_parts(size, count)
         stated = values[1]
         if stated is None:
-            return (UNKNOWN,) * count
+            return (size if size == 0 else UNKNOWN,) * count
         if len(stated.elements) != count:
             raise ShapeError(f"{len(stated.elements)} sizes for {count} parts")
         numbers = stated.integers()
         if numbers is not None and isinstance(size, int) and sum(numbers) != size:
             raise ShapeError(f"parts {list(numbers)} do not add up to {size}")
-        return stated.elements
+        return stated.dims()
 
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+    def infer_inputs(
+        self, operands: tuple[Operand, ...], results: tuple[TensorType, ...], values: Values = ()
+    ) -> tuple[Operand, ...]:
         dtype = same_dtype(operands[0], *results)
         shapes = [result.shape for result in results if result.shape is not None]
         if not shapes:
             return (refine(operands[0], None, dtype), *operands[1:])
         axis = normalize_axis(self.axis, len(shapes[0]))
         dims = _merge(shapes, axis)
-        total: Dim = UNKNOWN if len(shapes) < len(results) else 0
-        for shape in shapes:
-            total = total + shape[axis]
+        stated = elements_of(values, 1)
+        sizes = [shape[axis] for shape in shapes] if stated is None else list(stated.dims())
+        total: Dim = UNKNOWN if len(sizes) < len(results) else 0
+        for size in sizes:
+            total = total + size
         dims[axis] = total
         return (refine(operands[0], tuple(dims), dtype), *operands[1:])
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         data = values[0]
         nothing = (None,) * self.num_outputs
-        if data is None or len(data.shape) != 1:
+        if data is None:
             return nothing
-        sizes = self._sizes(len(data.elements), operands[1] if len(operands) > 1 else None, values)
-        found, start = [], 0
-        for size in sizes:
-            if not isinstance(size, int):
-                return nothing
-            found.append(Known.vector(data.elements[start : start + size]))
-            start += size
-        return tuple(found)
+        axis = normalize_axis(self.axis, len(data.shape))
+        sizes = self._sizes(data.shape[axis], operands[1] if len(operands) > 1 else None, values)
+        if not all(isinstance(size, int) for size in sizes):
+            return nothing
+        import numpy as np
+
+        ends: list[Any] = list(accumulate(sizes))
+        return tuple(known_array(part) for part in np.split(array_of(data), ends[:-1], axis))
 
 
 def even_parts(size: Dim, count: int) -> tuple[Dim, ...]:
@@ -170,100 +177,6 @@ def even_parts(size: Dim, count: int) -> tuple[Dim, ...]:
     return (*(part,) * (count - 1), last)
 
 
-def slice_size(size: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
-    """How many elements [start:end:step] takes of an axis of `size`; bounds beyond the axis are its end.
-
-    >>> slice_size(5, 1, 4, 2), slice_size(5, -1, -BEYOND, -1)
-    (2, 5)
-    """
-    if not isinstance(step, int):
-        return UNKNOWN
-    if step == 0:
-        raise ShapeError("a step of 0")
-    if isinstance(size, int) and isinstance(start, int) and isinstance(end, int):
-        return len(range(*slice(start, end, step).indices(size)))
-    if step < 0:
-        whole = isinstance(start, int) and isinstance(end, int) and (start == -1 or start >= BEYOND) and end <= -BEYOND
-        return ceildiv(size, -step) if whole else UNKNOWN
-    first, last = _bound(start, size), _bound(end, size)
-    return dim_max(ceildiv(last - first, step), 0)
-
-
-def _bound(bound: Dim, size: Dim) -> Dim:
-    if isinstance(bound, int):
-        if bound == 0 or bound >= BEYOND:
-            return size if bound else 0
-        if bound < 0:
-            return dim_max(size + bound, 0)
-    return dim_min(size, bound)
-
-
-@operator
-class Slice(Operator):
-    """X cut to [start:end:step] on each axis of `axes` (the leading ones without it); all are integer vectors.
-
-    Negative bounds count from the end, bounds beyond an axis mean its end. Source: ONNX Slice-13.
-    """
-
-    inputs = ("X", "starts", "ends", "axes?", "steps?")
-    reads = frozenset({1, 2, 3, 4})
-
-    def infer(
-        self,
-        x: TensorType,
-        starts: TensorType,
-        ends: TensorType,
-        axes: Operand = None,
-        steps: Operand = None,
-        *,
-        values: Values,
-    ) -> TensorType:
-        if x.shape is None:
-            return TensorType(x.dtype, None)
-        places = self._axes(len(x.shape), starts, axes, values)
-        if places is None:
-            return TensorType(x.dtype, (UNKNOWN,) * len(x.shape))
-        count = len(places)
-        sizes = list(x.shape)
-        first, last = _entries(values[1], count), _entries(values[2], count)
-        stride = _entries(values[4], count) if steps is not None else (1,) * count
-        for axis, start, end, step in zip(places, first, last, stride, strict=True):
-            sizes[axis] = slice_size(sizes[axis], start, end, step)
-        return TensorType(x.dtype, tuple(sizes))
-
-    def _axes(self, rank: int, starts: TensorType, axes: Operand, values: Values) -> tuple[int, ...] | None:
-        if axes is not None:
-            stated = values[3].integers() if values[3] is not None else None
-            return None if stated is None else tuple(normalize_axis(axis, rank) for axis in stated)
-        count = starts.shape[0] if starts.shape else UNKNOWN
-        if not isinstance(count, int):
-            return None
-        if count > rank:
-            raise ShapeError(f"{count} starts for a tensor of rank {rank}")
-        return tuple(range(count))
-
-    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        data = values[0]
-        bounds = [value.integers() if value is not None else None for value in values[1:3]]
-        if data is None or len(data.shape) != 1 or bounds[0] is None or bounds[1] is None or len(bounds[0]) != 1:
-            return (None,)
-        step = 1
-        if len(values) > 4 and operands[4] is not None:
-            stated = values[4].integers() if values[4] is not None else None
-            if stated is None or stated[0] == 0:
-                return (None,)
-            step = stated[0]
-        return (Known.vector(data.elements[slice(bounds[0][0], bounds[1][0], step)]),)
-
-
-def _entries(known: Known | None, count: int) -> tuple[Dim, ...]:
-    if known is None:
-        return (UNKNOWN,) * count
-    if len(known.elements) != count:
-        raise ShapeError(f"{len(known.elements)} bounds or steps for {count} axes")
-    return known.elements
-
-
 @operator
 class Trilu(Operator):
     """The upper (or lower) triangle of the last two axes, zeros elsewhere; the scalar `k` moves the diagonal.
@@ -272,6 +185,7 @@ class Trilu(Operator):
     """
 
     inputs = ("X", "k?")
+    takes = (COMMON, INT64)
     upper: bool = True
 
     def infer(self, x: TensorType, k: Operand = None) -> TensorType:
@@ -291,6 +205,7 @@ class ReverseSequence(Operator):
     """
 
     inputs = ("X", "sequence_lens")
+    takes = (COMMON, INT64)
     batch_axis: int = 1
     time_axis: int = 0
 
@@ -309,55 +224,6 @@ class ReverseSequence(Operator):
         shape = results[0].shape
         lengths = None if shape is None else (shape[self.batch_axis],)
         return refine(operands[0], shape, results[0].dtype), refine(operands[1], lengths, DType.INT64)
-
-
-class DepthOrder(enum.Enum):
-    """The order of the channels that hold blocks: offsets before the depth (DCR), or the depth before them (CRD)."""
-
-    DCR = "DCR"
-    CRD = "CRD"
-
-
-@operator
-class DepthToSpace(Operator):
-    """(N, C * b * b, H, W) to (N, C, H * b, W * b) with b `blocksize`. Source: ONNX DepthToSpace-13."""
-
-    inputs = ("X",)
-    blocksize: int
-    mode: DepthOrder = DepthOrder.DCR
-
-    def infer(self, x: TensorType) -> TensorType:
-        if x.shape is None:
-            return TensorType(x.dtype, (UNKNOWN,) * 4)
-        batch, channels, height, width = _image(x)
-        area = self.blocksize * self.blocksize
-        if isinstance(channels, int) and channels % area:
-            raise ShapeError(f"{channels} channels do not divide by blocksize^2 = {area}")
-        return TensorType(x.dtype, (batch, channels // area, height * self.blocksize, width * self.blocksize))
-
-
-@operator
-class SpaceToDepth(Operator):
-    """(N, C, H, W) to (N, b * b * C, H / b, W / b) with b `blocksize`. Source: ONNX SpaceToDepth-28."""
-
-    inputs = ("X",)
-    blocksize: int
-    mode: DepthOrder = DepthOrder.DCR
-
-    def infer(self, x: TensorType) -> TensorType:
-        if x.shape is None:
-            return TensorType(x.dtype, (UNKNOWN,) * 4)
-        batch, channels, height, width = _image(x)
-        block = self.blocksize
-        if any(isinstance(size, int) and size % block for size in (height, width)):
-            raise ShapeError(f"{height} x {width} does not divide by blocksize {block}")
-        return TensorType(x.dtype, (batch, channels * (block * block), height // block, width // block))
-
-
-def _image(x: TensorType) -> tuple[Any, Any, Any, Any]:
-    if x.shape is None or len(x.shape) != 4:
-        raise ShapeError(f"X has the shape {format_shape(x.shape)}, expected 4 axes")
-    return x.shape
 
 
 OPERATORS = (Concat, Split, Slice, Trilu, ReverseSequence, DepthToSpace, SpaceToDepth)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, dim_max, format_shape
 from .base import Operand, Operator, Values, normalize_axis, operator, refine, same_rank
+from .dtypes import FLOATS, INDICES, INT64
 
 
 def _size(values: Values, slot: int) -> Dim:
     """The element of a scalar operand, UNKNOWN if it is not known."""
     found = values[slot] if slot < len(values) else None
-    return UNKNOWN if found is None else found.elements[0]
+    return UNKNOWN if found is None else found.dims()[0]
 
 
 class _Window(Operator):
     """A vector of `size` weights, a scalar operand; not `periodic`, it is the symmetric one."""
 
     inputs = ("size",)
+    takes = (INDICES,)
     reads = frozenset({0})
     output_datatype: DType = DType.FLOAT32
     periodic: bool = True
@@ -69,6 +71,7 @@ class MelWeightMatrix(Operator):
     """
 
     inputs = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
+    takes = (INDICES, INDICES, INDICES, FLOATS, FLOATS)
     reads = frozenset({0, 1})
     output_datatype: DType = DType.FLOAT32
 
@@ -92,6 +95,7 @@ class DFT(Operator):
 
     inputs = ("input", "dft_length?", "axis?")
     outputs = ("output",)
+    takes = (FLOATS, INDICES, INT64)
     reads = frozenset({1, 2})
     inverse: bool = False
     onesided: bool = False
@@ -105,7 +109,8 @@ class DFT(Operator):
         parts = 1 if self.inverse and self.onesided else 2
         stated = -2 if axis is None else _size(values, 2)
         if not isinstance(stated, int):
-            return TensorType(x.dtype, (*(UNKNOWN,) * (len(x.shape) - 1), parts))
+            same = length is None and not self.onesided
+            return TensorType(x.dtype, (*(x.shape[:-1] if same else (UNKNOWN,) * (len(x.shape) - 1)), parts))
         place = normalize_axis(stated, len(x.shape))
         if place == len(x.shape) - 1:
             raise ShapeError(f"axis {stated} is the one of real and imaginary part")
@@ -130,6 +135,7 @@ class STFT(Operator):
 
     inputs = ("signal", "frame_step", "window?", "frame_length?")
     outputs = ("output",)
+    takes = (FLOATS, INDICES, FLOATS, INDICES)
     reads = frozenset({1, 3})
     onesided: bool = True
 

@@ -7,6 +7,7 @@ import enum
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, TensorType, format_shape
 from .base import Operand, Operator, broadcast, operator, refine
+from .dtypes import INDICES, TEXT
 
 
 def _texts(operand: TensorType, name: str = "X") -> None:
@@ -21,6 +22,7 @@ class StringConcat(Operator):
 
     inputs = ("X", "Y")
     outputs = ("Z",)
+    takes = (TEXT, TEXT)
 
     def infer(self, x: TensorType, y: TensorType) -> TensorType:
         _texts(x)
@@ -47,6 +49,7 @@ class StringNormalizer(Operator):
     """
 
     inputs = ("X",)
+    takes = (TEXT,)
     case_change_action: CaseChange = CaseChange.NONE
     is_case_sensitive: bool = False
     locale: str | None = None
@@ -75,6 +78,7 @@ class StringSplit(Operator):
 
     inputs = ("X",)
     outputs = ("Y", "Z")
+    takes = (TEXT,)
     delimiter: str | None = None
     maxsplit: int | None = None
 
@@ -95,6 +99,7 @@ class RegexFullMatch(Operator):
     """
 
     inputs = ("X",)
+    takes = (TEXT,)
     pattern: str
 
     def infer(self, x: TensorType) -> TensorType:
@@ -123,6 +128,7 @@ class TfIdfVectorizer(Operator):
     """
 
     inputs = ("X",)
+    takes = (INDICES | TEXT,)
     mode: TfIdfMode
     min_gram_length: int
     max_gram_length: int

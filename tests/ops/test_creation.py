@@ -35,7 +35,7 @@ VALUES = (
     (Range(), (scalar(0), scalar("N"), scalar(1)), [None]),
     (Range(), (scalar(0), scalar(100000), scalar(1)), [None]),
     (ConstantOfShape(3.0, DType.INT64), (known(2),), ["[3, 3]"]),
-    (ConstantOfShape(3.0), (known(2),), [None]),
+    (ConstantOfShape(3.0), (known(2),), ["[3, 3]"]),
     (ConstantOfShape(3.0, DType.INT64), (known("N"),), [None]),
 )
 

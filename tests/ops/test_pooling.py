@@ -69,7 +69,7 @@ def test_refused(op: Operator, operands: str, text: str) -> None:
 
 
 BACKWARD = (
-    (MaxPool((2, 2)), "[...]", "f[N,3,4,4] i[N,3,4,4]", "f[N,3,?,?]"),
+    (MaxPool((2, 2)), "[...]", "f[N,3,4,4] i[N,3,4,4]", "f[N,3,5,5]"),
     (GlobalAveragePool(), "f[...]", "f[N,3,1,1]", "f[N,3,?,?]"),
     (MaxRoiPool((7, 7)), "f[...] [...]", "f[R,8,7,7]", "f[?,8,?,?] f[R,5]"),
     (MaxUnpool((2,)), "[...] i[1,2,8]", "f[1,2,9]", "f[1,2,8] i[1,2,8]"),

@@ -89,8 +89,8 @@ FOLLOWED = (
     (ReduceSum(keepdims=False), "i:2,N,4", "s:N+6"),
     (ReduceMax(keepdims=False), "i:2,7,4", "s:7"),
     (ReduceMin(), "i:2,7,4", "i:2"),
-    (ReduceSum(noop_with_empty_axes=True), "i:2,7", "-"),
-    (ReduceSum(), "s:3", "-"),
+    (ReduceSum(noop_with_empty_axes=True), "i:2,7", "i:2,7"),
+    (ReduceSum(), "s:3", "s:3"),
 )
 
 

@@ -24,7 +24,7 @@ GOOD = (
     (
         Resize(axes=(2, 3), keep_aspect_ratio_policy=AspectPolicy.NOT_LARGER),
         "f[1,3,4,5] - - i:7,9",
-        "f[1,3,?,?]",
+        "f[1,3,7,9]",
     ),
     (GridSample(), "f[N,3,H,W] f[N,5,6,2]", "f[N,3,5,6]"),
     (GridSample(), "f[?,3,H,W] f[2,5,6,?]", "f[2,3,5,6]"),
@@ -32,7 +32,7 @@ GOOD = (
     (GridSample(), "f[...] f[...]", "f[...]"),
     (AffineGrid(), "f[N,2,3] i:N,3,7,8", "f[N,7,8,2]"),
     (AffineGrid(), "f[N,3,4] i:2,3,7,8,9", "f[2,7,8,9,3]"),
-    (AffineGrid(), "f[N,2,3] i[4]", "f[?,?,?,?]"),
+    (AffineGrid(), "f[N,2,3] i[4]", "f[N,?,?,2]"),
 )
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from graphir.errors import ShapeError
-from graphir.ops.shape import Expand, Flatten, Pad, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
+from graphir.ops.base import Known
+from graphir.ops.shape import Expand, Flatten, Pad, PadMode, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
+from graphir.types import symbol
 from tests.ops.rule import backwards, elements, known, results, scalar
+
+N = symbol("N")
 
 GOOD = (
     (Transpose(), ("float32[2, N, ?]",), "float32[?, N, 2]"),
@@ -29,7 +33,10 @@ GOOD = (
     (Size(), ("float32[...]",), "int64[]"),
     (Expand(), ("float32[1, 3, 1]", known(2, 1, 4)), "float32[2, 3, 4]"),
     (Expand(), ("float32[3]", known("N", 3)), "float32[N, 3]"),
-    (Expand(), ("float32[3]", "int64[2]"), "float32[...]"),
+    (Expand(), ("float32[3]", "int64[2]"), "float32[?, 3]"),
+    (Expand(), ("float32[1, 3]", "int64[1]"), "float32[1, 3]"),
+    (Expand(), ("float32[1, 1]", "int64[?]"), "float32[...]"),
+    (Expand(), ("float32[N]", known("M")), "float32[max(M,N)]"),
     (Flatten(), ("float32[N, 3, 4]",), "float32[N, 12]"),
     (Flatten(), ("float32[5]",), "float32[5, 1]"),
     (Flatten(0), ("float32[2, H]",), "float32[1, 2*H]"),
@@ -39,10 +46,14 @@ GOOD = (
     (Squeeze(), ("float32[1, N]",), "float32[...]"),
     (Squeeze(), ("float32[1, N, 1]", known(0, -1)), "float32[N]"),
     (Squeeze(), ("float32[N, 3]", known(0)), "float32[3]"),
-    (Squeeze(), ("float32[1, 3, 1]", "int64[2]"), "float32[?]"),
+    (Squeeze(), ("float32[1, 3, 1]", "int64[2]"), "float32[3]"),
+    (Squeeze(), ("float32[1, 3, 1]", "int64[1]"), "float32[?, ?]"),
+    (Squeeze(), ("float32[N, 3, 1]", "int64[1]"), "float32[?, ?]"),
+    (Squeeze(), ("float32[1, 3, 1]", scalar(0)), "float32[3, 1]"),
     (Squeeze(), ("float32[...]", known(0)), "float32[...]"),
     (Unsqueeze(), ("float32[N, 3]", known(0, -1)), "float32[1, N, 3, 1]"),
     (Unsqueeze(), ("float32[N, 3]", "int64[1]"), "float32[?, ?, ?]"),
+    (Unsqueeze(), ("float32[N, 3]", scalar(-1)), "float32[N, 3, 1]"),
     (Unsqueeze(), ("float32[...]", known(0)), "float32[...]"),
     (Tile(), ("float32[N, 3]", known(2, 1)), "float32[2*N, 3]"),
     (Tile(), ("float32[N, 3]", "int64[2]"), "float32[?, ?]"),
@@ -81,7 +92,21 @@ BACKWARD = (
 VALUES = (
     (Shape(), ("float32[2, N]",), ["[2, N]"]),
     (Shape(1, 2), ("float32[2, N, 4]",), ["[N]"]),
-    (Shape(), ("float32[2, ?]",), [None]),
+    (Shape(), ("float32[2, ?]",), ["[2, ?]"]),
+    (Shape(), ("float32[?, ?]",), [None]),
+    (Transpose(), (Known((2, 2), (1, 2, N, 4)),), ["[2, 2] 1, N, 2, 4"]),
+    (Flatten(0), (known(1, "N"),), ["[1, 2] 1, N"]),
+    (Tile(), (known(1, "N"), known(2)), ["[1, N, 1, N]"]),
+    (Tile(), (known(1, "N"), known("N")), [None]),
+    (Pad(), (known(5, "N"), known(1, 2)), ["[0, 5, N, 0, 0]"]),
+    (Pad(), (known(5, "N"), known(1, 0), scalar("M")), ["[M, 5, N]"]),
+    (Pad(), (known(5, "N"), known(-1, 1)), ["[N, 0]"]),
+    (Pad(PadMode.EDGE), (known(5, "N"), known(1, 1)), ["[5, 5, N, N]"]),
+    (Pad(PadMode.REFLECT), (known(5, "N"), known(1, 1)), ["[N, 5, N, 5]"]),
+    (Pad(PadMode.WRAP), (known(5, "N", 7), known(1, 1)), ["[7, 5, N, 7, 5]"]),
+    (Reshape(), (known(1, "N", 3, 4), known(2, -1)), ["[2, 2] 1, N, 3, 4"]),
+    (Reshape(), (known(1, "N"), known(0, 1)), ["[2, 1] 1, N"]),
+    (Expand(), (known(1, "N"), known(2, 1)), ["[2, 2] 1, N, 1, N"]),
     (Size(), ("float32[2, N]",), ["2*N"]),
     (Size(), ("float32[?]",), [None]),
     (Reshape(), (known(1, "N"), known(-1)), ["[1, N]"]),

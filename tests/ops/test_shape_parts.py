@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphir.errors import ShapeError
+from graphir.ops.base import Known
 from graphir.ops.shape_parts import (
     BEYOND,
     Concat,
@@ -84,13 +85,14 @@ BACKWARD = (
 
 VALUES = (
     (Concat(0), (known(1, "N"), known(3)), ["[1, N, 3]"]),
-    (Concat(0), (known(1), "int64[1]"), [None]),
+    (Concat(0), (known(1), "int64[1]"), ["[1, ?]"]),
+    (Concat(0), (known(1), "int64[N]"), [None]),
+    (Concat(1), (Known((1, 2), (1, 2)), Known((1, 1), (3,))), ["[1, 3] 1, 2, 3"]),
     (Split(2), (known(1, "N", 3, 4),), ["[1, N]", "[3, 4]"]),
     (Split(2), (known(1, "N", 3), known(1, 2)), ["[1]", "[N, 3]"]),
     (Slice(), (known(1, "N", 3), known(1), known(BEYOND)), ["[N, 3]"]),
     (Slice(), (known(1, 2, 3), known(-1), known(-BEYOND), known(0), known(-1)), ["[3, 2, 1]"]),
     (Slice(), (known(1, 2, 3), known("N"), known(BEYOND)), [None]),
-    (Slice(), (scalar(1), known(0), known(1)), [None]),
 )
 
 

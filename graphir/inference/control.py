@@ -1,0 +1,336 @@
+"""Inference through subgraphs: the branches of If, the bodies of Loop, Scan and SequenceMap.
+
+A body is inferred anew from the types of its node's operands each time one of them, or a value that it captures,
+becomes more precise. What changes from one iteration to the next is found by a fixpoint: a carried value starts as its
+initial value and keeps what all iterations have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from ..errors import ShapeError
+from ..ops.base import Known, Values, normalize_axis
+from ..ops.control import If, Loop, Scan, common_type
+from ..ops.sequence import SequenceMap
+from ..types import (
+    ANYTHING,
+    UNKNOWN,
+    Dim,
+    DType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+    dim_max,
+    unify,
+    unify_dim,
+)
+from .fixpoint import Inference
+from .rules import infer_outputs
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+    from ..node import Node
+
+ROUNDS = 8
+UNROLLED_ITERATIONS = 64
+UNROLLED_NODES = 4096
+
+Operands = tuple[Type | None, ...]
+Found = tuple[Type, Known | None]
+Inferred = tuple[tuple[Type, ...], tuple[Known | None, ...] | None]
+
+
+def infer_subgraphs(run: Inference, node: Node, operands: Operands, values: Values) -> Inferred:
+    """The types and known elements of the results of a node with subgraphs. Raises ShapeError naming the inner node."""
+    declared = infer_outputs(node.op, operands, values)
+    if isinstance(node.op, If):
+        found = _infer_if(run, node, values)
+    elif isinstance(node.op, Loop):
+        found = _Loop(run, node, operands, values).infer()
+    elif isinstance(node.op, Scan):
+        found = _Scan(run, node, operands, values).infer()
+    elif isinstance(node.op, SequenceMap):
+        found = _infer_map(run, node, operands)
+    else:
+        for graph in node.subgraphs:
+            _run_body(run, node, graph, (), ())
+        return declared, None
+    known = tuple(elements for _, elements in found)
+    return tuple(type_ for type_, _ in found), known if any(known) else None
+
+
+def infer_inserted(graph: Graph, node: Node) -> Inferred:
+    """`infer_subgraphs` for a node that is being inserted; the types of what its subgraphs hold are stored in them."""
+    run = Inference(graph, stored=True, whole=False)
+    operands = tuple(None if value is None else value.type for value in node.inputs)
+    known = tuple(None if value is None else value.known for value in node.inputs)
+    results = infer_subgraphs(run, node, operands, known)
+    for value, type_ in run.types.items():
+        value.type, value.known = type_, run.known[value]
+    return results
+
+
+def _run_body(
+    run: Inference, node: Node, graph: Graph, types: Sequence[Type], known: Sequence[Known | None]
+) -> list[Found]:
+    """The types and elements of a subgraph's outputs, given those of its inputs."""
+    body = run.body(graph, node)
+    try:
+        body.restart(types, known)
+        body.run()
+    except ShapeError as error:
+        raise ShapeError(f"in its subgraph {graph.name}: {error}") from error
+    return [(run.types[value], run.known[value]) for value in graph.outputs]
+
+
+def _common(left: Found, right: Found) -> Found:
+    return common_type(left[0], right[0]), left[1] if left[1] == right[1] else None
+
+
+def _infer_if(run: Inference, node: Node, values: Values) -> list[Found]:
+    """What both branches give, or the live one where the condition is known; a dead one need not fit the shapes."""
+    condition = None if values[0] is None else values[0].integers()
+    live = None if condition is None or len(condition) != 1 else (0 if condition[0] else 1)
+    found: list[list[Found]] = []
+    for place, branch in enumerate(node.subgraphs):
+        try:
+            found.append(_run_body(run, node, branch, (), ()))
+        except ShapeError:
+            if live in (None, place):
+                raise
+            run.body(branch, node).restart()
+            found.append([])
+    if live is not None:
+        return found[live]
+    first, *rest = found
+    for other in rest:
+        if len(other) != len(first):
+            raise ShapeError(f"one branch gives {len(first)} values and another {len(other)}")
+        first = [_common(left, right) for left, right in zip(first, other, strict=True)]
+    return first
+
+
+def _infer_map(run: Inference, node: Node, operands: Operands) -> list[Found]:
+    elements = [type_.element if isinstance(type_, SequenceType) else type_ or ANYTHING for type_ in operands]
+    found = _run_body(run, node, node.subgraphs[0], elements, (None,) * len(elements))
+    return [(SequenceType(type_), None) for type_, _ in found]
+
+
+class _Iteration:
+    """What Loop and Scan share: a body that is run again and again over carried values.
+
+    `trips` is the number of iterations, `at_least_once` whether the body runs at all for certain.
+    """
+
+    def __init__(self, run: Inference, node: Node) -> None:
+        self.run = run
+        self.node = node
+        self.body = node.subgraphs[0]
+        self.trips: Dim = UNKNOWN
+        self.at_least_once = False
+
+    def inputs(self, states: Sequence[Found], iteration: int | None) -> list[Found]:
+        """The body's inputs, given the carried values and the number of the iteration."""
+        raise NotImplementedError
+
+    def split(self, outputs: list[Found]) -> tuple[list[Found], list[Found]]:
+        """The body's outputs as the next carried values and the rest."""
+        raise NotImplementedError
+
+    def step(self, states: Sequence[Found], iteration: int | None = None) -> tuple[list[Found], list[Found]]:
+        """One run of the body: the next carried values and the slices of the other results."""
+        inputs = self.inputs(states, iteration)
+        if len(inputs) != len(self.body.inputs):
+            raise ShapeError(f"its subgraph takes {len(self.body.inputs)} values, but is given {len(inputs)}")
+        declared = [value.declared for value in self.body.inputs]
+        types = [_as_declared(stated, type_) for stated, (type_, _) in zip(declared, inputs, strict=True)]
+        return self.split(_run_body(self.run, self.node, self.body, types, [known for _, known in inputs]))
+
+    def fixpoint(self, states: list[Found]) -> tuple[list[Found], list[Found], list[Found]]:
+        """The carried values as every iteration finds them, as each leaves them, and the slices."""
+        for _ in range(ROUNDS + len(states)):
+            after, slices = self.step(states)
+            joined = [_common(before, found) for before, found in zip(states, after, strict=True)]
+            if joined == states:
+                return states, after, slices
+            states = joined
+        states = [(_without_shape(type_), None) for type_, _ in states]
+        return states, *self.step(states)
+
+    def results(self, states: list[Found], axes: Sequence[int]) -> list[Found]:
+        """The last carried values and the stacked slices."""
+        before, after, slices = self.fixpoint(states)
+        if self.trips == 0:
+            return [*states, *_stacked(slices, axes, 0)]
+        if before != states and isinstance(self.trips, int) and self._is_short(self.trips):
+            last, slices = self._unrolled(states, self.trips)
+            self.step(before)
+            return [*last, *_stacked(slices, axes, self.trips)]
+        if not self.at_least_once:
+            after = [_common(start, found) for start, found in zip(states, after, strict=True)]
+        return [*after, *_stacked(slices, axes, self.trips)]
+
+    def _is_short(self, trips: int) -> bool:
+        return trips <= UNROLLED_ITERATIONS and trips * len(self.body) <= UNROLLED_NODES
+
+    def _unrolled(self, states: list[Found], trips: int) -> tuple[list[Found], list[Found]]:
+        """The carried values behind the last iteration, and what the slices of all iterations have in common."""
+        slices: list[Found] = []
+        for iteration in range(trips):
+            states, found = self.step(states, iteration)
+            slices = list(map(_common, slices, found)) if iteration else found
+        return states, slices
+
+
+def _as_declared(declared: Type, given: Type) -> Type:
+    """The type given, as the optional that the body takes it for: a value that is there may be carried as such."""
+    is_value = given != ANYTHING and not isinstance(given, OptionalType)
+    return OptionalType(given) if isinstance(declared, OptionalType) and is_value else given
+
+
+def _without_shape(type_: Type) -> Type:
+    return TensorType(type_.dtype) if isinstance(type_, TensorType) else type_
+
+
+def _stacked(slices: list[Found], axes: Sequence[int], length: Dim) -> list[Found]:
+    """The slices of all iterations, stacked along an axis of the results."""
+    found: list[Found] = []
+    for (type_, _), axis in zip_longest(slices, axes[: len(slices)], fillvalue=0):  # type: ignore[misc]
+        if not isinstance(type_, TensorType):
+            found.append((ANYTHING, None))
+        elif type_.shape is None:
+            found.append((type_, None))
+        else:
+            place = normalize_axis(axis, len(type_.shape) + 1)
+            found.append((TensorType(type_.dtype, (*type_.shape[:place], length, *type_.shape[place:])), None))
+    return found
+
+
+class _Loop(_Iteration):
+    """Loop: iteration number and condition, then the carried values."""
+
+    def __init__(self, run: Inference, node: Node, operands: Operands, values: Values) -> None:
+        super().__init__(run, node)
+        missing = (None,) * (2 - len(operands))
+        self.operands = operands + missing
+        self.values = values + missing
+
+    def infer(self) -> list[Found]:
+        """The results."""
+        states = [
+            (type_ or ANYTHING, known) for type_, known in zip(self.operands[2:], self.values[2:], strict=True)
+        ]
+        if len(self.body.outputs) < len(states) + 1:
+            raise ShapeError(f"its subgraph gives {len(self.body.outputs)} values for {len(states)} carried ones")
+        self.step(states)
+        self._count_trips(self.run.known[self.body.outputs[0]])
+        return self.results(states, ())
+
+    def inputs(self, states: Sequence[Found], iteration: int | None) -> list[Found]:
+        number, condition = self.body.inputs[:2]
+        counted = None if iteration is None else _filled(number.declared, iteration)
+        running = _filled(condition.declared, 1)
+        return [(TensorType(DType.INT64), counted), (TensorType(DType.BOOL), running), *states]
+
+    def split(self, outputs: list[Found]) -> tuple[list[Found], list[Found]]:
+        count = len(self.operands) - 2
+        return outputs[1 : count + 1], outputs[count + 1 :]
+
+    def _count_trips(self, following: Known | None) -> None:
+        """Find the number of iterations; `following` is the condition that the body gives while it runs."""
+        limit = _number(self.values[0]) if self.operands[0] is not None else None
+        start = 1 if self.operands[1] is None else _number(self.values[1])
+        goes_on = _number(following)
+        if start == 0:
+            self.trips = 0
+        elif goes_on == 1 and limit is not None and start == 1:
+            self.trips = dim_max(limit, 0)
+        elif goes_on == 0 and start == 1 and (self.operands[0] is None or (isinstance(limit, int) and limit > 0)):
+            self.trips = 1
+        self.at_least_once = start == 1 and (
+            self.operands[0] is None or (limit is not None and dim_max(limit, 1) == limit)
+        )
+
+
+def _number(known: Known | None) -> Dim | None:
+    """The only element, if it is known to be a size or a boolean."""
+    if known is None or len(known.elements) != 1:
+        return None
+    (element,) = known.elements
+    return None if isinstance(element, float) else element
+
+
+def _filled(declared: Type, element: int) -> Known | None:
+    """One known element in the shape that is declared, a scalar where nothing is."""
+    shape = declared.shape if isinstance(declared, TensorType) else None
+    return Known.vector((element,)) if shape is not None and len(shape) == 1 else Known.scalar(element)
+
+
+class _Scan(_Iteration):
+    """Scan: carried values, then the slices of the scanned operands."""
+
+    def __init__(self, run: Inference, node: Node, operands: Operands, values: Values) -> None:
+        super().__init__(run, node)
+        assert isinstance(node.op, Scan)
+        self.op = node.op
+        self.count = len(operands) - self.op.num_scan_inputs
+        if self.count < 0 or len(self.body.outputs) < self.count:
+            raise ShapeError(f"num_scan_inputs is {self.op.num_scan_inputs}, which does not fit the operands")
+        self.states = [(type_ or ANYTHING, known) for type_, known in zip(operands, values, strict=True)][: self.count]
+        self.scanned = [
+            self._slice(slot, type_, axis)
+            for slot, (type_, axis) in enumerate(
+                zip_longest(operands[self.count :], self.op.scan_input_axes, fillvalue=None), self.count
+            )
+        ]
+
+    def infer(self) -> list[Found]:
+        """The results."""
+        self.at_least_once = dim_max(self.trips, 1) == self.trips and self.trips is not UNKNOWN
+        return self.results(self.states, self.op.scan_output_axes)
+
+    def _slice(self, slot: int, type_: Type | None, axis: int | None) -> Found:
+        """What the body gets of a scanned operand; its length is the number of iterations."""
+        if not isinstance(type_, TensorType) or type_.shape is None:
+            return TensorType(type_.dtype) if isinstance(type_, TensorType) else ANYTHING, None
+        place = normalize_axis(axis or 0, len(type_.shape))
+        try:
+            self.trips = unify_dim(self.trips, type_.shape[place])
+        except ShapeError:
+            value = self.node.inputs[slot]
+            assert value is not None
+            raise ShapeError(
+                f"{value.name} {type_} has {type_.shape[place]} slices along axis {place}, the operands before it "
+                f"{self.trips}"
+            ) from None
+        return TensorType(type_.dtype, (*type_.shape[:place], *type_.shape[place + 1 :])), None
+
+    def inputs(self, states: Sequence[Found], iteration: int | None) -> list[Found]:
+        return [*states, *self.scanned]
+
+    def split(self, outputs: list[Found]) -> tuple[list[Found], list[Found]]:
+        return outputs[: self.count], outputs[self.count :]
+
+    def step(self, states: Sequence[Found], iteration: int | None = None) -> tuple[list[Found], list[Found]]:
+        """As for all iterations, but that Scan has carried values keep their types."""
+        after, slices = super().step(states, iteration)
+        kept = [(unify(before, found), known) for (before, _), (found, known) in zip(states, after, strict=True)]
+        return kept, slices
+
+    def fixpoint(self, states: list[Found]) -> tuple[list[Found], list[Found], list[Found]]:
+        """The carried values with all that the body says of them, and the slices."""
+        states = [(type_, None) for type_, _ in states]
+        for _ in range(ROUNDS):
+            after, slices = self.step(states)
+            after = [(type_, None) for type_, _ in after]
+            if after == states:
+                break
+            states = after
+        return states, states, slices
+
+
+__all__ = ["infer_inserted", "infer_subgraphs"]

@@ -1,0 +1,64 @@
+"""Shapes and dtypes that are given from outside, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from operator import index
+from typing import TYPE_CHECKING, SupportsIndex, cast
+
+from ..errors import GraphError, ShapeError
+from ..types import ANYTHING, UNKNOWN, Dim, DType, Sym, TensorType, Type, Unknown, parse_dim, parse_shape
+
+if TYPE_CHECKING:
+    from ..graph import Graph, Value
+
+
+def given_types(
+    graph: Graph, shapes: Mapping[str, object] | None, dtypes: Mapping[str, object] | None
+) -> dict[Value, Type]:
+    """The types of the values that were given; what was not given of one is what its source states.
+
+    Raises GraphError for a name that the graph does not have and ShapeError for what is no shape or dtype.
+    """
+    given: dict[Value, Type] = {}
+    for name in dict.fromkeys([*(shapes or {}), *(dtypes or {})]):
+        if name not in graph:
+            known = ", ".join(value.name for value in graph.inputs) or "none"
+            raise GraphError(f"the graph has no value {name!r}; its inputs are: {known}")
+        value = graph[name]
+        stated = value.declared if isinstance(value.declared, TensorType) else ANYTHING
+        shape = parse_dims((shapes or {})[name]) if shapes and name in shapes else stated.shape
+        dtype = DType.of((dtypes or {})[name]) if dtypes and name in dtypes else stated.dtype
+        given[value] = TensorType(dtype, shape)
+    return given
+
+
+def parse_dims(shape: object) -> tuple[Dim, ...] | None:
+    """A shape given from outside: text, or integers, names, None and dimensions in a sequence; None is an unknown rank.
+
+    Raises ShapeError.
+
+    >>> parse_dims((1, "N", None))
+    (1, Sym('N'), UNKNOWN)
+    """
+    if shape is None:
+        return None
+    try:
+        dims = parse_shape(shape) if isinstance(shape, str) else tuple(map(_parse_dim, cast("Iterable[object]", shape)))
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"not a shape: {shape!r}: {error}") from None
+    for dim in dims:
+        if isinstance(dim, int) and dim < 0:
+            raise ShapeError(f"not a shape: {shape!r}: the size {dim} is negative; an unknown size is None or '?'")
+    return dims
+
+
+def _parse_dim(dim: object) -> Dim:
+    if dim is None:
+        return UNKNOWN
+    if isinstance(dim, str):
+        return parse_dim(dim)
+    return dim if isinstance(dim, Sym | Unknown) else index(cast("SupportsIndex", dim))
+
+
+__all__ = ["given_types", "parse_dims"]

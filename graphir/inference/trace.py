@@ -1,0 +1,246 @@
+"""Inference that remembers what each step learned, so that the reasons of a size can be asked for.
+
+Which operands' facts a rule's answer rests on is found by asking the rule again with one fact after the other
+forgotten: what cannot be forgotten is a reason. That works for every rule, forwards and backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from ..errors import ShapeError
+from ..ops.base import Known
+from ..types import UNKNOWN, TensorType, Type, Unknown
+from .fixpoint import Inference
+from .rules import infer_operands, infer_outputs, infer_values
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+    from ..node import Node, Value
+
+DTYPE, RANK, ELEMENTS = "dtype", "rank", "elements"
+MANY_FACTS = 400
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that is known of a value: its dtype, its rank, the size of an axis (`what` is its number), elements."""
+
+    value: Value
+    what: str | int
+    content: object
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a node's rule taught of a value, and everything that the rule saw.
+
+    `node` is None for an assumption, and the node around for what a subgraph's input is given.
+    """
+
+    after: Type | Known
+    node: Node | None
+    backward: bool
+    operands: tuple[Type | None, ...] = ()
+    results: tuple[Type, ...] = ()
+    known: tuple[Known | None, ...] = ()
+
+
+class Tracing(Inference):
+    """An inference that keeps the events of every value, in order, and what each was taken to be at the start."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        given: Mapping[Value, Type] | None = None,
+        *,
+        stored: bool,
+        around: Inference | None = None,
+        whole: bool = True,
+    ) -> None:
+        super().__init__(graph, given, stored=stored, around=around, whole=whole)
+        outer = around if isinstance(around, Tracing) else None
+        self.events: dict[Value, list[Event]] = {} if outer is None else outer.events
+        self.start: dict[Value, Type] = dict(self.types) if outer is None else outer.start
+        self.holder: Node | None = None
+
+    def body(self, graph: Graph, holder: Node) -> Inference:
+        found = super().body(graph, holder)
+        assert isinstance(found, Tracing)
+        found.holder = holder
+        return found
+
+    def restart(self, types: Sequence[Type] = (), known: Sequence[Known | None] = ()) -> None:
+        super().restart(types, known)
+        for value in self.graph.values:
+            self.events.pop(value, None)
+            self.start[value] = value.declared
+        for value, elements in zip(self.graph.inputs, known, strict=False):
+            if self.types[value] != value.declared:
+                self.events.setdefault(value, []).append(Event(self.types[value], self.holder, False))
+            if elements is not None:
+                self.events.setdefault(value, []).append(Event(elements, self.holder, False))
+
+    def _learn(self, value: Value, type_: Type, node: Node | None) -> bool:
+        event = self._event(value, node)
+        if not super()._learn(value, type_, node):
+            return False
+        self.events.setdefault(value, []).append(replace(event, after=self.types[value]))
+        return True
+
+    def _know(self, value: Value, elements: Known, node: Node) -> None:
+        event = self._event(value, node)
+        super()._know(value, elements, node)
+        self.events.setdefault(value, []).append(replace(event, after=elements))
+
+    def _event(self, value: Value, node: Node | None) -> Event:
+        """An event of now: what a rule of the node sees."""
+        held = self.types[value]
+        if node is None:
+            return Event(held, None, False)
+        types, known = self.types, self.known
+        return Event(
+            held,
+            node,
+            node is not value.producer,
+            tuple([None if operand is None else types[operand] for operand in node.inputs]),
+            tuple([types[result] for result in node.outputs]),
+            tuple([None if operand is None else known[operand] for operand in node.inputs]),
+        )
+
+
+def holds(fact: Fact, type_: Type | Known | None) -> bool:
+    """Whether the type (or the elements) says what the fact says."""
+    if isinstance(type_, Known) or fact.what == ELEMENTS:
+        return type_ == fact.content
+    if not isinstance(type_, TensorType):
+        return fact.what == DTYPE and str(type_) == fact.content
+    if fact.what == DTYPE:
+        return type_.dtype is fact.content
+    if type_.shape is None:
+        return False
+    if fact.what == RANK:
+        return len(type_.shape) == fact.content
+    assert isinstance(fact.what, int)
+    return fact.what < len(type_.shape) and type_.shape[fact.what] == fact.content
+
+
+def facts_of(value: Value, type_: Type | None, known: Known | None = None) -> list[Fact]:
+    """Everything that is known of a value; the rank on its own only where no size says it."""
+    found: list[Fact] = []
+    if isinstance(type_, TensorType):
+        if type_.shape is not None:
+            found += [
+                Fact(value, axis, dim) for axis, dim in enumerate(type_.shape) if not isinstance(dim, Unknown)
+            ] or [Fact(value, RANK, len(type_.shape))]
+        if type_.dtype is not None:
+            found.append(Fact(value, DTYPE, type_.dtype))
+    elif type_ is not None:
+        found.append(Fact(value, DTYPE, str(type_)))
+    if known is not None:
+        found.append(Fact(value, ELEMENTS, known))
+    return found
+
+
+@dataclass
+class _View:
+    """What a rule sees, in a form in which single facts can be forgotten."""
+
+    operands: list[Type | None]
+    results: list[Type]
+    known: list[Known | None]
+
+    def without(self, side: str, slot: int, what: str | int) -> _View:
+        """The same without one fact."""
+        found = _View(list(self.operands), list(self.results), list(self.known))
+        if what == ELEMENTS:
+            found.known[slot] = None
+        elif side == "operand":
+            found.operands[slot] = _forget(found.operands[slot], what)
+        else:
+            found.results[slot] = cast("Type", _forget(found.results[slot], what))
+        return found
+
+
+def _forget(type_: Type | None, what: str | int) -> Type | None:
+    if not isinstance(type_, TensorType):
+        return type_
+    if what == DTYPE:
+        return TensorType(None, type_.shape)
+    if what == RANK or type_.shape is None:
+        return TensorType(type_.dtype, None)
+    assert isinstance(what, int)
+    return TensorType(type_.dtype, (*type_.shape[:what], UNKNOWN, *type_.shape[what + 1 :]))
+
+
+def reasons(event: Event, fact: Fact) -> list[Fact]:
+    """The facts that the event's rule needs to say `fact`: a smallest set, the first operands' where several would do.
+
+    Cost: one call of the rule for each fact that it saw.
+    """
+    node = event.node
+    assert node is not None
+    view = _View(list(event.operands), list(event.results) if event.backward else [], list(event.known))
+    seen: list[tuple[str, int, Fact]] = []
+    for slot, operand in enumerate(node.inputs):
+        if operand is not None:
+            seen += [("operand", slot, held) for held in facts_of(operand, event.operands[slot], event.known[slot])]
+    if event.backward:
+        for slot, result in enumerate(node.outputs):
+            seen += [("result", slot, held) for held in facts_of(result, event.results[slot])]
+    if len(seen) > MANY_FACTS:
+        seen = [entry for entry in seen if entry[2].what == fact.what or entry[2].what == ELEMENTS]
+    if not _says(node, view, fact):
+        return []
+    needed: list[Fact] = []
+    for side, slot, held in reversed(seen):
+        less = view.without(side, slot, held.what)
+        if _says(node, less, fact):
+            view = less
+        else:
+            needed.append(held)
+    needed.reverse()
+    for slot, operand in enumerate(node.inputs):
+        type_ = view.operands[slot]
+        if operand is None or not isinstance(type_, TensorType) or type_.shape is None:
+            continue
+        if any(held.value is operand and held.what != DTYPE and held.what != ELEMENTS for held in needed):
+            continue
+        less = view.without("operand", slot, RANK)
+        if _says(node, less, fact):
+            view = less
+        else:
+            needed.append(Fact(operand, RANK, len(type_.shape)))
+    return list(dict.fromkeys(needed))
+
+
+def _says(node: Node, view: _View, fact: Fact) -> bool:
+    """Whether the node's rule says the fact, given only what the view holds."""
+    operands, known = tuple(view.operands), tuple(view.known)
+    try:
+        if view.results:
+            wanted = infer_operands(
+                node.op,
+                cast("tuple[TensorType | None, ...]", operands),
+                cast("tuple[TensorType, ...]", tuple(view.results)),
+                known,
+            )
+            return any(
+                operand is fact.value and _is_new(fact, type_, view.operands[slot])
+                for slot, (operand, type_) in enumerate(zip(node.inputs, wanted, strict=True))
+            )
+        if fact.what == ELEMENTS:
+            found = infer_values(node.op, operands, known)
+            return found is not None and found[fact.value.index] == fact.content
+        return holds(fact, infer_outputs(node.op, operands, known)[fact.value.index])
+    except ShapeError:
+        return False
+
+
+def _is_new(fact: Fact, wanted: Type | None, held: Type | None) -> bool:
+    return holds(fact, wanted) and not holds(fact, held)
+
+
+__all__ = ["DTYPE", "ELEMENTS", "RANK", "Event", "Fact", "Tracing", "facts_of", "holds", "reasons"]

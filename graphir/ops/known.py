@@ -1,0 +1,153 @@
+"""Small tensors of which elements are known, rearranged and combined as numpy does it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..types import UNKNOWN, Dim, DType, Unknown
+from .base import Element, Known, Operand, Values
+from .elements import Function, held
+
+LIMIT = 256
+"""Tensors of more elements are not followed."""
+
+
+def array_of(known: Known) -> Any:
+    """The elements as a numpy array of objects, for numpy's indexing."""
+    import numpy as np
+
+    array = np.empty(len(known.elements), dtype=object)
+    array[:] = known.elements
+    return array.reshape(known.shape)
+
+
+def known_array(array: Any) -> Known | None:
+    """What `array_of` made an array of, None if it is too large to be followed."""
+    return Known(tuple(array.shape), tuple(array.reshape(-1).tolist())) if array.size <= LIMIT else None
+
+
+def is_small(shape: Sequence[Dim] | None) -> bool:
+    """Whether a tensor of this shape may be followed: its sizes are numbers, and not many elements."""
+    sizes = [dim for dim in shape or () if isinstance(dim, int)]
+    return shape is not None and len(sizes) == len(shape) and math.prod(sizes) <= LIMIT
+
+
+def filled(operands: Sequence[Operand], values: Values) -> list[Known] | None:
+    """The elements of all operands, those of which nothing is known as unknown ones.
+
+    None if an operand is too large, of unknown shape or absent, or nothing is known of any.
+    """
+    if not any(values):
+        return None
+    found = []
+    for operand, value in zip(operands, values, strict=True):
+        if value is None:
+            if operand is None or not is_small(operand.shape):
+                return None
+            value = unknown(operand.shape)  # type: ignore[arg-type]
+        found.append(value)
+    return found
+
+
+def unknown(shape: tuple[int, ...]) -> Known:
+    """A tensor of which no element is known."""
+    return Known(shape, (UNKNOWN,) * math.prod(shape))
+
+
+def each(function: Function, operands: Sequence[Operand], values: Values) -> tuple[Known | None, ...]:
+    """The function of the elements at each place, operands broadcasting; folded from the left where there are more."""
+    tensors = filled(operands, values)
+    if tensors is None:
+        return (None,)
+    found = tensors[0]
+    if len(tensors) == 1:
+        return (Known(found.shape, tuple(map(function, found.elements))),)
+    for other in tensors[1:]:
+        if found.shape == other.shape:
+            found = Known(found.shape, tuple(map(function, found.elements, other.elements)))
+            continue
+        import numpy as np
+
+        try:
+            left, right = np.broadcast_arrays(array_of(found), array_of(other))
+        except ValueError:
+            return (None,)
+        if left.size > LIMIT:
+            return (None,)
+        found = Known(left.shape, tuple(map(function, left.reshape(-1).tolist(), right.reshape(-1).tolist())))
+    return (found,)
+
+
+def stored(known: Known | None, dtype: DType | None) -> Known | None:
+    """The tensor as one of `dtype` holds it; None if nothing is known of it or it is too large to be followed."""
+    if known is None or len(known.elements) > LIMIT:
+        return None
+    if not all(type(element) is int and 0 <= element <= 1 for element in known.elements):
+        known = Known(known.shape, tuple([held(element, dtype) for element in known.elements]))
+    return None if known.elements and all(isinstance(element, Unknown) for element in known.elements) else known
+
+
+def combined(function: Function, left: Any, right: Any) -> Any:
+    """The function of the elements of arrays (or of one and an element), which broadcast."""
+    import numpy as np
+
+    return np.frompyfunc(function, 2, 1)(left, right)
+
+
+def choose(condition: Known, yes: Known, no: Known) -> Known | None:
+    """The elements of `yes` where the condition holds, else those of `no`; all three broadcast."""
+    import numpy as np
+
+    try:
+        arrays = np.broadcast_arrays(*map(array_of, (condition, yes, no)))
+    except ValueError:
+        return None
+    if arrays[0].size > LIMIT:
+        return None
+    found: list[Element] = []
+    for holds, left, right in zip(*(array.reshape(-1).tolist() for array in arrays), strict=True):
+        if isinstance(holds, Unknown):
+            found.append(left if left == right else UNKNOWN)
+        else:
+            found.append(left if holds else right)
+    return Known(arrays[0].shape, tuple(found))
+
+
+def folded(
+    function: Function, known: Known, axes: Iterable[int], keepdims: bool, empty: Element | None
+) -> Known | None:
+    """The function folded over axes (counted from the front); over no elements the result is `empty`, or unknown."""
+    import numpy as np
+
+    array = array_of(known)
+    if not array.size and empty is None:
+        return None
+    for axis in sorted(axes, reverse=True):
+        rest = array.shape[:axis] + ((1,) if keepdims else ()) + array.shape[axis + 1 :]
+        lanes = np.moveaxis(array, axis, -1).reshape(-1, array.shape[axis])
+        made = np.empty(len(lanes) if array.shape[axis] else math.prod(rest), dtype=object)
+        for place in range(len(made)):
+            lane = lanes[place].tolist() if array.shape[axis] else []
+            total: Element = lane[0] if lane else empty  # type: ignore[assignment]
+            for element in lane[1:]:
+                total = function(total, element)
+            made[place] = total
+        array = made.reshape(rest)
+    return known_array(array)
+
+
+__all__ = [
+    "LIMIT",
+    "array_of",
+    "choose",
+    "combined",
+    "each",
+    "filled",
+    "folded",
+    "is_small",
+    "known_array",
+    "stored",
+    "unknown",
+]

@@ -1,0 +1,183 @@
+"""Operators that pick elements by condition or value, and running sums and products."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import ClassVar
+
+from ..errors import ShapeError
+from ..types import UNKNOWN, Dim, DType, TensorType, Unknown, format_shape
+from . import elements
+from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine
+from .dtypes import BOOL, COMMON, INDICES, WIDE_NUMBERS
+from .known import array_of, known_array
+
+
+def check_indices(indices: TensorType) -> None:
+    """Raise ShapeError unless the dtype is one of an index."""
+    if indices.dtype not in (None, DType.INT32, DType.INT64):
+        raise ShapeError(f"the indices are {indices.dtype}, expected int32 or int64")
+
+
+@operator
+class Compress(Operator):
+    """The slices of X along `axis` (elements of flattened X if None) where the boolean vector `condition` holds.
+
+    Source: ONNX Compress-11.
+    """
+
+    inputs = ("X", "condition")
+    takes = (COMMON, BOOL)
+    reads = frozenset({1})
+    axis: int | None = None
+
+    def infer(self, x: TensorType, condition: TensorType, *, values: Values) -> TensorType:
+        if condition.dtype not in (None, DType.BOOL):
+            raise ShapeError(f"the condition is {condition.dtype}, expected bool")
+        if condition.shape is not None and len(condition.shape) != 1:
+            raise ShapeError(f"the condition has the shape {format_shape(condition.shape)}, expected one axis")
+        count = None if values[1] is None else values[1].integers()
+        size: Dim = UNKNOWN if count is None else sum(count)
+        if self.axis is None:
+            return TensorType(x.dtype, (size,))
+        if x.shape is None:
+            return TensorType(x.dtype, None)
+        axis = normalize_axis(self.axis, len(x.shape))
+        return TensorType(x.dtype, (*x.shape[:axis], size, *x.shape[axis + 1 :]))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        shape, wanted = results[0].shape, None
+        if shape is not None and self.axis is not None:
+            axis = normalize_axis(self.axis, len(shape))
+            wanted = (*shape[:axis], UNKNOWN, *shape[axis + 1 :])
+        return refine(operands[0], wanted, results[0].dtype), refine(operands[1], (UNKNOWN,), DType.BOOL)
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        data, condition = values[0], None if values[1] is None else values[1].integers()
+        if data is None or condition is None:
+            return (None,)
+        import numpy as np
+
+        return (known_array(np.compress(np.array(condition, bool), array_of(data), self.axis)),)
+
+
+@operator
+class NonZero(Operator):
+    """The places of the elements of X that are not 0: int64 (rank of X, how many), in row-major order.
+
+    Source: ONNX NonZero-13.
+    """
+
+    inputs = ("X",)
+    takes = (COMMON,)
+    reads = frozenset({0})
+
+    def infer(self, x: TensorType, *, values: Values) -> TensorType:
+        found = _true_places(values[0])
+        rank = UNKNOWN if x.shape is None else len(x.shape)
+        return TensorType(DType.INT64, (rank, UNKNOWN if found is None else found.shape[1]))
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        return (_true_places(values[0]),)
+
+
+def _true_places(x: Known | None) -> Known | None:
+    """Where the elements are not 0, None if that is open for one."""
+    if x is None:
+        return None
+    import numpy as np
+
+    held = [elements.truth(element) for element in x.elements]
+    if any(isinstance(element, Unknown) for element in held):
+        return None
+    return known_array(np.array(np.nonzero(np.array(held, bool).reshape(x.shape)), dtype=object))
+
+
+@operator
+class Unique(Operator):
+    """The different elements of X (slices along `axis`), their first places, for each its place among them, and counts.
+
+    Source: ONNX Unique-11.
+    """
+
+    inputs = ("X",)
+    outputs = ("Y", "indices", "inverse_indices", "counts")
+    takes = (COMMON,)
+    reads = frozenset({0})
+    axis: int | None = None
+    sorted: bool = True
+
+    def infer(self, x: TensorType, *, values: Values) -> tuple[TensorType, ...]:
+        vector = TensorType(DType.INT64, (UNKNOWN,))
+        if self.axis is None:
+            numbers = None if values[0] is None else values[0].integers()
+            size = UNKNOWN if numbers is None else len(set(numbers))
+            vector = TensorType(DType.INT64, (size,))
+            return TensorType(x.dtype, (size,)), vector, TensorType(DType.INT64, (x.elements(),)), vector
+        if x.shape is None:
+            return TensorType(x.dtype, None), vector, vector, vector
+        axis = normalize_axis(self.axis, len(x.shape))
+        kept = TensorType(x.dtype, (*x.shape[:axis], UNKNOWN, *x.shape[axis + 1 :]))
+        return kept, vector, TensorType(DType.INT64, (x.shape[axis],)), vector
+
+
+class _Cumulative(Operator):
+    """What the running sum and the running product share."""
+
+    inputs = ("X", "axis")
+    takes = (WIDE_NUMBERS, INDICES)
+    exclusive: bool = False
+    reverse: bool = False
+    fold: ClassVar[elements.Function]
+    empty: ClassVar[int]
+
+    def infer(self, x: TensorType, axis: TensorType) -> TensorType:
+        check_indices(axis)
+        return x
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        return refine(operands[0], results[0].shape, results[0].dtype), operands[1]
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        data, axis = values[0], None if values[1] is None else values[1].integers()
+        if data is None or not axis:
+            return (None,)
+        import numpy as np
+
+        lanes = np.moveaxis(array_of(data), axis[0], -1)
+        found = np.empty(lanes.shape, dtype=object)
+        for place in np.ndindex(lanes.shape[:-1]):
+            lane = lanes[place].tolist()
+            sums = list(accumulate(lane[::-1] if self.reverse else lane, type(self).fold, initial=self.empty))
+            sums = sums[:-1] if self.exclusive else sums[1:]
+            found[place] = sums[::-1] if self.reverse else sums
+        return (known_array(np.moveaxis(found, -1, axis[0])),)
+
+
+@operator
+class CumSum(_Cumulative):
+    """The running sum of X along `axis`, a scalar; `exclusive` leaves the element itself out, `reverse` sums backwards.
+
+    Source: ONNX CumSum-14.
+    """
+
+    exclusive: bool = False
+    reverse: bool = False
+    fold = elements.add_whole
+    empty = 0
+
+
+@operator
+class CumProd(_Cumulative):
+    """The running product of X along `axis`, a scalar; `exclusive` leaves the element itself out (the first is 1).
+
+    With `reverse` it runs backwards. Source: ONNX CumProd-26.
+    """
+
+    exclusive: bool = False
+    reverse: bool = False
+    fold = elements.multiply_whole
+    empty = 1
+
+
+__all__ = ["Compress", "CumProd", "CumSum", "NonZero", "Unique", "check_indices"]

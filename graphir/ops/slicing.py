@@ -1,0 +1,127 @@
+"""Slices: [start:end:step] along axes."""
+
+from __future__ import annotations
+
+from ..errors import ShapeError
+from ..types import UNKNOWN, Dim, TensorType, ceildiv, dim_max, dim_min
+from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine
+from .dtypes import COMMON, INDICES
+from .elements import is_natural
+from .known import array_of, known_array
+
+# What stands for "to the end" in starts and ends: everything from here on is beyond every axis.
+BEYOND = 2**31 - 1
+
+
+def slice_size(size: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
+    """How many elements [start:end:step] takes of an axis of `size`; bounds beyond the axis are its end.
+
+    >>> slice_size(5, 1, 4, 2), slice_size(5, -1, -BEYOND, -1)
+    (2, 5)
+    """
+    if not isinstance(step, int):
+        return UNKNOWN
+    if step == 0:
+        raise ShapeError("a step of 0")
+    if isinstance(size, int) and isinstance(start, int) and isinstance(end, int):
+        return len(range(*slice(start, end, step).indices(size)))
+    lowest = 0 if step > 0 else -1
+    highest = size + lowest
+    first, last = _bound(start, size, lowest, highest), _bound(end, size, lowest, highest)
+    distance = last - first if step > 0 else first - last
+    return dim_max(ceildiv(distance, abs(step)), 0)
+
+
+def _bound(bound: Dim, size: Dim, lowest: Dim, highest: Dim) -> Dim:
+    """The bound counted from the front and brought between the lowest and the highest; unknown if its sign is open."""
+    if isinstance(bound, int) and abs(bound) >= BEYOND:
+        return highest if bound > 0 else lowest
+    if is_natural(bound):
+        return dim_min(highest, bound)
+    return dim_max(size + bound, lowest) if is_natural(-bound, 1) else UNKNOWN
+
+
+@operator
+class Slice(Operator):
+    """X cut to [start:end:step] on each axis of `axes` (the leading ones without it); all are integer vectors.
+
+    Negative bounds count from the end, bounds beyond an axis mean its end. Source: ONNX Slice-13.
+    """
+
+    inputs = ("X", "starts", "ends", "axes?", "steps?")
+    takes = (COMMON, INDICES, INDICES, INDICES, INDICES)
+    reads = frozenset({1, 2, 3, 4})
+
+    def infer(
+        self,
+        x: TensorType,
+        starts: TensorType,
+        ends: TensorType,
+        axes: Operand = None,
+        steps: Operand = None,
+        *,
+        values: Values,
+    ) -> TensorType:
+        if x.shape is None:
+            return TensorType(x.dtype, None)
+        places = self._axes(len(x.shape), starts, axes, values)
+        if places is None:
+            return TensorType(x.dtype, (UNKNOWN,) * len(x.shape))
+        count = len(places)
+        sizes = list(x.shape)
+        first, last = _entries(values[1], count), _entries(values[2], count)
+        stride = _entries(values[4], count) if steps is not None else (1,) * count
+        for axis, start, end, step in zip(places, first, last, stride, strict=True):
+            sizes[axis] = slice_size(sizes[axis], start, end, step)
+        return TensorType(x.dtype, tuple(sizes))
+
+    def _axes(self, rank: int, starts: TensorType, axes: Operand, values: Values) -> tuple[int, ...] | None:
+        if axes is not None:
+            stated = values[3].integers() if values[3] is not None else None
+            return None if stated is None else tuple(normalize_axis(axis, rank) for axis in stated)
+        count = starts.shape[0] if starts.shape else UNKNOWN
+        if not isinstance(count, int):
+            return None
+        if count > rank:
+            raise ShapeError(f"{count} starts for a tensor of rank {rank}")
+        return tuple(range(count))
+
+    def infer_inputs(
+        self, operands: tuple[Operand, ...], results: tuple[TensorType, ...], values: Values = ()
+    ) -> tuple[Operand, ...]:
+        shape, starts = results[0].shape, operands[1]
+        if shape is None or starts is None:
+            return (refine(operands[0], None, results[0].dtype), *operands[1:])
+        wanted: list[Dim] = [UNKNOWN] * len(shape)
+        places = None if not values else self._axes(len(shape), starts, (*operands, None)[3], values)
+        if places is not None:
+            wanted = [UNKNOWN if axis in places else dim for axis, dim in enumerate(shape)]
+        return (refine(operands[0], tuple(wanted), results[0].dtype), *operands[1:])
+
+    def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
+        data, starts = values[0], operands[1]
+        if data is None or starts is None:
+            return (None,)
+        present = len(operands) > 3 and operands[3] is not None
+        places = self._axes(len(data.shape), starts, operands[3] if present else None, values)
+        first, last = (None if value is None else value.integers() for value in values[1:3])
+        steps = (1,) * len(places or ())
+        if len(operands) > 4 and operands[4] is not None:
+            steps = (values[4].integers() if values[4] is not None else None) or (0,)
+        if places is None or first is None or last is None or 0 in steps:
+            return (None,)
+        cuts = [slice(None)] * len(data.shape)
+        for place, start, end, step in zip(places, first, last, steps, strict=True):
+            cuts[place] = slice(start, end, step)
+        return (known_array(array_of(data)[tuple(cuts)]),)
+
+
+def _entries(known: Known | None, count: int) -> tuple[Dim, ...]:
+    if known is None:
+        return (UNKNOWN,) * count
+    if len(known.elements) != count:
+        raise ShapeError(f"{len(known.elements)} bounds or steps for {count} axes")
+    return known.dims()
+
+
+__all__ = ["BEYOND", "Slice", "slice_size"]

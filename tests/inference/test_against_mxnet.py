@@ -1,0 +1,276 @@
+"""Inference over symbols against live MXNet: whole networks, parts of what there is to know, and contradictions.
+
+The judge of partial answers is the truth (the shapes that a case's inputs really have): nothing that graphir says may
+differ from it, and what MXNet says of it graphir has to say too. Where MXNet's own partial answer is wrong (it
+counts an unknown size as 0 in Concat, Pad and the like) only the first half is asked.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphir.converters.mxnet.ops import import_table
+from graphir.converters.mxnet.symbol_types import infer_symbol
+from graphir.errors import GraphirError
+from tests.equivalence.case import Case
+from tests.equivalence.table import CASES
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
+import symbols
+import zoo
+
+Shapes = dict[str, tuple[int, ...]]
+
+TABLE = import_table()
+ROWS = [
+    row
+    for row in CASES
+    if row.op in TABLE and not row.np_shape and row.inputs
+    and all(source.shape and 0 not in source.shape for source in row.inputs)
+]  # fmt: skip
+SEEDS = range(4)
+
+MXNET_KNOWS_MORE = {
+    "Crop": "the size of a crop like another tensor does not depend on the data's own",
+    "Reshape": "codes that join axes are written as -1, whose size an unknown axis hides",
+    "_identity_with_attr_like_rhs": "the right side is not in the graph",
+    "RNN": "the import divides the parameters by the number of features, which it must know",
+    "GridGenerator": "the import needs the rank of the data, MXNet knows that of the result without it",
+    "diag": "the import needs the rank of the data, MXNet takes it for a vector",
+    "scatter_nd": "the import needs the rank of the indices",
+    "_contrib_interleaved_matmul_encdec_valatt": "the import needs the rank of both operands",
+}
+NEEDS_A_RANK = "needs the"
+
+
+def drawn(case: Case, seed: int) -> Shapes:
+    """Some of the inputs' shapes, some of their sizes 0, which is MXNet's unknown."""
+    generator = np.random.Generator(np.random.PCG64([seed, len(case.name), *case.name.encode()]))
+    return {
+        case.variable(source): tuple(0 if generator.random() < 0.2 else size for size in source.shape)
+        for source in case.inputs
+        if source.role != "aux" and generator.random() < 0.65
+    }
+
+
+def changed(case: Case, seed: int) -> Shapes:
+    """The true shapes with one size of one input changed."""
+    generator = np.random.Generator(np.random.PCG64([seed, len(case.name), *case.name.encode()]))
+    shapes = {case.variable(source): list(source.shape) for source in case.inputs if source.role != "aux"}
+    shape = shapes[list(shapes)[generator.integers(len(shapes))]]
+    shape[generator.integers(len(shape))] += 1
+    return {name: tuple(sizes) for name, sizes in shapes.items()}
+
+
+def dtypes(case: Case) -> dict[str, str]:
+    return {case.variable(source): source.dtype for source in case.inputs}
+
+
+def flat(answer: tuple[list[Any], list[Any], list[Any]]) -> list[tuple[int, ...] | None]:
+    """Arguments, outputs and auxiliary states in one list."""
+    return [None if shape is None else tuple(shape) for part in answer for shape in part]
+
+
+def wrong(found: list[Any], truth: list[Any]) -> list[tuple[Any, Any]]:
+    """Where a known part is not the true one."""
+    return [
+        (shape, true)
+        for shape, true in zip(found, truth, strict=True)
+        if shape
+        and (len(shape) != len(true) or any(size not in (0, real) for size, real in zip(shape, true, strict=True)))
+    ]
+
+
+def lacking(found: list[Any], answered: list[Any]) -> list[tuple[Any, Any]]:
+    """Where MXNet knows more."""
+    return [
+        (shape, other)
+        for shape, other in zip(found, answered, strict=True)
+        if other and (not shape or any(size == 0 != real for size, real in zip(shape, other, strict=True)))
+    ]
+
+
+def attempted(call: Any) -> Any:
+    """The answer, or the error."""
+    try:
+        return call()
+    except Exception as error:
+        return error
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+def test_parts_of_what_there_is_to_know(mxnet: ModuleType, row: Case, seed: int) -> None:
+    symbol = mxnet.sym.load_json(row.symbol_json())
+    truth = flat(symbol.infer_shape(**{name: shape for name, shape in row.shapes().items() if shape} | _weights(row)))
+    given = drawn(row, seed)
+    answered = attempted(lambda: flat(symbol.infer_shape_partial(**given)))
+    found = attempted(lambda: flat(infer_symbol(row.symbol_json(), given, dtypes(row)).shapes()))
+    if isinstance(found, GraphirError):
+        assert NEEDS_A_RANK in str(found)
+        known = [] if isinstance(answered, Exception) else lacking(_only_given(symbol, given, answered), answered)
+        assert not known or row.op in MXNET_KNOWS_MORE
+        return
+    defaults = [] if isinstance(answered, Exception) else wrong(answered, truth)  # of a label, a slope: others do too
+    assert [pair for pair in wrong(found, truth) if pair not in defaults] == []
+    if isinstance(answered, Exception) or wrong(answered, truth) or row.op in MXNET_KNOWS_MORE:
+        return
+    assert lacking(found, answered) == []
+
+
+def _weights(row: Case) -> Shapes:
+    return {row.variable(source): source.shape for source in row.inputs if source.role == "param"}
+
+
+def _only_given(symbol: Any, given: Shapes, answered: list[Any]) -> list[Any]:
+    """What is known without any inference."""
+    arguments = [given.get(name, ()) for name in symbol.list_arguments()]
+    return arguments + [()] * (len(answered) - len(arguments))
+
+
+# MXNet refuses these when it infers, graphir's import composes them of operators that would run.
+REFUSED_BY_MXNET_ONLY = frozenset(
+    {
+        *("_contrib_box_iou", "_contrib_box_decode", "_contrib_box_nms", "batch_take", "softmax_cross_entropy"),
+        *("_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt"),
+        *("LinearRegressionOutput", "MAERegressionOutput", "LogisticRegressionOutput"),
+    }
+)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+def test_contradictions_are_refused_too(mxnet: ModuleType, row: Case, seed: int) -> None:
+    """What MXNet refuses is refused. (The other way round MXNet is lax: it overwrites what is given of parameters.)"""
+    given = changed(row, seed)
+    symbol = mxnet.sym.load_json(row.symbol_json())
+    if isinstance(attempted(lambda: symbol.infer_shape(**given)), Exception) and row.op not in REFUSED_BY_MXNET_ONLY:
+        assert isinstance(attempted(lambda: infer_symbol(row.symbol_json(), given, dtypes(row))), GraphirError)
+
+
+def grown(shape: tuple[int, ...], batch: int, more: int) -> tuple[int, ...]:
+    """Another batch, and larger pictures."""
+    return (shape[0] + batch, *shape[1:2], *(size + more for size in shape[2:]))
+
+
+def checked(symbol: Any, given: Shapes) -> None:
+    """Arguments, outputs and auxiliary states as MXNet infers them, or refused as MXNet refuses."""
+    expected = attempted(lambda: flat(symbol.infer_shape_partial(**given)))
+    if isinstance(expected, Exception):
+        with pytest.raises(GraphirError):
+            infer_symbol(symbol, given)
+        return
+    assert flat(infer_symbol(symbol, given).shapes()) == expected
+
+
+SIZES = [(0, 0), (1, 0), (2, 32)]
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("batch", "more"), SIZES)
+@pytest.mark.parametrize("name", symbols.CLASSICS)
+def test_classics(mxnet: ModuleType, name: str, batch: int, more: int) -> None:
+    classic = symbols.CLASSICS[name]
+    pictures = all(len(shape) == 4 for shape in classic.data.values())
+    given = {key: grown(shape, batch, more if pictures else 0) for key, shape in classic.data.items()}
+    checked(classic.symbol(mxnet), given)
+
+
+ZOO = [
+    *(f"resnet{depth}_v{version}" for depth in (18, 34, 50, 101, 152) for version in (1, 2)),
+    *(f"vgg{depth}{norm}" for depth in (11, 13, 16, 19) for norm in ("", "_bn")),
+    *(f"densenet{depth}" for depth in (121, 161, 169, 201)),
+    *(f"mobilenet{kind}{width}" for kind in ("", "v2_") for width in ("1.0", "0.75", "0.5", "0.25")),
+    *("alexnet", "inceptionv3", "squeezenet1.0", "squeezenet1.1"),
+]
+
+
+@pytest.mark.live
+def test_the_whole_zoo(mxnet: ModuleType) -> None:
+    assert sorted(ZOO) == sorted(zoo.zoo_names(mxnet))
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("batch", "more"), SIZES)
+@pytest.mark.parametrize("name", ZOO)
+def test_gluon_zoo(mxnet: ModuleType, name: str, batch: int, more: int) -> None:
+    side = zoo.default_size(name)
+    network = mxnet.gluon.model_zoo.vision.get_model(name)
+    checked(network(mxnet.sym.Variable("data")), {"data": grown((1, 3, side, side), batch, more)})
+
+
+NUMPY_SHAPES = [
+    # shapes under numpy's semantics, in which -1 is unknown and 0 a size
+    {"x": (-1, 7)}, {"x": (0, 7)}, {"x": (-1, 2, 7)}, {}, {"fc_weight": (3, 7)}, {"x": (4, 2, 3)}, {"fc_bias": (3,)},
+]  # fmt: skip
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("given", NUMPY_SHAPES, ids=str)
+def test_numpy_shapes(mxnet: ModuleType, given: Shapes) -> None:
+    symbol = mxnet.sym.FullyConnected(mxnet.sym.Variable("x"), num_hidden=3, name="fc")
+    with mxnet.util.np_shape(True):
+        answered = flat(symbol.infer_shape_partial(**given))
+    found = flat(infer_symbol(symbol, given, np_shape=True).shapes(np_shape=True))
+    assert [
+        (shape, other)
+        for shape, other in zip(found, answered, strict=True)
+        if other is not None
+        and (shape is None or any(real not in (-1, size) for size, real in zip(shape, other, strict=True)))
+    ] == []
+
+
+def of_types(sym: Any) -> dict[str, Any]:
+    """Symbols whose dtypes MXNet infers both ways."""
+    x, y = sym.Variable("x"), sym.Variable("y")
+    dense = sym.FullyConnected(x, num_hidden=3, name="fc")
+    return {
+        "dense": dense,
+        "scaled": sym.broadcast_add(x * 2, dense),
+        "normed": sym.BatchNorm(sym.Convolution(x, num_filter=2, kernel=(1, 1), name="conv"), name="bn"),
+        "cast": sym.elemwise_add(sym.cast(x, dtype="float16"), y),
+        "words": sym.FullyConnected(sym.Embedding(x, input_dim=9, output_dim=4, name="embed"), num_hidden=2, name="fc"),
+        "softmax": sym.SoftmaxOutput(dense, name="softmax"),
+        "joined": sym.Concat(x, y, dim=1),
+        "annotated": sym.FullyConnected(sym.Variable("x", dtype="float64"), num_hidden=2, name="fc"),
+    }
+
+
+TYPES = [
+    ("dense", {"fc_weight": "float16"}), ("dense", {"x": "float64"}), ("dense", {"fc_bias": "float16"}),
+    ("scaled", {"fc_weight": "float16"}), ("scaled", {"x": "float16"}), ("normed", {"x": "float16"}),
+    ("normed", {"x": "float64"}), ("cast", {"x": "float32"}), ("cast", {"x": "float32", "y": "float16"}),
+    ("words", {"x": "int32"}), ("softmax", {"x": "float16"}), ("joined", {"y": "float16"}), ("joined", {"x": "int32"}),
+    ("annotated", {}),
+]  # fmt: skip
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("name", "given"), TYPES)
+def test_dtypes(mxnet: ModuleType, name: str, given: dict[str, str]) -> None:
+    symbol = of_types(mxnet.sym)[name]
+    expected = [None if dtype is None else np.dtype(dtype).name for part in symbol.infer_type_partial(**given)
+                for dtype in part]  # fmt: skip
+    found = [None if dtype is None else dtype.value for part in infer_symbol(symbol, None, given).dtypes()
+             for dtype in part]  # fmt: skip
+    assert [pair for pair in zip(found, expected, strict=True) if pair[1] not in (None, pair[0])] == []
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("name", "given"), [
+    ("dense", {"x": "float32", "fc_weight": "float16"}), ("cast", {"x": "float32", "y": "float32"}),
+    ("joined", {"x": "float32", "y": "float16"}), ("annotated", {"x": "float32", "fc_weight": "float16"}),
+])  # fmt: skip
+def test_dtypes_that_contradict(mxnet: ModuleType, name: str, given: dict[str, str]) -> None:
+    symbol = of_types(mxnet.sym)[name]
+    assert isinstance(attempted(lambda: symbol.infer_type(**given)), Exception)
+    with pytest.raises(GraphirError):
+        infer_symbol(symbol, None, given)
