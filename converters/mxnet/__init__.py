@@ -38,29 +38,27 @@ def from_symbol(
     return open_source(symbol, params).to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss)
 
 
-def to_symbol(graph: Graph) -> tuple[str, dict[str, ndarray[Any, Any]]]:
-    """The graph as an MXNet 1.9.1 symbol: its JSON text, and its parameters under `arg:` and `aux:` names.
+def to_symbol(graph: Graph, *, version: str | int | None = None) -> tuple[str, dict[str, ndarray[Any, Any]]]:
+    """The graph as an MXNet symbol: its JSON text, and its parameters under `arg:` and `aux:` names.
 
     A result named `x_output` is computed by the node `x`, as MXNet names it; parameters keep their names, and those
-    that have no elements are variables of the symbol only. Raises UnsupportedOpError listing every node that MXNet
-    cannot express.
+    that have no elements are variables of the symbol only. It is written for MXNet 1.9.1, or for an older `version`
+    (0.7 to 1.9.1). Raises UnsupportedOpError listing every node that MXNet, or that version of it, cannot express.
     """
-    from graphir.converters.mxnet.exporter import export_graph
-    from graphir.converters.mxnet.nnvm_json import to_json
+    from graphir.converters.mxnet.versions import export_for, to_text
 
-    model = export_graph(graph)
-    return to_json(model.symbol), {name: tensor.numpy() for name, tensor in model.params.items()}
+    symbol, params = export_for(graph, version)
+    return to_text(symbol), {name: tensor.numpy() for name, tensor in params.items()}
 
 
-def save(graph: Graph, target: str | os.PathLike[str]) -> list[Path]:
+def save(graph: Graph, target: str | os.PathLike[str], *, mxnet_version: str | int | None = None) -> list[Path]:
     """Write `prefix-symbol.json` and, beside it, `prefix-0000.params`; returns both. Weights are streamed.
 
     A failure leaves what stood there. Raises what `to_symbol` raises, and ExportFailure for a name that does not end
     in `-symbol.json` and for files that cannot be written.
     """
-    from graphir.converters.mxnet.exporter import export_graph
     from graphir.converters.mxnet.ndarray_list import write_list
-    from graphir.converters.mxnet.nnvm_json import to_json
+    from graphir.converters.mxnet.versions import array_layout, export_for, to_text
     from graphir.errors import ExportFailure
     from graphir.files import replacing
 
@@ -68,10 +66,10 @@ def save(graph: Graph, target: str | os.PathLike[str]) -> list[Path]:
     if not symbol.name.endswith(SYMBOL_SUFFIX):
         raise ExportFailure(f"{symbol}: an MXNet symbol is named something{SYMBOL_SUFFIX}")
     weights = symbol.with_name(symbol.name.removesuffix(SYMBOL_SUFFIX) + "-0000.params")
-    model = export_graph(graph)
-    text = to_json(model.symbol)
+    records, params = export_for(graph, mxnet_version)
+    text = to_text(records)
     with replacing(weights, symbol) as (weights_file, symbol_file):
-        write_list(weights_file, model.params, np_shape=False)
+        write_list(weights_file, params, np_shape=records.np_shape, layout=array_layout(records.version))
         symbol_file.write(text.encode())
     return [symbol, weights]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Union
 from graphir.errors import GraphirError, ShapeError
 from graphir.graph import Graph, Value
 from graphir.ops.base import Operator
-from graphir.types import Dim, DType, Shape, TensorType
+from graphir.types import Dim, DType, Shape, TensorType, unify, unify_shape
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.importer import Importer
@@ -63,6 +63,11 @@ class ImportNode:
         return self._importer.keep_loss
 
     @property
+    def settles(self) -> bool:
+        """Whether what nothing fixes is to be decided; if not, it stays unknown."""
+        return self._importer.settle
+
+    @property
     def np_shape(self) -> bool:
         """Whether the model was made under numpy's shape semantics, in which a tensor can have rank 0."""
         return self._importer.source.np_shape
@@ -81,14 +86,31 @@ class ImportNode:
         """All input values."""
         return [operand() for operand in self.operands]
 
-    def parameter(self, slot: int, shape: Shape) -> Value:
-        """The value in a slot of which the node's attributes say the shape (`UNKNOWN` where they do not)."""
+    def parameter(self, slot: int, shape: Shape, *, stated: Shape | None = None) -> Value:
+        """The value in a slot of which the node's attributes and the data say the shape (`UNKNOWN` where nothing does).
+
+        What the attributes alone say is `stated`: it holds for data of other shapes too.
+        """
         value = self.input(slot)
         try:
-            self.graph.refine(value, TensorType(None, shape))
+            value.graph.refine(value, TensorType(None, shape))
+            if stated is not None:
+                value.declared = unify(value.declared, TensorType(None, stated))
         except ShapeError as error:
             raise ShapeError(f"{error} (stated by the attributes of {self.name})") from None
         return value
+
+    def same_shapes(self, *values: Value) -> None:
+        """Let values that MXNet wants to be of one shape share what is known of it. Raises ShapeError."""
+        shape: Shape | None = None
+        try:
+            for value in values:
+                shape = unify_shape(shape, value.shape)
+        except ShapeError as error:
+            shown = ", ".join(f"{value.name}: {value.type}" for value in values)
+            raise ShapeError(f"{self.op} wants operands of one shape, found {shown}: {error}") from None
+        for value in values:
+            value.graph.refine(value, TensorType(None, shape))
 
     def emit(self, op: Operator, *inputs: Value | None) -> Value:
         """Add the operator whose first result is the node's."""
@@ -153,6 +175,12 @@ class ImportNode:
         if not all(isinstance(dim, int) for dim in chosen):
             raise NeedsShape(f"{self.op} needs the sizes of {value.name}, found {value.type}")
         return tuple(dim for dim in chosen if isinstance(dim, int))
+
+    def symbol_inside(self, slot: int, graph: Graph, values: Sequence[Value]) -> list[Value]:
+        """Import a symbol inside the node into `graph`, over these values: what it gives. Refuses what cannot be."""
+        if slot >= len(self.record.subgraphs):
+            self.refuse(f"it has {len(self.record.subgraphs)} symbols inside, none in slot {slot}")
+        return self._importer.import_inside(self.record.subgraphs[slot], graph, values)
 
     def decide(self, kind: str, text: str) -> None:
         """Record a decision about this node."""

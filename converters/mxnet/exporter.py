@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graphir.converters.mxnet.export_context import Entry, Export, ExportNode, Refusal
+from graphir.converters.mxnet.export_context import (
+    Blamed,
+    Entry,
+    Export,
+    ExportNode,
+    ExportTable,
+    NeedsNumpyShape,
+    Refusal,
+)
 from graphir.converters.mxnet.exports import export_table
+from graphir.converters.mxnet.exports.casting import narrow_results
+from graphir.converters.mxnet.exports.widening import is_narrow
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.errors import Gap, UnsupportedOpError
-from graphir.graph import Graph, Value
+from graphir.errors import UnsupportedOpError
+from graphir.graph import Decision, Graph, Node, Value
 from graphir.tensor import Tensor
-from graphir.types import DType
 
 VERSION = 10901
 
@@ -27,61 +36,111 @@ class MXNetModel:
 
 
 def export_graph(graph: Graph) -> MXNetModel:
-    """The graph in MXNet 1.9.1's terms. Raises UnsupportedOpError with every node that MXNet cannot say."""
-    export = Export(graph)
-    table = export_table()
-    broken: set[Value | None] = set()
-    for node in graph.nodes:
-        function = table.get(type(node.op))
-        blamed = any(operand in broken for operand in node.inputs)
+    """The graph in MXNet 1.9.1's terms. Raises UnsupportedOpError with every node that MXNet cannot say.
+
+    A graph with tensors of no axes or no elements among its inputs and outputs is written for MXNet's np_shape
+    semantics, which is a decision; all others as classic symbols. What is refused as it stands is tried again in
+    simpler terms, on a copy of the graph (see `lowering`).
+    """
+    attempt = write_graph(graph)
+    lowered: list[Decision] = []
+    if attempt.refusals:
+        from graphir.converters.mxnet.lowering import lower
+
+        attempt, lowered, gaps = lower(graph, attempt)
+        if gaps:
+            count = sum(len(gap.nodes) for gap in gaps)
+            raise UnsupportedOpError(f"{count} node(s) cannot be written for MXNet 1.9.1:", gaps)
+    stated = set(graph.decisions)
+    graph.decisions.extend(made for made in (*lowered, *attempt.export.decisions) if made not in stated)
+    return attempt.model()
+
+
+def write_graph(graph: Graph, further: ExportTable | None = None) -> Attempt:
+    """The graph written as a classic symbol or, if it has tensors that only they have, for np_shape semantics.
+
+    `further` are export functions besides those of all graphs.
+    """
+    table = {**export_table(), **(further or {})}
+    attempt = Attempt(graph, table, Export(graph, np_shape=False))
+    if any(isinstance(refusal, NeedsNumpyShape) for _, refusal in attempt.refusals):
+        attempt = Attempt(graph, table, Export(graph, np_shape=True))
+        attempt.export.decide(
+            "np_shape", graph.name, "it has tensors without axes or elements: run the symbol under mx.util.np_shape()"
+        )
+    return attempt
+
+
+class Attempt:
+    """One way of writing a graph: what was written, and what was refused on the way to an output.
+
+    `refusals` holds the refused nodes with the reason, and outputs that were refused themselves.
+    """
+
+    def __init__(self, graph: Graph, table: ExportTable, export: Export) -> None:
+        self.export = export
+        for node in graph.nodes:
+            self._write(node, table)
+        self.export.node = None
+        self._head_refusals: list[tuple[Value, Refusal]] = []
+        self.heads = [self._head(value) for value in graph.outputs]
+        self.refusals = self._counted()
+
+    def _write(self, node: Node, table: ExportTable) -> None:
+        """Write one node, or note why not: that counts only if an output depends on it."""
+        export = self.export
+        if node in export.written:
+            return
+        export.node = node
         try:
+            function = table.get(type(node.op))
             if function is None:
                 raise Refusal("MXNet has no such operator and no composition is known")
-            if not blamed:
-                function(ExportNode(export, node))
+            if not all(value.shape is not None and 0 in value.shape for value in node.outputs):
+                narrow = is_narrow(node)
+                made = ExportNode(export, node)
+                function(made)
+                if narrow:
+                    narrow_results(made)
         except Refusal as error:
-            _refuse(export, node.op.name, str(error), node.name)
-            broken.update(node.outputs)
-        else:
-            if blamed:
-                broken.update(node.outputs)
-    heads = [_head(export, value, broken) for value in graph.outputs]
-    if export.refused:
-        gaps = [Gap(op, reason, tuple(nodes)) for (op, reason), nodes in export.refused.items()]
-        count = sum(len(gap.nodes) for gap in gaps)
-        raise UnsupportedOpError(f"{count} node(s) cannot be written for MXNet 1.9.1:", gaps)
-    symbol = _without_unused(NNVMGraph(export.nodes, heads, VERSION))
-    used = [node.name for node in symbol.nodes if node.op == VARIABLE]
-    params = {f"arg:{name}": export.parameters[name] for name in used if name in export.parameters}
-    states = {name: export.states[name] for name in used if name in export.states}
-    params |= {f"aux:{name}": tensor for name, tensor in states.items() if tensor is not None}
-    return MXNetModel(symbol, params)
+            export.refused[node] = error
 
+    def _head(self, value: Value) -> Entry:
+        try:
+            return self.export.head(value)
+        except Refusal as error:
+            if not isinstance(error, Blamed):
+                self._head_refusals.append((value, error))
+            return 0, 0
 
-def _refuse(export: Export, operator: str, reason: str, node: str) -> None:
-    export.refused.setdefault((operator, reason), []).append(node)
+    def _counted(self) -> list[tuple[Node | Value, Refusal]]:
+        """The refusals that outputs depend on, in the order of the nodes."""
+        export = self.export
+        reached: dict[Node, None] = {}
+        stack: list[Value] = list(export.asked(None))
+        while stack:
+            producer = stack.pop().producer
+            if producer is not None and producer not in reached:
+                reached[producer] = None
+                refused = producer in export.refused
+                operands = [value for value in producer.inputs if value is not None]
+                stack.extend(operands if refused else export.asked(producer))
+        found: list[tuple[Node | Value, Refusal]] = [
+            (node, refusal)
+            for node, refusal in export.refused.items()
+            if node in reached and not isinstance(refusal, Blamed)
+        ]
+        return found + list(self._head_refusals)
 
-
-def _head(export: Export, value: Value, broken: set[Value | None]) -> Entry:
-    """The entry of an output; truths become MXNet's own bool there."""
-    if value in broken:
-        return 0, 0
-    operator = "output" if value.producer is None else value.producer.op.name
-    try:
-        if value.rank == 0:
-            raise Refusal("MXNet has no tensors without axes; give the output one")
-        if value.dtype is DType.BOOL:
-            held = export.raw(value)
-            name = value.name.removesuffix("_output")
-            return export.append("Cast", name, [held], {"dtype": "bool"}), 0
-        if value.dtype is not export.carried(value) and value.dtype is not None:
-            held = export.raw(value)
-            name = value.name.removesuffix("_output")
-            return export.append("Cast", name, [held], {"dtype": value.dtype.value}), 0
-        return export.entry(value)
-    except Refusal as error:
-        _refuse(export, operator, str(error), value.name)
-        return 0, 0
+    def model(self) -> MXNetModel:
+        """The symbol and its parameters."""
+        export = self.export
+        symbol = _without_unused(NNVMGraph(export.nodes, self.heads, VERSION, export.np_shape))
+        used = [node.name for node in symbol.nodes if node.op == VARIABLE]
+        params = {f"arg:{name}": export.parameters[name] for name in used if name in export.parameters}
+        states = {name: export.states[name] for name in used if name in export.states}
+        params |= {f"aux:{name}": tensor for name, tensor in states.items() if tensor is not None}
+        return MXNetModel(symbol, params)
 
 
 def _without_unused(symbol: NNVMGraph) -> NNVMGraph:
@@ -103,4 +162,4 @@ def _without_unused(symbol: NNVMGraph) -> NNVMGraph:
     return NNVMGraph(nodes, heads, symbol.version, symbol.np_shape)
 
 
-__all__ = ["VERSION", "MXNetModel", "export_graph"]
+__all__ = ["VERSION", "Attempt", "MXNetModel", "export_graph", "write_graph"]

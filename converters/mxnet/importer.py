@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from graphir.converters.mxnet.context import ImportFunction, ImportNode, NeedsShape, Refusal
 from graphir.converters.mxnet.heads import LOSS_HEADS, only_losses
-from graphir.converters.mxnet.input_shapes import declared_shape, describe_open, likely_shape, settle_sizes
+from graphir.converters.mxnet.input_dtypes import likely_dtypes, stated_dtype
+from graphir.converters.mxnet.input_shapes import (
+    declared_shape,
+    describe_open,
+    infer_shapes,
+    likely_shape,
+    settle_sizes,
+)
 from graphir.converters.mxnet.ops import import_table
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema import canonical_name, node_signature, output_names, typed_attributes
-from graphir.converters.mxnet.values import TYPE_FLAGS
+from graphir.converters.mxnet.symbol_inputs import variables_in_order
 from graphir.errors import Gap, GraphirError, ImportFailure, ShapeError, UnsupportedOpError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
 from graphir.inference.engine import parse_dims
 from graphir.ops.elementwise import Identity
 from graphir.tensor import Tensor
-from graphir.types import ANYTHING, DType, TensorType, format_shape, unify_shape
+from graphir.types import ANYTHING, DType, Shape, TensorType, format_shape, unify_shape
 
 PARAMETER_INPUTS = frozenset(
     {"weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "running_mean", "running_var", "parameters"}
@@ -37,6 +45,7 @@ class Importer:
         *,
         dtypes: Mapping[str, object] | None = None,
         keep_loss: bool = False,
+        settle: bool = True,
         name: str = "graph",
     ) -> None:
         self.source = symbol_graph
@@ -44,6 +53,7 @@ class Importer:
         self.shapes = {key: parse_dims(shape) for key, shape in (shapes or {}).items()}
         self.dtypes = {key: DType.of(dtype) for key, dtype in (dtypes or {}).items()}
         self.keep_loss = keep_loss
+        self.settle = settle
         self.graph = Graph(name)
         self._results: list[Sequence[Value] | None] = [None] * len(symbol_graph.nodes)
         self._broken: set[Value] = set()
@@ -52,6 +62,7 @@ class Importer:
         self._missing: list[str] = []
         self._inferred_at = -1
         self._float = self._parameter_dtype()
+        self._likely = self._likely_dtypes()
 
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
@@ -65,9 +76,39 @@ class Importer:
                 self._import(index, record, functions.get(record.op))
         self._raise_problems()
         self._set_outputs(heads)
-        settle_sizes(self.graph, set(self.shapes))
+        if self.settle:
+            settle_sizes(self.graph, set(self.shapes))
+        else:
+            infer_shapes(self.graph)
         self._report_unused()
         return self.graph
+
+    def import_inside(self, symbol_graph: NNVMGraph, graph: Graph, values: Sequence[Value]) -> list[Value]:
+        """The heads of a symbol inside another, imported into `graph`; its variables are `values`, in order.
+
+        Raises Refusal naming every node that cannot be imported, and ShapeError for other problems.
+        """
+        self.infer_now()
+        source = replace(symbol_graph, version=self.source.version, np_shape=self.source.np_shape)
+        inner = Importer(source, None, None, keep_loss=self.keep_loss, settle=False)
+        inner.graph = graph
+        variables = variables_in_order(source)
+        if len(variables) != len(values):
+            raise Refusal(f"a symbol inside has {len(variables)} variables, the node gives it {len(values)}")
+        for index, value in zip(variables, values, strict=True):
+            inner._results[index] = [value]
+        functions, needed = import_table(), inner._needed(source.heads)
+        for index, record in enumerate(source.nodes):
+            if index in needed and record.op != VARIABLE:
+                inner._import(index, record, functions.get(record.op))
+        if inner._refusals:
+            raise Refusal("; ".join(
+                f"inside it {op} ({', '.join(names)}): {reason}" for (op, reason), names in inner._refusals.items()
+            ))
+        if inner._problems:
+            raise ShapeError("; ".join(inner._problems))
+        heads = [inner._results[index] for index, _ in source.heads]
+        return [found[slot] for found, (_, slot) in zip(heads, source.heads, strict=True) if found is not None]
 
     def infer_now(self) -> None:
         """Run the whole inference on what there is, unless nothing was added since the last time."""
@@ -174,25 +215,34 @@ class Importer:
         elif (wanted in PARAMETER_INPUTS or _is_trained(record)) and name not in self.shapes:
             if self.params is not None:
                 self._missing.append(name)
-            value = graph.add_parameter(unique, None, TensorType(None, declared_shape(self.source, record)))
+            dtype = self.dtypes.get(name) or stated_dtype(record)
+            value = graph.add_parameter(unique, None, TensorType(dtype, declared_shape(self.source, record)))
         else:
             shape = self.shapes[name] if name in self.shapes else declared_shape(self.source, record)
-            guessed = likely_shape(self.source, record, self.params) if shape is None else None
-            value = graph.add_input(unique, TensorType(self._input_dtype(record), guessed if shape is None else shape))
+            guessed = likely_shape(self.source, record, self.params) if shape is None and self.settle else None
+            value = self._add_input(record, unique, guessed if shape is None else shape)
             if guessed:
                 describe_open(value)
         value.sources = (name,)
         return value
 
-    def _input_dtype(self, record: NNVMNode) -> DType:
-        if record.name in self.dtypes:
-            return self.dtypes[record.name]
-        flag = record.annotations.get("__dtype__", "")
-        if flag.lstrip("-").isdigit() and int(flag) in TYPE_FLAGS:
-            return DType(TYPE_FLAGS[int(flag)])
-        if flag in TYPE_FLAGS.values():
-            return DType(flag)
-        return self._float
+    def _add_input(self, record: NNVMNode, name: str, shape: Shape | None) -> Value:
+        """A graph input. A dtype that nothing states is assumed: it does not bind later inference."""
+        stated = self.dtypes.get(record.name) or stated_dtype(record)
+        likely = stated or self._likely.get(record.name)
+        value = self.graph.add_input(name, TensorType(stated, shape))
+        value.type = TensorType(likely or self._float, shape)
+        if likely is None and self.params is None:
+            self.graph.decide("input dtype", record.name, f"nothing states it: {self._float}, as MXNet binds it")
+        return value
+
+    def _likely_dtypes(self) -> dict[str, DType]:
+        """The dtypes of variables as far as the symbol or the parameters say more than that all floats are one."""
+        nodes = self.source.nodes
+        stored = {tensor.dtype for tensor in (self.params or {}).values() if tensor.dtype.is_float}
+        if len(stored) < 2 and not self.dtypes and all(stated_dtype(record) is None for record in nodes):
+            return {}
+        return likely_dtypes(self.source, self.params, self.dtypes)
 
     def _refuse(self, record: NNVMNode, reason: str) -> None:
         self._refusals.setdefault((record.op, reason), []).append(record.name)
@@ -263,6 +313,11 @@ class Importer:
                 self._results[index] = [self._variable(record, "")]
             results = self._results[index]
             assert results is not None
+            if slot >= len(results):
+                raise ImportFailure(
+                    f"{record.name} ({record.op}): output {slot}, an output of the model, means nothing at inference; "
+                    f"take the model's first, as in symbol[0]"
+                )
             outputs.append(self._as_output(results[slot], names.get((index, slot), record.name), outputs))
             if record.op in LOSS_HEADS:
                 self.graph.decide("loss head", record.name, LOSS_HEADS[record.op])

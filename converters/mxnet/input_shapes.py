@@ -65,10 +65,10 @@ def settle_sizes(graph: Graph, given: Collection[str] = ()) -> None:
     for contradictions.
     """
     if any(_is_open(value) for value in graph.values):
-        _infer(graph)
+        infer_shapes(graph)
         _name_open_sizes(graph)
     if not all(isinstance(value.type, TensorType) and value.type.is_static for value in graph.values):
-        _infer(graph)
+        infer_shapes(graph)
         _fix_bound_sizes(graph, given)
     resolve_fills(graph)
 
@@ -87,7 +87,8 @@ def describe_open(value: Value) -> None:
     )
 
 
-def _infer(graph: Graph) -> None:
+def infer_shapes(graph: Graph) -> None:
+    """Run inference over the whole graph. Raises ImportFailure for a contradiction."""
     try:
         infer_graph(graph)
     except ShapeError as error:
@@ -102,8 +103,13 @@ def _name_open_sizes(graph: Graph) -> None:
             symbol(_axis_name(graph, value, axis)) if isinstance(dim, Unknown) else dim
             for axis, dim in enumerate(value.shape)
         )
-        value.type = value.declared = TensorType(value.dtype, shape)
+        _fix_shape(value, shape)
         describe_open(value)
+
+
+def _fix_shape(value: Value, shape: Shape) -> None:
+    stated = value.declared.dtype if isinstance(value.declared, TensorType) else None
+    value.type, value.declared = TensorType(value.dtype, shape), TensorType(stated, shape)
 
 
 def _axis_name(graph: Graph, value: Value, axis: int) -> str:
@@ -140,7 +146,7 @@ def _fix_bound_sizes(graph: Graph, given: Collection[str]) -> None:
             text = f"{', '.join(sorted(names))} must be {least}{others} for the weights of {constraints[0].node}"
             graph.decide("size bound by weights", value.name, text)
             continue
-        value.type = value.declared = TensorType(value.dtype, tuple(substitute(dim, chosen) for dim in value.shape))
+        _fix_shape(value, tuple(substitute(dim, chosen) for dim in value.shape))
         graph.decisions[:] = [
             found for found in graph.decisions if (found.kind, found.node) != (OPEN_INPUT, value.name)
         ]
@@ -150,7 +156,7 @@ def _fix_bound_sizes(graph: Graph, given: Collection[str]) -> None:
             f"not given: it is {value.type}; {', '.join(sorted(names))} = {least} is the smallest size that fits the "
             f"weights of {constraints[0].node}{others}; -i {value.name}:... chooses another",
         )
-    _infer(graph)
+    infer_shapes(graph)
 
 
 def _accepts(graph: Graph, sizes: Mapping[str, Dim]) -> bool:
@@ -167,4 +173,4 @@ def _accepts(graph: Graph, sizes: Mapping[str, Dim]) -> bool:
     return True
 
 
-__all__ = ["declared_shape", "describe_open", "likely_shape", "settle_sizes"]
+__all__ = ["declared_shape", "describe_open", "infer_shapes", "likely_shape", "settle_sizes"]

@@ -35,6 +35,18 @@ def import_mxnet() -> Any:
     return mxnet
 
 
+def read_text(folder: str, name: str) -> str:
+    """A file of text."""
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def wants_np_shape(symbol: str) -> bool:
+    """Whether a symbol was written for np_shape semantics, which have tensors without axes or elements."""
+    attributes = json.loads(symbol).get("attrs") or {}
+    return bool(attributes.get("is_np_shape", ["int", 0])[1])
+
+
 def read_json(folder: str, name: str) -> Any:
     """A file of JSON."""
     with open(os.path.join(folder, name), encoding="utf-8") as file:
@@ -152,11 +164,13 @@ def main(folder: str) -> None:
     say(output, {"version": mx.__version__})
     output.flush()
     symbol = parameters = None
+    text = read_text(folder, "symbol.json")
+    if wants_np_shape(text):
+        mx.util.set_np_shape(True)
     for _ in sys.stdin:
         try:
             if symbol is None:
-                with open(os.path.join(folder, "symbol.json"), encoding="utf-8") as file:
-                    symbol = mx.sym.load_json(file.read())
+                symbol = mx.sym.load_json(text)
                 stored = read_arrays(folder, "parameters")
                 parameters = {name: mx.nd.array(array, dtype=array.dtype) for name, array in stored.items()}
             evaluate(mx, symbol, parameters or {}, folder, output)

@@ -40,8 +40,12 @@ class MXNetSource:
         dtypes: Mapping[str, object] | None = None,
         keep_loss: bool = False,
         simplified: bool = True,
+        settled: bool = True,
     ) -> Graph:
-        """The graph. Raises as `graphir.converters.mxnet.from_symbol` does."""
+        """The graph. Raises as `graphir.converters.mxnet.from_symbol` does.
+
+        Without `settled` the sizes that nothing fixes stay unknown: none is named, none chosen to fit the weights.
+        """
         from graphir.converters.mxnet.importer import Importer
         from graphir.passes import simplify
 
@@ -49,7 +53,9 @@ class MXNetSource:
         if tensors is not None and self._is_structural(tensors):
             tensors = self._matched(tensors, shapes, notes)
         with paused_collector():
-            importer = Importer(self.symbol, tensors, shapes, dtypes=dtypes, keep_loss=keep_loss, name=self.name)
+            importer = Importer(
+                self.symbol, tensors, shapes, dtypes=dtypes, keep_loss=keep_loss, settle=settled, name=self.name
+            )
             graph = importer.run()
             graph.decisions[:0] = notes
             if simplified:

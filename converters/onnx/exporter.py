@@ -20,11 +20,12 @@ WITHOUT_KERNEL_FROM = {"MaxRoiPool": 22, "RoiAlign": 22}
 
 @dataclass
 class OnnxModel(OnnxGraph):
-    """An ONNX model as plain records, its weights still lazy."""
+    """An ONNX model as plain records, its weights still lazy. `value_info` are types of inner values to be stated."""
 
     opset: int
     metadata: dict[str, str] = field(default_factory=dict)
     domains: dict[str, int] = field(default_factory=dict)
+    value_info: list[tuple[str, Type]] = field(default_factory=list)
 
 
 def newest_opset() -> int:

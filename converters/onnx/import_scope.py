@@ -149,7 +149,9 @@ class Scope:
 
     def _add_input(self, name: str, info: Any) -> None:
         type_ = self.type_of(info.type) if info.HasField("type") else ANYTHING
-        self.graph.add_input(name, unify(type_, self._given.get(name, ANYTHING))).sources = (name,)
+        known = unify(type_, self._given.get(name, ANYTHING))
+        value = self.graph.add_input(name, type_)
+        value.type, value.sources = known, (name,)
 
     def _add_parameter(self, name: str, proto: Any, stated: dict[str, Any], sparse: bool) -> None:
         what = f"initializer {name}"

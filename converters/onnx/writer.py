@@ -197,6 +197,8 @@ def _messages(model: OnnxModel) -> tuple[Any, Any]:
     graph = onnx.GraphProto(doc_string=model.metadata.get(f"{FIELD}graph.doc_string", ""))
     dims = {key[len(DIM_PARAM) :]: text for key, text in model.metadata.items() if key.startswith(DIM_PARAM)}
     _fill_graph(graph, model, dims)
+    for name, type_ in model.value_info:
+        _fill_value(graph.value_info.add(), name, type_, dims)
     return head, graph
 
 

@@ -75,7 +75,7 @@ class Case:
     `onednn` marks an operator whose CPU kernel MXNet only has with oneDNN. `tolerance` is relative to the largest
     magnitude of the expected output; None means the default of its dtype.
     `node_name` is the node's name in a model whose author gave one. Below
-    `least_opset` ONNX cannot say it.
+    `least_opset` ONNX cannot say it. With `np_shape` the symbol has those semantics.
     """
 
     op: str
@@ -86,6 +86,7 @@ class Case:
     tolerance: float | None = None
     node_name: str = ""
     least_opset: int = 0
+    np_shape: bool = False
 
     @property
     def name(self) -> str:
@@ -124,7 +125,7 @@ class Case:
             "arg_nodes": list(range(count)),
             "node_row_ptr": list(range(count + 2)),
             "heads": [[count, slot, 0] for slot in range(self.heads)],
-            "attrs": {"mxnet_version": ["int", 10901]},
+            "attrs": {"mxnet_version": ["int", 10901]} | ({"is_np_shape": ["int", 1]} if self.np_shape else {}),
         }
         return json.dumps(document, indent=2)
 

@@ -6,6 +6,8 @@ positions) and refuses three spatial axes; oneDNN does both after the documentat
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.equivalence.case import Case, Input, case, data, param
 
 OFFSET = data(1, 36, 6, 5, name="offset")
@@ -17,6 +19,24 @@ def inputs(shape: tuple[int, ...], weight: tuple[int, ...], bias: int = 0, dtype
     found = (data(*shape, dtype=dtype), param("weight", *weight, dtype=dtype))
     return (*found, param("bias", bias, dtype=dtype)) if bias else found
 
+
+DEFORMABLE: tuple[Case, ...] = tuple(replace(row, least_opset=19) for row in (
+    case(
+        "_contrib_DeformableConvolution", "groups",
+        data(1, 4, 6, 5), OFFSET, DEFORMED, param("bias", 4),
+        kernel=(3, 3), pad=(1, 1), num_filter=4, num_group=2, num_deformable_group=2,
+    ),
+    case(
+        "_contrib_DeformableConvolution", "stride_dilate",
+        data(2, 3, 9, 8), data(2, 18, 5, 4, name="offset", kind="scale:2"), param("weight", 4, 3, 3, 3),
+        kernel=(3, 3), pad=(1, 2), stride=(2, 2), dilate=(1, 2), num_filter=4, no_bias=True,
+    ),
+    case(
+        "_contrib_ModulatedDeformableConvolution", "groups",
+        data(1, 4, 6, 5), OFFSET, data(1, 18, 6, 5, name="mask", kind="positive"), DEFORMED, param("bias", 4),
+        kernel=(3, 3), pad=(1, 1), num_filter=4, num_group=2, num_deformable_group=2,
+    ),
+))  # fmt: skip
 
 CASES: tuple[Case, ...] = (
     case("Convolution", "1x1", *inputs((2, 3, 5, 4), (4, 3, 1, 1), 4), kernel=(1, 1), num_filter=4),
@@ -91,21 +111,7 @@ CASES: tuple[Case, ...] = (
         *inputs((1, 2, 6, 5), (3, 2, 3, 3), 3),
         kernel=(3, 3), stride=(2, 1), pad=(1, 1), num_filter=3,
     ),
-    case(
-        "_contrib_DeformableConvolution", "groups",
-        data(1, 4, 6, 5), OFFSET, DEFORMED, param("bias", 4),
-        kernel=(3, 3), pad=(1, 1), num_filter=4, num_group=2, num_deformable_group=2,
-    ),
-    case(
-        "_contrib_DeformableConvolution", "stride_dilate",
-        data(2, 3, 9, 8), data(2, 18, 5, 4, name="offset", kind="scale:2"), param("weight", 4, 3, 3, 3),
-        kernel=(3, 3), pad=(1, 2), stride=(2, 2), dilate=(1, 2), num_filter=4, no_bias=True,
-    ),
-    case(
-        "_contrib_ModulatedDeformableConvolution", "groups",
-        data(1, 4, 6, 5), OFFSET, data(1, 18, 6, 5, name="mask", kind="positive"), DEFORMED, param("bias", 4),
-        kernel=(3, 3), pad=(1, 1), num_filter=4, num_group=2, num_deformable_group=2,
-    ),
+    *DEFORMABLE,
     case("Deconvolution", "plain", *inputs((2, 3, 4, 5), (3, 4, 3, 3)), kernel=(3, 3), num_filter=4),
     case(
         "Deconvolution",

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ONEDNN_SWITCHES = ("MXNET_USE_ONEDNN", "MXNET_ONEDNN_ENABLED", "MXNET_MKLDNN_ENABLED")
+ONEDNN_OPERATORS = ("RNN", "_contrib_BatchNormWithReLU")
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -53,7 +54,16 @@ def import_mxnet(onednn: bool = False) -> Any:
 
 
 def run(mxnet: Any, symbol_json: str, arrays: Mapping[str, NDArray[Any]], internals: bool = False) -> Arrays:
-    """The outputs by MXNet's names, in inference mode. Raises MXNet's own error."""
+    """The outputs by MXNet's names, in inference mode; a symbol of np_shape semantics runs in their scope.
+
+    Raises MXNet's own error.
+    """
+    np_shape = json.loads(symbol_json).get("attrs", {}).get("is_np_shape", ["int", 0])[1]
+    with mxnet.util.np_shape(bool(np_shape)):
+        return _run(mxnet, symbol_json, arrays, internals)
+
+
+def _run(mxnet: Any, symbol_json: str, arrays: Mapping[str, NDArray[Any]], internals: bool) -> Arrays:
     symbol = mxnet.sym.load_json(symbol_json)
     if internals:
         symbol = symbol.get_internals()
@@ -127,6 +137,35 @@ class Live:
         if "error" in header:
             raise LiveError(header["error"])
         return {name: results[f"output{index}"] for index, name in enumerate(header["names"])}
+
+
+class LivePair:
+    """Live MXNet with its plain operators and, for what its CPU build has through oneDNN only, a second one with it."""
+
+    def __init__(self) -> None:
+        self._plain, self._onednn = Live(onednn=False), Live(onednn=True)
+
+    def __enter__(self) -> LivePair:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._plain.__exit__()
+        self._onednn.__exit__()
+
+    def run(self, symbol_json: str, arrays: Mapping[str, NDArray[Any]], *, onednn: bool = False) -> Arrays:
+        """The outputs by name. Raises LiveError with the plain one's message; ImportError when there is no MXNet.
+
+        With `onednn`, and for operators that give other numbers without it, the second one computes at once.
+        """
+        if onednn or any(node["op"] in ONEDNN_OPERATORS for node in json.loads(symbol_json)["nodes"]):
+            return self._onednn.run(symbol_json, arrays)
+        try:
+            return self._plain.run(symbol_json, arrays)
+        except LiveError as error:
+            try:
+                return self._onednn.run(symbol_json, arrays)
+            except LiveError:
+                raise error from None
 
 
 def serve(onednn: bool) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from tests.equivalence import (
     activation,
+    algebra,
+    bitwise,
     convolution,
     detection,
     elementwise,
+    image,
     indexing,
     linear,
     loss,
     normalization,
+    numpy_style,
     pooling,
     recurrent,
     reduction,
@@ -20,8 +24,8 @@ from tests.equivalence import (
 from tests.equivalence.case import Case
 
 FAMILIES = (
-    activation, convolution, detection, elementwise, indexing, linear, loss, normalization, pooling, recurrent,
-    reduction, resize, shape,
+    activation, algebra, bitwise, convolution, detection, elementwise, image, indexing, linear, loss,
+    normalization, numpy_style, pooling, recurrent, reduction, resize, shape,
 )  # fmt: skip
 
 CASES: tuple[Case, ...] = tuple(row for family in FAMILIES for row in family.CASES)

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 
-from graphir.converters.mxnet.export_context import ExportTable
+from graphir.converters.mxnet.export_context import ExportFunction, ExportNode, ExportTable
 from graphir.errors import GraphirError
 
 FAMILIES = (
     "activation",
+    "attention",
+    "attention_parts",
+    "casting",
+    "bitwise",
     "convolution",
+    "convolution_deformable",
     "creation",
+    "cumulative",
+    "detection",
+    "einsum",
     "elementwise",
+    "image",
     "indexing",
     "linear",
+    "losses",
     "normalization",
+    "pad",
     "pooling",
+    "quantization",
+    "quantized_products",
+    "random",
+    "recurrent",
     "reduction",
     "resize",
+    "sampling",
+    "scatter",
     "shape",
     "shape_parts",
+    "signal",
 )
 
 
@@ -32,7 +51,19 @@ def export_table() -> ExportTable:
             if op in found:
                 raise GraphirError(f"two export functions for {op.__name__}")
             found[op] = function
+    for op, idiom in import_module(f"{__name__}.idioms").IDIOMS:
+        found[op] = _unless(idiom, found[op])
     return found
+
+
+def _unless(idiom: Callable[[ExportNode], bool], function: ExportFunction) -> ExportFunction:
+    """The function for the nodes that the idiom does not write."""
+
+    def export_node(node: ExportNode) -> None:
+        if not idiom(node):
+            function(node)
+
+    return export_node
 
 
 __all__ = ["FAMILIES", "export_table"]

@@ -2,92 +2,166 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
-from graphir.converters.mxnet.exports.padding import cropped, padded
+from graphir.converters.mxnet.exports.padding import padded
+from graphir.converters.mxnet.exports.steps import along, emit_first
 from graphir.ops.convolution import Conv, ConvTranspose
-from graphir.padding import Explicit
-from graphir.types import UNKNOWN, Dim
+from graphir.padding import extent, resolve_transposed
+from graphir.tensor import Tensor
+from graphir.types import UNKNOWN, Dim, DType, Shape
 
 
-def _kernel(node: ExportNode) -> tuple[int, ...]:
-    kernel = node.op.kernel_shape or node.sizes(node.shape(1)[2:], node.value(1).name)
+def kernel_of(node: ExportNode, stated: tuple[int, ...], slot: int) -> tuple[int, ...]:
+    """The kernel's spatial shape, from the attribute or from the weight in a slot. Refuses what MXNet has not."""
+    kernel = stated or node.sizes(node.shape(slot)[2:], node.value(slot).name)
     if not 1 <= len(kernel) <= 3:
         node.refuse(f"MXNet convolves over 1 to 3 spatial axes, not {len(kernel)}")
     return tuple(kernel)
 
 
-def _filters(node: ExportNode, size: Dim) -> int:
+def _filters(node: ExportNode, size: Dim, slot: int) -> int:
     if not isinstance(size, int):
-        node.refuse(f"the number of filters of {node.value(1).name} is unknown")
+        node.refuse(f"the number of filters of {node.value(slot).name} is unknown")
     return size
 
 
-def _operands(node: ExportNode) -> list[Entry]:
-    return [node.entry(slot) for slot in (1, 2) if node.operand(slot) is not None]
+def _note_half(node: ExportNode, name: str) -> None:
+    if node.dtype() is DType.FLOAT16:
+        node.decide("float16 product", f"{name} of float16 runs on a GPU; MXNet's CPU build has none")
+
+
+def convolution(
+    node: ExportNode, op: Conv, data: Entry, shape: Shape | None, weight: int, dtype: DType, no_bias: bool
+) -> tuple[Entry, dict[str, Any]]:
+    """The data and the attributes of a Convolution; different padding before and after is a Pad of its own.
+
+    `shape` and `dtype` are those of the data, `weight` is the slot of the weight.
+    """
+    kernel = kernel_of(node, op.kernel_shape, weight)
+    rank = len(kernel)
+    padding = op.resolved((shape or (UNKNOWN,) * (rank + 2))[2:], kernel)
+    if padding is None:
+        node.refuse("SAME needs the sizes of the input; state the inputs' shapes")
+    pads = padding.pads or ((0, 0),) * rank
+    if not padding.is_symmetric or any(min(pair) < 0 for pair in pads):
+        whole = shape if shape is not None else (UNKNOWN,) * (rank + 2)
+        data = padded(node, data, whole, dtype, [(0, 0), (0, 0), *pads], 0.0)
+        pads = ((0, 0),) * rank
+    return data, {
+        "kernel": kernel,
+        "stride": op.strides or (1,) * rank,
+        "dilate": op.dilations or (1,) * rank,
+        "pad": tuple(before for before, _ in pads),
+        "num_filter": _filters(node, node.shape(weight)[0], weight),
+        "num_group": op.group,
+        "no_bias": no_bias,
+    }
 
 
 def export_conv(node: ExportNode) -> None:
-    """Convolution; padding with different numbers before and after is a Pad of its own."""
-    op: Conv = node.op
-    kernel = _kernel(node)
+    """Convolution."""
+    _note_half(node, "Convolution")
+    no_bias = node.operand(2) is None
+    data, attributes = convolution(node, node.op, node.entry(0), node.value(0).shape, 1, node.dtype(), no_bias)
+    node.emit("Convolution", data, *(node.entry(slot) for slot in ((1,) if no_bias else (1, 2))), **attributes)
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """How a Deconvolution lies in its result: what MXNet does itself, and what is cut off or added at both ends."""
+
+    pad: tuple[int, ...]
+    adj: tuple[int, ...]
+    outer: tuple[tuple[int, int], ...]
+
+
+def _ends(node: ExportNode, op: ConvTranspose, kernel: tuple[int, ...]) -> _Ends:
     rank = len(kernel)
-    data = node.entry(0)
-    padding = op.resolved((node.value(0).shape or (UNKNOWN,) * (rank + 2))[2:], kernel)
-    if padding is None:
-        node.refuse("SAME needs the sizes of the input; state the inputs' shapes")
-    pads = padding.pads
-    if not padding.is_symmetric or any(min(pair) < 0 for pair in pads):
-        data = padded(node, data, node.shape(), node.dtype(), [(0, 0), (0, 0), *pads], 0.0)
-        pads = ((0, 0),) * rank
-    node.emit(
-        "Convolution",
-        data,
-        *_operands(node),
-        kernel=kernel,
-        stride=op.strides or (1,) * rank,
-        dilate=op.dilations or (1,) * rank,
-        pad=tuple(before for before, _ in pads),
-        num_filter=_filters(node, node.shape(1)[0]),
-        num_group=op.group,
-        no_bias=node.operand(2) is None,
-    )
+    strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
+    sizes = (node.value(0).shape or (UNKNOWN,) * (rank + 2))[2:]
+    stated = op.output_padding or (0,) * rank
+    found = resolve_transposed(op.padding, sizes, kernel, strides, dilations, stated, op.output_shape)
+    if found is None:
+        node.refuse("its output_shape needs the sizes of the input; state the inputs' shapes")
+    padding, extra = found
+    if op.output_shape or op.padding != padding:
+        node.decide("padding", f"output_shape and SAME became {list(padding.pads)} at input size {list(sizes)}")
+    adj = tuple(min(more, stride - 1) for more, stride in zip(extra, strides, strict=True))
+    if padding.is_symmetric and adj == tuple(extra) and all(before >= 0 for before, _ in padding.pads):
+        return _Ends(tuple(before for before, _ in padding.pads), adj, ())
+    rest = [more - own for more, own in zip(extra, adj, strict=True)]
+    outer = tuple((-before, more - after) for (before, after), more in zip(padding.pads, rest, strict=True))
+    return _Ends((0,) * rank, adj, outer)
 
 
 def export_conv_transpose(node: ExportNode) -> None:
-    """Deconvolution; what differs between the two ends is cut off afterwards."""
+    """Deconvolution; what differs between the two ends is cut off, or added, afterwards."""
     op: ConvTranspose = node.op
-    kernel = _kernel(node)
+    _note_half(node, "Deconvolution")
+    kernel = kernel_of(node, op.kernel_shape, 1)
     rank = len(kernel)
-    padding = op.padding
-    if op.output_shape or not isinstance(padding, Explicit):
-        node.refuse("output_shape and SAME are not written yet; resolve them to numbers")
-    pads = padding.pads or ((0, 0),) * rank
-    crop = any(before != after or before < 0 for before, after in pads)
-    strides = op.strides or (1,) * rank
-    extra = op.output_padding or (0,) * rank
-    if any(more >= stride for more, stride in zip(extra, strides, strict=True)):
-        node.refuse(f"output_padding {list(extra)}; MXNet wants it smaller than the stride {list(strides)}")
+    ends = _ends(node, op, kernel)
+    grows = any(number > 0 for pair in ends.outer for number in pair)
+    inner_bias = node.operand(2) is not None and not grows
+    weight, kernel, dilations = _weight(node, op, kernel)
     attributes: dict[str, Any] = {
         "kernel": kernel,
-        "stride": strides,
-        "dilate": op.dilations or (1,) * rank,
-        "pad": (0,) * rank if crop else tuple(before for before, _ in pads),
-        "adj": extra if any(extra) else None,
-        "num_filter": _filters(node, node.shape(1)[1]) * op.group,
+        "stride": op.strides or (1,) * rank,
+        "dilate": dilations,
+        "pad": ends.pad,
+        "adj": ends.adj if any(ends.adj) else None,
+        "num_filter": _filters(node, node.shape(1)[1], 1) * op.group,
         "num_group": op.group,
-        "no_bias": node.operand(2) is None,
+        "no_bias": not inner_bias,
     }
-    if not crop:
-        node.emit("Deconvolution", node.entry(0), *_operands(node), **attributes)
+    operands = [node.entry(0), weight, *([node.entry(2)] if inner_bias else [])]
+    if not ends.outer:
+        node.emit("Deconvolution", *operands, **attributes)
         return
-    if any(min(pair) < 0 for pair in pads):
-        node.refuse(f"padding {list(pads)} is negative")
-    whole = node.step("Deconvolution", node.entry(0), *_operands(node), suffix="whole", **attributes)
-    node.bind(cropped(node, whole, [(0, 0), (0, 0), *((-before, -after) for before, after in pads)]))
+    whole = node.step("Deconvolution", *operands, suffix="whole", **attributes)
+    shape = node.value(0).shape or (UNKNOWN,) * (rank + 2)
+    found = padded(node, whole, shape, node.dtype(), [(0, 0), (0, 0), *ends.outer], 0.0)
+    if node.operand(2) is None or inner_bias:
+        node.bind(found)
+    else:
+        emit_first(node, "broadcast_add", found, along(node.entry(2), node, 1, rank + 2, "bias"))
+
+
+def _weight(
+    node: ExportNode, op: ConvTranspose, kernel: tuple[int, ...]
+) -> tuple[Entry, tuple[int, ...], tuple[int, ...]]:
+    """The weight, its kernel and its dilations.
+
+    MXNet's plain CPU kernel is wrong for strides and dilations together and has no dilations over three axes; oneDNN's,
+    which takes float32, is right. For other dtypes the weight gets its gaps itself.
+    """
+    rank = len(kernel)
+    dilations = op.dilations or (1,) * rank
+    together = any(step != 1 for step in op.strides) or rank == 3
+    if all(step == 1 for step in dilations) or not together:
+        return node.entry(1), kernel, dilations
+    tensor = node.value(1).tensor
+    if node.dtype() is DType.FLOAT32 or tensor is None:
+        text = "strides and dilations together, or dilations over three axes, need MXNet's oneDNN or a GPU"
+        node.decide("dilated deconvolution", text)
+        return node.entry(1), kernel, dilations
+    wide = tuple(extent(width, step) for width, step in zip(kernel, dilations, strict=True))
+
+    def spread() -> Any:
+        found = np.zeros((*tensor.shape[:2], *wide), tensor.dtype.numpy())
+        found[(slice(None), slice(None), *(slice(None, None, step) for step in dilations))] = tensor.numpy()
+        return found
+
+    name = node.export.fresh_variable(f"{node.value(1).name}_dilated")
+    dilated = Tensor.computed(tensor.dtype, (*tensor.shape[:2], *wide), spread)
+    return node.export.variable(name, dilated, {}), wide, (1,) * rank
 
 
 EXPORTS: ExportTable = {Conv: export_conv, ConvTranspose: export_conv_transpose}
 
-__all__ = ["EXPORTS"]
+__all__ = ["EXPORTS", "convolution", "kernel_of"]

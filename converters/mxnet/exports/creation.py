@@ -1,17 +1,18 @@
-"""Constants and ranges whose shapes are known."""
+"""Constants, ranges and unit matrices whose shapes are known."""
 
 from __future__ import annotations
 
 from graphir.converters.mxnet.export_context import ExportNode, ExportTable, dtype_name
-from graphir.ops.creation import ConstantOfShape, Fill, Range
+from graphir.converters.mxnet.export_dtypes import held_dtype
+from graphir.ops.creation import ConstantOfShape, EyeLike, Fill, Range
 from graphir.types import DType
 
 
 def _filled(node: ExportNode, value: float, dtype: DType) -> None:
     shape = node.sizes(node.result.shape, node.result.name) or (1,)
-    if 0 in shape:
-        node.refuse("MXNet has no tensors without elements")
-    held = DType.FLOAT32 if dtype is DType.BOOL else dtype
+    held = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
+    if held is DType.INT64 and int(float(value)) != value:
+        node.refuse(f"the number {value} is an attribute, which MXNet reads as float64; that does not hold it")
     node.emit("_full", carried=held, shape=shape, value=float(value), dtype=dtype_name(held))
 
 
@@ -33,6 +34,21 @@ def export_range(node: ExportNode) -> None:
     node.emit("_arange", start=start, stop=limit, step=delta, dtype=dtype_name(node.dtype()))
 
 
-EXPORTS: ExportTable = {ConstantOfShape: export_constant_of_shape, Fill: export_fill, Range: export_range}
+def export_eye_like(node: ExportNode) -> None:
+    """_eye."""
+    rows, columns = node.sizes(node.shape(), node.value(0).name)
+    dtype = node.result.dtype
+    if dtype is None:
+        node.refuse("the dtype of its result is unknown")
+    held = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
+    node.emit("_eye", carried=held, N=rows, M=columns, k=node.op.k, dtype=dtype_name(held))
+
+
+EXPORTS: ExportTable = {
+    ConstantOfShape: export_constant_of_shape,
+    Fill: export_fill,
+    Range: export_range,
+    EyeLike: export_eye_like,
+}
 
 __all__ = ["EXPORTS"]

@@ -6,6 +6,7 @@ import math
 
 from graphir.converters.mxnet.export_context import Entry, ExportFunction, ExportNode, ExportTable, dtype_name
 from graphir.converters.mxnet.exports.linear import export_dense_sum
+from graphir.converters.mxnet.exports.steps import same_truths
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
@@ -76,13 +77,58 @@ def export_add(node: ExportNode) -> None:
 
 
 def export_mod(node: ExportNode) -> None:
-    """The remainder with the divisor's sign."""
-    if node.op.fmod:
-        node.refuse("MXNet's remainder has the sign of the divisor, fmod that of the dividend")
-    divisor = node.node.inputs[1]
-    if divisor is not None and divisor.tensor is None and node.dtype(1).is_float:
-        node.decide("division by zero", "where the divisor is 0, MXNet's remainder is 0 and the source's NaN")
-    binary("_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar")(node)
+    """The remainder with the divisor's sign, or for `fmod` that of magnitudes with the dividend's sign.
+
+    MXNet gives 0 where floats are divided by 0, which is NaN in the graph: a divisor that can be 0 becomes NaN there.
+    """
+    dtype = node.dtype()
+    divisor = node.value(1).tensor
+    may_be_zero = dtype.is_float and (divisor is None or not divisor.numpy().astype(bool).all())
+    if dtype is DType.INT64:
+        node.decide("precision", "MXNet takes remainders of int64 as float64: exact for numbers below 2**53 only")
+    if not node.op.fmod and not may_be_zero:
+        binary("_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar")(node)
+        return
+    left, right = node.entry(0), node.entry(1)
+    if may_be_zero:
+        nothing = node.step("_plus_scalar", right, suffix="nan", scalar=math.nan)
+        right = node.step("where", node.step("_equal_scalar", right, suffix="zero", scalar=0.0), nothing, right)
+    if not node.op.fmod:
+        node.emit("broadcast_mod", left, right)
+        return
+    remainder = node.step("broadcast_mod", node.step("abs", left), node.step("abs", right))
+    node.emit("broadcast_mul", remainder, node.step("sign", left))
+
+
+def export_pow(node: ExportNode) -> None:
+    """Powers, in the dtype of the base; MXNet wants both of one dtype and computes integers as float64."""
+    base, exponent = node.dtype(0), node.dtype(1)
+    number = node.number(1)
+    if base is DType.INT64:
+        node.decide("precision", "MXNet takes powers of int64 as float64: exact for numbers below 2**53 only")
+    if base is exponent or (number is not None and (base.is_float or number.is_integer())):
+        binary("_power", "broadcast_power", "_power_scalar", "_rpower_scalar")(node)
+        return
+    meeting = base if base.is_float else DType.FLOAT64
+    left, right = (
+        node.entry(slot) if dtype is meeting else node.export.cast(node.entry(slot), meeting)
+        for slot, dtype in enumerate((base, exponent))
+    )
+    if meeting is base:
+        node.emit("broadcast_power", left, right)
+        return
+    node.emit("Cast", node.step("broadcast_power", left, right, suffix="power"), dtype=dtype_name(base))
+
+
+def export_round(node: ExportNode) -> None:
+    """around, which takes ties to even numbers as ONNX does; of float16 through float32."""
+    if node.dtype() is DType.FLOAT16:
+        wide = node.export.cast(node.entry(0), DType.FLOAT32)
+        node.emit("Cast", node.step("_npi_around", wide, decimals=0), dtype="float16")
+    elif node.dtype().is_float:
+        node.emit("_npi_around", node.entry(0), decimals=0)
+    else:
+        node.emit("_copy", node.entry(0))
 
 
 def comparison(name: str, mirrored: str) -> ExportFunction:
@@ -132,6 +178,9 @@ def export_is_nan(node: ExportNode) -> None:
 
 def export_is_inf(node: ExportNode) -> None:
     """What is infinite, of the signs that count."""
+    if not (node.op.detect_negative or node.op.detect_positive):
+        node.emit("zeros_like", node.entry(0), carried=node.dtype())
+        return
     if not (node.op.detect_negative and node.op.detect_positive):
         sign = math.inf if node.op.detect_positive else -math.inf
         node.emit("_equal_scalar", node.entry(0), scalar=sign, carried=node.dtype())
@@ -175,42 +224,25 @@ def export_mean(node: ExportNode) -> None:
 
 
 def export_clip(node: ExportNode) -> None:
-    """clip; one bound alone, and bounds of integers, are a maximum and a minimum."""
-    bounds = []
-    for slot in (1, 2):
-        if node.operand(slot) is not None and node.number(slot) is None:
-            node.refuse(f"its bound {node.value(slot).name} is computed; MXNet wants a number")
-        bounds.append(None if node.operand(slot) is None else node.number(slot))
+    """clip; one bound alone, bounds of integers, and computed ones are a maximum and a minimum."""
+    bounds = [None if node.operand(slot) is None else node.number(slot) for slot in (1, 2)]
     low, high = bounds
-    data = node.entry(0)
     if low is not None and high is not None and low <= high and node.dtype().is_float:
-        node.emit("clip", data, a_min=low, a_max=high)
-    elif low is not None and high is not None:
-        node.emit("_minimum_scalar", node.step("_maximum_scalar", data, scalar=low), scalar=high)
-    elif low is not None:
-        node.emit("_maximum_scalar", data, scalar=low)
-    elif high is not None:
-        node.emit("_minimum_scalar", data, scalar=high)
-    else:
-        node.emit("_copy", data)
-
-
-def export_cast(node: ExportNode) -> None:
-    """Cast; numbers that carry truths or positions may be of the wanted dtype already."""
-    export, value, wanted = node.export, node.value(0), node.op.to
-    entry = export.raw(value)
-    held = export.carried(value)
-    if wanted is DType.BOOL:
-        if value.dtype is DType.BOOL:
-            export.bind(node.result, entry, held)
+        node.emit("clip", node.entry(0), a_min=low, a_max=high)
+        return
+    given = [slot for slot in (1, 2) if node.operand(slot) is not None]
+    if not given:
+        node.emit("_copy", node.entry(0))
+        return
+    data = node.entry(0)
+    for slot in given:
+        name = ("maximum", "minimum")[slot - 1]
+        number = bounds[slot - 1]
+        if number is not None:
+            data = node.step(f"_{name}_scalar", data, scalar=number)
         else:
-            node.emit("_not_equal_scalar", node.entry(0), scalar=0.0, carried=node.dtype())
-    elif held is wanted and value.producer is not None:
-        export.bind(node.result, entry)
-    elif value.dtype is DType.BOOL or (held is not value.dtype and not wanted.is_integer):
-        node.emit("Cast", entry, dtype=dtype_name(wanted))
-    else:
-        node.emit("Cast", node.entry(0), dtype=dtype_name(wanted))
+            data = node.step(f"broadcast_{name}", data, node.entry(slot))
+    node.bind(data)
 
 
 def export_identity(node: ExportNode) -> None:
@@ -218,19 +250,18 @@ def export_identity(node: ExportNode) -> None:
     node.emit("_copy", node.export.raw(node.value(0)), carried=node.export.carried(node.value(0)))
 
 
-def _stretched(node: ExportNode, slot: int, like: Value | None) -> Entry:
-    """An operand with the result's shape, for `where`, which does not broadcast."""
-    value, wanted = node.value(slot), node.result.shape
-    entry = node.export.raw(value) if value.dtype is DType.BOOL else node.entry(slot)
-    if value.shape == wanted:
+def _stretched(node: ExportNode, entry: Entry, value: Value, like: Value | None) -> Entry:
+    """An operand's entry with the result's shape, for `where`, which does not broadcast."""
+    own, wanted = value.shape, node.result.shape
+    if own == wanted:
         return entry
-    own = node.shape(slot)
-    assert wanted is not None
+    if own is None or wanted is None:
+        node.refuse("the shapes of its operands are unknown; `where` does not broadcast")
     if len(own) < len(wanted):
-        ones = (1,) * (len(wanted) - len(own))
-        sizes = [0] * len(own) if not ones else [dim if isinstance(dim, int) else -1 for dim in own]
+        sizes = [dim if isinstance(dim, int) else -1 for dim in own]
         if sizes.count(-1) > 1:
             node.refuse(f"the sizes of {value.name} {value.type} are open, and `where` does not broadcast")
+        ones = (1,) * (len(wanted) - len(own))
         entry = node.step("Reshape", entry, suffix="apart", shape=(*ones, *sizes))
     if all(isinstance(dim, int) for dim in wanted):
         return node.step("broadcast_to", entry, suffix="stretched", shape=tuple(wanted))
@@ -241,18 +272,13 @@ def _stretched(node: ExportNode, slot: int, like: Value | None) -> Entry:
 
 def export_where(node: ExportNode) -> None:
     """where, its operands brought to one shape first."""
-    wanted = node.result.shape
     values = [node.value(slot) for slot in range(3)]
+    choices, carried = same_truths(node, values[1:])
+    entries = [node.export.raw(values[0]), *choices]
     if len({value.shape for value in values}) > 1:
-        if wanted is None:
-            node.refuse("the shapes of its operands are unknown; `where` does not broadcast")
-        like = next((value for value in values if value.shape == wanted), None)
-        entries = [_stretched(node, slot, like) for slot in range(3)]
-    else:
-        entries = [node.export.raw(values[0]), node.entry(1), node.entry(2)]
-    if not wanted and wanted is not None:
-        entries = [node.export.raw(value) for value in values]
-    node.emit("where", *entries)
+        like = next((value for value in values if value.shape == node.result.shape), None)
+        entries = [_stretched(node, entry, value, like) for entry, value in zip(entries, values, strict=True)]
+    node.emit("where", *entries, carried=carried)
 
 
 UNARY: dict[type[Operator], str] = {
@@ -285,7 +311,8 @@ EXPORTS: ExportTable = {
     ir.Mul: binary("elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar"),
     ir.Sub: binary("elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar"),
     ir.Div: binary("elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar"),
-    ir.Pow: binary("_power", "broadcast_power", "_power_scalar", "_rpower_scalar"),
+    ir.Pow: export_pow,
+    ir.Round: export_round,
     ir.Mod: export_mod,
     ir.Equal: comparison("equal", "equal"),
     ir.Greater: comparison("greater", "lesser"),
@@ -303,7 +330,6 @@ EXPORTS: ExportTable = {
     ir.Max: chain("_maximum", "broadcast_maximum", "_maximum_scalar"),
     ir.Min: chain("_minimum", "broadcast_minimum", "_minimum_scalar"),
     ir.Clip: export_clip,
-    ir.Cast: export_cast,
     ir.Identity: export_identity,
     ir.Where: export_where,
 }

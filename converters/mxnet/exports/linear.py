@@ -1,13 +1,18 @@
-"""Matrix products: FullyConnected where an MXNet user would write it, else dot, batch_dot, _linalg_gemm2."""
+"""Matrix products: FullyConnected where an MXNet user would write it, else dot, batch_dot, _linalg_gemm2.
+
+MXNet multiplies matrices of float32 and float64 (of float16 on a GPU): other dtypes are computed in one of these.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable, dtype_name
 from graphir.graph import Node, Value
 from graphir.ops.linear import Gemm, MatMul
 from graphir.ops.shape import Flatten, Transpose
+from graphir.types import DType, Shape
 
 
 def _unflattened(value: Value) -> Value:
@@ -22,38 +27,75 @@ def _unflattened(value: Value) -> Value:
 
 
 def _hidden(weight: Value, bias: Value | None) -> int | None:
-    """The number of units, if the weight is a matrix and the bias, if any, a vector with one element for each."""
+    """The number of units, if the weight is a matrix and the bias, if any, has one element for each."""
     if weight.shape is None or len(weight.shape) != 2 or not isinstance(weight.shape[0], int):
         return None
     hidden = weight.shape[0]
-    return hidden if bias is None or bias.shape == (hidden,) else None
+    row = bias is not None and bias.tensor is not None and bias.shape == (1, hidden)
+    return hidden if bias is None or bias.shape == (hidden,) or row else None
+
+
+def _bias(node: ExportNode, slot: int, hidden: int) -> Entry:
+    """A bias as a vector."""
+    value = node.value(slot)
+    return node.entry(slot) if value.rank == 1 else node.export.reshaped(value, (hidden,))
+
+
+def product_dtype(dtype: DType) -> DType:
+    """The dtype in which MXNet can multiply matrices of `dtype` without loss; integers beyond 2^53 lose digits."""
+    if dtype in (DType.FLOAT32, DType.FLOAT64):
+        return dtype
+    return DType.FLOAT32 if dtype.is_float else DType.FLOAT64
+
+
+def operand(node: ExportNode, slot: int) -> Entry:
+    """An operand in the dtype in which the product is computed."""
+    entry, dtype = node.entry(slot), node.dtype(slot)
+    wide = product_dtype(dtype)
+    return entry if wide is dtype else node.export.cast(entry, wide)
+
+
+def emit_product(node: ExportNode, op: str, *inputs: Entry, **attributes: Any) -> None:
+    """The MXNet node that gives the result, converted from the dtype in which it was computed."""
+    dtype = node.dtype()
+    if product_dtype(dtype) is dtype:
+        node.emit(op, *inputs, **attributes)
+        return
+    if not dtype.is_float:
+        node.decide("integer product", "computed in float64: exact as long as the sums are below 2^53")
+    node.emit("Cast", node.step(op, *inputs, suffix="wide", **attributes), dtype=dtype.value)
+
+
+def _emit_dense(node: ExportNode, *inputs: Entry, **attributes: Any) -> None:
+    if node.dtype() is DType.FLOAT16:
+        node.decide("float16 product", "FullyConnected of float16 runs on a GPU; MXNet's CPU build has none")
+    node.emit("FullyConnected", *inputs, **attributes)
 
 
 def export_gemm(node: ExportNode) -> None:
-    """FullyConnected; with other factors or transpositions _linalg_gemm2 and a sum."""
+    """FullyConnected; with other factors or transpositions dot or _linalg_gemm2, and a sum."""
     op: Gemm = node.op
     bias = node.operand(2)
-    if not node.dtype().is_float:
-        node.refuse(f"MXNet multiplies matrices of floats only, not {node.dtype()}")
     hidden = _hidden(node.value(1), bias)
     plain = op.alpha == 1 and (op.beta == 1 or bias is None) and not op.transA and op.transB
-    if plain and hidden is not None:
+    if plain and hidden is not None and node.dtype().is_float:
         data = node.export.entry(_unflattened(node.value(0)))
-        further = [node.entry(1), *([] if bias is None else [node.entry(2)])]
-        node.emit("FullyConnected", data, *further, num_hidden=hidden, no_bias=bias is None)
+        further = [node.entry(1), *([] if bias is None else [_bias(node, 2, hidden)])]
+        _emit_dense(node, data, *further, num_hidden=hidden, no_bias=bias is None)
         return
     attributes: dict[str, Any] = {"transpose_a": op.transA, "transpose_b": op.transB}
     name = "dot"
     if op.alpha != 1:
         name, attributes["alpha"] = "_linalg_gemm2", op.alpha
-    if bias is None:
-        node.emit(name, node.entry(0), node.entry(1), **attributes)
+    factors = operand(node, 0), operand(node, 1)
+    if bias is None or op.beta == 0:
+        emit_product(node, name, *factors, **attributes)
         return
-    found = node.step(name, node.entry(0), node.entry(1), suffix="product", **attributes)
-    addend = node.entry(2)
+    found = node.step(name, *factors, suffix="product", **attributes)
+    addend = operand(node, 2)
     if op.beta != 1:
         addend = node.step("_mul_scalar", addend, suffix="addend", scalar=op.beta)
-    node.emit("broadcast_add", found, addend)
+    emit_product(node, "broadcast_add", found, addend)
 
 
 def _dense(node: Node) -> tuple[Value, Value] | None:
@@ -64,6 +106,8 @@ def _dense(node: Node) -> tuple[Value, Value] | None:
         return None
     weight = turned.inputs[0]
     if weight is None or weight.rank != 2 or turned.op.perm not in ((), (1, 0)):
+        return None
+    if weight.dtype is None or not weight.dtype.is_float:
         return None
     return data, weight
 
@@ -79,49 +123,88 @@ def export_dense_sum(node: ExportNode) -> bool:
     if found is None or hidden is None or node.export.graph.is_output(product) or bias.tensor is None:
         return False
     entries = (node.export.entry(found[0]), node.export.entry(found[1]), node.entry(1))
-    node.emit("FullyConnected", *entries, num_hidden=hidden, no_bias=False, flatten=False)
+    _emit_dense(node, *entries, num_hidden=hidden, no_bias=False, flatten=False)
     return True
 
 
 def export_matmul(node: ExportNode) -> None:
-    """dot with a matrix or vector; equal batches go through batch_dot."""
-    if not node.dtype().is_float:
-        node.refuse(f"MXNet multiplies matrices of floats only, not {node.dtype()}")
+    """FullyConnected with a transposed weight; dot with a matrix or vector; batches go through batch_dot."""
+    if any(value is not None and 0 in (value.shape or ()) for value in node.node.inputs):
+        shape = node.sizes(node.result.shape, node.result.name) or (1,)
+        node.emit("_zeros", shape=shape, dtype=dtype_name(node.dtype()))  # sums of nothing; MXNet's products stop there
+        return
     dense = _dense(node.node)
     hidden = None if dense is None else _hidden(dense[1], None)
     if dense is not None and hidden is not None:
         entries = node.export.entry(dense[0]), node.export.entry(dense[1])
-        node.emit("FullyConnected", *entries, num_hidden=hidden, no_bias=True, flatten=False)
+        _emit_dense(node, *entries, num_hidden=hidden, no_bias=True, flatten=False)
         return
-    right = node.rank(1)
-    if right == 2 and node.value(0).rank is None:
-        node.emit("dot", node.entry(0), node.entry(1))
-        return
-    left = node.rank(0)
-    if right <= 2 and (left > 1 or right == 1):
-        node.emit("dot", node.entry(0), node.entry(1))
-        return
-    if left == right and node.shape(0)[:-2] == node.shape(1)[:-2]:
-        node.emit("batch_dot", node.entry(0), node.entry(1))
-        return
-    if left < 2 or right < 2:
-        node.refuse(f"a product of {left} and {right} axes; MXNet wants matrices")
-    batch = node.sizes(node.result.shape, node.result.name)[:-2]
-    node.emit("batch_dot", _stretched(node, 0, batch), _stretched(node, 1, batch))
+    name, inputs, attributes = matrix_product(node, (0, 1), operand(node, 0), operand(node, 1))
+    emit_product(node, name, *inputs, **attributes)
 
 
-def _stretched(node: ExportNode, slot: int, batch: tuple[int, ...]) -> Entry:
-    """An operand with all the batch axes, which batch_dot does not broadcast."""
-    shape = node.sizes(node.shape(slot), node.value(slot).name)
-    entry, wanted = node.entry(slot), (*batch, *shape[-2:])
-    if shape == wanted:
-        return entry
-    if len(shape) < len(wanted):
-        apart = (1,) * (len(wanted) - len(shape)) + shape
-        entry = node.step("Reshape", entry, suffix="apart", shape=apart)
-    return node.step("broadcast_to", entry, suffix="batch", shape=wanted)
+def matrix_product(
+    node: ExportNode, slots: tuple[int, int], left: Entry, right: Entry
+) -> tuple[str, tuple[Entry, ...], dict[str, Any]]:
+    """numpy's matmul of two operands, which these entries hold: the last MXNet node, with inputs and attributes."""
+    first, second = (node.value(slot) for slot in slots)
+    if second.rank is not None and second.rank <= 2:
+        return "dot", (left, right), {}
+    own, other = (node.shape(slot) for slot in slots)
+    if len(own) == 1:
+        left = node.step("Reshape", left, suffix="row", shape=(1, -1))
+        own = (1, *own)
+    batch = node.result.shape
+    assert batch is not None
+    rows = first.rank != 1
+    batch = batch[:-2] if rows else batch[:-1]
+    if own[:-2] == other[:-2] and rows:
+        sides = [_turned(node, slot, entry) for slot, entry in zip(slots, (left, right), strict=True)]
+        names = ("transpose_a", "transpose_b")
+        turns = {name: True for name, (_, turned) in zip(names, sides, strict=True) if turned}
+        return "batch_dot", tuple(entry for entry, _ in sides), turns
+    factors = tuple(_stretched(node, ((left, own), (right, other)), batch))
+    if rows:
+        return "batch_dot", factors, {}
+    return "squeeze", (node.step("batch_dot", *factors, suffix="rows"),), {"axis": (len(batch),)}
+
+
+def _turned(node: ExportNode, slot: int, entry: Entry) -> tuple[Entry, bool]:
+    """A factor before its matrices were transposed, which batch_dot does itself; and whether they were."""
+    producer, dtype = node.value(slot).producer, node.dtype(slot)
+    if producer is None or not isinstance(producer.op, Transpose) or product_dtype(dtype) is not dtype:
+        return entry, False
+    source, perm = producer.inputs[0], producer.op.perm
+    if source is None or perm != (*range(len(perm) - 2), len(perm) - 1, len(perm) - 2):
+        return entry, False
+    return node.export.entry(source), True
+
+
+def _stretched(node: ExportNode, factors: Sequence[tuple[Entry, Shape]], batch: Shape) -> list[Entry]:
+    """The factors with all the batch axes, which batch_dot does not broadcast."""
+    entries: list[Entry] = []
+    axes: list[tuple[int, ...]] = []
+    for slot, (entry, shape) in enumerate(factors):
+        missing = len(batch) + 2 - len(shape)
+        for _ in range(missing):
+            entry = node.step("expand_dims", entry, suffix=f"apart{slot}", axis=0)
+        entries.append(entry)
+        own = (*(1,) * missing, *shape[:-2])
+        axes.append(tuple(axis for axis, size in enumerate(batch) if own[axis] != size))
+    found: list[Entry] = []
+    for slot, entry in enumerate(entries):
+        if not axes[slot]:
+            found.append(entry)
+        elif all(isinstance(batch[axis], int) for axis in axes[slot]):
+            sizes = tuple(batch[axis] if axis in axes[slot] else 0 for axis in range(len(batch)))
+            found.append(node.step("broadcast_to", entry, suffix=f"batch{slot}", shape=(*sizes, 0, 0)))
+        else:
+            like, same = entries[1 - slot], axes[slot]
+            name = f"batch{slot}"
+            found.append(node.step("broadcast_like", entry, like, suffix=name, lhs_axes=same, rhs_axes=same))
+    return found
 
 
 EXPORTS: ExportTable = {Gemm: export_gemm, MatMul: export_matmul}
 
-__all__ = ["EXPORTS", "export_dense_sum"]
+__all__ = ["EXPORTS", "emit_product", "export_dense_sum", "matrix_product", "operand", "product_dtype"]

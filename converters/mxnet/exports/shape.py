@@ -1,12 +1,13 @@
-"""Operators that move elements without changing them, and Pad."""
+"""Operators that move elements without changing them."""
 
 from __future__ import annotations
 
 from graphir.converters.mxnet.export_context import ExportNode, ExportTable
-from graphir.converters.mxnet.exports.padding import padded
 from graphir.ops import shape as ir
 from graphir.ops.base import normalize_axis
 from graphir.types import DType
+
+MOST_TILED_AXES = 3
 
 
 def export_transpose(node: ExportNode) -> None:
@@ -25,13 +26,11 @@ def export_reshape(node: ExportNode) -> None:
             assert like is not None
             node.emit("reshape_like", entry, node.export.raw(like))
             return
-        node.refuse(f"its shape {wanted.name} is computed; MXNet wants numbers")
+        node.refuse_unknown(wanted)
     own = value.shape or ()
     codes: list[int] = []
     for axis, size in enumerate(wanted.known.elements):
         if isinstance(size, int):
-            if size == 0 and node.op.allowzero:
-                node.refuse("MXNet has no tensors without elements")
             codes.append(size)
         else:
             codes.append(0 if axis < len(own) and own[axis] == size else -1)
@@ -126,9 +125,16 @@ def export_expand(node: ExportNode) -> None:
 
 
 def export_tile(node: ExportNode) -> None:
-    """tile."""
-    entry = node.export.raw(node.value(0))
-    node.emit("tile", entry, reps=node.known(1), carried=node.export.carried(node.value(0)))
+    """tile, of at most two axes of many at once, which is what MXNet's broadcasting takes."""
+    reps = node.known(1) or ()
+    entry, carried = node.export.raw(node.value(0)), node.export.carried(node.value(0))
+    repeated = [axis for axis, count in enumerate(reps) if count != 1]
+    while len(reps) > MOST_TILED_AXES and len(repeated) > 2:
+        axes, repeated = repeated[:2], repeated[2:]
+        part = tuple(count if axis in axes else 1 for axis, count in enumerate(reps))
+        entry = node.step("tile", entry, reps=part)
+        reps = tuple(1 if axis in axes else count for axis, count in enumerate(reps))
+    node.emit("tile", entry, reps=reps, carried=carried)
 
 
 def export_shape(node: ExportNode) -> None:
@@ -138,8 +144,6 @@ def export_shape(node: ExportNode) -> None:
     if not op.start and op.end is None:
         node.emit("shape_array", entry)
         return
-    if node.result.shape == (0,):
-        node.refuse("MXNet has no tensors without elements")
     whole = node.step("shape_array", entry)
     node.emit("slice", whole, begin=(op.start,), end=(op.end,))
 
@@ -147,30 +151,6 @@ def export_shape(node: ExportNode) -> None:
 def export_size(node: ExportNode) -> None:
     """size_array."""
     node.emit("size_array", node.export.raw(node.value(0)))
-
-
-def export_pad(node: ExportNode) -> None:
-    """Pad of the spatial axes, else Concat with constants."""
-    if node.op.mode is ir.PadMode.WRAP:
-        node.refuse("MXNet does not pad with the continuation of the data")
-    rank = node.rank()
-    numbers = node.known(1) or ()
-    axes = node.known(3) or tuple(range(rank))
-    fill = 0.0
-    if node.operand(2) is not None:
-        stated = node.number(2)
-        if stated is None:
-            node.refuse("its value is computed; MXNet wants a number")
-        fill = stated
-    pads = [(0, 0)] * rank
-    for place, axis in enumerate(axes):
-        pads[normalize_axis(axis, rank)] = (numbers[place], numbers[place + len(axes)])
-    if node.value(0).dtype is DType.BOOL:
-        node.refuse("MXNet does not pad truths")
-    if not any(map(any, pads)):
-        node.emit("_copy", node.entry(0))
-        return
-    node.bind(padded(node, node.entry(0), node.shape(), node.dtype(), pads, fill, node.op.mode.value))
 
 
 EXPORTS: ExportTable = {
@@ -183,7 +163,6 @@ EXPORTS: ExportTable = {
     ir.Tile: export_tile,
     ir.Shape: export_shape,
     ir.Size: export_size,
-    ir.Pad: export_pad,
 }
 
 __all__ = ["EXPORTS"]

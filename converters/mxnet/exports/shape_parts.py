@@ -3,40 +3,52 @@
 from __future__ import annotations
 
 from graphir.converters.mxnet.export_context import ExportNode, ExportTable
+from graphir.converters.mxnet.exports.idioms import unconverted
+from graphir.converters.mxnet.exports.steps import same_truths
 from graphir.ops import shape_parts as ir
 from graphir.ops.base import normalize_axis
 from graphir.types import DType
 
+FARTHEST = 1 << 30
 
 def export_concat(node: ExportNode) -> None:
-    """Concat."""
-    entries = node.entries()
-    if len(entries) == 1:
-        node.emit("_copy", *entries)
-    else:
-        node.emit("Concat", *entries, dim=node.op.axis, num_args=len(entries))
+    """Concat of what has elements."""
+    values = [value for value in node.node.inputs if value is not None]
+    present = [value for value in values if value.shape is None or 0 not in value.shape]
+    if len(present) == 1:
+        (value,) = present
+        node.emit("_copy", node.export.raw(value), carried=node.export.carried(value))
+        return
+    entries, carried = same_truths(node, present)
+    node.emit("Concat", *entries, carried=carried, dim=node.op.axis, num_args=len(entries))
 
 
 def export_split(node: ExportNode) -> None:
-    """SliceChannel of equal parts, _split_v2 of others."""
+    """SliceChannel of equal parts, _split_v2 of others; parts without elements need no operator."""
     op: ir.Split = node.op
     axis = op.axis if op.axis >= 0 or node.value(0).rank is None else normalize_axis(op.axis, node.rank())
     sizes = node.known(1)
     entry = node.export.raw(node.value(0))
+    carried = node.export.carried(node.value(0))
     if sizes is None:
         size = None if node.value(0).shape is None else node.shape()[axis]
         if isinstance(size, int) and size % op.num_outputs:
             width = -(-size // op.num_outputs)
             sizes = (*(width,) * (op.num_outputs - 1), size - width * (op.num_outputs - 1))
-    if sizes is not None and 0 in sizes:
-        node.refuse("MXNet has no tensors without elements")
-    if op.num_outputs == 1:
-        node.emit("_copy", entry)
-    elif sizes is None or len(set(sizes)) == 1:
-        node.emit("SliceChannel", entry, num_outputs=op.num_outputs, axis=axis, squeeze_axis=False)
+    slots = [slot for slot in range(op.num_outputs) if sizes is None or sizes[slot]]
+    widths = set(sizes or ()) - {0}
+    if len(slots) == 1:
+        parts = [node.step("_copy", entry)]
+    elif sizes is None or len(widths) == 1:
+        index, _ = node.step("SliceChannel", entry, num_outputs=len(slots), axis=axis, squeeze_axis=False)
+        parts = [(index, place) for place in range(len(slots))]
     else:
-        starts = tuple(sum(sizes[:place]) for place in range(len(sizes)))
-        node.emit("_split_v2", entry, indices=starts, axis=axis, squeeze_axis=False)
+        starts = tuple(sum(sizes[:slot]) for slot in slots)
+        index, _ = node.step("_split_v2", entry, indices=starts, axis=axis, squeeze_axis=False)
+        parts = [(index, place) for place in range(len(slots))]
+    node.export.rename(parts[0][0], node.stem)
+    for slot, part in zip(slots, parts, strict=True):
+        node.bind(part, slot, carried=carried)
 
 
 def export_slice(node: ExportNode) -> None:
@@ -56,8 +68,6 @@ def export_slice(node: ExportNode) -> None:
             first, last, _ = slice(start, stop, stride).indices(size)
             if stride < 0 and stop < -size:
                 last = -1
-            if len(range(first, last, stride)) == 0:
-                node.refuse("MXNet has no tensors without elements")
             begin[place], end[place] = first, None if last < 0 else last
         else:
             begin[place] = start if stride > 0 or start != -1 else None
@@ -74,27 +84,57 @@ def export_slice(node: ExportNode) -> None:
 
 
 def export_depth_to_space(node: ExportNode) -> None:
-    """depth_to_space, whose channels hold offsets before the depth."""
-    if node.op.mode is not ir.DepthOrder.DCR:
-        node.refuse("order CRD; MXNet has DCR")
-    node.emit("depth_to_space", node.entry(0), block_size=node.op.blocksize)
+    """depth_to_space, whose channels hold offsets before the depth; the other order by Reshape and transpose."""
+    block = node.op.blocksize
+    if node.op.mode is ir.DepthOrder.DCR:
+        node.emit("depth_to_space", node.entry(0), block_size=block)
+        return
+    apart = node.step("Reshape", node.entry(0), suffix="apart", shape=(0, -4, -1, block * block, -2))
+    apart = node.step("Reshape", apart, suffix="blocks", shape=(0, 0, -4, block, block, -2))
+    moved = node.step("transpose", apart, axes=(0, 1, 4, 2, 5, 3))
+    node.emit("Reshape", moved, shape=(0, 0, -3, -3))
 
 
 def export_space_to_depth(node: ExportNode) -> None:
-    """space_to_depth."""
-    if node.op.mode is not ir.DepthOrder.DCR:
-        node.refuse("order CRD; MXNet has DCR")
-    node.emit("space_to_depth", node.entry(0), block_size=node.op.blocksize)
+    """space_to_depth, whose channels hold offsets before the depth; the other order by Reshape and transpose."""
+    block = node.op.blocksize
+    if node.op.mode is ir.DepthOrder.DCR:
+        node.emit("space_to_depth", node.entry(0), block_size=block)
+        return
+    apart = node.step("Reshape", node.entry(0), suffix="blocks", shape=(0, 0, -4, -1, block, -4, -1, block))
+    moved = node.step("transpose", apart, axes=(0, 1, 3, 5, 2, 4))
+    joined = node.step("Reshape", moved, suffix="offsets", shape=(0, -3, 0, 0, 0))
+    node.emit("Reshape", joined, shape=(0, -3, 0, 0))
+
+
+def export_trilu(node: ExportNode) -> None:
+    """tril; the upper triangle is what tril of the diagonal below leaves over."""
+    moved = node.number(1) if node.operand(1) is not None else 0.0
+    if moved is None:
+        node.refuse(f"{node.value(1).name} is computed; MXNet wants the diagonal as an attribute")
+    diagonal = int(max(-FARTHEST, min(moved, FARTHEST)))
+    data, carried = node.export.raw(node.value(0)), node.export.carried(node.value(0))
+    if not node.op.upper:
+        node.emit("_npi_tril", data, carried=carried, k=diagonal)
+        return
+    below = node.step("_npi_tril", node.step("ones_like", data), k=diagonal - 1)
+    node.emit("where", below, node.step("zeros_like", data), data, carried=carried)
 
 
 def export_reverse_sequence(node: ExportNode) -> None:
-    """SequenceReverse along the first axis."""
-    if (node.op.time_axis, node.op.batch_axis) != (0, 1):
-        node.refuse("MXNet reverses along axis 0 of batches along axis 1 only")
-    lengths = node.export.raw(node.value(1))
-    if node.export.carried(node.value(1)) is DType.INT64:
+    """SequenceReverse along the first axis, with batches along the second: other axes are moved there and back."""
+    given = unconverted(node.value(1))
+    lengths = node.export.raw(given)
+    if node.export.carried(given) is DType.INT64:
         lengths = node.export.cast(lengths, DType.INT32)
-    node.emit("SequenceReverse", node.entry(0), lengths, use_sequence_length=True)
+    front = tuple(normalize_axis(axis, node.rank()) for axis in (node.op.time_axis, node.op.batch_axis))
+    if front == (0, 1):
+        node.emit("SequenceReverse", node.entry(0), lengths, use_sequence_length=True)
+        return
+    order = (*front, *(axis for axis in range(node.rank()) if axis not in front))
+    data = node.step("transpose", node.entry(0), suffix="time_first", axes=order)
+    turned = node.step("SequenceReverse", data, lengths, use_sequence_length=True)
+    node.emit("transpose", turned, axes=tuple(order.index(axis) for axis in range(node.rank())))
 
 
 EXPORTS: ExportTable = {
@@ -103,6 +143,7 @@ EXPORTS: ExportTable = {
     ir.Slice: export_slice,
     ir.DepthToSpace: export_depth_to_space,
     ir.SpaceToDepth: export_space_to_depth,
+    ir.Trilu: export_trilu,
     ir.ReverseSequence: export_reverse_sequence,
 }
 

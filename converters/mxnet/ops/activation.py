@@ -9,11 +9,11 @@ import numpy as np
 from graphir.converters.mxnet.context import ImportFunction, ImportNode
 from graphir.graph import Value
 from graphir.ops import activation as ir
-from graphir.ops.base import Operator
+from graphir.ops.base import Operator, normalize_axis
 from graphir.ops.creation import Range
 from graphir.ops.elementwise import Cast, Div, Less, Neg, PRelu, Where
 from graphir.ops.shape import Reshape, Shape, Squeeze, Unsqueeze
-from graphir.types import UNKNOWN, Dim, DType
+from graphir.types import UNKNOWN, Dim, DType, TensorType
 
 
 def on_floats(op: Operator) -> ImportFunction:
@@ -110,6 +110,9 @@ def softmax_like(op: type[ir.Softmax] | type[ir.LogSoftmax], *, negate: bool = F
             if len(node) < 2:
                 node.refuse("use_length without the input length; MXNet does not run it either")
             length = node.input(1)
+            if data.shape:
+                place = normalize_axis(axis, len(data.shape))
+                node.graph.refine(length, TensorType(None, (*data.shape[:place], *data.shape[place + 1 :])))
         narrow = result is not None and data.dtype is not None and result.bits < data.dtype.bits
         if result is not None and result is not data.dtype and not narrow:
             data = node.step(Cast(result), data)

@@ -29,14 +29,18 @@ def _constant(node: ImportNode, elements: np.ndarray) -> Value:  # type: ignore[
 
 
 def filled(value: float | None) -> ImportFunction:
-    """A tensor of `shape` holding one value (the attribute `value` if None); sizes of 0 follow from the users."""
+    """A tensor of `shape` holding one value (the attribute `value` if None).
+
+    Open sizes (0, or -1 under np_shape) follow from the users.
+    """
 
     def import_filled(node: ImportNode) -> Value:
         number = float(node.attrs["value"] if value is None else value)
         dtype, shape = _dtype(node), node.attrs["shape"]
-        if shape and 0 not in shape and -1 not in shape:
+        least = 0 if node.np_shape else 1
+        if (shape or node.np_shape) and min(shape, default=least) >= least:
             return _constant(node, np.full(shape, number, dtype.numpy()))
-        sizes = tuple(size if size and size > 0 else None for size in shape) if shape else None
+        sizes = tuple(size if size >= least else None for size in shape) if shape else None
         return node.emit(Fill(number, sizes, dtype))
 
     return import_filled

@@ -22,10 +22,15 @@ def unary(op: Operator) -> ImportFunction:
     return import_unary
 
 
-def binary(op: Operator) -> ImportFunction:
-    """A binary operator that the IR has: `elemwise_*` with equal shapes, `broadcast_*` without."""
+def binary(op: Operator, *, alike: bool = False) -> ImportFunction:
+    """A binary operator that the IR has: `elemwise_*` with equal shapes, `broadcast_*` without.
+
+    `alike`: MXNet wants equal shapes, of which the IR's operator knows nothing.
+    """
 
     def import_binary(node: ImportNode) -> Value:
+        if alike:
+            node.same_shapes(node.input(0), node.input(1))
         return node.emit(op, node.input(0), node.input(1))
 
     return import_binary
@@ -78,7 +83,8 @@ def import_mod(node: ImportNode) -> Value:
     """The remainder of two tensors."""
     left, right = node.input(0), node.input(1)
     if node.op == "_mod":
-        node.graph.refine(right, left.type)
+        node.same_shapes(left, right)
+        node.graph.refine(right, TensorType(left.dtype))
     return modulo(node, left, right)
 
 
@@ -167,6 +173,7 @@ def import_add_n(node: ImportNode) -> Value:
     values = node.inputs()
     if len(values) == 1:
         return values[0]
+    node.same_shapes(*values)
     return node.emit(ir.Sum() if len(values) > 2 else ir.Add(same_shape=True), *values)
 
 
@@ -237,6 +244,8 @@ def import_hypot(node: ImportNode) -> Value:
     """sqrt(a^2 + b^2)."""
     left = node.input(0)
     right = node.input(1) if len(node) > 1 else number(node, left)
+    if node.op == "_hypot":
+        node.same_shapes(left, right)
     total = node.step(ir.Add(), node.step(ir.Mul(), left, left), node.step(ir.Mul(), right, right))
     return node.emit(ir.Sqrt(), total)
 
@@ -294,7 +303,7 @@ def _table() -> dict[str, ImportFunction]:
         found[f"_{name}_scalar"] = scalar_comparison(op(), negate=negate)
     for name, combine in LOGICAL.items():
         found[f"broadcast_logical_{name}"] = logical(combine)
-        found[f"_logical_{name}"] = logical(combine)
+        found[f"_logical_{name}"] = logical(type(combine)(**SAME))
         found[f"_logical_{name}_scalar"] = scalar_logical(combine)
     return found
 
@@ -309,8 +318,8 @@ IMPORTS: dict[str, ImportFunction] = _table() | COMPOSITIONS | {
     "_maximum_scalar": with_scalar(ir.Max()),
     "_minimum_scalar": with_scalar(ir.Min()),
     "_hypot_scalar": import_hypot,
-    "_maximum": binary(ir.Max()),
-    "_minimum": binary(ir.Min()),
+    "_maximum": binary(ir.Max(), alike=True),
+    "_minimum": binary(ir.Min(), alike=True),
     "_power": binary(ir.Pow(same_shape=True)),
     "_mod": import_mod,
     "_hypot": import_hypot,

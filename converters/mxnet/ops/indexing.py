@@ -44,7 +44,10 @@ def _inside(node: ImportNode, indices: Value, data: Value, axis: int, mode: str)
 def import_embedding(node: ImportNode) -> Value:
     """Rows of the weight (input_dim, output_dim); indices outside are limited to the table."""
     data = node.input(0)
-    weight = node.parameter(1, (node.attrs["input_dim"], node.attrs["output_dim"]))
+    size = (node.attrs["input_dim"], node.attrs["output_dim"])
+    weight = node.parameter(1, size, stated=size)
+    if weight.dtype is None:
+        node.graph.refine(weight, TensorType(DType.of(node.attrs["dtype"])))
     return node.emit(Gather(), weight, _inside(node, data, weight, 0, "clip"))
 
 
@@ -77,9 +80,9 @@ def import_pick(node: ImportNode) -> Value:
         return node.emit(Gather(), flat, _inside(node, indices, flat, 0, mode))
     rank = node.rank(data)
     axis = normalize_axis(axis, rank)
-    if indices.shape is None:  # MXNet infers it so too
-        sizes = node.shape(data)
-        node.graph.refine(indices, TensorType(None, (*sizes[:axis], *sizes[axis + 1 :])))
+    sizes = node.shape(data)  # MXNet infers the indices from them too
+    middle = (1,) if indices.rank == rank else ()
+    node.graph.refine(indices, TensorType(None, (*sizes[:axis], *middle, *sizes[axis + 1 :])))
     chosen = _inside(node, indices, data, axis, mode)
     kept = tuple(1 if place == axis else size for place, size in enumerate(node.shape(data)))
     if node.rank(indices) == rank:

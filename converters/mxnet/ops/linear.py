@@ -24,8 +24,10 @@ def import_fully_connected(node: ImportNode) -> Value:
     features: Dim = UNKNOWN
     if data.shape:
         features = product(data.shape[1:]) if flatten else data.shape[-1]
-    weight = node.parameter(1, (hidden, features if isinstance(features, int) else UNKNOWN))
-    bias = () if attrs["no_bias"] else (node.parameter(2, (hidden,)),)
+    weight = node.parameter(
+        1, (hidden, features if isinstance(features, int) else UNKNOWN), stated=(hidden, UNKNOWN)
+    )
+    bias = () if attrs["no_bias"] else (node.parameter(2, (hidden,), stated=(hidden,)),)
     if flatten and data.rank != 2:
         data = node.step(Flatten(), data, suffix="flatten")
     if flatten or data.rank == 2:
@@ -98,7 +100,7 @@ def import_gemm2(node: ImportNode) -> Value:
     alpha, beta = attrs["alpha"], attrs["beta"] if addend else 1.0
     if rank == node.rank(right) == 2 and rows == 0:
         op = Gemm(alpha=alpha, beta=beta, transA=attrs["transpose_a"], transB=attrs["transpose_b"])
-        return node.emit(op, left, right, *addend)
+        return _alike(node, node.emit(op, left, right, *addend), addend)
     moved = rows != rank - 2
     order = (*(axis for axis in range(rank) if axis not in (rows, rank - 1)), rows, rank - 1)
     if moved:
@@ -110,12 +112,19 @@ def import_gemm2(node: ImportNode) -> Value:
         op_and_operands = (Mul(), found, node.scalar_like(found, alpha))
     if addend:
         found = node.step(op_and_operands[0], *op_and_operands[1:])
+        node.same_shapes(found, *addend)
         scaled = addend[0] if beta == 1.0 else node.step(Mul(), addend[0], node.scalar_like(found, beta), suffix="beta")
         op_and_operands = (Add(), found, scaled)
     if moved:
         found = node.step(op_and_operands[0], *op_and_operands[1:])
         op_and_operands = (Transpose(tuple(order.index(axis) for axis in range(rank))), found)
-    return node.emit(op_and_operands[0], *op_and_operands[1:])
+    return _alike(node, node.emit(op_and_operands[0], *op_and_operands[1:]), node.inputs()[2:])
+
+
+def _alike(node: ImportNode, result: Value, addend: list[Value]) -> Value:
+    """The result, whose shape MXNet wants what is added to have too."""
+    node.same_shapes(result, *addend)
+    return result
 
 
 def import_syrk(node: ImportNode) -> Value:

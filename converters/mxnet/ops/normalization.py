@@ -185,7 +185,8 @@ def import_group_norm(node: ImportNode) -> Imported:
     if groups < 1 or (isinstance(channels, int) and channels % groups):
         node.refuse(f"{channels} channels cannot be divided into {groups} groups")
     gamma, beta = node.input(1), node.input(2)
-    stated = next((vector.shape for vector in (gamma, beta) if vector.shape is not None), (groups,))
+    known = [vector.shape for vector in (gamma, beta) if vector.shape is not None and UNKNOWN not in vector.shape]
+    stated: tuple[Dim, ...] = known[0] if known else (groups,)
     gamma, beta = node.parameter(1, stated), node.parameter(2, stated)
     per_group = stated == (groups,)
     if per_group and channels == groups:

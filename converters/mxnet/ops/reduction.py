@@ -43,12 +43,10 @@ def _reduce(node: ImportNode, kind: Callable[..., Operator], data: Value, last: 
         return node.emit(ew.Identity(), data) if last else data
     add = node.emit if last else node.step
     if axes is None or (data.rank is not None and len({axis % max(data.rank, 1) for axis in axes}) == data.rank):
-        if keepdims or (data.rank == 1 and not node.np_shape):
+        if keepdims or data.rank == 1:
             return add(kind(keepdims=True), data)
-        if not node.np_shape:
-            total = node.step(kind(keepdims=False), data)
-            return add(Reshape(), total, node.vector([1]))
-        return add(kind(keepdims=False), data)
+        total = node.step(kind(keepdims=False), data)
+        return add(Reshape(), total, node.vector([1]))
     return add(kind(keepdims=keepdims), data, node.vector(axes))
 
 
@@ -96,7 +94,7 @@ def import_moments(node: ImportNode) -> list[Value]:
     if keepdims:
         return [mean, node.step(MEAN(keepdims=True), square, *over, suffix="variance")]
     variance = node.step(MEAN(keepdims=False), square, *over, suffix="variance")
-    if (axes is None or len(axes) == data.rank) and not node.np_shape:
+    if axes is None or len(axes) == data.rank:
         one = node.vector([1])
         return [node.step(Reshape(), value, one, suffix="flat") for value in (mean, variance)]
     return [node.step(Squeeze(), mean, *over, suffix="mean_flat"), variance]
@@ -114,10 +112,9 @@ def positions(kind: type[ir.ArgMax] | type[ir.ArgMin]) -> ImportFunction:
         data, axis, keepdims = node.input(0), node.attrs["axis"], bool(node.attrs["keepdims"])
         dtype = data.dtype or DType.FLOAT32
         if axis is not None:
-            one_axis = data.rank == 1 and not node.np_shape
-            found = node.step(kind(axis=axis, keepdims=keepdims or one_axis), data)
+            found = node.step(kind(axis=axis, keepdims=keepdims or data.rank == 1), data)
             return node.emit(ew.Cast(dtype), found)
-        found = node.step(kind(axis=0, keepdims=not node.np_shape or keepdims), _flat(node, data))
+        found = node.step(kind(axis=0, keepdims=True), _flat(node, data))
         if keepdims and node.rank(data) != 1:
             found = node.step(Reshape(), found, node.vector([1] * node.rank(data)), suffix="keepdims")
         return node.emit(ew.Cast(dtype), found)

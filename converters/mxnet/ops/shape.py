@@ -10,7 +10,7 @@ from graphir.ops.creation import ConstantOfShape
 from graphir.ops.indexing import Gather, GatherND, ScatterND
 from graphir.ops.shape import Expand, Flatten, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, DepthToSpace, Slice, SpaceToDepth
-from graphir.types import Dim, DType
+from graphir.types import Dim, DType, Unknown
 
 
 def _rank_if_known(node: ImportNode, value: Value) -> int | None:
@@ -155,6 +155,8 @@ def import_squeeze(node: ImportNode) -> Value:
     data, axes = node.input(0), node.attrs["axis"]
     if axes is None:
         shape: tuple[Dim, ...] = node.shape(data)
+        if not node.settles and any(isinstance(size, Unknown) for size in shape):
+            return node.emit(Squeeze(), data)
         axes = tuple(axis for axis, size in enumerate(shape) if size == 1)
         if not all(isinstance(size, int) for size in shape):
             node.decide("squeeze", f"axes {list(axes)} are dropped; open sizes of {data.type} count as more than 1")

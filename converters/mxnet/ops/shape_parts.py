@@ -24,6 +24,7 @@ def import_stack(node: ImportNode) -> Value:
     """The inputs joined along a new axis."""
     axis = node.attrs["axis"]
     place = node.vector([axis])
+    node.same_shapes(*node.inputs())
     apart = [node.step(Unsqueeze(), value, place) for value in node.inputs()]
     return apart[0] if len(apart) == 1 else node.emit(Concat(axis), *apart)
 

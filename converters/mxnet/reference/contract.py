@@ -18,6 +18,7 @@ Attributes = Mapping[str, Any]
 Reference = Callable[..., Array | tuple[Array, ...]]
 
 NP_SHAPE = "__np_shape__"
+SYMBOLS = "__symbols__"
 
 
 def accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -67,6 +68,7 @@ def named_dtype(name: str | None, default: np.dtype[Any]) -> np.dtype[Any]:
 
 __all__ = [
     "NP_SHAPE",
+    "SYMBOLS",
     "Array",
     "Attributes",
     "Reference",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.reference import operators
-from graphir.converters.mxnet.reference.contract import NP_SHAPE
+from graphir.converters.mxnet.reference.contract import NP_SHAPE, SYMBOLS
 from graphir.converters.mxnet.reference.loss import LABELLED
 from graphir.converters.mxnet.schema import output_names, typed_attributes
+from graphir.converters.mxnet.symbol_inputs import variables_in_order
 from graphir.errors import Gap, UnsupportedOpError, VerificationError
 
 Array = NDArray[Any]
@@ -232,6 +234,8 @@ def compute(symbol: NNVMGraph, node: NNVMNode, inputs: Sequence[Array], open_siz
     attributes: Mapping[str, Any] = typed_attributes(node)
     if symbol.np_shape:
         attributes = {**attributes, NP_SHAPE: True}
+    if node.subgraphs:
+        attributes = {**attributes, SYMBOLS: [_inside(symbol, inner) for inner in node.subgraphs]}
     if has_open_size(node, symbol.np_shape):
         mark = -1 if symbol.np_shape else 0
         attributes = {**attributes, "shape": tuple(open_size if n == mark else n for n in attributes["shape"])}
@@ -241,6 +245,21 @@ def compute(symbol: NNVMGraph, node: NNVMNode, inputs: Sequence[Array], open_siz
         shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in inputs)
         raise Refusal(node.name, node.op, f"refuses its inputs ({shapes}): {error}") from error
     return result if isinstance(result, tuple) else (result,)
+
+
+def _inside(symbol: NNVMGraph, inner: NNVMGraph) -> Callable[[Sequence[Array]], list[Array]]:
+    """A function of a symbol inside another: the arrays of its heads from those of its variables, in order."""
+    held = replace(inner, version=symbol.version, np_shape=symbol.np_shape)
+    variables = [held.nodes[index].name for index in variables_in_order(held)]
+    needed = ancestors(held, held.heads)
+    refuse_unknown_operators(held, needed)
+
+    def call(arrays: Sequence[Array]) -> list[Array]:
+        given = dict(zip(variables, arrays, strict=True))
+        found = run(held, needed, held.heads, given, 0)
+        return [found[entry] for entry in held.heads]
+
+    return call
 
 
 __all__ = ["Refusal", "entry_names", "evaluate", "evaluate_in_turn"]

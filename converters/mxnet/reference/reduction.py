@@ -1,6 +1,6 @@
 """Reductions, arg-reductions and sorting in numpy (src/operator/tensor/broadcast_reduce_op.h, ordering_op-inl.h).
 
-A full reduction has shape (1,), () only under np_shape semantics. topk and argsort give indices as float32 unless the
+A full reduction has shape (1,), also under np_shape semantics. topk and argsort give indices as float32 unless the
 attribute dtype says otherwise, argmax and argmin in the data's dtype.
 """
 
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.mxnet.reference.contract import (
-    NP_SHAPE,
     Array,
     Attributes,
     Reference,
@@ -33,9 +32,9 @@ def reduced_axes(attrs: Attributes, rank: int) -> tuple[int, ...]:
     return tuple(index for index in range(rank) if index not in axes) if attrs.get("exclude") else axes
 
 
-def shaped(attrs: Attributes, result: Array) -> Array:
-    """A scalar as (1,), except under np_shape semantics."""
-    return result.reshape(1) if result.ndim == 0 and not attrs.get(NP_SHAPE) else result
+def shaped(result: Array) -> Array:
+    """A scalar as (1,), also under np_shape semantics."""
+    return result.reshape(1) if result.ndim == 0 else result
 
 
 def reduction(function: Callable[..., Any]) -> Reference:
@@ -45,7 +44,7 @@ def reduction(function: Callable[..., Any]) -> Reference:
         axes = reduced_axes(attrs, data.ndim)
         wide = data.astype(accumulator(data.dtype))
         result = np.asarray(function(wide, axis=axes, keepdims=bool(attrs.get("keepdims"))))
-        return shaped(attrs, result.astype(data.dtype))
+        return shaped(result.astype(data.dtype))
 
     return run
 
@@ -60,7 +59,7 @@ def norm(attrs: Attributes, data: Array) -> Array:
         result = np.abs(wide).sum(axis=axes, keepdims=keep)
     else:
         result = np.sqrt((wide * wide).sum(axis=axes, keepdims=keep))
-    return shaped(attrs, np.asarray(result).astype(named_dtype(attrs.get("out_dtype"), data.dtype)))
+    return shaped(np.asarray(result).astype(named_dtype(attrs.get("out_dtype"), data.dtype)))
 
 
 def moments(attrs: Attributes, data: Array) -> tuple[Array, Array]:
@@ -70,7 +69,7 @@ def moments(attrs: Attributes, data: Array) -> tuple[Array, Array]:
     keep = bool(attrs.get("keepdims"))
     wide = data.astype(accumulator(data.dtype))
     found = (np.mean(wide, axis=chosen, keepdims=keep), np.var(wide, axis=chosen, keepdims=keep))
-    first, second = (shaped(attrs, np.asarray(part).astype(data.dtype)) for part in found)
+    first, second = (shaped(np.asarray(part).astype(data.dtype)) for part in found)
     return first, second
 
 
@@ -84,14 +83,14 @@ def arg_reduction(function: Callable[..., Any]) -> Reference:
         found = np.asarray(function(data, axis=axis))
         if keep:
             found = found.reshape((1,) * data.ndim) if axis is None else np.expand_dims(found, axis)
-        return shaped(attrs, found.astype(data.dtype))
+        return shaped(found.astype(data.dtype))
 
     return run
 
 
 def argmax_channel(attrs: Attributes, data: Array) -> Array:
     """The position of the maximum along axis 1, in the data's dtype."""
-    return shaped(attrs, np.asarray(np.argmax(data, axis=1)).astype(data.dtype))
+    return shaped(np.asarray(np.argmax(data, axis=1)).astype(data.dtype))
 
 
 def order(attrs: Attributes, data: Array, ascending_by_default: bool) -> tuple[Array, Array, int]:

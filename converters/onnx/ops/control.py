@@ -7,12 +7,12 @@ from typing import Any
 from graphir.converters.onnx.context import ExportNode, ExportTable
 from graphir.converters.onnx.import_context import ImportNode, ImportTable
 from graphir.graph import Graph, Value
-from graphir.ops.control import If, Loop, Scan, common_type, declare_results
-from graphir.types import ANYTHING, UNKNOWN, Dim, DType, TensorType, Type
+from graphir.ops.control import If, Loop, Scan
+from graphir.types import DType, TensorType, Type
 
 
 def import_if(node: ImportNode) -> None:
-    """If. Where the branches give different shapes, the result's is what they have in common.
+    """If. Where the branches give different shapes, the result's is what they have in common (`inference.control`).
 
     A branch that the known condition rules out may be invalid for the shapes at hand; the other one then stands in.
     """
@@ -21,9 +21,7 @@ def import_if(node: ImportNode) -> None:
     counts = [len(branch.outputs) for branch in branches]
     if counts[0] != counts[1]:
         node.refuse(f"then_branch gives {counts[0]} values and else_branch {counts[1]}")
-    made = node.emit(If(counts[0]), node.input(0), subgraphs=branches)
-    pairs = zip(branches[0].outputs, branches[1].outputs, strict=True)
-    declare_results(made, [common_type(one.type, other.type) for one, other in pairs])
+    node.emit(If(counts[0]), node.input(0), subgraphs=branches)
 
 
 def _branch(node: ImportNode, name: str, condition: tuple[int, ...] | None) -> Graph:
@@ -52,25 +50,11 @@ def import_loop(node: ImportNode) -> None:
             f"its body takes {len(body.inputs)} and gives {len(body.outputs)} values, which does not fit {count} "
             "carried values"
         )
-    made = node.emit(
-        Loop(len(body.outputs) - 1), node.optional(0), node.optional(1), *carried, subgraphs=[body]
-    )
-    last = [common_type(start.type, end.type) for start, end in zip(carried, body.outputs[1 : count + 1], strict=True)]
-    declare_results(made, [*last, *(_stacked(value, 0, UNKNOWN) for value in body.outputs[count + 1 :])])
+    node.emit(Loop(len(body.outputs) - 1), node.optional(0), node.optional(1), *carried, subgraphs=[body])
 
 
 def _without_shape(value: Value) -> Type:
     return TensorType(value.dtype, None) if isinstance(value.type, TensorType) else value.type
-
-
-def _stacked(value: Value, axis: int, length: Dim) -> Type:
-    """The type of a body's value, stacked along an axis of the result."""
-    if not isinstance(value.type, TensorType):
-        return ANYTHING
-    if value.shape is None:
-        return TensorType(value.dtype, None)
-    place = axis + len(value.shape) + 1 if axis < 0 else axis
-    return TensorType(value.dtype, (*value.shape[:place], length, *value.shape[place:]))
 
 
 def import_scan(node: ImportNode) -> None:
@@ -96,8 +80,7 @@ def _import_scan(node: ImportNode, states: int, count: int, fields: dict[str, tu
             f"its body takes {len(body.inputs)} and gives {len(body.outputs)} values, which does not fit "
             f"{len(values)} operands"
         )
-    made = node.emit(Scan(count, len(body.outputs), **fields), *values, subgraphs=[body])
-    declare_results(made, scan_results(body, values, states, fields))
+    node.emit(Scan(count, len(body.outputs), **fields), *values, subgraphs=[body])
 
 
 def _sliced(value: Value, axis: int) -> Type:
@@ -105,19 +88,6 @@ def _sliced(value: Value, axis: int) -> Type:
         return TensorType(value.dtype, None)
     place = axis % len(value.shape)
     return TensorType(value.dtype, (*value.shape[:place], *value.shape[place + 1 :]))
-
-
-def scan_results(body: Graph, values: list[Value], states: int, fields: dict[str, tuple[int, ...]]) -> list[Type]:
-    """The types that a Scan gives."""
-    found = [common_type(start.type, end.type) for start, end in zip(values[:states], body.outputs, strict=False)]
-    length: Dim = UNKNOWN
-    axes = fields["scan_input_axes"] or (0,) * len(values)
-    for value, axis in zip(values[states:], axes, strict=False):
-        if value.shape is not None:
-            length = value.shape[axis]
-    scanned = body.outputs[states:]
-    places = fields["scan_output_axes"] or (0,) * len(scanned)
-    return found + [_stacked(value, axis, length) for value, axis in zip(scanned, places, strict=True)]
 
 
 def import_scan_8(node: ImportNode) -> None:
@@ -130,17 +100,14 @@ def import_scan_8(node: ImportNode) -> None:
     states = len(values) - count
     around = node.new_subgraph(f"{node.name}_element")
     inputs = [around.add_input(node.fresh_name("element"), _sliced(value, 0)) for value in values]
-    fields = {"scan_input_axes": (), "scan_input_directions": directions, "scan_output_axes": ()}
     slices = [_sliced(value, 0) for value in inputs[states:]]
     body = node.subgraph("body", [*(value.type for value in inputs[:states]), *slices], parent=around)
     results = len(body.outputs)
     op = Scan(count, results, scan_input_directions=directions)
     names = [node.fresh_name(f"{node.name}_inner") for _ in range(results)]
     inner = around.add_node(op, inputs, name=f"{node.name}_inner", output_names=names, subgraphs=[body])
-    declare_results(inner, scan_results(body, inputs, states, fields))
     around.set_outputs(inner.outputs)
-    made = node.emit(Scan(len(values), results), *values, subgraphs=[around])
-    declare_results(made, scan_results(around, values, 0, fields))
+    node.emit(Scan(len(values), results), *values, subgraphs=[around])
 
 
 def export_if(node: ExportNode) -> None:

@@ -7,15 +7,29 @@ from typing import Any
 from graphir.converters.onnx import import_attributes
 from graphir.converters.onnx.context import ExportNode, ExportTable, SerializedAttribute
 from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.converters.onnx.schema_types import inferred_types
 from graphir.ops.foreign import Foreign
 
 
 def import_foreign(node: ImportNode) -> None:
-    """Any operator; attributes that are not plain are kept as the bytes of their AttributeProto."""
+    """Any operator; attributes that are not plain are kept as the bytes of their AttributeProto.
+
+    Of the domains that the onnx package knows, it says what types the results have.
+    """
     items = tuple((proto.name, _held(node, proto)) for proto in node.attribute_protos())
     absent = tuple(index for index, name in enumerate(node.output_names) if not name)
     op = Foreign(node.domain, node.op_type, items, len(node.output_names), absent, node.is_unnamed)
-    node.emit(op, *node.inputs)
+    made = node.emit(op, *node.inputs)
+    types = inferred_types(
+        node.domain,
+        node.op_type,
+        node.opset,
+        node.attribute_protos(),
+        [None if value is None else value.type for value in node.inputs],
+        op.output_count,
+    )
+    for value, type_ in zip(made.outputs, types, strict=True):
+        value.declared = value.type = type_
 
 
 def _held(node: ImportNode, proto: Any) -> object:

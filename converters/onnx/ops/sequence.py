@@ -7,7 +7,6 @@ from graphir.converters.onnx.import_context import ImportNode, ImportTable
 from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.graph import Value
 from graphir.ops import sequence as ir
-from graphir.ops.control import declare_results
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, DType, OptionalType, SequenceType, Type
 
@@ -18,8 +17,7 @@ def import_sequence_map(node: ImportNode) -> None:
     body = node.subgraph("body", [_one(value) for value in operands])
     if len(body.inputs) != len(operands):
         node.refuse(f"its body takes {len(body.inputs)} values, but there are {len(operands)} operands")
-    made = node.emit(ir.SequenceMap(len(body.outputs)), *operands, subgraphs=[body])
-    declare_results(made, [SequenceType(value.type) for value in body.outputs])
+    node.emit(ir.SequenceMap(len(body.outputs)), *operands, subgraphs=[body])
 
 
 def _one(value: Value) -> Type:

@@ -1,0 +1,183 @@
+"""What passes share that put the nodes of one graph into another: the copy, its names, and taking a node's place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..errors import GraphError, ShapeError
+from ..graph import Graph, Node, Value
+from ..ops.base import Operator
+from ..ops.elementwise import Identity
+from ..types import ANYTHING, TensorType, unify
+from .clone import Images, clone_into
+
+
+class Names:
+    """The names of all values of a graph, of the graphs inside it and around it, none given twice.
+
+    `ancestors` says for nodes that `Body` made what they were made for.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        while graph.parent is not None:
+            graph = graph.parent
+        self._taken: set[str] = set()
+        self._next: dict[str, int] = {}
+        self.ancestors: dict[Node, Node] = {}
+        pending = [graph]
+        while pending:
+            held = pending.pop()
+            self._taken.update(value.name for value in held.values)
+            pending.extend(inner for node in held.nodes for inner in node.subgraphs)
+
+    def fresh(self, wanted: str) -> str:
+        """`wanted` or, if that is taken, `wanted` with a number."""
+        name, number = wanted, self._next.get(wanted, 1)
+        while name in self._taken:
+            name, number = f"{wanted}_{number}", number + 1
+        self._next[wanted] = number
+        self._taken.add(name)
+        return name
+
+
+class Body:
+    """A graph whose nodes are put into `target`, as often as wanted; its parameters come with them, once."""
+
+    def __init__(self, body: Graph, target: Graph, names: Names, prefix: str) -> None:
+        self.body = body
+        self.target = target
+        self.names = names
+        self.prefix = prefix
+        self.parameters: Images = {}
+        self.made: list[Node] = []
+
+    def copy(self, bindings: Mapping[Value, Value], before: Node, *, turn: int | None = None) -> list[Value]:
+        """Put the nodes before a node of the target, and give the images of the body's outputs.
+
+        That node is the one that they are made for. `bindings` says what stands for the body's inputs. Types are
+        inferred anew from the operands at hand. Raises what `add_node` raises, and ShapeError if a type contradicts
+        what the body states of it.
+        """
+        prefix = self.prefix if turn is None else f"{self.prefix}_{turn}"
+        images = dict(bindings)
+        for parameter in self.body.parameters:
+            if parameter not in images and is_needed(parameter):
+                images[parameter] = self._parameter(parameter)
+        for node in self.body.nodes:
+            self._copy_node(node, images, before, prefix)
+        return [images.get(value, value) for value in self.body.outputs]
+
+    def add(self, op: Operator, operands: Sequence[Value | None], before: Node, suffix: str) -> Node:
+        """A node of its own beside those of the body."""
+        outputs = [self.names.fresh(f"{self.prefix}_{suffix}") for _ in range(op.output_count)]
+        made = self.target.add_node(op, operands, name=outputs[0], output_names=outputs, before=before)
+        self._note(made, before)
+        return made
+
+    def _note(self, made: Node, before: Node) -> None:
+        self.made.append(made)
+        self.names.ancestors[made] = before
+
+    def take_back(self) -> None:
+        """Erase all nodes that were made, and the parameters that came with them."""
+        for node in reversed(self.made):
+            erase(self.target, node)
+        for parameter in self.target.parameters if self.made else self.parameters.values():
+            if not is_needed(parameter):
+                self.target.erase_value(parameter)
+        self.made.clear()
+        self.parameters.clear()
+
+    def _parameter(self, value: Value) -> Value:
+        if value not in self.parameters:
+            name = self.names.fresh(f"{self.prefix}_{value.name}")
+            self.parameters[value] = self.target.add_parameter(name, value.tensor, value.type)
+        return self.parameters[value]
+
+    def _copy_node(self, node: Node, images: Images, before: Node, prefix: str) -> None:
+        fresh = self.names.fresh
+        subgraphs = [
+            clone_into(inner, self.target, images, lambda name: fresh(f"{prefix}_{name}"))
+            for inner in node.subgraphs
+        ]
+        made = self.target.add_node(
+            node.op,
+            [None if value is None else images.get(value, value) for value in node.inputs],
+            name=f"{prefix}_{node.name}",
+            output_names=[fresh(f"{prefix}_{value.name}") for value in node.outputs],
+            before=before,
+            subgraphs=subgraphs,
+        )
+        self._note(made, before)
+        for old, new in zip(node.outputs, made.outputs, strict=True):
+            images[old] = new
+            if not isinstance(new.type, TensorType) or not new.type.is_static:
+                _refine(self.target, new, old)
+
+
+def _refine(graph: Graph, value: Value, stated: Value) -> None:
+    """Add what the body knows of a value; where no rule tells the type, that is its declaration."""
+    if value.type == ANYTHING:
+        value.declared = stated.type
+    graph.refine(value, stated.type)
+
+
+def take_place(graph: Graph, node: Node, values: Sequence[Value], made: Iterable[Node]) -> None:
+    """Let `values` stand for the node's results and erase it. Results of the nodes `made` for it take their names.
+
+    The names of the graph's outputs stay: a value that cannot take such a name gets an Identity that does. Raises
+    ShapeError, with nothing changed, if a value contradicts what is known of the result.
+    """
+    needed = [(old, new) for old, new in zip(node.outputs, values, strict=True) if is_needed(old)]
+    for old, new in needed:
+        try:
+            unify(old.type, new.type)
+        except ShapeError as error:
+            raise ShapeError(f"{old.name} is {old.type}, but what takes its place is {new.type}: {error}") from None
+    free = {value for new in made if new.graph is graph for value in new.outputs}
+    renamed: list[tuple[Value, str]] = []
+    for old, value in needed:
+        new = value
+        if graph.is_output(old) and (new not in free or graph.is_output(new)):
+            new = graph.add(Identity(), new, name=old.name, output=graph.fresh_name(f"{old.name}_copy"), before=node)
+            free.add(new)
+        graph.replace_uses(old, new)
+        if new.graph is graph:
+            graph.refine(new, old.type)
+        if new in free:
+            free.discard(new)
+            renamed.append((new, old.name))
+    erase(graph, node)
+    for new, name in renamed:
+        graph.rename(new, name)
+
+
+def erase(graph: Graph, node: Node) -> None:
+    """Take a node out with its subgraphs, which then use nothing around them any more. Raises as `Graph.erase`."""
+    subgraphs, node.subgraphs = node.subgraphs, ()
+    try:
+        graph.erase(node)
+    except GraphError:
+        node.subgraphs = subgraphs
+        raise
+    for inner in subgraphs:
+        _dissolve(inner)
+
+
+def _dissolve(graph: Graph) -> None:
+    graph.set_outputs(())
+    for node in reversed(list(graph.nodes)):
+        erase(graph, node)
+
+
+def is_held(value: Value) -> bool:
+    """Whether the value is an output of its graph or of one inside that."""
+    return bool(value.graph._holders.get(value))
+
+
+def is_needed(value: Value) -> bool:
+    """Whether a node uses the value, or it is an output."""
+    return bool(value.uses) or is_held(value)
+
+
+__all__ = ["Body", "Names", "erase", "is_held", "is_needed", "take_place"]

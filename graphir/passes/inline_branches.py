@@ -1,0 +1,60 @@
+"""If with a known condition: the branch that runs takes its place. Exact: no number changes."""
+
+from __future__ import annotations
+
+from ..graph import Graph, Node
+from ..inference import infer_graph
+from ..ops.control import If
+from .inline import Body, Names, take_place
+
+
+def inline_branches(graph: Graph, names: Names | None = None) -> bool:
+    """Put the branch in place of each If whose condition is known, also in subgraphs. Whether anything changed.
+
+    `names` are those of the graph, if the caller has them. Cost: linear in nodes, those of the branches included.
+    Raises ShapeError for a branch that contradicts what the graph knows of its results.
+    """
+    if not any(isinstance(node.op, If) for node in _all_nodes(graph)):
+        return False
+    return _inline(graph, Names(graph) if names is None else names)
+
+
+def _all_nodes(graph: Graph) -> list[Node]:
+    found: list[Node] = []
+    pending = [graph]
+    while pending:
+        for node in pending.pop().nodes:
+            found.append(node)
+            pending.extend(node.subgraphs)
+    return found
+
+
+def _inline(graph: Graph, names: Names) -> bool:
+    changed = False
+    pending = list(graph.nodes)[::-1]
+    while pending:
+        node = pending.pop()
+        branch = _live_branch(node)
+        if branch is None:
+            for inner in node.subgraphs:
+                changed |= _inline(inner, names)
+            continue
+        body = Body(branch, graph, names, node.name)
+        take_place(graph, node, body.copy({}, node), body.made)
+        pending.extend(reversed(body.made))
+        changed = True
+    if changed:
+        infer_graph(graph)
+    return changed
+
+
+def _live_branch(node: Node) -> Graph | None:
+    """The branch of an If that runs, None if its condition is not known (or the node is another)."""
+    condition = node.inputs[0].known if isinstance(node.op, If) and node.inputs[0] is not None else None
+    numbers = None if condition is None else condition.integers()
+    if numbers is None or len(numbers) != 1:
+        return None
+    return node.subgraphs[0 if numbers[0] else 1]
+
+
+__all__ = ["inline_branches"]

@@ -1,0 +1,153 @@
+"""Operators that change nothing with these operands, beyond those that `simplify` knows. Exact: no number changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..graph import Graph, Node, Value
+from ..ops import elementwise as ew
+from ..ops.activation import Dropout
+from ..ops.bitwise import CastLike
+from ..ops.creation import ConstantOfShape
+from ..ops.shape import Expand, Pad, Shape, Tile
+from ..ops.shape_parts import Concat, Slice, Split
+from ..types import DType, Unknown
+from .inline import is_needed, take_place
+from .rewrite import replace_node
+
+SMALL = 1 << 16
+
+
+def drop_no_ops(graph: Graph) -> bool:
+    """Let the operand stand for a result that always equals it; CastLike becomes a Cast. Whether anything changed.
+
+    Dropped are Dropout at inference, a Slice of everything, a Pad by nothing, Expand to the shape that is there, Tile
+    by ones, a Cast to the dtype that is there, Concat, Sum, Mean, Max and Min of one operand, Split into one part,
+    Clip without bounds and a Where whose condition is a constant that is the same everywhere. Linear in nodes.
+    """
+    changed = False
+    for node in list(graph.nodes):
+        rewrite = REWRITES.get(type(node.op))
+        if rewrite is not None and any(map(is_needed, node.outputs)):
+            changed |= rewrite(graph, node)
+    return changed
+
+
+def _drop(graph: Graph, node: Node) -> bool:
+    """The first operand in place of the result. Not where an output would become a copy: that is a node too."""
+    value = node.inputs[0]
+    if value is None or graph.is_output(node.outputs[0]):
+        return False
+    take_place(graph, node, [value], [])
+    return True
+
+
+def _numbers(value: Value | None) -> tuple[int, ...] | None:
+    return None if value is None or value.known is None else value.known.integers()
+
+
+def _drop_if_same_shape(graph: Graph, node: Node) -> bool:
+    """Right for operators that move nothing when they keep the shape."""
+    operand, result = node.inputs[0], node.outputs[0]
+    same = operand is not None and operand.shape is not None and operand.shape == result.shape
+    if not same or any(isinstance(dim, Unknown) for dim in result.shape or ()):
+        return False
+    return _drop(graph, node)
+
+
+def _drop_slice(graph: Graph, node: Node) -> bool:
+    """A step backwards keeps the shape and turns the order round."""
+    steps = node.inputs[4] if len(node.inputs) > 4 else None
+    forwards = steps is None or all(step > 0 for step in _numbers(steps) or (0,))
+    return forwards and _drop_if_same_shape(graph, node)
+
+
+def _drop_pad(graph: Graph, node: Node) -> bool:
+    """Amounts of opposite sign keep the shape and move the elements."""
+    pads = _numbers(node.inputs[1])
+    return pads is not None and not any(pads) and _drop(graph, node)
+
+
+def _drop_dropout(graph: Graph, node: Node) -> bool:
+    training = node.inputs[2] if len(node.inputs) > 2 else None
+    if training is not None and _numbers(training) not in ((0,), (False,)):
+        return False
+    data, mask = node.inputs[0], node.outputs[1]
+    assert data is not None
+    if graph.is_output(node.outputs[0]) and not is_needed(mask):
+        return False
+    made: list[Node] = []
+    if is_needed(mask):
+        if data.shape is not None and all(isinstance(dim, int) for dim in data.shape):
+            sizes = graph.constant(np.array(data.shape, np.int64))
+        else:
+            sizes = graph.add(Shape(), data, name=f"{node.name}_shape", before=node)
+        op = ConstantOfShape(1.0, DType.BOOL)
+        made.append(graph.add_node(op, (sizes,), name=f"{node.name}_mask", before=node))
+    take_place(graph, node, [data, made[0].outputs[0] if made else data], made)
+    return True
+
+
+def _drop_lone(graph: Graph, node: Node) -> bool:
+    return len(node.inputs) == 1 and _drop(graph, node)
+
+
+def _drop_split(graph: Graph, node: Node) -> bool:
+    return len(node.outputs) == 1 and _drop(graph, node)
+
+
+def _drop_clip(graph: Graph, node: Node) -> bool:
+    return all(bound is None for bound in node.inputs[1:]) and _drop(graph, node)
+
+
+def _drop_cast(graph: Graph, node: Node) -> bool:
+    operand, op = node.inputs[0], node.op
+    assert isinstance(op, ew.Cast)
+    return operand is not None and operand.dtype is op.to and _drop(graph, node)
+
+
+def _cast_like(graph: Graph, node: Node) -> bool:
+    value, like = node.inputs[0], node.inputs[1]
+    if like is None or like.dtype in (None, DType.FLOAT8E8M0):  # of whose rounding a Cast says nothing
+        return False
+    assert isinstance(node.op, CastLike)
+    assert like.dtype is not None
+    made = replace_node(graph, node, ew.Cast(like.dtype, node.op.saturate), (value,))
+    _drop_cast(graph, made)
+    return True
+
+
+def _drop_where(graph: Graph, node: Node) -> bool:
+    """A condition that is the same everywhere chooses one operand, if that has the result's shape already."""
+    condition, result = node.inputs[0], node.outputs[0]
+    if condition is None or condition.tensor is None or not 0 < condition.tensor.size <= SMALL:
+        return False
+    held = condition.tensor.numpy()
+    if held.any() != held.all() or graph.is_output(result):
+        return False
+    chosen = node.inputs[1 if held.all() else 2]
+    if chosen is None or chosen.shape is None or chosen.shape != result.shape:
+        return False
+    if any(isinstance(dim, Unknown) for dim in chosen.shape):
+        return False
+    take_place(graph, node, [chosen], [])
+    return True
+
+
+Rewrite = Callable[[Graph, Node], bool]
+REWRITES: dict[type, Rewrite] = {
+    **dict.fromkeys((Expand, Tile), _drop_if_same_shape),
+    **dict.fromkeys((Concat, ew.Sum, ew.Mean, ew.Max, ew.Min), _drop_lone),
+    Slice: _drop_slice,
+    Pad: _drop_pad,
+    Dropout: _drop_dropout,
+    Split: _drop_split,
+    ew.Clip: _drop_clip,
+    ew.Cast: _drop_cast,
+    ew.Where: _drop_where,
+    CastLike: _cast_like,
+}
+
+__all__ = ["drop_no_ops"]

@@ -1,0 +1,88 @@
+"""If with a condition that is known at run time only: both branches are computed, and Where selects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..errors import GraphirError
+from ..graph import Graph, Node, Value
+from ..inference import infer_graph
+from ..ops.control import If
+from ..ops.elementwise import Where
+from ..ops.shape import Squeeze
+from ..types import DType, TensorType, Unknown
+from .inline import Body, Names, is_needed, take_place
+
+
+@dataclass
+class Selecting:
+    """What became of a graph's branches: whether any was taken apart, and of those that stay why."""
+
+    changed: bool = False
+    reasons: dict[Node, str] = field(default_factory=dict)
+
+
+def select_branches(graph: Graph, names: Names | None = None) -> Selecting:
+    """Put both branches in place of each If, and a Where for each result that is needed.
+
+    For targets without control flow: what is computed stays the same, but more of it is, which is a decision. An If
+    whose branches give results of different or unknown shapes stays. `names` are those of the graph, if the caller has
+    them. Linear in nodes, those of the branches included.
+    """
+    outcome = Selecting()
+    pending = [node for node in graph.nodes if isinstance(node.op, If)][::-1]
+    names = names or (Names(graph) if pending else None)
+    while pending and names is not None:
+        node = pending.pop()
+        branches = [Body(inner, graph, names, node.name) for inner in node.subgraphs]
+        try:
+            made = _select(graph, node, branches)
+        except GraphirError as error:
+            for branch in reversed(branches):
+                branch.take_back()
+            outcome.reasons[node] = str(error)
+            continue
+        graph.decide("both branches computed", node.name, "its condition is known at run time only; Where selects")
+        outcome.changed = True
+        pending.extend(new for new in reversed(made) if isinstance(new.op, If))
+    if outcome.changed:
+        infer_graph(graph)
+    return outcome
+
+
+def _select(graph: Graph, node: Node, branches: list[Body]) -> list[Node]:
+    condition = node.inputs[0]
+    assert condition is not None
+    results = [branch.copy({}, node) for branch in branches]
+    last = branches[-1]
+    scalar = as_scalar(last, condition, node)
+    chosen = []
+    for old, one, other in zip(node.outputs, *results, strict=True):
+        if not is_needed(old):
+            chosen.append(old)
+            continue
+        if not have_same_shape(one, other):
+            raise GraphirError(f"its branches give {one.type} and {other.type} for {old.name}, which no Where selects")
+        chosen.append(last.add(Where(), [scalar, one, other], node, "selected").outputs[0])
+    made = [new for branch in branches for new in branch.made]
+    take_place(graph, node, chosen, made)
+    return made
+
+
+def as_scalar(body: Body, condition: Value, before: Node) -> Value:
+    """A condition of one element without axes, so that it broadcasts to anything."""
+    if not condition.rank:
+        return condition
+    axes = body.target.constant(list(range(condition.rank)), DType.INT64)
+    return body.add(Squeeze(), [condition, axes], before, "condition").outputs[0]
+
+
+def have_same_shape(left: Value, right: Value) -> bool:
+    """Whether both are tensors whose shapes are known to be the same."""
+    if not isinstance(left.type, TensorType) or not isinstance(right.type, TensorType):
+        return False
+    known = left.shape is not None and not any(isinstance(dim, Unknown) for dim in left.shape)
+    return known and left.shape == right.shape
+
+
+__all__ = ["Selecting", "as_scalar", "have_same_shape", "select_branches"]

@@ -1,0 +1,294 @@
+"""Sequences and optional values whose structure is known become the plain tensors that they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Union
+
+import numpy as np
+
+from ..errors import GraphirError
+from ..graph import Graph, Node, Value
+from ..inference import infer_graph
+from ..ops import sequence as sq
+from ..ops.base import normalize_axis
+from ..ops.elementwise import Identity
+from ..ops.shape import Squeeze, Unsqueeze
+from ..ops.shape_parts import Concat, Split
+from ..types import ANYTHING, DType, OptionalType, TensorType
+from .dead_code import remove_dead_code
+from .inline import Body, Names, take_place
+
+
+@dataclass(frozen=True)
+class Absent:
+    """What an optional value without element holds."""
+
+
+@dataclass(frozen=True)
+class Elements:
+    """What a sequence holds."""
+
+    items: tuple[Value, ...]
+
+
+Content = Union[Value, Elements, Absent]
+
+
+class _Stays(GraphirError):
+    """Why a node is not resolved."""
+
+
+@dataclass
+class Resolving:
+    """What became of a graph's sequences: whether any node was resolved, and of those that stay why."""
+
+    changed: bool = False
+    reasons: dict[Node, str] = field(default_factory=dict)
+
+
+def resolve_sequences(graph: Graph) -> bool:
+    """Resolve what can be; see `resolve_structure`."""
+    return resolve_structure(graph).changed
+
+
+def resolve_structure(graph: Graph, names: Names | None = None) -> Resolving:
+    """Replace the operators on sequences and optional values by plain ones, where all positions and lengths are known.
+
+    SequenceMap becomes a copy of its body for each element. Sequences that are inputs, or results of loops, stay, and
+    so does what depends on them. `names` are those of the graph, if the caller has them. Exact: no number changes.
+    Linear in nodes.
+    """
+    if not any(isinstance(node.op, sq.OPERATORS) for node in graph.nodes):
+        return Resolving()
+    count = len(graph)
+    walk = _Walk(graph, names or Names(graph))
+    walk.run(list(graph.nodes))
+    remove_dead_code(graph)
+    changed = walk.changed or len(graph) != count
+    if changed:
+        infer_graph(graph)
+    stays = {node: reason for node, reason in walk.reasons.items() if node.graph is graph}
+    return Resolving(changed, stays)
+
+
+class _Walk:
+    """One walk over the nodes, which learns what every sequence holds."""
+
+    def __init__(self, graph: Graph, names: Names) -> None:
+        self.graph = graph
+        self.names = names
+        self.contents: dict[Value, Content] = {}
+        self.replaced: dict[Value, Value] = {}
+        self.reasons: dict[Node, str] = {}
+        self.changed = False
+
+    def run(self, nodes: list[Node]) -> None:
+        """Resolve node by node. What a refused node leaves behind is dead code."""
+        for node in nodes:
+            handler = HANDLERS.get(type(node.op))
+            if handler is None:
+                continue
+            body = Body(node.subgraphs[0] if node.subgraphs else self.graph, self.graph, self.names, node.name)
+            try:
+                self._settle(node, handler(self, node, body), body)
+            except GraphirError as error:
+                self.reasons[node] = str(error)
+
+    def _settle(self, node: Node, found: list[Content], body: Body) -> None:
+        """A tensor takes the place of the node's result; what a sequence holds is noted."""
+        values = [content for content in found if isinstance(content, Value)]
+        if len(values) == len(found) and not isinstance(node.op, sq.Optional | Identity):
+            self.replaced.update(zip(node.outputs, values, strict=True))
+            take_place(self.graph, node, values, body.made)
+            self.changed = True
+        else:
+            self.contents.update(zip(node.outputs, found, strict=True))
+
+    def now(self, value: Value) -> Value:
+        """What stands for a value by now."""
+        while value in self.replaced:
+            value = self.replaced[value]
+        return value
+
+    def content(self, value: Value) -> Content:
+        """What an optional value, a sequence or a tensor holds. Raises _Stays."""
+        found = self.contents.get(value)
+        if found is not None:
+            return found
+        if isinstance(value.type, TensorType) and value.type != ANYTHING:
+            return value
+        origin = "an input" if value.producer is None else f"computed by {value.producer.name}"
+        raise _Stays(f"{value.name} is {value.type}, {origin}; what it holds is known at run time only")
+
+    def elements(self, node: Node) -> tuple[Value, ...]:
+        """The elements of the sequence that is the node's first operand. Raises _Stays."""
+        value = node.inputs[0]
+        assert value is not None
+        found = self.content(value)
+        if not isinstance(found, Elements):
+            raise _Stays(f"{value.name} is {value.type}, expected a sequence")
+        return found.items
+
+    def position(self, node: Node, slot: int, count: int, default: int) -> int:
+        """A position among `count` places, counted from the front. Raises _Stays."""
+        value = node.inputs[slot] if slot < len(node.inputs) else None
+        if value is None:
+            position = default
+        else:
+            known = None if value.known is None else value.known.integers()
+            if known is None or len(known) != 1:
+                raise _Stays(f"the position {value.name} is computed at run time")
+            position = known[0] + count if known[0] < 0 else known[0]
+        if not 0 <= position < count:
+            raise _Stays(f"the position {position} is outside of a sequence of {count} elements")
+        return position
+
+
+def _construct(walk: _Walk, node: Node, body: Body) -> list[Content]:
+    return [Elements(tuple(value for value in node.inputs if value is not None))]
+
+
+def _identity(walk: _Walk, node: Node, body: Body) -> list[Content]:
+    value = node.inputs[0]
+    assert value is not None
+    return [value if isinstance(value.type, TensorType) else walk.content(value)]
+
+
+def _at(walk: _Walk, node: Node, body: Body) -> list[Content]:
+    items = walk.elements(node)
+    return [items[walk.position(node, 1, len(items), 0)]]
+
+
+def _insert(walk: _Walk, node: Node, body: Body) -> list[Content]:
+    items, new = walk.elements(node), node.inputs[1]
+    assert new is not None
+    value = node.inputs[2] if len(node.inputs) > 2 else None
+    if value is None:
+        return [Elements((*items, new))]
+    place = walk.position(node, 2, len(items), 0) if _is_negative(value) else walk.position(node, 2, len(items) + 1, 0)
+    return [Elements((*items[:place], new, *items[place:]))]
+
+
+def _is_negative(value: Value) -> bool:
+    known = None if value.known is None else value.known.integers()
+    return known is not None and len(known) == 1 and known[0] < 0
+
+
+def _erase(walk: _Walk, node: Node, body: Body) -> list[Content]:
+    items = walk.elements(node)
+    place = walk.position(node, 1, len(items), len(items) - 1)
+    return [Elements((*items[:place], *items[place + 1 :]))]
+
+
+def _length(walk: _Walk, node: Node, body: Body) -> list[Content]:
+    return [walk.graph.constant(np.int64(len(walk.elements(node))))]
+
+
+def _concat(walk: _Walk, node: Node, body: Body) -> list[Content]:
+    op, items = node.op, walk.elements(node)
+    assert isinstance(op, sq.ConcatFromSequence)
+    if not items:
+        raise _Stays("there are no elements to join")
+    if op.new_axis:
+        axes = walk.graph.constant([op.axis], DType.INT64)
+        items = tuple(body.add(Unsqueeze(), [item, axes], node, "row").outputs[0] for item in items)
+    return [items[0] if len(items) == 1 else body.add(Concat(op.axis), items, node, "joined").outputs[0]]
+
+
+def _split(walk: _Walk, node: Node, body: Body) -> list[Content]:
+    op, value = node.op, node.inputs[0]
+    assert isinstance(op, sq.SplitToSequence)
+    assert value is not None
+    if value.shape is None:
+        raise _Stays(f"the number of axes of {value.name} is not known")
+    axis = normalize_axis(op.axis, len(value.shape))
+    stated = node.inputs[1] if len(node.inputs) > 1 else None
+    sizes = _sizes(value, axis, stated)
+    parts = [value]
+    if len(sizes) > 1:
+        lengths = walk.graph.constant(list(sizes), DType.INT64)
+        parts = list(body.add(Split(len(sizes), axis), [value, lengths], node, "part").outputs)
+    if stated is None and not op.keepdims:
+        axes = walk.graph.constant([axis], DType.INT64)
+        parts = [body.add(Squeeze(), [part, axes], node, "element").outputs[0] for part in parts]
+    return [Elements(tuple(parts))]
+
+
+def _sizes(value: Value, axis: int, stated: Value | None) -> tuple[int, ...]:
+    """The sizes of the parts. Raises _Stays."""
+    whole = value.shape[axis] if value.shape is not None else None
+    known = None if stated is None or stated.known is None else stated.known.integers()
+    if stated is not None and known is None:
+        raise _Stays(f"the sizes of the parts ({stated.name}) are computed at run time")
+    if stated is not None and known is not None and stated.rank == 1:
+        return known
+    if not isinstance(whole, int):
+        raise _Stays(f"how many parts there are, axis {axis} of {value.name} {value.type}, is not known")
+    size = 1 if known is None else known[0]
+    if whole == 0 or size < 1:
+        raise _Stays(f"{whole} elements do not make parts of {size}")
+    return tuple(min(size, whole - start) for start in range(0, whole, size))
+
+
+def _map(walk: _Walk, node: Node, body: Body) -> list[Content]:
+    contents = [walk.content(value) for value in node.inputs if value is not None]
+    lengths = {len(content.items) for content in contents if isinstance(content, Elements)}
+    if len(lengths) != 1 or any(isinstance(content, Absent) for content in contents):
+        raise _Stays(f"its sequences have the lengths {', '.join(map(str, sorted(lengths)))}")
+    results: list[list[Value]] = [[] for _ in node.outputs]
+    for turn in range(lengths.pop()):
+        given = [_element(content, turn) for content in contents]
+        start = len(body.made)
+        values = body.copy(dict(zip(body.body.inputs, given, strict=True)), node, turn=turn)
+        walk.run(body.made[start:])
+        for held, value in zip(results, values, strict=True):
+            held.append(walk.now(value))
+    return [Elements(tuple(held)) for held in results]
+
+
+def _element(content: Content, turn: int) -> Value:
+    assert not isinstance(content, Absent)
+    return content.items[turn] if isinstance(content, Elements) else content
+
+
+def _optional(walk: _Walk, node: Node, body: Body) -> list[Content]:
+    value = node.inputs[0] if node.inputs else None
+    return [Absent() if value is None else walk.content(value)]
+
+
+def _get_element(walk: _Walk, node: Node, body: Body) -> list[Content]:
+    value = node.inputs[0]
+    assert value is not None
+    found = walk.content(value)
+    if isinstance(found, Absent):
+        raise _Stays(f"{value.name} holds nothing")
+    return [found]
+
+
+def _has_element(walk: _Walk, node: Node, body: Body) -> list[Content]:
+    value = node.inputs[0] if node.inputs else None
+    certain = value is not None and not isinstance(value.type, OptionalType) and value.type != ANYTHING
+    has = value is not None and (certain or not isinstance(walk.content(value), Absent))
+    return [walk.graph.constant(np.bool_(has))]
+
+
+Handler = Callable[[_Walk, Node, Body], list[Content]]
+HANDLERS: Mapping[type, Handler] = {
+    sq.SequenceConstruct: _construct,
+    sq.SequenceEmpty: _construct,
+    sq.SequenceAt: _at,
+    sq.SequenceInsert: _insert,
+    sq.SequenceErase: _erase,
+    sq.SequenceLength: _length,
+    sq.ConcatFromSequence: _concat,
+    sq.SplitToSequence: _split,
+    sq.SequenceMap: _map,
+    sq.Optional: _optional,
+    sq.OptionalGetElement: _get_element,
+    sq.OptionalHasElement: _has_element,
+    Identity: _identity,
+}
+
+__all__ = ["Resolving", "resolve_sequences", "resolve_structure"]

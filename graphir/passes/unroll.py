@@ -1,0 +1,274 @@
+"""Loops whose length is known become their iterations, one behind the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import GraphirError
+from ..graph import Graph, Node, Value
+from ..inference import infer_graph
+from ..ops.base import Operator, normalize_axis
+from ..ops.control import Loop, Scan
+from ..ops.elementwise import And, Where
+from ..ops.shape import Squeeze, Unsqueeze
+from ..ops.shape_parts import Concat, Split
+from ..types import DType, TensorType
+from .fold_constants import evaluated
+from .inline import Body, Names, is_needed, take_place
+from .select_branches import as_scalar, have_same_shape
+
+LIMIT = 20_000
+
+
+class _Stays(GraphirError):
+    """Why a loop is not unrolled."""
+
+
+@dataclass
+class Unrolling:
+    """What became of a graph's loops: whether any was unrolled, and of each that stays why, by node."""
+
+    changed: bool = False
+    reasons: dict[Node, str] = field(default_factory=dict)
+
+
+def unroll(graph: Graph, *, limit: int = LIMIT) -> bool:
+    """Unroll what can be; see `unroll_loops`."""
+    return unroll_loops(graph, limit=limit).changed
+
+
+def unroll_loops(
+    graph: Graph, *, limit: int = LIMIT, masked: bool = False, names: Names | None = None
+) -> Unrolling:
+    """Put the iterations in place of each Loop and Scan whose length is known, those inside others too.
+
+    The length of a Loop is known where trip count and condition are constants, or are computed from such; onnxruntime
+    then computes the condition, and is needed for nothing else. With `masked`, a Loop of known trip count whose
+    condition is computed at run time becomes all its iterations; behind the one that ends it Where keeps the carried
+    values, which is a decision. A Loop in a body is unrolled once the body's own loop is. Loops that would become more
+    than `limit` nodes, all of them together, stay. `names` are those of the graph, if the caller has them. Linear in
+    the nodes that come out.
+    """
+    outcome = Unrolling()
+    pending = [node for node in graph.nodes if isinstance(node.op, Loop | Scan)][::-1]
+    if not pending:
+        return outcome
+    names, left = names or Names(graph), limit
+    while pending:
+        node = pending.pop()
+        if node.graph is not graph:
+            continue
+        turns = _Turns(graph, node, names, left, limit, masked)
+        made = turns.body.made
+        try:
+            take_place(graph, node, turns.of_loop() if isinstance(node.op, Loop) else turns.of_scan(), made)
+        except GraphirError as error:
+            turns.body.take_back()
+            outcome.reasons[node] = str(error)
+            continue
+        left -= len(made)
+        outcome.changed = True
+        for decision in turns.decisions:
+            graph.decide(*decision)
+        pending.extend(new for new in reversed(made) if isinstance(new.op, Loop | Scan))
+    if outcome.changed:
+        infer_graph(graph)
+    return outcome
+
+
+
+
+class _Turns:
+    """The unrolling of one node: its iterations stand before it."""
+
+    def __init__(self, graph: Graph, node: Node, names: Names, left: int, limit: int, masked: bool) -> None:
+        self.graph = graph
+        self.masked = masked
+        self.alive: Value | None = None
+        self.node = node
+        self.left = left
+        self.limit = limit
+        self.body = Body(node.subgraphs[0], graph, names, node.name)
+        self.decisions: list[tuple[str, str, str]] = []
+
+    def of_loop(self) -> list[Value]:
+        """What stands for the results of a Loop. Raises _Stays."""
+        body = self.node.subgraphs[0]
+        trips = self._trips()
+        goes_on = self._goes_on(self.node.inputs[1] if len(self.node.inputs) > 1 else None, trips, 0)
+        state = [value for value in self.node.inputs[2:] if value is not None]
+        scanned: list[list[Value]] = [[] for _ in body.outputs[len(state) + 1 :]]
+        turn = 0
+        while goes_on and (trips is None or turn < trips):
+            if trips is None:
+                self._check_size(turn + 1)
+            first = [self._number(turn, body.inputs[0]), self._truth(body.inputs[1])]
+            values = self.body.copy(dict(zip(body.inputs, [*first, *state], strict=True)), self.node, turn=turn)
+            turn += 1
+            state = self._kept(values[1 : len(state) + 1], state)
+            for held, value in zip(scanned, values[len(state) + 1 :], strict=True):
+                held.append(value)
+            if turn != trips:
+                goes_on = self._goes_on(values[0], trips, turn)
+        results = [*state]
+        for slot, held in enumerate(scanned):
+            result = self.node.outputs[len(state) + slot]
+            results.append(self._stacked(held, 0, result) if is_needed(result) else held[0] if held else result)
+        return results
+
+    def _goes_on(self, value: Value | None, trips: int | None, turn: int) -> bool:
+        """Whether there is an iteration behind `turn` others; one that may be masked counts. Raises _Stays."""
+        known = 1 if value is None else self._constant(value)
+        if known is not None:
+            if not known and turn and (len(self.node.inputs) < 2 or self.node.inputs[1] is None):
+                text = f"it states no condition at its start, but that of its body ends it after {turn} iterations"
+                self.decisions.append(("loop condition", self.node.name, text))
+            return bool(known)
+        assert value is not None
+        what = f"whether it goes on behind iteration {turn}" if turn else "whether it runs at all"
+        if not self.masked or trips is None:
+            raise _Stays(f"{what} ({value.name}) is computed at run time")
+        carried = len(self.node.inputs) - 2
+        for result in self.node.outputs[carried:]:
+            if is_needed(result):
+                raise _Stays(f"{what} ({value.name}) is computed at run time, and with it the length of {result.name}")
+        scalar = as_scalar(self.body, value, self.node)
+        if self.alive is None:
+            text = f"when it ends is known at run time only; all {trips} iterations are computed, and Where selects"
+            self.decisions.append(("all iterations computed", self.node.name, text))
+            self.alive = scalar
+        else:
+            self.alive = self._add(And(), [self.alive, scalar], "alive").outputs[0]
+        return True
+
+    def _kept(self, new: list[Value], old: list[Value]) -> list[Value]:
+        """The carried values behind an iteration, which stay what they were if the loop has ended."""
+        if self.alive is None:
+            return new
+        for one, other in zip(new, old, strict=True):
+            if not have_same_shape(one, other):
+                raise _Stays(f"when it ends is computed at run time, and {other.type} becomes {one.type} meanwhile")
+        pairs = zip(new, old, strict=True)
+        return [self._add(Where(), [self.alive, *pair], "kept").outputs[0] for pair in pairs]
+
+    def of_scan(self) -> list[Value]:
+        """What stands for the results of a Scan. Raises _Stays."""
+        op, body = self.node.op, self.node.subgraphs[0]
+        assert isinstance(op, Scan)
+        operands = [value for value in self.node.inputs if value is not None]
+        count = len(operands) - op.num_scan_inputs
+        state, sources = operands[:count], operands[count:]
+        axes = op.scan_input_axes or (0,) * len(sources)
+        length = self._length(sources, axes)
+        self._check_size(length)
+        slices = []
+        for slot, (source, axis) in enumerate(zip(sources, axes, strict=True)):
+            parts = self._slices(source, axis, length)
+            backwards = bool(op.scan_input_directions) and op.scan_input_directions[slot] == 1
+            slices.append(parts[::-1] if backwards else parts)
+        scanned: list[list[Value]] = [[] for _ in body.outputs[count:]]
+        for turn in range(length):
+            given = [*state, *(parts[turn] for parts in slices)]
+            values = self.body.copy(dict(zip(body.inputs, given, strict=True)), self.node, turn=turn)
+            state = values[:count]
+            for held, value in zip(scanned, values[count:], strict=True):
+                held.append(value)
+        places = op.scan_output_axes or (0,) * len(scanned)
+        results = [*state]
+        for slot, (held, axis) in enumerate(zip(scanned, places, strict=True)):
+            result = self.node.outputs[count + slot]
+            backwards = bool(op.scan_output_directions) and op.scan_output_directions[slot] == 1
+            ordered = held[::-1] if backwards else held
+            results.append(self._stacked(ordered, axis, result) if is_needed(result) else ordered[0])
+        return results
+
+    def _check_size(self, count: int) -> None:
+        nodes = count * max(1, len(self.node.subgraphs[0]))
+        if nodes > self.left:
+            more = "" if self.left == self.limit else f", of which other loops used {self.limit - self.left}"
+            raise _Stays(
+                f"{count} iterations of {len(self.node.subgraphs[0])} nodes are {nodes} nodes unrolled, more than the "
+                f"limit of {self.limit}{more}"
+            )
+
+    def _trips(self) -> int | None:
+        """The largest number of iterations, None if only the condition ends the loop."""
+        value = self.node.inputs[0] if self.node.inputs else None
+        if value is None:
+            return None
+        number = self._constant(value)
+        if number is None:
+            raise _Stays(f"the number of iterations ({value.name}) is computed at run time")
+        self._check_size(max(0, number))
+        return max(0, number)
+
+    def _constant(self, value: Value) -> int | None:
+        """The element of a value that is known or computed from constants, None if it is computed at run time."""
+        numbers = None if value.known is None else value.known.integers()
+        if numbers is None:
+            array = evaluated(self.graph, [value]).get(value)
+            if array is not None and array.size == 1:
+                return int(array.reshape(-1)[0])
+            return None
+        return numbers[0] if len(numbers) == 1 else None
+
+    def _number(self, turn: int, like: Value) -> Value:
+        """The iteration's number, a scalar or, where the body says so, a vector of one element."""
+        return self.graph.constant(np.full(_one_element(like), turn, np.int64))
+
+    def _truth(self, like: Value) -> Value:
+        return self.graph.constant(np.full(_one_element(like), True, np.bool_))
+
+    def _length(self, sources: list[Value], axes: tuple[int, ...]) -> int:
+        lengths = set()
+        for source, axis in zip(sources, axes, strict=True):
+            size = None if source.shape is None else source.shape[axis]
+            if not isinstance(size, int):
+                raise _Stays(f"its length, axis {axis} of {source.name} {source.type}, is not known")
+            lengths.add(size)
+        if len(lengths) != 1:
+            raise _Stays(f"its operands have the lengths {', '.join(map(str, sorted(lengths)))}")
+        if lengths == {0}:
+            raise _Stays("its length is 0, and a tensor without elements cannot be taken apart")
+        return lengths.pop()
+
+    def _slices(self, source: Value, axis: int, length: int) -> list[Value]:
+        """The slices of a value along an axis, without the axis."""
+        assert source.rank is not None
+        place = normalize_axis(axis, source.rank)
+        parts = [source]
+        if length > 1:
+            node = self._add(Split(length, place), [source], "split")
+            parts = list(node.outputs)
+        axes = self.graph.constant([place], DType.INT64)
+        return [self._add(Squeeze(), [part, axes], "slice").outputs[0] for part in parts]
+
+    def _stacked(self, values: list[Value], axis: int, result: Value) -> Value:
+        """The values along a new axis."""
+        if not values:
+            type_ = result.type
+            if not isinstance(type_, TensorType) or type_.shape is None or type_.dtype is None:
+                raise _Stays(f"it runs 0 times, and the type of {result.name} is not known")
+            sizes = [size for size in type_.shape[1:] if isinstance(size, int)]
+            if len(sizes) != len(type_.shape) - 1:
+                raise _Stays(f"it runs 0 times, and the sizes of {result.name} {type_} are not known")
+            return self.graph.constant(np.zeros((0, *sizes), type_.dtype.numpy()))
+        axes = self.graph.constant([axis], DType.INT64)
+        rows = [self._add(Unsqueeze(), [value, axes], "row").outputs[0] for value in values]
+        if len(rows) == 1:
+            return rows[0]
+        rank = rows[0].rank
+        place = axis if axis >= 0 or rank is None else normalize_axis(axis, rank)
+        return self._add(Concat(place), rows, "stack").outputs[0]
+
+    def _add(self, op: Operator, operands: list[Value], suffix: str) -> Node:
+        return self.body.add(op, operands, self.node, suffix)
+
+
+def _one_element(like: Value) -> tuple[int, ...]:
+    return (1,) * (like.rank or 0)
+
+
+__all__ = ["LIMIT", "Unrolling", "unroll", "unroll_loops"]

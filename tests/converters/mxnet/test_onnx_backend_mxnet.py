@@ -1,0 +1,61 @@
+"""onnx's own backend suite, executed by live MXNet: every case does what the committed table says of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import islice
+
+import onnx
+import pytest
+
+from tests.equivalence.live import Live
+from tests.onnx_backend import samples
+from tests.onnx_backend_mxnet import TABLE, run_suite
+
+PARTS = 4
+LEAST = 1000
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    """The committed table; it speaks of one version of onnx."""
+    text = TABLE.read_text(encoding="ascii")
+    if f"onnx {onnx.__version__} ships" not in text:
+        pytest.skip(f"{TABLE.name} is of another version of onnx than {onnx.__version__}")
+    return text
+
+
+@pytest.fixture(scope="module")
+def live() -> None:
+    """Live MXNet, or a skip; with GRAPHIR_REQUIRE_MXNET a failure."""
+    with Live() as found:
+        try:
+            found.run('{"nodes": [{"op": "_ones", "name": "x", "inputs": [], "attrs": {"shape": "(1,)"}}], '
+                      '"arg_nodes": [], "heads": [[0, 0, 0]], "attrs": {"mxnet_version": ["int", 10901]}}', {})
+        except ImportError as error:
+            if os.environ.get("GRAPHIR_REQUIRE_MXNET"):
+                pytest.fail(f"GRAPHIR_REQUIRE_MXNET is set: {error}")
+            pytest.skip(f"live MXNet: {error}")
+
+
+def test_the_table_says_that_enough_pass() -> None:
+    found = re.search(r"^(\d+) of the (\d+) models", TABLE.read_text(encoding="ascii"), re.MULTILINE)
+    assert found is not None
+    assert int(found[1]) >= LEAST
+
+
+@pytest.mark.live
+@pytest.mark.usefixtures("live")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_outcomes_are_those_of_the_table(part: int, page: str) -> None:
+    outcomes = run_suite(list(islice(samples(), part, None, PARTS)))
+    lines = set(page.splitlines())
+    stated = {line for line in lines if line.count(" | ") == 2}
+    named = {tuple(line.split(" | ")[:2]) for line in stated}
+    stale = [
+        outcome.line
+        for outcome in outcomes
+        if (outcome.line not in lines if outcome.verdict != "as is" else tuple(outcome.line.split(" | ")[:2]) in named)
+    ]
+    assert not stale, f"not what {TABLE.name} says; is that right, then write it: tests/onnx_backend_mxnet.py --write"
