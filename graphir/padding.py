@@ -183,11 +183,40 @@ def window_size(
     return dim_min(count, (size + before - 1) // stride + 1) if after < span else UNKNOWN
 
 
+def data_sizes(
+    windows: Sequence[Dim],
+    kernel: Sequence[Dim],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    padding: Padding,
+) -> tuple[Dim, ...]:
+    """The sizes of the axes on which that many windows fit: with stride 1, else unknown as several sizes do.
+
+    Empty strides and dilations are 1. The inverse of `window_size` in floor mode.
+
+    >>> data_sizes([6, 3], [3, 3], [1, 2], [], Explicit(((1, 1), (1, 1))))
+    (6, UNKNOWN)
+    """
+    found: list[Dim] = []
+    for axis, count in enumerate(windows):
+        stride = strides[axis] if axis < len(strides) else 1
+        dilation = dilations[axis] if axis < len(dilations) else 1
+        if stride != 1:
+            found.append(UNKNOWN)
+        elif isinstance(padding, Explicit):
+            pads = padding.pads[axis] if axis < len(padding.pads) else (0, 0)
+            found.append(count - 1 + (kernel[axis] - 1) * dilation + 1 - sum(pads))
+        else:
+            found.append(count)
+    return tuple(found)
+
+
 __all__ = [
     "Explicit",
     "Padding",
     "Same",
     "SameMode",
+    "data_sizes",
     "extent",
     "resolve",
     "resolve_transposed",

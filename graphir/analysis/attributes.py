@@ -1,0 +1,77 @@
+"""An operator's attributes in one form: what is left open is filled in, what can be said in two ways is said in one."""
+
+from __future__ import annotations
+
+import enum
+import struct
+from typing import Any
+
+from graphir.graph import Node
+from graphir.ops.convolution import Conv, ConvTranspose
+from graphir.ops.pooling import AveragePool, LpPool, MaxPool
+from graphir.padding import Explicit, Padding, Same, resolve, valid
+from graphir.passes.explicit_padding import kernel_of, spatial_sizes
+
+# What a source stated about shapes, which changes no number.
+SAID_OF_SHAPES = frozenset({"same_shape"})
+FLOAT32_MAX = 3.4028234e38
+WINDOWED = (Conv, ConvTranspose, MaxPool, AveragePool, LpPool)
+
+
+def attributes_of(node: Node) -> dict[str, Any]:
+    """Every attribute that says what is computed, by name. Windows have their kernel, strides and dilations as numbers for each axis, and SAME as
+    numbers where the size is known; an axis is counted from the front where the rank is known.
+    """
+    op = node.op
+    found = {name: _single(getattr(op, name)) for name in op.field_names if name not in SAID_OF_SHAPES}
+    if isinstance(op, WINDOWED):
+        kernel = kernel_of(node)
+        if kernel is not None:
+            found["kernel_shape"] = kernel
+            _fill_window(node, found, kernel)
+    axis, first = found.get("axis"), node.inputs[0] if node.inputs else None
+    if type(axis) is int and axis < 0 and first is not None and first.rank is not None:
+        found["axis"] = axis + first.rank
+    return found
+
+
+def _single(value: object) -> object:
+    """Floats as every format holds them, in single precision."""
+    if isinstance(value, tuple):
+        return tuple(map(_single, value))
+    if isinstance(value, float) and abs(value) < FLOAT32_MAX:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    return value
+
+
+def _fill_window(node: Node, found: dict[str, Any], kernel: tuple[int, ...]) -> None:
+    ones = (1,) * len(kernel)
+    for name in ("strides", "dilations"):
+        if name in found:
+            found[name] = found[name] or ones
+    padding: Padding | None = found.get("padding")
+    if isinstance(padding, Same) and not isinstance(node.op, ConvTranspose):
+        sizes, dilations = spatial_sizes(node, len(kernel)), found.get("dilations", ones)
+        numbers = None if sizes is None else resolve(padding, sizes, kernel, found["strides"], dilations)
+        found["padding"] = padding if numbers is None else numbers
+    elif padding == Explicit():
+        found["padding"] = valid(len(kernel))
+
+
+def shown(value: object) -> str:
+    """An attribute's value for people; a number in the fewest digits that are the same in single precision.
+
+    >>> shown(0.0010000000474974513), shown((1, 2)), shown(Same())
+    ('0.001', '(1, 2)', 'SAME_UPPER')
+    """
+    if isinstance(value, float):
+        texts = (f"{value:.{digits}g}" for digits in range(1, 10))
+        return next((text for text in texts if _single(float(text)) == value), str(value))
+    if isinstance(value, Explicit):
+        return ", ".join(f"({before}, {after})" for before, after in value.pads) or "none"
+    if isinstance(value, Same):
+        return f"SAME_{value.mode.name}"
+    return str(value.value) if isinstance(value, enum.Enum) else str(value)
+
+
+__all__ = ["attributes_of", "shown"]

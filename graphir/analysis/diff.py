@@ -1,0 +1,304 @@
+"""What differs between two models as graphs: operators, attributes, weights, wiring, inputs and outputs.
+
+Names and the order of nodes are no difference. What a difference entails further down (another shape behind another
+stride) is none of its own.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphir.analysis.attributes import attributes_of, shown
+from graphir.analysis.completion import COMMUTATIVE, Counterparts, pair_inputs
+from graphir.analysis.fingerprint import fingerprint
+from graphir.graph import Graph, Node, Value
+from graphir.ops.linear import Gemm
+from graphir.ops.normalization import BatchNormalization
+from graphir.serial.equal import same_attribute, same_tensor
+from graphir.tensor import Tensor
+from graphir.types import Sym, Type
+
+WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+class Status(enum.Enum):
+    """How a node stands to its counterpart."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    FIRST = "only in the first"
+    SECOND = "only in the second"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference: its kind (operator, attribute, weight, operand, type, structure) and a sentence."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """Two nodes side by side. `place` leads to the subgraph that they are in, "" for the model itself."""
+
+    left: Node | None
+    right: Node | None
+    status: Status
+    changes: tuple[Change, ...] = ()
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Every node of two models side by side, and what differs about their inputs and outputs."""
+
+    rows: tuple[Row, ...]
+    ends: tuple[Change, ...]
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether there is no difference."""
+        return not self.ends and all(row.status is Status.SAME for row in self.rows)
+
+    def count(self, status: Status) -> int:
+        """How many rows have a status."""
+        return sum(row.status is status for row in self.rows)
+
+
+def compare(left: Graph, right: Graph) -> Difference:
+    """What differs between two models. Both stay as they are.
+
+    Weights are read one at a time, those of aligned nodes once more to compare them. Near linear in nodes and linear
+    in weights. Raises what reading weights raises.
+    """
+    comparison = _Comparison(left, right, {}, "")
+    rows = tuple(comparison.rows())
+    return Difference(rows, tuple(comparison.ends()))
+
+
+class _Comparison:
+    """Two graphs whose nodes have been paired; `names` maps symbolic sizes of the first to those of the second."""
+
+    def __init__(
+        self, left: Graph, right: Graph, outer: dict[Value, Value], place: str, names: dict[str, str] | None = None
+    ) -> None:
+        self.left, self.right, self.place = left, right, place
+        self.found = Counterparts(left, right, outer)
+        self.names = {} if names is None else names
+        for value, other in pair_inputs(left.inputs, right.inputs):
+            self._learn_names(value, other)
+
+    def rows(self) -> Iterator[Row]:
+        """All nodes; those of subgraphs behind the node that holds them."""
+        for node, other in self.found.alignment().pairs:
+            if node is None or other is None:
+                status = Status.FIRST if other is None else Status.SECOND
+                yield Row(node, other, status, tuple(self._alone(node, other)), self.place)
+                continue
+            changes = tuple(self._changes(node, other))
+            yield Row(node, other, Status.CHANGED if changes else Status.SAME, changes, self.place)
+            for slot, (inner, held) in enumerate(zip(node.subgraphs, other.subgraphs, strict=False)):
+                place = f"{self.place}{node.name}[{slot}]/"
+                nested = _Comparison(inner, held, self.found.values, place, self.names)
+                yield from nested.rows()
+                ends = tuple(nested.ends())
+                if ends:
+                    yield Row(node, other, Status.CHANGED, ends, place)
+
+    def ends(self) -> Iterator[Change]:
+        """What differs about inputs and outputs."""
+        for what in ("inputs", "outputs"):
+            ours, theirs = getattr(self.left, what), getattr(self.right, what)
+            if len(ours) != len(theirs):
+                yield Change(what, f"{_listed(ours)} in the first, {_listed(theirs)} in the second")
+        for value, other in pair_inputs(self.left.inputs, self.right.inputs):
+            if not self._same_type(value.type, other.type):
+                name = _both(value.name, other.name)
+                yield Change("input", f"{name} is {value.type} in the first, {other.type} in the second")
+        for slot, (value, other) in enumerate(zip(self.left.outputs, self.right.outputs, strict=False)):
+            source, counterpart = self._source(value, first=True), self._source(other, first=False)
+            if self._counterpart(source) is not counterpart and not _same_constants(source, counterpart):
+                yield Change(
+                    "output", f"output {slot} is {_origin(source)} in the first, {_origin(counterpart)} in the second"
+                )
+
+    def _alone(self, node: Node | None, other: Node | None) -> Iterator[Change]:
+        """A hint at why a node has no counterpart, where there is a likely one."""
+        present = node or other
+        assert present is not None
+        if not isinstance(present.op, BatchNormalization):
+            return
+        producer = present.inputs[0].producer if present.inputs[0] is not None else None
+        pairs = self.found.forward if node is not None else self.found.backward
+        partner = None if producer is None else pairs.get(producer)
+        if producer is not None and partner is not None and _weights_differ(producer, partner):
+            yield Change("structure", f"its scale is most likely part of the weights of {partner.name} there")
+
+    def _changes(self, node: Node, other: Node) -> Iterator[Change]:
+        if type(node.op) is not type(other.op):
+            yield Change("operator", f"{node.op.name} in the first, {other.op.name} in the second")
+        else:
+            yield from self._attribute_changes(node, other)
+        operands = list(self._operand_changes(node, other))
+        yield from operands
+        if len(node.outputs) != len(other.outputs):
+            yield Change("type", f"{len(node.outputs)} results in the first, {len(other.outputs)} in the second")
+        if len(node.subgraphs) != len(other.subgraphs):
+            counts = f"{len(node.subgraphs)} subgraphs in the first, {len(other.subgraphs)} in the second"
+            yield Change("structure", counts)
+
+    def _attribute_changes(self, node: Node, other: Node) -> Iterator[Change]:
+        ours, theirs = attributes_of(node), attributes_of(other)
+        for name in ours:
+            if isinstance(node.op, Gemm) and name == "transB" and _constant(node, 1) and _constant(other, 1):
+                continue  # the weights are compared as they are multiplied
+            if not same_attribute(ours[name], theirs[name]):
+                text = f"{name} is {shown(ours[name])} in the first, {shown(theirs[name])} in the second"
+                yield Change("attribute", text)
+
+    def _operand_changes(self, node: Node, other: Node) -> Iterator[Change]:
+        if type(node.op) in COMMUTATIVE and self._are_swapped(node, other):
+            return
+        for slot in range(max(len(node.inputs), len(other.inputs))):
+            ours, theirs = (side.inputs[slot] if slot < len(side.inputs) else None for side in (node, other))
+            name = _slot_name(node, slot)
+            if ours is None or theirs is None:
+                if ours is not theirs:
+                    present, where = (ours, "first") if ours is not None else (theirs, "second")
+                    assert present is not None
+                    yield Change("operand", f"{name} ({present.name}) is there in the {where} only")
+                continue
+            tensors = _constant(node, slot), _constant(other, slot)
+            if tensors[0] is not None and tensors[1] is not None:
+                yield from _weight_changes(_both(ours.name, theirs.name), tensors[0], tensors[1])
+                continue
+            source, counterpart = self._source(ours, first=True), self._source(theirs, first=False)
+            if self._counterpart(source) is counterpart or _same_constants(source, counterpart):
+                continue
+            if source.producer is None and source.tensor is None and self._both_unfilled(source, counterpart):
+                continue
+            yield Change("operand", f"{name} is {_origin(source)} in the first, {_origin(counterpart)} in the second")
+
+    def _are_swapped(self, node: Node, other: Node) -> bool:
+        """Whether two nodes read the same two values in the other order."""
+        if len(node.inputs) != 2 or len(other.inputs) != 2 or None in (*node.inputs, *other.inputs):
+            return False
+        sources = [self._source(value, first=True) for value in node.inputs if value is not None]
+        others = [self._source(value, first=False) for value in other.inputs[::-1] if value is not None]
+        return all(
+            self._counterpart(a) is b or _same_constants(a, b) for a, b in zip(sources, others, strict=True)
+        )
+
+    def _source(self, value: Value, *, first: bool) -> Value:
+        """The value over nodes that only its own model has."""
+        pairs = self.found.forward if first else self.found.backward
+        graph = self.left if first else self.right
+        while value.producer is not None and value.graph is graph and value.producer not in pairs:
+            before = next((read for read in value.producer.inputs if read is not None), None)
+            if before is None:
+                break
+            value = before
+        return value
+
+    def _counterpart(self, value: Value) -> Value | None:
+        return self.found.values.get(value)
+
+    def _both_unfilled(self, value: Value, other: Value) -> bool:
+        """Whether both are parameters without elements, of one type."""
+        held = value in set(value.graph.parameters) and other in set(other.graph.parameters)
+        return held and other.tensor is None and self._same_type(value.type, other.type)
+
+    def _learn_names(self, value: Value, other: Value) -> None:
+        """Symbolic sizes of an input stand for those in the same place of the other."""
+        for dim, held in zip(value.shape or (), other.shape or (), strict=False):
+            open_sizes = isinstance(dim, Sym) and isinstance(held, Sym)
+            if open_sizes and WORD.fullmatch(str(dim)) and WORD.fullmatch(str(held)):
+                self.names.setdefault(str(dim), str(held))
+
+    def _same_type(self, left: Type, right: Type) -> bool:
+        translated = WORD.sub(lambda word: self.names.get(word[0], word[0]), str(left))
+        return translated == str(right)
+
+
+def _constant(node: Node, slot: int) -> Tensor | None:
+    """The elements of an operand; the second one of a Gemm as it is multiplied."""
+    value = node.inputs[slot] if slot < len(node.inputs) else None
+    tensor = None if value is None or value.producer is not None else value.tensor
+    if tensor is not None and slot == 1 and isinstance(node.op, Gemm) and node.op.transB and len(tensor.shape) == 2:
+        return tensor.transposed((1, 0))
+    return tensor
+
+
+def _weight_changes(name: str, left: Tensor, right: Tensor) -> Iterator[Change]:
+    if left.type == right.type:
+        if not same_tensor(left, right):
+            yield Change("weight", f"{name}: {_elements(left, right)}")
+        return
+    if left.dtype is right.dtype and fingerprint(left) == fingerprint(right):
+        yield Change("weight", f"{name} is {left.type} in the first, {right.type} in the second: the same elements")
+    else:
+        yield Change("weight", f"{name} is {left.type} in the first, {right.type} in the second")
+
+
+def _elements(left: Tensor, right: Tensor) -> str:
+    """How many elements differ, by how much, and the first of them."""
+    import numpy as np
+
+    ours, theirs = left.numpy(), right.numpy()
+    where = np.atleast_1d(ours != theirs)
+    if left.dtype.is_float:
+        numbers, others = ours.astype(np.float64), theirs.astype(np.float64)
+        where &= np.atleast_1d(~(np.isnan(numbers) & np.isnan(others)))
+    count = int(where.sum())
+    if count == 0:
+        return "the same numbers, not the same bits (-0 and 0, or another NaN)"
+    first = tuple(int(axis[0]) for axis in np.nonzero(where))
+    place = f"[{', '.join(map(str, first))}]"
+    values = f"{np.atleast_1d(ours)[first]} and {np.atleast_1d(theirs)[first]}"
+    noun = "element differs" if left.size == 1 else "elements differ"
+    text = f"{count:,} of {left.size:,} {noun}, at {place} they are {values}"
+    if not left.dtype.is_float or count == 1:
+        return text
+    return f"{text}; by {np.nanmax(np.abs(numbers - others)):.3g} at most"
+
+
+def _weights_differ(node: Node, other: Node) -> bool:
+    pairs = [(_constant(node, slot), _constant(other, slot)) for slot in range(1, len(node.inputs))]
+    return any(a is not None and (b is None or not same_tensor(a, b)) for a, b in pairs)
+
+
+def _same_constants(left: Value, right: Value) -> bool:
+    if left.tensor is None or right.tensor is None or left.producer is not None or right.producer is not None:
+        return False
+    return same_tensor(left.tensor, right.tensor)
+
+
+def _slot_name(node: Node, slot: int) -> str:
+    """What the operator calls an operand."""
+    names = node.op.inputs
+    if slot < len(names) and not names[slot].rstrip("?").endswith("*"):
+        return f"operand {names[slot].rstrip('?')}"
+    return f"operand {slot}"
+
+
+def _origin(value: Value) -> str:
+    node = value.producer
+    if node is not None:
+        return f"{value.name} ({node.op.name})"
+    return f"the input {value.name}" if value in value.graph.inputs else f"the parameter {value.name}"
+
+
+def _both(left: str, right: str) -> str:
+    return left if left == right else f"{left} / {right}"
+
+
+def _listed(values: tuple[Value, ...]) -> str:
+    names = ", ".join(value.name for value in values[:4]) + (", ..." if len(values) > 4 else "")
+    return f"{len(values)} ({names})" if values else "none"
+
+
+__all__ = ["Change", "Difference", "Row", "Status", "compare"]

@@ -1,0 +1,105 @@
+"""The difference of two models as text and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from graphir.analysis.diff import Status
+from graphir.types import DType
+
+from .text import plural, table, wrapped
+
+if TYPE_CHECKING:
+    from graphir.analysis.diff import Change, Difference, Row
+    from graphir.graph import Node
+
+SHOWN = 40
+
+
+def diff_text(found: Difference, left: str, right: str, *, verbose: bool = False) -> str:
+    """The verdict, what differs in sentences, and with `verbose` both models side by side."""
+    lines = [verdict_line(found), f"  first   {left}", f"  second  {right}"]
+    if not found.is_equal:
+        lines.append("")
+    lines += [wrapped(f"{change.kind}: {change.text}") for change in found.ends]
+    different = [row for row in found.rows if row.status is not Status.SAME]
+    for row in different if verbose else different[:SHOWN]:
+        lines.append(f"{title(row)}: {row.status.value}")
+        lines += [wrapped(f"{change.kind}: {change.text}", first="    ") for change in row.changes]
+    if not verbose and len(different) > SHOWN:
+        lines.append(f"... and {len(different) - SHOWN} more (-v shows all)")
+    if verbose:
+        lines += ["", table(("first", "operator", "second", "operator", ""), [_cells(row) for row in found.rows])]
+    return "\n".join(lines).rstrip()
+
+
+def verdict_line(found: Difference) -> str:
+    """The outcome in one line."""
+    if found.is_equal:
+        return f"equal: {plural(found.count(Status.SAME), 'node')} with the same attributes and weights"
+    return f"DIFFERENT: {summary(found)}"
+
+
+def summary(found: Difference) -> str:
+    """How much is the same and how much is not."""
+    parts = [f"{found.count(status):,} {status.value}" for status in Status if found.count(status)]
+    if found.ends:
+        parts.append(f"{len(found.ends):,} of inputs and outputs")
+    return ", ".join(parts)
+
+
+def title(row: Row) -> str:
+    """Which nodes a row is about."""
+    names = dict.fromkeys(f"{row.place}{node.name}" for node in (row.left, row.right) if node is not None)
+    operators = dict.fromkeys(node.op.name for node in (row.left, row.right) if node is not None)
+    return f"{' / '.join(names)} ({' / '.join(operators)})"
+
+
+def diff_json(found: Difference) -> dict[str, Any]:
+    """The difference as plain data."""
+    return {
+        "equal": found.is_equal,
+        "counts": {status.name.lower(): found.count(status) for status in Status},
+        "inputs_and_outputs": [_change_json(change) for change in found.ends],
+        "nodes": [
+            {
+                "status": row.status.name.lower(),
+                "place": row.place,
+                "first": _node_json(row.left),
+                "second": _node_json(row.right),
+                "changes": [_change_json(change) for change in row.changes],
+            }
+            for row in found.rows
+        ],
+    }
+
+
+def _change_json(change: Change) -> dict[str, str]:
+    return {"kind": change.kind, "text": change.text}
+
+
+def _node_json(node: Node | None) -> dict[str, Any] | None:
+    """A node with its attributes and results, and the SHA-256 of the weights that it reads."""
+    if node is None:
+        return None
+    held = [value for value in node.inputs if value is not None and value.dtype is not DType.STRING]
+    return {
+        "name": node.name,
+        "operator": str(node.op),
+        "results": [f"{value.name}: {value.type}" for value in node.outputs],
+        "weights": {value.name: value.tensor.sha256() for value in held if value.tensor is not None},
+    }
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    left, right = row.left, row.right
+    return (
+        row.place + left.name if left is not None else "-",
+        str(left.op) if left is not None else "",
+        row.place + right.name if right is not None else "-",
+        str(right.op) if right is not None else "",
+        "" if row.status is Status.SAME else row.status.value,
+    )
+
+
+__all__ = ["diff_json", "diff_text", "summary", "title", "verdict_line"]
