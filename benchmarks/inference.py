@@ -7,8 +7,8 @@ NAME-feeds.json ({"data": [1, 3, 224, 224]}) for MXNet. onnxruntime's tool needs
 
 A figure is the CPU time (user and system) of the inference alone, in a process of its own in which the model is loaded
 already: imports and loading are not counted, and graphir starts with empty memos. Contestants are interleaved (A B C A
-B C ...), the median counts. Memory is the peak of RssAnon over what it was before, sampled from outside: pages of mapped
-files are not counted, and what lives for less than a millisecond is not seen.
+B C ...), the median counts. Memory is the peak of RssAnon over what it was before, sampled from outside: pages of
+mapped files are not counted, and what lives for less than a millisecond is not seen.
 """
 
 from __future__ import annotations
@@ -32,30 +32,38 @@ UNAVAILABLE = 3
 """The exit code of a worker whose tool is not installed."""
 
 
-def loaded(model: Path) -> Any:
+def forgotten(graph: Any) -> Any:
     """The graph, with nothing left of the inference that ran while it was read but its types."""
-    from graphir.converters.onnx import load
     from graphir.inference import rules
 
-    graph = load(model)
     rules._results.clear()
     rules._operands.clear()
     return graph
 
 
 def load_graphir(model: Path, feeds: dict[str, list[int]]) -> Callable[[], object]:
-    graph = loaded(model)
+    from graphir.converters.onnx import load
     from graphir.inference import infer_types
 
+    graph = forgotten(load(model))
     return lambda: infer_types(graph)
 
 
 def load_graphir_symbolic(model: Path, feeds: dict[str, list[int]]) -> Callable[[], object]:
-    graph = loaded(model)
+    import onnx
+
+    from graphir.converters.onnx import from_model
     from graphir.inference import infer_types
 
-    shapes = {value.name: ["N", *(value.shape or ())[1:]] for value in graph.inputs}
-    return lambda: infer_types(graph, shapes)
+    proto = onnx.load(model)
+    for info in proto.graph.input:
+        if info.type.tensor_type.shape.dim:
+            info.type.tensor_type.shape.dim[0].dim_param = "N"
+    for info in proto.graph.output:
+        info.ClearField("type")
+    graph = forgotten(from_model(proto))
+    del proto
+    return lambda: infer_types(graph)
 
 
 def load_onnx(model: Path, feeds: dict[str, list[int]]) -> Callable[[], object]:

@@ -162,7 +162,9 @@ def symbol(name: str) -> Sym:
 
 
 def lower_bound(dim: Dim) -> int | None:
-    """A number that the dimension is never below, given that each symbol is at least 1; None when none is known.
+    """A number that the dimension is never below, None when none is known.
+
+    Each symbol is at least 1, but those with a colon in the name, which are sizes that only a run can tell, may be 0.
 
     >>> lower_bound(2 * symbol("N") + 1), lower_bound(symbol("N") - 5), lower_bound(3 - symbol("N"))
     (3, -4, None)
@@ -175,7 +177,7 @@ def lower_bound(dim: Dim) -> int | None:
     for mono, factor in dim.terms:
         product = 1
         for atom in mono:
-            bound = 1 if isinstance(atom, str) else _call_bound(atom)
+            bound = _call_bound(atom) if isinstance(atom, Call) else 0 if ":" in atom else 1
             if bound is None or bound < 0:
                 return None
             product *= bound

@@ -15,6 +15,7 @@ from .graph_store import GraphStore
 from .inference.rules import infer_outputs, infer_values
 from .node import KNOWN_LIMIT, Decision, Node, Value, describe_failure, known_of
 from .ops.base import Operator
+from .ops.counts import with_names
 from .tensor import Tensor
 from .types import ANYTHING, DType, Type, unify
 
@@ -122,6 +123,9 @@ class Graph(GraphStore):
             self._values[output_name] = value
             made.append(value)
         node.outputs = tuple(made)
+        if op.counts:
+            for value, type_ in zip(made, with_names(results, made[0].name), strict=True):
+                value.type = type_
         for slot, operand in enumerate(operands):
             if operand is not None:
                 operand.uses[node, slot] = None

@@ -109,10 +109,13 @@ class Node:
 
 
 def known_of(tensor: Tensor) -> Known | None:
-    """The elements of a small tensor of integers, booleans or, up to 5, floats; other tensors' bytes stay unread."""
+    """The elements of a small tensor of integers, booleans or, up to 5, floats; other tensors' bytes stay unread.
+
+    Floats that would have to be computed stay so.
+    """
     dtype = tensor.dtype
     limit = FLOATS_LIMIT if dtype.is_float else KNOWN_LIMIT if dtype.is_integer or dtype is DType.BOOL else 0
-    if dtype.bits < 8 or tensor.size > limit:
+    if dtype.bits < 8 or tensor.size > limit or (dtype.is_float and tensor.is_computed):
         return None
     found = tensor.numpy().reshape(-1).tolist()
     return Known(tensor.shape, tuple([whole(float(element)) if dtype.is_float else int(element) for element in found]))

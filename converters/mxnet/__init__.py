@@ -42,8 +42,11 @@ def to_symbol(graph: Graph, *, version: str | int | None = None) -> tuple[str, d
     """The graph as an MXNet symbol: its JSON text, and its parameters under `arg:` and `aux:` names.
 
     A result named `x_output` is computed by the node `x`, as MXNet names it; parameters keep their names, and those
-    that have no elements are variables of the symbol only. It is written for MXNet 1.9.1, or for an older `version`
-    (0.7 to 1.9.1). Raises UnsupportedOpError listing every node that MXNet, or that version of it, cannot express.
+    that have no elements are variables of the symbol only. Inputs and outputs without axes or elements make it a symbol
+    of np_shape semantics, which runs under `mx.util.np_shape()`; dtypes that MXNet lacks are held in wider ones. Both
+    stand in `graph.decisions`. It is written for MXNet 1.9.1, or for an older `version` (0.7 to 1.9.1).
+
+    Raises UnsupportedOpError listing every node that MXNet, or that version of it, cannot express.
     """
     from graphir.converters.mxnet.versions import export_for, to_text
 
@@ -54,8 +57,9 @@ def to_symbol(graph: Graph, *, version: str | int | None = None) -> tuple[str, d
 def save(graph: Graph, target: str | os.PathLike[str], *, mxnet_version: str | int | None = None) -> list[Path]:
     """Write `prefix-symbol.json` and, beside it, `prefix-0000.params`; returns both. Weights are streamed.
 
-    A failure leaves what stood there. Raises what `to_symbol` raises, and ExportFailure for a name that does not end
-    in `-symbol.json` and for files that cannot be written.
+    `mxnet_version` is the MXNet that shall read them, 1.9.1 without one. A failure leaves what stood there. Raises what
+    `to_symbol` raises, and ExportFailure for a name that does not end in `-symbol.json` and for files that cannot be
+    written.
     """
     from graphir.converters.mxnet.ndarray_list import write_list
     from graphir.converters.mxnet.versions import array_layout, export_for, to_text

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from graphir.converters.mxnet.export_dtypes import DTYPES, NeedsNumpyShape, Refusal, dtype_name, held_dtype
-from graphir.converters.mxnet.export_state import SUFFIX, Blamed, Entry, Export
+from graphir.converters.mxnet.export_state import SUFFIX, Entry, Export
 from graphir.graph import Node, Value
 from graphir.ops.base import Operator
 from graphir.tensor import Tensor
@@ -171,7 +171,6 @@ ExportTable = dict[type[Operator], ExportFunction]
 
 __all__ = [
     "DTYPES",
-    "Blamed",
     "Entry",
     "Export",
     "ExportFunction",

@@ -1,4 +1,4 @@
-"""Scan and counted Loop as MXNet's `_foreach`, for those that cannot be taken apart."""
+"""Loops that cannot be taken apart: Scan and counted Loop as MXNet's `_foreach`, other Loops as `_while_loop`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable, Refusal
 from graphir.converters.mxnet.export_dtypes import dtype_name
 from graphir.converters.mxnet.export_state import Export
-from graphir.converters.mxnet.records import VARIABLE, NNVMGraph
+from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.symbol_inputs import variables_in_order
 from graphir.graph import Graph, Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.control import Loop, Scan
 from graphir.ops.elementwise import Identity
+from graphir.passes.inline import is_needed
 from graphir.tensor import Tensor
 from graphir.types import DType
+
+VERSION_FIELD = 10901
+# Nothing is stacked, so that MXNet keeps no room for as many rows.
+MOST = 2**31 - 1
 
 
 class _Body(Export):
@@ -114,20 +119,22 @@ def _trailing(node: ExportNode, entry: Entry, row: Value, axis: int, backwards: 
 
 
 def export_loop(node: ExportNode) -> None:
-    """Loop of known length: `_foreach` over the numbers of its iterations."""
+    """Loop: of known length `_foreach` over the numbers of its iterations, otherwise `_while_loop`.
+
+    That fills what it stacks up to a number of rows which must be known, so it serves for carried values only.
+    """
     body = node.node.subgraphs[0]
     trips, start = _number(node.operand(0)), _number(node.operand(1))
-    if trips is None or (node.operand(1) is not None and start is None):
-        node.refuse("how often it runs is computed at run time")
-    if trips < 1 or start == 0:
+    if trips is None or not _is_true(body.outputs[0], body.inputs[1]) or (node.operand(1) is not None and not start):
+        _while_loop(node)
+        return
+    if trips < 1:
         node.refuse("it does not run at all")
-    if not _is_true(body.outputs[0], body.inputs[1]):
-        node.refuse("its body may end it, which MXNet's _foreach cannot")
     operands = [node.value(slot) for slot in range(2, len(node))]
     count = len(operands)
     numbers = node.step("_arange", start=0, stop=trips, dtype=dtype_name(DType.INT64), suffix="numbers")
     states, rows = body.inputs[2:], body.outputs[1:]
-    truth = node.constant([1.0], suffix="runs")
+    truth = node.constant([1.0], DType.FLOAT32, suffix="runs")
     results = _foreach(
         node, body.inputs[:1], [numbers], [DType.INT64], states, operands, rows, {body.inputs[1]: truth}
     )
@@ -191,20 +198,88 @@ def _foreach(
     return list(zip(entries, dtypes, strict=True))
 
 
+def _while_loop(node: ExportNode) -> None:
+    """The loop's variables are the number of the iteration, whether it goes on, and the carried values."""
+    outer, inner = node.export, node.node.subgraphs[0]
+    operands = [node.value(slot) for slot in range(2, len(node))]
+    stacked = [value.name for value in node.node.outputs[len(operands) :] if is_needed(value)]
+    if stacked:
+        node.refuse(f"how often it runs is computed at run time, and with it the sizes of {', '.join(stacked)}")
+    start = node.operand(1)
+    runs = outer.raw(start) if start is not None else node.constant([1.0], DType.FLOAT32, suffix="runs")
+    if start is not None and outer.carried(start) is not DType.FLOAT32:
+        runs = outer.cast(runs, DType.FLOAT32)
+    begin = [outer.entry(value) for value in operands]
+    held = [DType.INT64, DType.FLOAT32, *(outer.carried(value) for value in operands)]
+    body = _Body(inner, outer)
+    names = [body.given(value, dtype) for value, dtype in zip(inner.inputs, held, strict=True)]
+    _write(node, body)
+    places = {record.name: (index, 0) for index, record in enumerate(body.nodes) if record.op == VARIABLE}
+    following = body.append("_plus_scalar", "next_number", [places[names[0]]], {"scalar": 1}), 0
+    again = _end(body, inner.outputs[0], DType.FLOAT32)
+    ends = [_end(body, value, dtype) for value, dtype in zip(inner.outputs[1:], held[2:], strict=False)]
+    heads = [following, (body.append("elemwise_mul", "goes_on", [again, places[names[1]]], {}), 0)]
+    heads += [_reading(body, entry, places[name]) for entry, name in zip(ends, names[2:], strict=False)]
+    function = NNVMGraph(body.nodes, _apart(body, heads), VERSION_FIELD, body.np_shape)
+    condition, limit = _condition(node, names)
+    inputs = [node.constant([0], DType.INT64, suffix="first_number"), runs, *begin, *limit]
+    kept = [function.nodes[index].name for index in variables_in_order(function)]
+    order = {name: slot for slot, name in enumerate([*names, "limit"])}
+    captured = [name for name in kept if name not in order]
+    order |= {name: len(inputs) + slot for slot, name in enumerate(captured)}
+    inputs += [body.captured[name] for name in captured]
+    attributes = {
+        "num_args": len(inputs) + 2,
+        "num_outputs": len(names),
+        "num_out_data": 0,
+        "max_iterations": MOST,
+        "cond_input_locs": [order[condition.nodes[index].name] for index in variables_in_order(condition)],
+        "func_input_locs": [order[name] for name in kept],
+        "func_var_locs": [kept.index(name) for name in names],
+    }
+    index = outer.append("_while_loop", node.stem, inputs, attributes)
+    outer.nodes[index].subgraphs = [condition, function]
+    for slot in range(len(operands)):
+        node.bind((index, slot + 2), slot, carried=held[slot + 2])
+
+
+def _reading(body: _Body, entry: Entry, variable: Entry) -> Entry:
+    """The entry, computed so that the variable is read: a loop variable that its function does not read is none."""
+    ones = body.append("ones_like", "read", [variable], {}), 0
+    return body.append("where", "read_value", [ones, entry, entry], {}), 0
+
+
+def _condition(node: ExportNode, names: Sequence[str]) -> tuple[NNVMGraph, list[Entry]]:
+    """The symbol that says whether an iteration follows, and the largest number of them if there is one."""
+    runs = NNVMNode(VARIABLE, names[1])
+    most = node.operand(0)
+    if most is None:
+        copy = NNVMNode("_copy", "goes_on", inputs=[(0, 0)])
+        return NNVMGraph([runs, copy], [(1, 0)], VERSION_FIELD, node.export.np_shape), []
+    nodes = [
+        runs,
+        NNVMNode(VARIABLE, names[0]),
+        NNVMNode(VARIABLE, "limit"),
+        NNVMNode("broadcast_lesser", "is_before", inputs=[(1, 0), (2, 0)]),
+        NNVMNode("Cast", "truth", {"dtype": "float32"}, inputs=[(3, 0)]),
+        NNVMNode("broadcast_mul", "goes_on", inputs=[(0, 0), (4, 0)]),
+    ]
+    return NNVMGraph(nodes, [(5, 0)], VERSION_FIELD, node.export.np_shape), [node.export.entry(most)]
+
+
 def _write(node: ExportNode, body: _Body) -> None:
     """Write the nodes of a body. Refuses if one of them is refused."""
+    from graphir.converters.mxnet.exporter import write_node
     from graphir.converters.mxnet.exports import export_table
 
-    table = export_table()
+    table = {**export_table(), **CONTROL}
     for inner in body.graph.nodes:
-        function = table.get(type(inner.op))
-        if function is None:
-            node.refuse(f"inside it {inner.op.name} ({inner.name}): MXNet has no such operator")
         body.node = inner
-        try:
-            function(ExportNode(body, inner))
-        except Refusal as error:
-            node.refuse(f"inside it {inner.op.name} ({inner.name}): {error}")
+        if inner not in body.written:
+            try:
+                write_node(body, inner, table)
+            except Refusal as error:
+                node.refuse(f"inside it {inner.op.name} ({inner.name}): {error}")
 
 
 def _end(body: _Body, value: Value, held: DType | None) -> Entry:
@@ -224,9 +299,7 @@ def _apart(body: _Body, heads: Sequence[Entry]) -> list[Entry]:
 
 def _symbol(body: _Body, heads: list[Entry], names: Sequence[str], rows: int) -> tuple[NNVMGraph, int]:
     """The body's symbol, and how many heads behind the rows are there only to read variables that it does not use."""
-    from graphir.converters.mxnet.exporter import VERSION
-
-    symbol = NNVMGraph(body.nodes, heads, VERSION, body.np_shape)
+    symbol = NNVMGraph(body.nodes, heads, VERSION_FIELD, body.np_shape)
     read = {symbol.nodes[index].name for index in variables_in_order(symbol)}
     places = {record.name: index for index, record in enumerate(body.nodes) if record.op == VARIABLE}
     extra = [(body.append("_copy", f"{name}_unread", [(places[name], 0)], {}), 0) for name in names if name not in read]

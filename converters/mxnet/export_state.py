@@ -33,10 +33,6 @@ NO_AXES = "MXNet has tensors without axes under np_shape semantics only"
 NO_ELEMENTS = "MXNet has tensors without elements under np_shape semantics only"
 
 
-class Blamed(Refusal):
-    """A node cannot be written because one that it depends on cannot; the report names only that one."""
-
-
 class Export:
     """The export of one graph in the making: the MXNet nodes, parameters, decisions and refusals so far.
 
@@ -57,6 +53,7 @@ class Export:
         self._asked: dict[Node | None, list[Value]] = {}
         self._entries: dict[Value, Entry] = {}
         self._carried: dict[Value, DType] = {}
+        self._inputs: dict[Value, Entry] = {}
         self._casts: dict[tuple[Entry, DType], Entry] = {}
         self._states: dict[Value, Entry] = {}
         self._named: set[int] = set()
@@ -253,7 +250,7 @@ class Export:
             self.decide_widening(value)
         if value.shape is not None and all(isinstance(dim, int) for dim in value.shape):
             annotations["__shape__"] = str(tuple(value.shape))
-        entry = self.variable(value.name, None, annotations)
+        entry = self._inputs[value] = self.variable(value.name, None, annotations)
         if scalar:
             entry = self.append("Reshape", f"{value.name}_axis", [entry], {"shape": (1,)}), 0
         if value.dtype is DType.BOOL:
@@ -270,6 +267,8 @@ class Export:
         if value.rank == 0 and not self.np_shape:
             raise NeedsNumpyShape(f"{NO_AXES}; the output {value.name} is {value.type}")
         entry = self.raw(value)
+        if value in self._inputs:
+            return self._inputs[value]
         wanted = value.dtype if value.dtype is None else held_dtype(value.dtype)
         steps: list[tuple[str, dict[str, Any]]] = []
         if wanted is not None and wanted is not self.carried(value):
@@ -277,10 +276,10 @@ class Export:
         if value.rank == 0:
             steps.append(("_np_reshape", {"newshape": ()}))
         self.decide_widening(value)
-        stem = value.name.removesuffix(SUFFIX)
         for op, attributes in steps:
-            self._release(stem)
-            entry = self.append(op, stem, [entry], attributes), 0
+            entry = self.append(op, f"{self.nodes[entry[0]].name}_{op.lower().lstrip('_')}", [entry], attributes), 0
+        if steps:
+            self.rename(entry[0], value.name.removesuffix(SUFFIX))
         return entry
 
     def rename(self, index: int, name: str) -> None:
@@ -297,4 +296,4 @@ class Export:
             del self._node_names[name]
 
 
-__all__ = ["SUFFIX", "Blamed", "Entry", "Export"]
+__all__ = ["SUFFIX", "Entry", "Export"]

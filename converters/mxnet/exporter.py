@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphir.converters.mxnet.export_context import (
-    Blamed,
     Entry,
     Export,
     ExportNode,
@@ -71,6 +70,19 @@ def write_graph(graph: Graph, further: ExportTable | None = None) -> Attempt:
     return attempt
 
 
+def write_node(export: Export, node: Node, table: ExportTable) -> None:
+    """Write one node. Raises Refusal."""
+    function = table.get(type(node.op))
+    if function is None:
+        raise Refusal("MXNet has no such operator and no composition is known")
+    if not all(value.shape is not None and 0 in value.shape for value in node.outputs):
+        narrow = is_narrow(node)
+        made = ExportNode(export, node)
+        function(made)
+        if narrow:
+            narrow_results(made)
+
+
 class Attempt:
     """One way of writing a graph: what was written, and what was refused on the way to an output.
 
@@ -93,15 +105,7 @@ class Attempt:
             return
         export.node = node
         try:
-            function = table.get(type(node.op))
-            if function is None:
-                raise Refusal("MXNet has no such operator and no composition is known")
-            if not all(value.shape is not None and 0 in value.shape for value in node.outputs):
-                narrow = is_narrow(node)
-                made = ExportNode(export, node)
-                function(made)
-                if narrow:
-                    narrow_results(made)
+            write_node(export, node, table)
         except Refusal as error:
             export.refused[node] = error
 
@@ -109,8 +113,7 @@ class Attempt:
         try:
             return self.export.head(value)
         except Refusal as error:
-            if not isinstance(error, Blamed):
-                self._head_refusals.append((value, error))
+            self._head_refusals.append((value, error))
             return 0, 0
 
     def _counted(self) -> list[tuple[Node | Value, Refusal]]:
@@ -128,7 +131,7 @@ class Attempt:
         found: list[tuple[Node | Value, Refusal]] = [
             (node, refusal)
             for node, refusal in export.refused.items()
-            if node in reached and not isinstance(refusal, Blamed)
+            if node in reached
         ]
         return found + list(self._head_refusals)
 
@@ -162,4 +165,4 @@ def _without_unused(symbol: NNVMGraph) -> NNVMGraph:
     return NNVMGraph(nodes, heads, symbol.version, symbol.np_shape)
 
 
-__all__ = ["VERSION", "Attempt", "MXNetModel", "export_graph", "write_graph"]
+__all__ = ["VERSION", "Attempt", "MXNetModel", "export_graph", "write_graph", "write_node"]

@@ -1,7 +1,7 @@
 """Since when MXNet has its operators and their parameters, from `history.json`, and before that from real files.
 
 `history.json` is what the registries of the published libraries 0.9.5 to 1.9.1 say (`tools/mxnet_history.py`). Of
-releases before 0.9.5 no library is published: of them only what symbol files of 0.7 and 0.8 state is taken for granted.
+releases before 0.9.5 no library is published: of them only what files of their time state is taken for granted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from graphir.converters.mxnet.values import Parameter, parse_parameter
 
 OLDEST_LIBRARY = 905
 
-# Operators and parameters in files of 0.7 and 0.8, which state every parameter, and the element-wise operators.
+# Operators and parameters in files of 0.7 and 0.8, which state every parameter, and in the C++ interface of their time,
+# which was generated from the registry (dmlc/MXNet.cpp, op.h).
 _EARLY: Mapping[str, tuple[str, ...]] = {
     "Activation": ("act_type",),
     "BatchNorm": ("eps", "fix_gamma", "momentum", "use_global_stats"),

@@ -25,7 +25,7 @@ from graphir.inference import infer_graph
 from graphir.inference.engine import parse_dims
 from graphir.ops.elementwise import Identity
 from graphir.tensor import Tensor
-from graphir.types import ANYTHING, DType, Shape, TensorType, format_shape, unify_shape
+from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType, format_shape, unify_shape
 
 PARAMETER_INPUTS = frozenset(
     {"weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "running_mean", "running_var", "parameters"}
@@ -35,7 +35,11 @@ NOT_IN_MXNET = "MXNet 1.9.1 has no such operator: it comes from a plugin or a bu
 
 
 class Importer:
-    """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only."""
+    """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only.
+
+    Without `settle` sizes that nothing fixes stay unknown; with `gaps` nodes whose import needs such a size are left out,
+    and inputs of unknown type stand for what they give, which is of use for inference only.
+    """
 
     def __init__(
         self,
@@ -46,6 +50,7 @@ class Importer:
         dtypes: Mapping[str, object] | None = None,
         keep_loss: bool = False,
         settle: bool = True,
+        gaps: bool = False,
         name: str = "graph",
     ) -> None:
         self.source = symbol_graph
@@ -54,6 +59,7 @@ class Importer:
         self.dtypes = {key: DType.of(dtype) for key, dtype in (dtypes or {}).items()}
         self.keep_loss = keep_loss
         self.settle = settle
+        self.gaps = gaps
         self.graph = Graph(name)
         self._results: list[Sequence[Value] | None] = [None] * len(symbol_graph.nodes)
         self._broken: set[Value] = set()
@@ -168,7 +174,8 @@ class Importer:
         except Refusal as error:
             self._refuse(record, str(error))
         except (ShapeError, NeedsShape) as error:
-            if not self._stands_on_broken(record):
+            passed_over = self.gaps and isinstance(error, NeedsShape)
+            if not passed_over and not self._stands_on_broken(record):
                 hint = self._shape_hint() if isinstance(error, NeedsShape) else ""
                 self._problems.append(f"{record.name} ({record.op}): {error}{hint}")
         else:
@@ -218,7 +225,10 @@ class Importer:
             dtype = self.dtypes.get(name) or stated_dtype(record)
             value = graph.add_parameter(unique, None, TensorType(dtype, declared_shape(self.source, record)))
         else:
-            shape = self.shapes[name] if name in self.shapes else declared_shape(self.source, record)
+            shape = declared_shape(self.source, record)
+            if name in self.shapes:
+                given = self.shapes[name]
+                shape = unify_shape(given, shape) if given is None or UNKNOWN in given else given
             guessed = likely_shape(self.source, record, self.params) if shape is None and self.settle else None
             value = self._add_input(record, unique, guessed if shape is None else shape)
             if guessed:

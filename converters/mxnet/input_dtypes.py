@@ -36,6 +36,7 @@ OWN_INPUTS: Mapping[str, frozenset[str] | None] = {
     "BatchNorm": frozenset({"gamma", "beta", "moving_mean", "moving_var"}),
     "CTCLoss": frozenset({"label", "data_lengths", "label_lengths"}),
     "softmax": frozenset({"length"}),
+    **dict.fromkeys(("_cond", "_foreach", "_while_loop"), None),
     **dict.fromkeys(OWN_RESULT, None),
 }
 

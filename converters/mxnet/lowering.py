@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from graphir.converters.mxnet.export_context import ExportTable, Refusal
 from graphir.converters.mxnet.exporter import Attempt, write_graph
+from graphir.converters.mxnet.exports import export_table
 from graphir.errors import Gap, ProviderError
 from graphir.graph import Decision, Graph, Node, Value
 from graphir.ops.control import If, Loop, Scan
@@ -57,19 +58,43 @@ class _Lowering:
         """Bring the graph one step down from where it was refused; False if nothing is left to try."""
         if not self._simplified:
             self._simplified = True
-            if self._simplify():
-                return True
+            self._simplify()
+            return True
         changed = self._expand(attempt)
         return self._simplify() or changed or self._compute_all() or self._allow_control()
 
     def _allow_control(self) -> bool:
-        """Loops that cannot be taken apart may become MXNet's own."""
+        """Loops that cannot be taken apart may become MXNet's own, their bodies in terms that it has."""
         from graphir.converters.mxnet.export_control import CONTROL
 
-        if self.further or not any(isinstance(node.op, Loop | Scan) for node in self.graph.nodes):
+        loops = [node for node in self.graph.nodes if isinstance(node.op, Loop | Scan)]
+        if self.further or not loops:
             return False
+        for node in loops:
+            self._lower_body(node.subgraphs[0])
         self.further = CONTROL
         return True
+
+    def _lower_body(self, body: Graph) -> None:
+        """Bring a body down as far as it goes."""
+        for _ in range(MOST_ROUNDS):
+            again = drop_no_ops(body)
+            again |= self._fold(body)
+            again |= inline_branches(body, self._names)
+            again |= resolve_structure(body, self._names).changed
+            again |= unroll_loops(body, masked=True, names=self._names).changed
+            again |= select_branches(body, self._names).changed
+            again |= self._expand_in(body)
+            if not again:
+                return
+
+    def _expand_in(self, body: Graph) -> bool:
+        """Replace the operators in a body for which MXNet has no word."""
+        table, changed = export_table(), False
+        for node in list(body.nodes):
+            if type(node.op) not in table and node not in self._hopeless and not node.subgraphs:
+                changed |= self._replace(body, node)
+        return changed
 
     def _compute_all(self) -> bool:
         """Branches and loops of unknown course: all that they may do is computed, and Where selects."""
@@ -84,7 +109,7 @@ class _Lowering:
         for _ in range(MOST_ROUNDS):
             again = drop_no_ops(self.graph)
             again |= simplify(self.graph)
-            again |= self._fold()
+            again |= self._fold(self.graph)
             again |= inline_branches(self.graph, self._names)
             again |= self._resolve()
             again |= self._unroll()
@@ -93,12 +118,12 @@ class _Lowering:
             changed = True
         return changed
 
-    def _fold(self) -> bool:
+    def _fold(self, graph: Graph) -> bool:
         try:
-            return fold_constants(self.graph)
+            return fold_constants(graph)
         except ProviderError as error:
             self._note = f"; constants could not be computed: {error}"
-            return fold_known(self.graph)
+            return fold_known(graph)
 
     def _resolve(self) -> bool:
         outcome = resolve_structure(self.graph, self._names)
@@ -112,23 +137,27 @@ class _Lowering:
 
     def _expand(self, attempt: Attempt) -> bool:
         """Replace every refused operator by its definition."""
-        from graphir.converters.onnx.expansion import NoExpansion, expand
-
         changed = False
         for node, refusal in attempt.export.refused.items():
-            if node.graph is not self.graph or node in self._hopeless or node.subgraphs:
-                continue
-            self._first.setdefault(self._origin(node).name, refusal)
-            try:
-                if self._depth(node) >= DEEPEST:
-                    raise NoExpansion(f"its definitions are nested more than {DEEPEST} deep")
-                expand(self.graph, node, self._names)
-                changed = True
-            except NoExpansion as error:
-                self._hopeless.add(node)
-                if not error.undefined:
-                    self._reasons.setdefault(node.name, str(error))
+            if node.graph is self.graph and node not in self._hopeless and not node.subgraphs:
+                self._first.setdefault(self._origin(node).name, refusal)
+                changed |= self._replace(self.graph, node)
         return changed
+
+    def _replace(self, graph: Graph, node: Node) -> bool:
+        """Put an operator's definition in its place, if there is one."""
+        from graphir.converters.onnx.expansion import NoExpansion, expand
+
+        try:
+            if self._depth(node) >= DEEPEST:
+                raise NoExpansion(f"its definitions are nested more than {DEEPEST} deep")
+            expand(graph, node, self._names)
+        except NoExpansion as error:
+            self._hopeless.add(node)
+            if not error.undefined:
+                self._reasons.setdefault(node.name, str(error))
+            return False
+        return True
 
     def _origin(self, node: Node) -> Node:
         """The node of the original graph that a node stands for, or stands in the place of a part of."""

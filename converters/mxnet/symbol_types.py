@@ -74,15 +74,15 @@ def infer_symbol(
 ) -> SymbolTypes:
     """The types that follow from shapes and dtypes of any arguments, given by name.
 
-    `symbol` is what `open_source` takes; `np_shape` says how unknown sizes are marked (None: as the symbol states).
-    Raises ImportFailure or UnsupportedOpError with everything that is wrong, contradictions among it, or where an
-    operator's import needs a rank that nothing fixes.
+    `symbol` is what `open_source` takes, or records; `np_shape` says how unknown sizes are marked (None: as the symbol states).
+    Where an operator's import needs a rank or a size that nothing fixes, what follows from its results stays unknown.
+    Raises ImportFailure or UnsupportedOpError with everything that is wrong, contradictions among it.
     """
-    source = open_source(symbol).symbol
+    source = symbol if isinstance(symbol, NNVMGraph) else open_source(symbol).symbol
     marked = source.np_shape if np_shape is None else np_shape
     known = {name: _unmarked(shape, marked) for name, shape in (shapes or {}).items()}
     wanted = {name: shape for name, shape in known.items() if shape is not None}
-    graph = Importer(source, None, wanted, dtypes=dtypes, keep_loss=True, settle=False).run()
+    graph = Importer(source, None, wanted, dtypes=dtypes, keep_loss=True, settle=False, gaps=True).run()
     found = _by_source(graph)
     if _add_labels(source, graph, found, wanted):
         infer_graph(graph)
@@ -207,6 +207,8 @@ def label_shape(record: NNVMNode, data: Shape | None, given: Shape | None = None
     if record.op == "SVMOutput":
         return data[:1]
     if record.op != "SoftmaxOutput":
+        if len(data) == 2 and not isinstance(data[1], int):
+            return given
         column = len(data) == 2 and data[1] == 1
         return given if given is not None and column and len(given) == 1 else data[:1] if column and not given else data
     if given is not None and len(given) == len(data) and given[0] == data[0] and given[1:] == data[1:]:

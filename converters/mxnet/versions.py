@@ -129,11 +129,32 @@ _CHANGED: Mapping[str, tuple[_Change, ...]] = {
     ),
     "Concat": (_Change(10100, "dim counts from the front there", lambda typed: typed["dim"] < 0),),
     "Convolution": (_Change(1100, "dilations of windows that are not square go wrong there", _is_uneven),),
+    "Reshape": (
+        _Change(905, "codes below -1 are not there", lambda typed: any(size < -1 for size in typed["shape"] or ())),
+    ),
+    "_contrib_MultiBoxDetection": (
+        _Change(
+            10301,
+            "with nms_topk it suppresses across classes otherwise there",
+            lambda typed: typed["force_suppress"] and typed["nms_topk"] > 0,
+        ),
+    ),
     "LRN": (_Change(1100, "the first and last channels are summed otherwise there", lambda typed: typed["nsize"] > 1),),
     "take": (
         _Change(10301, "only axis=0 is there", lambda typed: typed["axis"] != 0),
         _Change(10301, "only mode=clip is there", lambda typed: typed["mode"] != "clip"),
     ),
+}
+
+# What differs for some data only, which nobody can see in the symbol: recorded, not refused.
+_NOTED: Mapping[str, tuple[_Change, ...]] = {
+    "Activation": (
+        _Change(1100, "before MXNet 0.11 softrelu is infinite above 88", lambda typed: typed["act_type"] == "softrelu"),
+    ),
+    "_contrib_box_nms": (
+        _Change(10501, "before MXNet 1.5 boxes of the class -1 are not left out", lambda typed: typed["id_index"] >= 0),
+    ),
+    "gather_nd": (_Change(10700, "before MXNet 1.7 negative indices do not count from the end", lambda typed: True),),
 }
 
 
@@ -198,6 +219,9 @@ class _Older:
         for change in _CHANGED.get(node.op, ()):
             if self.version < change.until and change.concerns(typed):
                 self.refuse(node.op, change.reason, node.name)
+        for until, text, concerns in _NOTED.get(node.op, ()):
+            if self.version < until and concerns(typed):
+                self.decisions.append(Decision("older release", node.name, text))
         return attrs
 
     def _name_states(self, symbol: NNVMGraph) -> None:

@@ -16,14 +16,18 @@ def load(
     shapes: Mapping[str, object] | None = None,
     dtypes: Mapping[str, object] | None = None,
     outputs: Sequence[str] | None = None,
+    signature: str | None = None,
     simplified: bool = True,
+    fold_weights: bool = True,
 ) -> Graph:
-    """The graph of a frozen GraphDef: a .pb or .pbtxt file, whose weights stay there, or the bytes of a GraphDef.
+    """The graph of a frozen GraphDef (a .pb or .pbtxt file, or its bytes), of a SavedModel folder, or of a .meta file
+    with the checkpoint beside it. Weights stay in the files.
 
     `shapes` and `dtypes` are those of inputs by name and win over the file's; `outputs` names the nodes (or `node:1`)
-    whose results are wanted, without it those that nothing uses. The graph has the IR's layout: channels first, with
-    transposes where values come in and go out channels last; unless `simplified`, around each operator. What the import
-    assumed, dropped or rewrote stands in `graph.decisions`.
+    whose results are wanted, without it the signature's, or those that nothing uses; `signature` chooses among those of
+    a SavedModel (without it serving_default, or the only one). The graph has the IR's layout: channels first, with
+    transposes where values come in and go out channels last; unless `simplified`, around each operator. What scales and
+    shifts a layer's channels goes into its weights, unless `fold_weights` is off. What the import assumed, dropped or rewrote stands in `graph.decisions`.
 
     Raises FormatError for a file that is not what it should be, UnsupportedOpError listing every node that cannot be
     imported, and ImportFailure listing every other problem (unfrozen variables, cycles, missing nodes).
@@ -33,15 +37,23 @@ def load(
     from graphir.converters.tensorflow.reader import open_model
 
     with paused_collector():
-        graph = Importer(open_model(source), shapes, dtypes=dtypes, outputs=outputs).run()
+        graph = Importer(open_model(source, signature, outputs), shapes, dtypes=dtypes, outputs=outputs).run()
         if simplified:
             from graphir.passes import simplify
+            from graphir.passes.common_subexpressions import merge_equal_nodes
             from graphir.passes.fold_arithmetic import fold_arithmetic
+            from graphir.passes.fold_pad import fold_pads
+            from graphir.passes.fold_scales import fold_scales
             from graphir.passes.transposes import move_transposes
 
             simplify(graph)
             fold_arithmetic(graph)
             if move_transposes(graph):
+                simplify(graph)
+            fold_pads(graph)
+            if fold_weights:
+                fold_scales(graph)
+            if merge_equal_nodes(graph):
                 simplify(graph)
     return graph
 

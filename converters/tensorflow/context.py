@@ -15,7 +15,8 @@ from graphir.types import Dim, DType, Shape, Sym, TensorType
 if TYPE_CHECKING:
     from numpy import ndarray
 
-    from graphir.converters.tensorflow.records import TFNode
+    from graphir.converters.tensorflow.importer import Importer
+    from graphir.converters.tensorflow.records import TFFunction, TFNode
     from graphir.converters.tensorflow.schema import Attributes
     from graphir.converters.tensorflow.scope import Scope
 
@@ -25,6 +26,10 @@ ImportFunction = Callable[["ImportNode"], Imported]
 
 class Refusal(GraphirError):
     """An import function cannot express this node; the importer gathers all of them."""
+
+
+class QuietRefusal(Refusal):
+    """A node cannot be expressed for reasons that are recorded already, such as those of a function's nodes."""
 
 
 class NeedsShape(GraphirError):
@@ -58,6 +63,24 @@ class ImportNode:
     def producer(self) -> int:
         """The version of the graph format, which decides what some old attributes mean."""
         return self._scope.importer.source.graph.producer
+
+    @property
+    def importer(self) -> Importer:
+        """The import that this node is a part of."""
+        return self._scope.importer
+
+    @property
+    def functions(self) -> dict[str, TFFunction]:
+        """The library of functions."""
+        return self._scope.importer.functions
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, or with a number: a name that no value in the model has."""
+        return self._scope.fresh_name(wanted)
+
+    def behind(self, slot: int) -> ImportNode | None:
+        """The node whose first result an input is, if that was imported here and nothing else uses it."""
+        return self._scope.producer(self.record.inputs[slot])
 
     @property
     def given_shape(self) -> Shape | None:
@@ -272,4 +295,14 @@ def families(*tables: Mapping[str, ImportFunction]) -> dict[str, ImportFunction]
     return found
 
 
-__all__ = ["ImportFunction", "ImportNode", "Imported", "NeedsShape", "Refusal", "direct", "families", "result_name"]
+__all__ = [
+    "ImportFunction",
+    "ImportNode",
+    "Imported",
+    "NeedsShape",
+    "QuietRefusal",
+    "Refusal",
+    "direct",
+    "families",
+    "result_name",
+]

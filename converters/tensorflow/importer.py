@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from graphir.converters.tensorflow.context import Refusal
+from graphir.converters.tensorflow.dilated import fuse_dilated
+from graphir.converters.tensorflow.frames import lower_frames
 from graphir.converters.tensorflow.inline import Flat, flatten
+from graphir.converters.tensorflow.lists import Reserved
 from graphir.converters.tensorflow.order import find_outputs, sorted_nodes
 from graphir.converters.tensorflow.reader import TFSource
-from graphir.converters.tensorflow.records import Endpoint, TFNode
+from graphir.converters.tensorflow.records import Endpoint, TFFunction, TFNode
 from graphir.converters.tensorflow.schema import operator_schema
 from graphir.converters.tensorflow.scope import Scope
+from graphir.converters.tensorflow.tensor_arrays import lower_tensor_arrays
 from graphir.errors import Gap, ImportFailure, UnsupportedOpError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
@@ -22,6 +28,13 @@ PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefaul
 # Nodes that only watch or wait: that something runs after them changes no number.
 HARMLESS = frozenset({"NoOp", "Assert", "Print", "PrintV2", "CheckNumerics", "Const", "Identity", "Placeholder"})
 SHOWN = 8
+
+
+@dataclass
+class Trial:
+    """An attempt whose records stay only if it is kept."""
+
+    kept: bool = False
 
 
 class Importer:
@@ -45,6 +58,8 @@ class Importer:
         self.graph = Graph(source.name)
         self.broken: set[Value] = set()
         self.unfrozen: list[str] = []
+        self.functions: dict[str, TFFunction] = dict(source.graph.functions)
+        self.reserved: dict[Value, Reserved] = {}
         self._stated_outputs = outputs
         self._names: set[str] = set()
         self._counters: dict[str, int] = {}
@@ -52,11 +67,30 @@ class Importer:
         self._problems: list[str] = []
         self._inferred_at = -1
 
+    @property
+    def failures(self) -> int:
+        """How many problems were recorded so far."""
+        return len(self._problems) + len(self.unfrozen) + sum(map(len, self._refusals.values()))
+
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """Take back, unless the trial is `kept`, what is recorded while it lasts: names, problems, decisions."""
+        names, counters = set(self._names), dict(self._counters)
+        refusals = {key: list(held) for key, held in self._refusals.items()}
+        problems, unfrozen, decisions = len(self._problems), len(self.unfrozen), len(self.graph.decisions)
+        outcome = Trial()
+        yield outcome
+        if not outcome.kept:
+            self._names, self._counters, self._refusals = names, counters, refusals
+            del self._problems[problems:], self.unfrozen[unfrozen:], self.graph.decisions[decisions:]
+
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
         flat = flatten(self.source.graph)
-        nodes = {node.name: node for node in flat.nodes}
+        nodes = fuse_dilated({node.name: node for node in lower_tensor_arrays(flat.nodes)})
         outputs = self._outputs(flat, nodes)
+        nodes, now = lower_frames(nodes, outputs.values(), self.functions)
+        outputs = {name: now(endpoint) for name, endpoint in outputs.items()}
         order = sorted_nodes(nodes, outputs.values())
         self._place_inputs(order, nodes)
         scope = Scope(self, self.graph)
@@ -105,7 +139,8 @@ class Importer:
         """The endpoints of the outputs, by the names that the graph shall have for them."""
         signature = self.source.signature
         if self._stated_outputs is not None:
-            stated = {_plain(name): Endpoint.of(name) for name in self._stated_outputs}
+            known = {} if signature is None else signature.outputs
+            stated = {_plain(name): known.get(name) or Endpoint.of(name) for name in self._stated_outputs}
         elif signature is not None:
             stated = dict(signature.outputs)
         else:

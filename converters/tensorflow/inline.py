@@ -83,6 +83,23 @@ def _add(node: TFNode, functions: Mapping[str, TFFunction], flat: Flat, around: 
     flat.aliases |= {Endpoint(node.name, slot): result for slot, result in enumerate(results)}
 
 
+def flat_body(
+    function: TFFunction,
+    attrs: Mapping[str, Any],
+    prefix: str,
+    arguments: Mapping[str, Endpoint],
+    functions: Mapping[str, TFFunction],
+) -> tuple[list[TFNode], list[Endpoint]]:
+    """`body`, with the calls in it replaced too. Raises ImportFailure as `flatten` does."""
+    nodes, results = body(function, attrs, prefix, arguments, functions)
+    flat = Flat()
+    for node in nodes:
+        _add(node, functions, flat, (function.name,))
+    for node in flat.nodes:
+        node.inputs = tuple(map(flat.resolve, node.inputs))
+    return flat.nodes, [flat.resolve(result) for result in results]
+
+
 def body(
     function: TFFunction,
     attrs: Mapping[str, Any],
@@ -132,4 +149,4 @@ def _result_index(function: TFFunction, name: str) -> int:
     return function.outputs.index(name) if name in function.outputs else 0
 
 
-__all__ = ["CALLS", "Flat", "body", "called", "flatten"]
+__all__ = ["CALLS", "Flat", "body", "called", "flat_body", "flatten"]

@@ -36,12 +36,25 @@ ArgDef: name string 1, description string 2, type DataType 3, type_attr string 4
  type_list_attr string 6, handle_data any* 7, is_ref bool 16, experimental_full_type any 17
 SavedModel: saved_model_schema_version int 1, meta_graphs MetaGraphDef* 2
 MetaGraphDef: meta_info_def MetaInfoDef 1, graph_def GraphDef 2, saver_def any 3, collection_def any* 4,
- signature_def SignatureDef{} 5, asset_file_def any* 6, object_graph_def any 7
+ signature_def SignatureDef{} 5, asset_file_def any* 6, object_graph_def SavedObjectGraph 7
 MetaInfoDef: meta_graph_version string 1, stripped_op_list any 2, any_info any 3, tags string* 4,
  tensorflow_version string 5, tensorflow_git_version string 6, stripped_default_attrs bool 7,
  function_aliases any* 8
 SignatureDef: inputs TensorInfo{} 1, outputs TensorInfo{} 2, method_name string 3, defaults any* 4
 TensorInfo: name string 1, dtype DataType 2, tensor_shape TensorShapeProto 3, coo_sparse any 4, composite_tensor any 5
+SavedObjectGraph: nodes SavedObject* 1, concrete_functions any* 2
+SavedObject: children any* 1, slot_variables any* 3, user_object any 4, asset any 5, function any 6,
+ variable SavedVariable 7, bare_concrete_function any 8, constant any 9, resource any 10
+SavedVariable: dtype DataType 1, shape TensorShapeProto 2, trainable bool 3, synchronization any 4, aggregation any 5,
+ name string 6
+TrackableObjectGraph: nodes TrackableObject* 1
+TrackableObject: children any* 1, attributes SerializedTensor* 2, slot_variables any* 3
+SerializedTensor: name string 1, full_name string 2, checkpoint_key string 3
+BundleHeaderProto: num_shards int 1, endianness int 2, version VersionDef 3
+BundleEntryProto: dtype DataType 1, shape TensorShapeProto 2, shard_id int 3, offset int 4, size int 5, crc32c any 6,
+ slices TensorSliceProto* 7
+TensorSliceProto: extent Extent* 1
+Extent: start int 1, length int 2
 """
 SCALARS = frozenset({"string", "bytes", "blob", "bool", "int", "uint", "float", "double", "DataType", "any"})
 

@@ -26,13 +26,15 @@ def _gives_something(node: TFNode) -> bool:
     return node.op not in NO_OUTPUTS and (schema is None or bool(schema.outputs))
 
 
-def sorted_nodes(nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint]) -> list[TFNode]:
-    """The nodes that the wanted results need, each after those that it uses. Linear.
+def sorted_nodes(
+    nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint], given: Iterable[Endpoint] = ()
+) -> list[TFNode]:
+    """The nodes that the wanted results need, each after those that it uses; `given` need no node. Linear.
 
     Raises ImportFailure for a node that does not exist and for a cycle, which it names.
     """
     found: list[TFNode] = []
-    done: set[str] = set()
+    done = {endpoint.node for endpoint in given}
     for endpoint in wanted:
         _visit(endpoint.node, nodes, done, found)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,22 +64,43 @@ def looks_like_tensorflow(head: bytes) -> bool:
     return head[place : place + 1] == b"\x0a"
 
 
-def open_model(source: PathLike | bytes) -> TFSource:
-    """A model ready for import: a file, or the bytes of a GraphDef.
+def open_model(
+    source: PathLike | bytes, signature: str | None = None, outputs: Sequence[str] | None = None
+) -> TFSource:
+    """A model ready for import: a file or SavedModel folder, or the bytes of a GraphDef.
 
-    Raises FormatError, with the byte or line, for what is no TensorFlow graph or is cut short, and ImportFailure for a
-    file that is not there.
+    `signature` chooses among those of a SavedModel; `outputs` are nodes that are wanted besides its results. Raises
+    FormatError, with the byte or line, for what is no TensorFlow graph or is cut short, and ImportFailure for a file
+    that is not there.
     """
     if isinstance(source, bytes | bytearray | memoryview):
         return TFSource(read_graph(decode(memoryview(source), "GraphDef"), TensorSource()))
     path = Path(source)
-    if path.is_dir():
-        raise ImportFailure(f"{path}: SavedModel folders are not read yet; freeze the model to a .pb file")
-    graph = read_graph(_message(path, "GraphDef"), TensorSource(path))
+    if path.is_dir() or path.suffix == ".meta" or _is_saved_model(path):
+        from graphir.converters.tensorflow.saved_model import open_meta_graph, open_saved_model
+
+        if path.suffix == ".meta" and path.is_file():
+            return open_meta_graph(path, signature, outputs)
+        folder = path if path.is_dir() else path.parent
+        return open_saved_model(folder, signature, outputs, None if path.is_dir() else path)
+    if signature is not None:
+        raise ImportFailure(f"{path}: a frozen graph has no signatures; leave the signature out")
+    graph = read_graph(read_message(path, "GraphDef"), TensorSource(path))
     return TFSource(graph, path.stem or "graph", files=[str(path)])
 
 
-def _message(path: Path, message: str) -> Message:
+def _is_saved_model(path: Path) -> bool:
+    """Whether a file is a SavedModel's protobuf: by its name, or because it begins with the version."""
+    if path.name in ("saved_model.pb", "saved_model.pbtxt"):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(3) == b"\x08\x01\x12"
+    except OSError:
+        return False
+
+
+def read_message(path: Path, message: str) -> Message:
     """The message that a binary or text file holds."""
     data = _mapped(path)
     head = bytes(data[:64])
@@ -167,4 +189,4 @@ def _function(message: Message, tensors: TensorSource) -> TFFunction:
     return TFFunction(name, arguments, tuple(outputs), tuple(returned[output] for output in outputs), nodes)
 
 
-__all__ = ["TFSource", "looks_like_tensorflow", "open_model", "read_graph"]
+__all__ = ["TFSource", "looks_like_tensorflow", "open_model", "read_graph", "read_message"]

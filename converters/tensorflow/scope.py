@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from graphir.converters.tensorflow.context import ImportFunction, ImportNode, NeedsShape, Refusal, result_name
+from graphir.converters.tensorflow.context import (
+    ImportFunction,
+    ImportNode,
+    NeedsShape,
+    QuietRefusal,
+    Refusal,
+    result_name,
+)
 from graphir.converters.tensorflow.ops import import_table
 from graphir.converters.tensorflow.records import Endpoint, TFNode
 from graphir.converters.tensorflow.schema import Attributes, operator_schema, output_types
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
 NOT_CONVERTED = "graphir cannot convert this operator of TensorFlow yet"
 NOT_IN_TENSORFLOW = "TensorFlow 2.21 has no such operator: it comes from a plugin or a library of one's own"
 VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp", "AutoReloadVariable", "TemporaryVariable"})
+READS = frozenset({"ReadVariableOp"})
 
 
 class Scope:
@@ -32,11 +41,16 @@ class Scope:
         self._results: dict[str, Sequence[Value]] = {}
         self._arguments = dict(arguments or {})
         self._used: set[Endpoint] = set()
+        self._users: Counter[Endpoint] = Counter()
+        self._records: dict[str, TFNode] = {}
 
     def run(self, nodes: Sequence[TFNode], wanted: Iterable[Endpoint]) -> None:
         """Import the nodes in order. Problems are gathered by the importer. `wanted` counts as used."""
         functions = import_table()
-        self._used = set(wanted).union(endpoint for node in nodes for endpoint in node.inputs)
+        self._users = Counter(wanted)
+        self._users.update(endpoint for node in nodes for endpoint in node.inputs)
+        self._used = set(self._users)
+        self._records = {node.name: node for node in nodes}
         for node in nodes:
             self._import(node, functions.get(node.op))
 
@@ -54,6 +68,14 @@ class Scope:
         """Whether a node that is imported, or an output, uses this result."""
         return Endpoint(node, slot) in self._used
 
+    def producer(self, endpoint: Endpoint) -> ImportNode | None:
+        """The node whose first result this is, if it was imported here and its result is used once."""
+        record = self._records.get(endpoint.node)
+        if record is None or endpoint.slot or self._users[endpoint] != 1 or record.name not in self._results:
+            return None
+        attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
+        return ImportNode(self, record, attrs, [self.value(held) for held in record.inputs])
+
     def fresh_name(self, wanted: str) -> str:
         """`wanted`, or with a number: a name that no value in the model has."""
         return self.importer.fresh_name(wanted)
@@ -62,6 +84,9 @@ class Scope:
         importer = self.importer
         if record.op in VARIABLES:
             self._variable(record)
+            return
+        if record.op in READS and record.inputs:
+            self._take(record, [self.value(record.inputs[0])])
             return
         if function is None:
             known = operator_schema(record.op) is not None
@@ -74,7 +99,8 @@ class Scope:
             attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
             result = function(ImportNode(self, record, attrs, operands))
         except Refusal as error:
-            importer.refuse(record, str(error))
+            if not isinstance(error, QuietRefusal):
+                importer.refuse(record, str(error))
         except (ShapeError, GraphError, NeedsShape, FormatError) as error:
             if not importer.broken.intersection(operands):
                 hint = importer.shape_hint() if isinstance(error, NeedsShape) else ""

@@ -19,8 +19,10 @@ WINDOWED = (Conv, ConvTranspose, MaxPool, AveragePool, LpPool)
 
 
 def attributes_of(node: Node) -> dict[str, Any]:
-    """Every attribute that says what is computed, by name. Windows have their kernel, strides and dilations as numbers for each axis, and SAME as
-    numbers where the size is known; an axis is counted from the front where the rank is known.
+    """Every attribute that says what is computed, by name.
+
+    Windows have their kernel, strides and dilations as numbers for each axis, and SAME as numbers where the size is
+    known; an axis is counted from the front where the rank is known.
     """
     op = node.op
     found = {name: _single(getattr(op, name)) for name in op.field_names if name not in SAID_OF_SHAPES}
@@ -33,6 +35,24 @@ def attributes_of(node: Node) -> dict[str, Any]:
     if type(axis) is int and axis < 0 and first is not None and first.rank is not None:
         found["axis"] = axis + first.rank
     return found
+
+
+def described(node: Node) -> str:
+    """The operator with the attributes that say something, in the form in which they are compared."""
+    defaults = node.op.field_defaults
+    parts = [
+        f"{name}={shown(value)}"
+        for name, value in attributes_of(node).items()
+        if value != defaults.get(name, ...) and not _is_neutral(name, value)
+    ]
+    return f"{node.op.name}({', '.join(parts)})" if parts else node.op.name
+
+
+def _is_neutral(name: str, value: object) -> bool:
+    """Whether a window steps by one or pads nothing."""
+    if name in ("strides", "dilations"):
+        return isinstance(value, tuple) and set(value) <= {1}
+    return isinstance(value, Explicit) and value.is_zero
 
 
 def _single(value: object) -> object:
@@ -74,4 +94,4 @@ def shown(value: object) -> str:
     return str(value.value) if isinstance(value, enum.Enum) else str(value)
 
 
-__all__ = ["attributes_of", "shown"]
+__all__ = ["attributes_of", "described", "shown"]

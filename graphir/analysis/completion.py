@@ -1,7 +1,8 @@
-"""From the pairs that an alignment is sure of to pairs of all nodes that do the same: activations, casts, biases.
+"""Pairs of all nodes of two graphs that do the same, down to activations, casts and biases.
 
-An alignment pairs what makes the structure. What lies between is paired here along the values: two nodes of one kind
-that read the same values are the same, and so is a node that stands in the place of another.
+What is exactly the same is paired first. Of the rest an alignment pairs what makes the structure, and what lies between
+is paired along the values: two nodes of one kind that read the same values are the same, and so is a node that stands
+in the place of another.
 """
 
 from __future__ import annotations
@@ -12,12 +13,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from graphir.analysis.alignment import Alignment, Pair, align
 from graphir.analysis.attributes import attributes_of
 from graphir.analysis.fingerprint import fingerprint
+from graphir.analysis.labels import COMMUTATIVE, exact_labels
 from graphir.graph import Graph, Node, Value
-from graphir.ops import elementwise
 
 Key = Callable[[Node], Hashable]
-COMMUTATIVE = frozenset({elementwise.Add, elementwise.Mul, elementwise.Max, elementwise.Min, elementwise.Sum})
-
 
 class Counterparts:
     """Which nodes and values of two graphs are the same, in both directions.
@@ -31,13 +30,21 @@ class Counterparts:
         self.backward: dict[Node, Node] = {}
         self.values: dict[Value, Value] = dict(outer or {})
         self._reached: deque[tuple[Value, Value]] = deque()
+        self._paired: deque[tuple[Node, Node]] = deque()
+        self._through = False
         for value, other in pair_inputs(left.inputs, right.inputs):
             self._join(value, other)
+        self._pair_exactly()
+        if len(self.forward) == len(left) == len(right):
+            return
         for node, partner in align(left, right).matched:
             self._pair(node, partner)
-        for key in (_exactly, _alike, None):
-            self._pair_sources(key or _alike)
-            self._follow(key)
+        for key in (_exactly, _alike):
+            self._pair_sources(key)
+            self._settle(key)
+        self._replace_single()
+        self._settle(_alike)
+        self._settle(_alike, through=True)
 
     def alignment(self) -> Alignment:
         """The pairs in the first graph's order; nodes only in the second stand behind what they follow there."""
@@ -60,12 +67,25 @@ class Counterparts:
         if node in self.forward or partner in self.backward:
             return
         self.forward[node], self.backward[partner] = partner, node
+        self._paired.append((node, partner))
         for value, other in zip(node.outputs, partner.outputs, strict=False):
             self._join(value, other)
 
     def _join(self, value: Value, other: Value) -> None:
         self.values[value] = other
         self._reached.append((value, other))
+
+    def _pair_exactly(self) -> None:
+        """Nodes that do the same in the same place; those that can take each other's places, consistently."""
+        around = {value: place for place, value in enumerate(self.values.values())}
+        outer = {value: around[other] for value, other in self.values.items()}
+        labels = exact_labels(self.graphs[0], outer) | exact_labels(self.graphs[1], around)
+        sides = [_grouped(graph.nodes, labels.__getitem__) for graph in self.graphs]
+        for held, nodes in sides[0].items():
+            if len(nodes) == len(sides[1].get(held, ())) == 1:
+                self._pair(nodes[0], sides[1][held][0])
+        self._pair_sources(labels.__getitem__)
+        self._settle(labels.__getitem__)
 
     def _pair_sources(self, key: Key) -> None:
         """Nodes that read nothing that is computed, such as random numbers."""
@@ -78,49 +98,128 @@ class Counterparts:
             for node, partner in zip(nodes, others.get(held, ()), strict=False):
                 self._pair(node, partner)
 
-    def _follow(self, key: Key | None) -> None:
-        """Look at what reads each pair of values; without a key a single node on both sides takes the other's place."""
-        known = list(self.values.items())
-        self._reached = deque(known)
-        while self._reached:
-            value, other = self._reached.popleft()
-            users = [user for user in value.users() if user.graph is self.graphs[0] and user not in self.forward]
-            others = [user for user in other.users() if user.graph is self.graphs[1] and user not in self.backward]
-            if not users or not others:
+    def _settle(self, key: Key, *, through: bool = False) -> None:
+        """Pair what reads the same values and, where several nodes do, what the same operand of a pair comes from.
+
+        What is still alike then is the same in any order. `through` looks through nodes that have no counterpart.
+        """
+        self._through = through
+        self._reached = deque(self.values.items())
+        self._paired = deque(self.forward.items())
+        alike: deque[tuple[Value, Value]] = deque()
+        ends = deque(zip(self.graphs[0].outputs, self.graphs[1].outputs, strict=False))
+        while self._reached or self._paired or ends or alike:
+            if self._reached:
+                value, other = self._reached.popleft()
+                if self._pair_users(value, other, key, single=True):
+                    alike.append((value, other))
+            elif self._paired:
+                self._pair_operands(*self._paired.popleft(), key)
+            elif ends:
+                self._pair_makers(*ends.popleft(), key)
+            else:
+                self._pair_users(*alike.popleft(), key, single=False)
+
+    def _pair_users(self, value: Value, other: Value, key: Key, *, single: bool) -> bool:
+        """Pair what reads two values that are the same; `single` leaves what has several counterparts, and says so."""
+        users, others = self._open_users(value, other)
+        if not users or not others:
+            return False
+        ready = _grouped(users, lambda node: self._place(node, key, mapped=True))
+        waiting = _grouped(others, lambda node: self._place(node, key, mapped=False))
+        left = False
+        for held, nodes in ready.items():
+            partners = waiting.get(held, [])
+            if single and partners and len(nodes) + len(partners) > 2:
+                left = True
                 continue
-            if key is None:
-                self._replace(users, others)
-                continue
-            ready = _grouped(users, lambda node: self._place(node, key, mapped=True))
-            waiting = _grouped(others, lambda node: self._place(node, key, mapped=False))
-            for held, nodes in ready.items():
-                for node, partner in zip(nodes, waiting.get(held, ()), strict=False):
+            for node, partner in zip(nodes, partners, strict=False):
+                self._pair(node, partner)
+        return left
+
+    def _pair_operands(self, node: Node, partner: Node, key: Key) -> None:
+        """Pair what makes the operands of two nodes that are the same, slot by slot."""
+        if type(node.op) in COMMUTATIVE:
+            sources = _grouped(self._open_makers(node.inputs, 0), key)
+            others = _grouped(self._open_makers(partner.inputs, 1), key)
+            for held, nodes in sources.items():
+                if len(nodes) == len(others.get(held, ())) == 1:
+                    self._pair(nodes[0], others[held][0])
+            return
+        for value, other in zip(node.inputs, partner.inputs, strict=False):
+            self._pair_makers(value, other, key)
+
+    def _pair_makers(self, value: Value | None, other: Value | None, key: Key) -> None:
+        """Pair what makes two values that stand in one place, if it is of one kind."""
+        for node in self._open_makers([value], 0):
+            for partner in self._open_makers([other], 1):
+                if key(node) == key(partner):
                     self._pair(node, partner)
+
+    def _open_makers(self, values: Sequence[Value | None], side: int) -> list[Node]:
+        """The nodes of a graph that make these values and have no counterpart yet."""
+        matched = self.backward if side else self.forward
+        makers = dict.fromkeys(value.producer for value in values if value is not None)
+        return [node for node in makers if node is not None and node.graph is self.graphs[side] and node not in matched]
+
+    def _open_users(self, value: Value, other: Value) -> tuple[list[Node], list[Node]]:
+        """What reads two values and has no counterpart yet."""
+        users = [user for user in self._users(value, 0) if user not in self.forward]
+        others = [user for user in self._users(other, 1) if user not in self.backward]
+        return users, others
+
+    def _users(self, value: Value, side: int) -> list[Node]:
+        """What reads a value in its graph, and in the last round also what reads it through one node of its own."""
+        found = [user for user in value.users() if user.graph is self.graphs[side]]
+        if self._through:
+            matched = self.backward if side else self.forward
+            alone = [user for user in found if user not in matched]
+            found += [behind for user in alone for made in user.outputs for behind in made.users()]
+        return list(dict.fromkeys(found))
 
     def _place(self, node: Node, key: Key, *, mapped: bool) -> Hashable:
         """The key and the computed values that a node reads, in the second graph's terms; None if one has none."""
         read = self._computed(node)
+        if self._through:
+            read = [self._over(value, self.forward if mapped else self.backward) for value in read]
         if mapped:
             if any(value not in self.values for value in read):
                 return None
             read = [self.values[value] for value in read]
         return key(node), tuple(sorted(read, key=id) if type(node.op) in COMMUTATIVE else read)
 
+    def _over(self, value: Value, matched: dict[Node, Node]) -> Value:
+        """The value that a node without counterpart makes this one from, if it reads one only; else the value."""
+        maker = value.producer
+        if maker is None or maker in matched or maker.graph not in self.graphs:
+            return value
+        read = self._computed(maker)
+        return read[0] if len(read) == 1 else value
+
     @staticmethod
     def _computed(node: Node) -> list[Value]:
         return [value for value in node.inputs if value is not None and not _is_constant(value)]
 
-    def _replace(self, users: Sequence[Node], others: Sequence[Node]) -> None:
-        """One node that stands for one other: both read the same, and what reads them is the same."""
-        if len(users) != 1 or len(others) != 1:
-            return
-        node, partner = users[0], others[0]
-        read = [self.values.get(value) for value in self._computed(node)]
-        if read != list(self._computed(partner)):
-            return
-        behind = {self.forward.get(user) for value in node.outputs for user in value.users()}
-        if behind == {user for value in partner.outputs for user in value.users()}:
-            self._pair(node, partner)
+    def _replace_single(self) -> None:
+        """A single node takes the place of another: both read the same, and what reads them is the same."""
+        for value, other in list(self.values.items()):
+            users, others = self._open_users(value, other)
+            if len(users) != 1 or len(others) != 1:
+                continue
+            node, partner = users[0], others[0]
+            if [self.values.get(held) for held in self._computed(node)] != self._computed(partner):
+                continue
+            if self._behind(node, first=True) == self._behind(partner, first=False):
+                self._pair(node, partner)
+
+    def _behind(self, node: Node, *, first: bool) -> list[tuple[int, str]]:
+        """What reads a node: the second graph's node, or its kind where it has no counterpart yet."""
+        users = dict.fromkeys(user for value in node.outputs for user in value.users())
+        if first:
+            found = [(self.forward.get(user), user.op.name) for user in users]
+        else:
+            found = [(user if user in self.backward else None, user.op.name) for user in users]
+        return sorted((id(user), "" if user is not None else kind) for user, kind in found)
 
 
 def pair_inputs(left: Sequence[Value], right: Sequence[Value]) -> list[tuple[Value, Value]]:
@@ -159,4 +258,4 @@ def _grouped(nodes: Iterable[Node], key: Key) -> dict[Hashable, list[Node]]:
     return found
 
 
-__all__ = ["COMMUTATIVE", "Counterparts", "pair_inputs"]
+__all__ = ["Counterparts", "pair_inputs"]

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphir.analysis.attributes import attributes_of, shown
-from graphir.analysis.completion import COMMUTATIVE, Counterparts, pair_inputs
+from graphir.analysis.completion import Counterparts, pair_inputs
 from graphir.analysis.fingerprint import fingerprint
+from graphir.analysis.labels import COMMUTATIVE
+from graphir.analysis.skeleton import SCALING
 from graphir.graph import Graph, Node, Value
 from graphir.ops.linear import Gemm
 from graphir.ops.normalization import BatchNormalization
@@ -21,6 +23,7 @@ from graphir.serial.equal import same_attribute, same_tensor
 from graphir.tensor import Tensor
 from graphir.types import Sym, Type
 
+CHUNK = 1 << 20
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -172,14 +175,16 @@ class _Comparison:
                     assert present is not None
                     yield Change("operand", f"{name} ({present.name}) is there in the {where} only")
                 continue
-            tensors = _constant(node, slot), _constant(other, slot)
-            if tensors[0] is not None and tensors[1] is not None:
-                yield from _weight_changes(_both(ours.name, theirs.name), tensors[0], tensors[1])
+            tensor, held = _constants(node, other, slot)
+            if tensor is not None and held is not None:
+                if type(node.op) not in SCALING or not _same_scalar(tensor, held):
+                    yield from _weight_changes(_both(ours.name, theirs.name), tensor, held)
+                continue
+            if _is_parameter(ours) and _is_parameter(theirs):
+                yield from self._unfilled_changes(ours, theirs)
                 continue
             source, counterpart = self._source(ours, first=True), self._source(theirs, first=False)
             if self._counterpart(source) is counterpart or _same_constants(source, counterpart):
-                continue
-            if source.producer is None and source.tensor is None and self._both_unfilled(source, counterpart):
                 continue
             yield Change("operand", f"{name} is {_origin(source)} in the first, {_origin(counterpart)} in the second")
 
@@ -207,10 +212,13 @@ class _Comparison:
     def _counterpart(self, value: Value) -> Value | None:
         return self.found.values.get(value)
 
-    def _both_unfilled(self, value: Value, other: Value) -> bool:
-        """Whether both are parameters without elements, of one type."""
-        held = value in set(value.graph.parameters) and other in set(other.graph.parameters)
-        return held and other.tensor is None and self._same_type(value.type, other.type)
+    def _unfilled_changes(self, ours: Value, theirs: Value) -> Iterator[Change]:
+        """What differs between two parameters of which one or both have no elements."""
+        name = _both(ours.name, theirs.name)
+        if (ours.tensor is None) != (theirs.tensor is None):
+            yield Change("weight", f"{name} has elements in the {'second' if ours.tensor is None else 'first'} only")
+        elif not self._same_type(ours.type, theirs.type):
+            yield Change("weight", f"{name} is {ours.type} in the first, {theirs.type} in the second")
 
     def _learn_names(self, value: Value, other: Value) -> None:
         """Symbolic sizes of an input stand for those in the same place of the other."""
@@ -224,13 +232,31 @@ class _Comparison:
         return translated == str(right)
 
 
+def _is_parameter(value: Value) -> bool:
+    return value.producer is None and value not in value.graph.inputs
+
+
+def _same_scalar(left: Tensor, right: Tensor) -> bool:
+    """Whether both are one number, with however many axes."""
+    return left.size == right.size == 1 and same_tensor(left.reshaped(()), right.reshaped(()))
+
+
 def _constant(node: Node, slot: int) -> Tensor | None:
-    """The elements of an operand; the second one of a Gemm as it is multiplied."""
+    """The elements of an operand that is not computed."""
     value = node.inputs[slot] if slot < len(node.inputs) else None
-    tensor = None if value is None or value.producer is not None else value.tensor
-    if tensor is not None and slot == 1 and isinstance(node.op, Gemm) and node.op.transB and len(tensor.shape) == 2:
-        return tensor.transposed((1, 0))
-    return tensor
+    return None if value is None or value.producer is not None else value.tensor
+
+
+def _constants(node: Node, other: Node, slot: int) -> tuple[Tensor | None, Tensor | None]:
+    """The elements of an operand of both nodes; the weights of two Gemms as they are multiplied if that differs."""
+    tensor, held = _constant(node, slot), _constant(other, slot)
+    if slot == 1 and isinstance(node.op, Gemm) and isinstance(other.op, Gemm) and node.op.transB != other.op.transB:
+        return _multiplied(node.op, tensor), _multiplied(other.op, held)
+    return tensor, held
+
+
+def _multiplied(op: Gemm, tensor: Tensor | None) -> Tensor | None:
+    return tensor.transposed((1, 0)) if tensor is not None and op.transB and len(tensor.shape) == 2 else tensor
 
 
 def _weight_changes(name: str, left: Tensor, right: Tensor) -> Iterator[Change]:
@@ -248,26 +274,37 @@ def _elements(left: Tensor, right: Tensor) -> str:
     """How many elements differ, by how much, and the first of them."""
     import numpy as np
 
-    ours, theirs = left.numpy(), right.numpy()
-    where = np.atleast_1d(ours != theirs)
-    if left.dtype.is_float:
-        numbers, others = ours.astype(np.float64), theirs.astype(np.float64)
-        where &= np.atleast_1d(~(np.isnan(numbers) & np.isnan(others)))
-    count = int(where.sum())
+    ours, theirs = left.numpy().reshape(-1), right.numpy().reshape(-1)
+    count, first, most = 0, -1, 0.0
+    for start in range(0, left.size, CHUNK):
+        part, other = ours[start : start + CHUNK], theirs[start : start + CHUNK]
+        where = part != other
+        if left.dtype.is_float:
+            numbers, others = part.astype(np.float64), other.astype(np.float64)
+            where &= ~(np.isnan(numbers) & np.isnan(others))
+            if where.any():
+                distances = np.abs(numbers[where] - others[where])
+                most = max(most, float(np.nan_to_num(distances, nan=np.inf).max()))
+        if first < 0 and where.any():
+            first = start + int(where.argmax())
+        count += int(where.sum())
     if count == 0:
         return "the same numbers, not the same bits (-0 and 0, or another NaN)"
-    first = tuple(int(axis[0]) for axis in np.nonzero(where))
-    place = f"[{', '.join(map(str, first))}]"
-    values = f"{np.atleast_1d(ours)[first]} and {np.atleast_1d(theirs)[first]}"
+    place = ", ".join(str(int(axis)) for axis in np.unravel_index(first, left.shape or (1,)))
+    values = f"{_number(ours[first])} and {_number(theirs[first])}"
     noun = "element differs" if left.size == 1 else "elements differ"
-    text = f"{count:,} of {left.size:,} {noun}, at {place} they are {values}"
-    if not left.dtype.is_float or count == 1:
-        return text
-    return f"{text}; by {np.nanmax(np.abs(numbers - others)):.3g} at most"
+    text = f"{count:,} of {left.size:,} {noun}, at [{place}] they are {values}"
+    return f"{text}; by {most:.3g} at most" if left.dtype.is_float and count > 1 else text
+
+
+def _number(element: object) -> str:
+    """An element of a tensor, a float in as many digits as single precision has."""
+    text = str(element)
+    return f"{float(text):.7g}" if "." in text or "e" in text else text
 
 
 def _weights_differ(node: Node, other: Node) -> bool:
-    pairs = [(_constant(node, slot), _constant(other, slot)) for slot in range(1, len(node.inputs))]
+    pairs = [_constants(node, other, slot) for slot in range(1, len(node.inputs))]
     return any(a is not None and (b is None or not same_tensor(a, b)) for a, b in pairs)
 
 

@@ -9,6 +9,9 @@ from .model import first_line, open_graph
 from .options import add_model_options, add_other_options, add_output_options, one_of, other_options
 
 if TYPE_CHECKING:
+    from graphir.converters.mxnet.source import MXNetSource
+    from graphir.graph import Graph
+
     from .console import Console
 
 EXAMPLES = """Nodes are aligned by their weights and by structure, whatever they are called and in whatever order they
@@ -39,7 +42,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     graph, opened = open_graph(options, console)
     other, other_opened = open_graph(other_options(options), console)
-    lines = first_line(graph, opened), first_line(other, other_opened)
+    lines = _described(options.source, graph, opened), _described(options.other, other, other_opened)
     console.stage("comparing the models")
     found = compare(graph, other)
     data = {"first": options.source, "second": options.other, **diff_json(found)}
@@ -50,6 +53,17 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.data(data)
     console.show(diff_text(found, *lines, verbose=options.verbose > 0))
     return 0 if found.is_equal else 4
+
+
+def _described(source: str, graph: Graph, opened: MXNetSource | None) -> str:
+    """What was read, by the names of its files."""
+    if opened is not None:
+        return first_line(graph, opened)
+    from pathlib import Path
+
+    from graphir.report.conversion import framework_of
+
+    return f"{Path(source).name} ({framework_of(graph)})"
 
 
 __all__ = ["add_arguments", "run"]

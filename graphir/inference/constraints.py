@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..graph import Graph
+from ..ops.counts import counted
 from ..types import Sym, TensorType, substitute
 from .rules import infer_outputs
 
@@ -37,7 +38,7 @@ def find_constraints(graph: Graph) -> list[Constraint]:
             if not isinstance(ruled, TensorType) or not isinstance(held, TensorType):
                 continue
             for left, right in zip(ruled.shape or (), held.shape or (), strict=False):
-                if isinstance(left, Sym) and isinstance(right, int):
+                if isinstance(left, Sym) and isinstance(right, int) and not counted(left):
                     found.append(Constraint(node.name, left, right))
     return found
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ..errors import ShapeError
 from ..ops.base import Known, Values, normalize_axis
 from ..ops.control import If, Loop, Scan, common_type
+from ..ops.counts import counted, counted_in
 from ..ops.sequence import SequenceMap
 from ..types import (
     ANYTHING,
@@ -116,8 +117,9 @@ def _infer_if(run: Inference, node: Node, values: Values) -> list[Found]:
 
 def _infer_map(run: Inference, node: Node, operands: Operands) -> list[Found]:
     elements = [type_.element if isinstance(type_, SequenceType) else type_ or ANYTHING for type_ in operands]
+    around = frozenset().union(*map(counted_in, elements))
     found = _run_body(run, node, node.subgraphs[0], elements, (None,) * len(elements))
-    return [(SequenceType(type_), None) for type_, _ in found]
+    return [(SequenceType(_settled(type_, None, around)[0]), None) for type_, _ in found]
 
 
 class _Iteration:
@@ -146,9 +148,11 @@ class _Iteration:
         inputs = self.inputs(states, iteration)
         if len(inputs) != len(self.body.inputs):
             raise ShapeError(f"its subgraph takes {len(self.body.inputs)} values, but is given {len(inputs)}")
+        around = frozenset().union(*(counted_in(type_) for type_, _ in inputs))
         declared = [value.declared for value in self.body.inputs]
         types = [_as_declared(stated, type_) for stated, (type_, _) in zip(declared, inputs, strict=True)]
-        return self.split(_run_body(self.run, self.node, self.body, types, [known for _, known in inputs]))
+        found = _run_body(self.run, self.node, self.body, types, [known for _, known in inputs])
+        return self.split([_settled(type_, known, around) for type_, known in found])
 
     def fixpoint(self, states: list[Found]) -> tuple[list[Found], list[Found], list[Found]]:
         """The carried values as every iteration finds them, as each leaves them, and the slices."""
@@ -184,6 +188,17 @@ class _Iteration:
             states, found = self.step(states, iteration)
             slices = list(map(_common, slices, found)) if iteration else found
         return states, slices
+
+
+def _settled(type_: Type, known: Known | None, around: frozenset[str]) -> Found:
+    """What a body gives, without the sizes that each of its runs finds anew: they differ from run to run."""
+    if isinstance(type_, TensorType) and type_.shape is not None:
+        type_ = TensorType(type_.dtype, tuple([UNKNOWN if counted(dim) - around else dim for dim in type_.shape]))
+    elif counted_in(type_) - around:
+        type_ = ANYTHING
+    if known is not None and any(counted(element) - around for element in known.elements):
+        known = None
+    return type_, known
 
 
 def _as_declared(declared: Type, given: Type) -> Type:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import ShapeError
 from ..ops.base import Known
+from ..ops.counts import with_names
 from ..types import ANYTHING, TensorType, Type, unify
 from .rules import infer_operands, infer_outputs, infer_values
 
@@ -134,6 +135,8 @@ class Inference:
                 results, found = infer_subgraphs(self, node, operands, values)
             else:
                 results = infer_outputs(node.op, operands, values)
+                if node.op.counts:
+                    results = with_names(results, node.outputs[0].name)
                 found = infer_values(node.op, operands, values)
         except ShapeError as error:
             raise ShapeError(

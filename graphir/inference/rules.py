@@ -24,6 +24,8 @@ def infer_outputs(op: Operator, operands: tuple[Type | None, ...], values: Value
     if found is None:
         result = op.infer(*operands, values=values) if op.reads else op.infer(*operands)
         found = result if isinstance(result, tuple) else (result,)
+        if op.takes:
+            op.check_dtypes(operands)
         if len(found) != op.output_count:
             raise ShapeError(f"{op.name}: the rule gave {len(found)} types for {op.output_count} results")
         if len(_results) >= MEMO_LIMIT:

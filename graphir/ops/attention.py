@@ -7,7 +7,7 @@ import enum
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim, unify_shape
 from .base import Operand, Operator, normalize_axis, operator, refine, same_dtype, same_rank
-from .dtypes import BOOL, FLOATS, INT64, NUMBERS, SINGLE_FLOATS
+from .dtypes import BOOL, FLOATS, INT64, NUMBERS, SINGLE_FLOATS, WITHOUT_2_BITS
 
 
 def _agree(what: str, *dims: Dim) -> Dim:
@@ -178,8 +178,8 @@ class TensorScatter(Operator):
     """
 
     inputs = ("past_cache", "update", "write_indices?")
+    takes = (WITHOUT_2_BITS, WITHOUT_2_BITS, INT64)
     outputs = ("present_cache",)
-    takes = (None, None, INT64)
     axis: int = -2
     mode: WriteMode = WriteMode.LINEAR
 

@@ -68,11 +68,14 @@ class Operator:
     A subclass is decorated with `@operator`; its fields are its attributes. `inputs` names the operands: `"B?"` may be
     absent, `"X*"` stands for one or more. `outputs` names the results; an operator with a number of results that
     depends on its attributes overrides `output_count`. `reads` holds the slots whose elements the rule wants (the
-    `shape` of Reshape); they come in `values`.
+    `shape` of Reshape); they come in `values`. `takes` holds the dtypes that each operand may have; None, or
+    no entry, stands for all. `counts` says that results have
+    sizes that only a run can tell (see `counts`).
     """
 
     inputs: ClassVar[tuple[str, ...]] = ()
     outputs: ClassVar[tuple[str, ...]] = ("Y",)
+    takes: ClassVar[tuple[frozenset[DType] | None, ...]] = ()
     reads: ClassVar[frozenset[int]] = frozenset()
     domain: ClassVar[str] = ""
     least_inputs: ClassVar[int] = 0
@@ -83,6 +86,7 @@ class Operator:
     backward_reads: ClassVar[bool] = False
     propagates: ClassVar[bool] = False
     knows_itself: ClassVar[bool] = False
+    counts: ClassVar[bool] = False
 
     # Methods that a dataclass would generate, written once: generating them for every class costs 30 ms of start-up.
 
@@ -143,6 +147,19 @@ class Operator:
         Raises ShapeError for operands that the operator does not take.
         """
         raise NotImplementedError(f"{self.name} states no inference rule")
+
+    def check_dtypes(self, operands: tuple[Type | None, ...]) -> None:
+        """Raise ShapeError unless each operand has one of the dtypes that its slot takes."""
+        takes = self.takes
+        behind = takes[-1] if len(takes) == len(self.inputs) else None
+        for slot, operand in enumerate(operands):
+            allowed = takes[slot] if slot < len(takes) else behind
+            if allowed is None or not isinstance(operand, TensorType) or operand.dtype is None:
+                continue
+            if operand.dtype not in allowed:
+                name = self.inputs[min(slot, len(self.inputs) - 1)].rstrip("*?")
+                shown = ", ".join(sorted(str(dtype) for dtype in allowed))
+                raise ShapeError(f"{name} is {operand.dtype}, expected one of {shown}")
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         """What the operands' types must be, given all types; None or an unknown type where nothing more is known.
@@ -285,6 +302,28 @@ def _broadcast_two(left: Shape, right: Shape) -> Shape:
     return tuple(map(broadcast_dim, padded_left, padded_right))
 
 
+def broadcast_operand(operand: Operand, others: Iterable[Operand], result: Shape | None) -> Shape | None:
+    """What an operand's shape must be if it broadcasts with the others to the result: where these are 1, it is all.
+
+    >>> broadcast_operand(TensorType(None, (UNKNOWN, UNKNOWN)), [TensorType(None, (1, 3))], (5, 3))
+    (5, UNKNOWN)
+    """
+    if operand is None or result is None:
+        return None
+    rank = len(result)
+    shapes = [None if other is None else other.shape for other in others]
+    if None in shapes:
+        return None
+    if operand.shape is None and any(shape is not None and len(shape) == rank for shape in shapes):
+        return None
+    own = rank if operand.shape is None else len(operand.shape)
+    found = []
+    for axis in range(rank - own, rank):
+        sizes = [shape[axis - rank] for shape in shapes if shape is not None and rank - axis <= len(shape)]
+        found.append(result[axis] if all(size == 1 for size in sizes) else UNKNOWN)
+    return tuple(found)
+
+
 def normalize_axis(axis: int, rank: int) -> int:
     """The axis counted from the front. Raises ShapeError if there is none."""
     if not -rank <= axis < rank:
@@ -318,6 +357,7 @@ __all__ = [
     "Values",
     "broadcast",
     "broadcast_dim",
+    "broadcast_operand",
     "elements_of",
     "normalize_axis",
     "operator",

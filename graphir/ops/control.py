@@ -1,7 +1,6 @@
 """Operators that run graphs: the bodies are the node's `subgraphs`, which may use the values around the node.
 
-What a body gives is not seen by the rules here, which know operands only; whoever adds such a node declares its results
-(`declare_results`).
+What a body gives is not seen by the rules here, which know operands only: `inference.control` infers it.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import enum
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, TensorType, format_shape, unify_dim
 from .base import Operand, Operator, operator, refine, same_dtype, same_rank
+from .counts import new_size
 from .dtypes import FLOAT32, FLOATS, INT64
 
 
@@ -27,6 +28,7 @@ class NonMaxSuppression(Operator):
     """
 
     inputs = ("boxes", "scores", "max_output_boxes_per_class?", "iou_threshold?", "score_threshold?")
+    counts = True
     outputs = ("selected_indices",)
     takes = (FLOAT32, FLOAT32, INT64, FLOAT32, FLOAT32)
     center_point_box: bool = False
@@ -38,7 +40,7 @@ class NonMaxSuppression(Operator):
                 _same(first[place], second[other], f"boxes {boxes} and scores {scores} differ in the {what}")
         if first is not None:
             _same(first[2], 4, f"boxes has the shape {format_shape(first)}, expected 4 numbers a box")
-        return TensorType(DType.INT64, (UNKNOWN, 3))
+        return TensorType(DType.INT64, (new_size(), 3))
 
 
 class RoiMode(enum.Enum):

@@ -1,14 +1,15 @@
-"""Sets of element types that operators take, as ONNX's type constraints have them."""
+"""Sets of element types that operators take: what any version of the ONNX operator allows."""
 
 from __future__ import annotations
 
 from ..types import DType
 
+DTypes = frozenset[DType] | None
+"""A set of dtypes; None is all of them."""
+
 FLOATS = frozenset({DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64})
 SINGLE_FLOATS = FLOATS - {DType.FLOAT64}
-FLOATS_OF_8_BITS = frozenset(
-    {DType.FLOAT8E4M3FN, DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2, DType.FLOAT8E5M2FNUZ}
-)
+FLOATS_OF_8_BITS = frozenset({DType.FLOAT8E4M3FN, DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2, DType.FLOAT8E5M2FNUZ})
 SIGNED_INTEGERS = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64})
 INTEGERS = SIGNED_INTEGERS | {DType.UINT8, DType.UINT16, DType.UINT32, DType.UINT64}
 SMALL_INTEGERS = frozenset({DType.INT2, DType.INT4, DType.UINT2, DType.UINT4})
@@ -29,9 +30,8 @@ COMMON = NUMBERS | COMPLEX | BOOL | TEXT
 """What operators take that only move elements: all but the types of 8 bits and less that hold no plain integers."""
 
 CONVERTIBLE = frozenset(DType) - COMPLEX
-QUANTIZED = (
-    FLOATS_OF_8_BITS | SMALL_INTEGERS | BYTES | {DType.FLOAT4E2M1, DType.INT16, DType.UINT16}
-)
+WITHOUT_2_BITS = frozenset(DType) - {DType.INT2, DType.UINT2}
+QUANTIZED = FLOATS_OF_8_BITS | SMALL_INTEGERS | BYTES | {DType.FLOAT4E2M1, DType.INT16, DType.UINT16}
 
 __all__ = [
     "BOOL",
@@ -55,4 +55,6 @@ __all__ = [
     "TEXT",
     "UINT8",
     "WIDE_NUMBERS",
+    "WITHOUT_2_BITS",
+    "DTypes",
 ]

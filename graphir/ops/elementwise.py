@@ -5,10 +5,22 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..errors import ShapeError
-from ..types import DType, TensorType, unify_shape
+from ..types import DType, Shape, TensorType, unify_shape
 from . import elements
-from .base import Known, Operand, Operator, Values, broadcast, operator, refine, same_dtype
-from .dtypes import BOOL, COMMON, CONVERTIBLE, FLOATS, FLOATS_OF_8_BITS, INDICES, NUMBERS, WIDE_NUMBERS
+from .base import Known, Operand, Operator, Values, broadcast, broadcast_operand, operator, refine, same_dtype
+from .dtypes import (
+    BOOL,
+    COMMON,
+    COMPLEX,
+    CONVERTIBLE,
+    FLOATS,
+    FLOATS_OF_8_BITS,
+    INDICES,
+    NUMBERS,
+    SIGNED,
+    WIDE_NUMBERS,
+    DTypes,
+)
 from .elements import Function
 from .known import choose, each, filled
 
@@ -43,6 +55,14 @@ class _Predicate(Operator):
         return (refine(operands[0], results[0].shape),)
 
 
+def _wanted_shapes(operands: tuple[Operand, ...], result: Shape | None) -> list[Shape | None]:
+    """What the shapes of operands that broadcast to the result must be."""
+    return [
+        broadcast_operand(operand, (*operands[:slot], *operands[slot + 1 :]), result)
+        for slot, operand in enumerate(operands)
+    ]
+
+
 class _Binary(Operator):
     """Two operands of one dtype that broadcast. With `same_shape` the source promises that their shapes are equal."""
 
@@ -60,11 +80,11 @@ class _Binary(Operator):
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         dtype = same_dtype(*operands) if self.result else same_dtype(*operands, results[0])
-        shape = None
-        if self.same_shape:
-            shape = results[0].shape
-            for operand in operands:
-                shape = unify_shape(shape, operand.shape if operand is not None else None)
+        shape = results[0].shape
+        if not self.same_shape:
+            return tuple(map(refine, operands, _wanted_shapes(operands, shape), [dtype] * 2))
+        for operand in operands:
+            shape = unify_shape(shape, operand.shape if operand is not None else None)
         return tuple(refine(operand, shape, dtype) for operand in operands)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
@@ -162,18 +182,23 @@ class _Comparison(_Binary):
     result: DType | None = DType.BOOL
 
 
-def _unary(name: str, text: str, since: int, follow: Function | None = None) -> type[Operator]:
+def _unary(
+    name: str, text: str, since: int, follow: Function | None = None, takes: DTypes = FLOATS
+) -> type[Operator]:
     """A unary operator without attributes."""
     body: dict[str, object] = {
         "__doc__": f"{text} Source: ONNX {name}-{since}.",
         "__module__": __name__,
         "__annotations__": {},
         "follow": follow if follow is None else staticmethod(follow),
+        "takes": (takes,),
     }
     return operator(type(name, (_Unary,), body))
 
 
-def _comparison(name: str, text: str, since: int, follow: Function) -> type[Operator]:
+def _comparison(
+    name: str, text: str, since: int, follow: Function, takes: DTypes = NUMBERS
+) -> type[Operator]:
     """A comparison whose only attribute is `same_shape`."""
     body = {
         "__doc__": f"{text} Source: ONNX {name}-{since}.",
@@ -181,20 +206,21 @@ def _comparison(name: str, text: str, since: int, follow: Function) -> type[Oper
         "__annotations__": {"same_shape": "bool"},
         "same_shape": False,
         "follow": staticmethod(follow),
+        "takes": (takes, takes),
     }
     return operator(type(name, (_Comparison,), body))
 
 
-Equal = _comparison("Equal", "Whether A == B.", 19, elements.equal)
+Equal = _comparison("Equal", "Whether A == B.", 19, elements.equal, COMMON - COMPLEX)
 Greater = _comparison("Greater", "Whether A > B.", 13, elements.greater)
 GreaterOrEqual = _comparison("GreaterOrEqual", "Whether A >= B.", 16, elements.greater_or_equal)
 Less = _comparison("Less", "Whether A < B.", 13, elements.less)
 LessOrEqual = _comparison("LessOrEqual", "Whether A <= B.", 16, elements.less_or_equal)
-And = _comparison("And", "Logical A and B.", 7, elements.both)
-Or = _comparison("Or", "Logical A or B.", 7, elements.either)
-Xor = _comparison("Xor", "Logical A exclusive-or B.", 7, elements.unequal)
+And = _comparison("And", "Logical A and B.", 7, elements.both, BOOL)
+Or = _comparison("Or", "Logical A or B.", 7, elements.either, BOOL)
+Xor = _comparison("Xor", "Logical A exclusive-or B.", 7, elements.unequal, BOOL)
 
-Abs = _unary("Abs", "The absolute value.", 13, elements.absolute)
+Abs = _unary("Abs", "The absolute value.", 13, elements.absolute, NUMBERS)
 Acos = _unary("Acos", "The arc cosine, radians.", 22)
 Acosh = _unary("Acosh", "The inverse hyperbolic cosine.", 22)
 Asin = _unary("Asin", "The arc sine, radians.", 22)
@@ -204,16 +230,16 @@ Atanh = _unary("Atanh", "The inverse hyperbolic tangent.", 22)
 Ceil = _unary("Ceil", "Rounded up.", 13, elements.ceil)
 Cos = _unary("Cos", "The cosine of radians.", 22)
 Cosh = _unary("Cosh", "The hyperbolic cosine.", 22)
-Erf = _unary("Erf", "The error function.", 13)
+Erf = _unary("Erf", "The error function.", 13, takes=NUMBERS)
 Exp = _unary("Exp", "e to the power X.", 13)
 Floor = _unary("Floor", "Rounded down.", 13, elements.floor)
-Identity = _unary("Identity", "X itself.", 24, elements.itself)
+Identity = _unary("Identity", "X itself.", 24, elements.itself, None)
 Log = _unary("Log", "The natural logarithm.", 13)
-Neg = _unary("Neg", "-X.", 13, elements.negative)
-Not = _unary("Not", "Logical not X.", 1, elements.negate)
+Neg = _unary("Neg", "-X.", 13, elements.negative, SIGNED)
+Not = _unary("Not", "Logical not X.", 1, elements.negate, BOOL)
 Reciprocal = _unary("Reciprocal", "1 / X.", 13, elements.reciprocal)
 Round = _unary("Round", "Rounded to the nearest integer, halves to even.", 22, elements.rounded)
-Sign = _unary("Sign", "-1, 0 or 1.", 13, elements.sign)
+Sign = _unary("Sign", "-1, 0 or 1.", 13, elements.sign, NUMBERS)
 Sin = _unary("Sin", "The sine of radians.", 22)
 Sinh = _unary("Sinh", "The hyperbolic sine.", 22)
 Sqrt = _unary("Sqrt", "The square root.", 13, elements.square_root)
@@ -244,7 +270,7 @@ class _Variadic(Operator):
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         dtype = same_dtype(*operands, results[0])
-        return tuple(refine(operand, None, dtype) for operand in operands)
+        return tuple(map(refine, operands, _wanted_shapes(operands, results[0].shape), [dtype] * len(operands)))
 
 
 @operator
@@ -315,8 +341,9 @@ class Where(Operator):
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         condition, x, y = operands
+        wanted = _wanted_shapes(operands, results[0].shape)
         dtype = same_dtype(x, y, results[0])
-        return refine(condition, None, DType.BOOL), refine(x, None, dtype), refine(y, None, dtype)
+        return refine(condition, wanted[0], DType.BOOL), refine(x, wanted[1], dtype), refine(y, wanted[2], dtype)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         tensors = filled(operands, values)
@@ -357,53 +384,8 @@ OPERATORS = (
 )
 
 __all__ = [
-    "OPERATORS",
-    "Abs",
-    "Acos",
-    "Acosh",
-    "Add",
-    "And",
-    "Asin",
-    "Asinh",
-    "Atan",
-    "Atanh",
-    "Cast",
-    "Ceil",
-    "Clip",
-    "Cos",
-    "Cosh",
-    "Div",
-    "Equal",
-    "Erf",
-    "Exp",
-    "Floor",
-    "Greater",
-    "GreaterOrEqual",
-    "Identity",
-    "IsInf",
-    "IsNaN",
-    "Less",
-    "LessOrEqual",
-    "Log",
-    "Max",
-    "Mean",
-    "Min",
-    "Mod",
-    "Mul",
-    "Neg",
-    "Not",
-    "Or",
-    "PRelu",
-    "Pow",
-    "Reciprocal",
-    "Round",
-    "Sign",
-    "Sin",
-    "Sinh",
-    "Sqrt",
-    "Sub",
-    "Sum",
-    "Tan",
-    "Where",
-    "Xor",
-]
+    "OPERATORS", "Abs", "Acos", "Acosh", "Add", "And", "Asin", "Asinh", "Atan", "Atanh", "Cast", "Ceil", "Clip",
+    "Cos", "Cosh", "Div", "Equal", "Erf", "Exp", "Floor", "Greater", "GreaterOrEqual", "Identity", "IsInf", "IsNaN",
+    "Less", "LessOrEqual", "Log", "Max", "Mean", "Min", "Mod", "Mul", "Neg", "Not", "Or", "PRelu", "Pow",
+    "Reciprocal", "Round", "Sign", "Sin", "Sinh", "Sqrt", "Sub", "Sum", "Tan", "Where", "Xor",
+]  # fmt: skip

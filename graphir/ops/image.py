@@ -8,6 +8,7 @@ from ..errors import ShapeError
 from ..padding import Explicit, window_size
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product
 from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine, same_rank
+from .counts import new_size
 from .dtypes import COMMON, INDICES, INT64, UINT8
 
 
@@ -27,6 +28,7 @@ class ImageDecoder(Operator):
     """
 
     inputs = ("encoded_stream",)
+    counts = True
     outputs = ("image",)
     takes = (UINT8,)
     pixel_format: PixelFormat = PixelFormat.RGB
@@ -35,7 +37,8 @@ class ImageDecoder(Operator):
         if stream.dtype not in (None, DType.UINT8):
             raise ShapeError(f"encoded_stream is {stream.dtype}, expected uint8")
         same_rank(stream, 1, "encoded_stream")
-        return TensorType(DType.UINT8, (UNKNOWN, UNKNOWN, 1 if self.pixel_format is PixelFormat.GRAYSCALE else 3))
+        channels = 1 if self.pixel_format is PixelFormat.GRAYSCALE else 3
+        return TensorType(DType.UINT8, (new_size("height"), new_size("width"), channels))
 
 
 @operator

@@ -7,7 +7,7 @@ from typing import ClassVar
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim
 from .base import Operand, Operator, broadcast, normalize_axis, operator, refine, same_dtype
-from .dtypes import FLOATS
+from .dtypes import FLOATS, DTypes
 
 
 class _Elementwise(Operator):
@@ -27,7 +27,7 @@ def _float(x: TensorType) -> None:
 class _PerChannel(_Elementwise):
     """Normalizations whose further operands are vectors with one element for each channel of X (N, C, D...)."""
 
-    takes = (FLOATS, FLOATS, FLOATS)
+    takes: ClassVar[tuple[DTypes, ...]] = (FLOATS, FLOATS, FLOATS)
     least_axes = 2
 
     def _channels(self, x: TensorType, vectors: dict[str, Operand]) -> Dim:

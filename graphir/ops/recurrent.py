@@ -13,7 +13,7 @@ from typing import ClassVar
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim
 from .base import Operand, Operator, operator, refine, same_dtype, same_rank
-from .dtypes import FLOATS, INT32
+from .dtypes import FLOATS, INT32, DTypes
 
 
 class Direction(enum.Enum):
@@ -32,7 +32,7 @@ class Direction(enum.Enum):
 class _Recurrent(Operator):
     """What the recurrent layers share: the shape rules."""
 
-    takes = (FLOATS, FLOATS, FLOATS, FLOATS, INT32, FLOATS)
+    takes: ClassVar[tuple[DTypes, ...]] = (FLOATS, FLOATS, FLOATS, FLOATS, INT32, FLOATS)
     inputs: ClassVar[tuple[str, ...]] = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
     outputs: ClassVar[tuple[str, ...]] = ("Y", "Y_h")
     gates: ClassVar[int] = 1

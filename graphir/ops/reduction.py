@@ -10,7 +10,7 @@ from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape
 from . import elements
 from .base import Known, Operand, Operator, Values, elements_of, normalize_axis, operator, refine
-from .dtypes import INT64, NUMBERS
+from .dtypes import BOOL, BYTES, INT64, NUMBERS, WIDE_NUMBERS, DTypes
 from .elements import Function
 from .known import folded
 
@@ -91,7 +91,14 @@ class _Reduce(Operator):
         return (folded(function, data, chosen, self.keepdims, self.empty),)
 
 
-def _reduction(name: str, text: str, since: int, fold: Function | None = None, empty: int | None = None) -> Any:
+def _reduction(
+    name: str,
+    text: str,
+    since: int,
+    fold: Function | None = None,
+    empty: int | None = None,
+    takes: DTypes = WIDE_NUMBERS,
+) -> Any:
     """A reduction; `fold` says how known elements come together, `empty` what no elements at all give."""
     body = {
         "__doc__": f"{text} over axes. Source: ONNX {name}-{since}.",
@@ -101,14 +108,15 @@ def _reduction(name: str, text: str, since: int, fold: Function | None = None, e
         "noop_with_empty_axes": False,
         "fold": fold if fold is None else staticmethod(fold),
         "empty": empty,
+        "takes": (takes, INT64),
     }
     return operator(type(name, (_Reduce,), body))
 
 
 ReduceSum = _reduction("ReduceSum", "The sum", 13, elements.add_whole, 0)
 ReduceProd = _reduction("ReduceProd", "The product", 18, elements.multiply_whole, 1)
-ReduceMax = _reduction("ReduceMax", "The largest element", 20, elements.largest)
-ReduceMin = _reduction("ReduceMin", "The smallest element", 20, elements.smallest)
+ReduceMax = _reduction("ReduceMax", "The largest element", 20, elements.largest, takes=WIDE_NUMBERS | BYTES | BOOL)
+ReduceMin = _reduction("ReduceMin", "The smallest element", 20, elements.smallest, takes=WIDE_NUMBERS | BYTES | BOOL)
 ReduceMean = _reduction("ReduceMean", "The mean", 18)
 ReduceL1 = _reduction("ReduceL1", "The sum of absolute values", 18)
 ReduceL2 = _reduction("ReduceL2", "The square root of the sum of squares", 18)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, Shape, TensorType, Unknown, format_shape
+from ..types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, format_shape
 from .base import Operand, Operator, Values, elements_of, normalize_axis, operator, refine, same_rank
 from .dtypes import COMMON, FLOAT32, FLOATS, INT64
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, TensorType, Unknown, format_shape
 from . import elements
-from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine
+from .base import Element, Known, Operand, Operator, Values, normalize_axis, operator, refine
+from .counts import new_size
 from .dtypes import BOOL, COMMON, INDICES, WIDE_NUMBERS
 from .known import array_of, known_array
 
@@ -27,6 +28,7 @@ class Compress(Operator):
     """
 
     inputs = ("X", "condition")
+    counts = True
     takes = (COMMON, BOOL)
     reads = frozenset({1})
     axis: int | None = None
@@ -37,7 +39,7 @@ class Compress(Operator):
         if condition.shape is not None and len(condition.shape) != 1:
             raise ShapeError(f"the condition has the shape {format_shape(condition.shape)}, expected one axis")
         count = None if values[1] is None else values[1].integers()
-        size: Dim = UNKNOWN if count is None else sum(count)
+        size: Dim = new_size() if count is None else sum(count)
         if self.axis is None:
             return TensorType(x.dtype, (size,))
         if x.shape is None:
@@ -69,13 +71,14 @@ class NonZero(Operator):
     """
 
     inputs = ("X",)
+    counts = True
     takes = (COMMON,)
     reads = frozenset({0})
 
     def infer(self, x: TensorType, *, values: Values) -> TensorType:
         found = _true_places(values[0])
         rank = UNKNOWN if x.shape is None else len(x.shape)
-        return TensorType(DType.INT64, (rank, UNKNOWN if found is None else found.shape[1]))
+        return TensorType(DType.INT64, (rank, new_size() if found is None else found.shape[1]))
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         return (_true_places(values[0]),)
@@ -101,6 +104,7 @@ class Unique(Operator):
     """
 
     inputs = ("X",)
+    counts = True
     outputs = ("Y", "indices", "inverse_indices", "counts")
     takes = (COMMON,)
     reads = frozenset({0})
@@ -108,16 +112,16 @@ class Unique(Operator):
     sorted: bool = True
 
     def infer(self, x: TensorType, *, values: Values) -> tuple[TensorType, ...]:
-        vector = TensorType(DType.INT64, (UNKNOWN,))
+        vector = TensorType(DType.INT64, (new_size(),))
         if self.axis is None:
             numbers = None if values[0] is None else values[0].integers()
-            size = UNKNOWN if numbers is None else len(set(numbers))
+            size: Dim = new_size() if numbers is None else len(set(numbers))
             vector = TensorType(DType.INT64, (size,))
             return TensorType(x.dtype, (size,)), vector, TensorType(DType.INT64, (x.elements(),)), vector
         if x.shape is None:
             return TensorType(x.dtype, None), vector, vector, vector
         axis = normalize_axis(self.axis, len(x.shape))
-        kept = TensorType(x.dtype, (*x.shape[:axis], UNKNOWN, *x.shape[axis + 1 :]))
+        kept = TensorType(x.dtype, (*x.shape[:axis], new_size(), *x.shape[axis + 1 :]))
         return kept, vector, TensorType(DType.INT64, (x.shape[axis],)), vector
 
 
@@ -147,8 +151,9 @@ class _Cumulative(Operator):
         lanes = np.moveaxis(array_of(data), axis[0], -1)
         found = np.empty(lanes.shape, dtype=object)
         for place in np.ndindex(lanes.shape[:-1]):
-            lane = lanes[place].tolist()
-            sums = list(accumulate(lane[::-1] if self.reverse else lane, type(self).fold, initial=self.empty))
+            lane: list[Element] = lanes[place].tolist()
+            start: Element = self.empty
+            sums = list(accumulate(lane[::-1] if self.reverse else lane, type(self).fold, initial=start))
             sums = sums[:-1] if self.exclusive else sums[1:]
             found[place] = sums[::-1] if self.reverse else sums
         return (known_array(np.moveaxis(found, -1, axis[0])),)

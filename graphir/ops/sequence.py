@@ -236,7 +236,7 @@ class SequenceMap(Operator):
     """The node's subgraph run for each element of `input_sequence`, its results gathered in sequences.
 
     Further operands that are sequences, of the same length, give the subgraph an element each, tensors are given whole.
-    Whoever adds such a node declares its results (`declare_results`). Source: ONNX SequenceMap-17.
+    What it gives is inferred from the subgraph (`inference.control`). Source: ONNX SequenceMap-17.
     """
 
     inputs = ("input_sequence", "additional_inputs*?")

@@ -7,6 +7,7 @@ import enum
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, DType, TensorType, format_shape
 from .base import Operand, Operator, broadcast, operator, refine
+from .counts import new_size
 from .dtypes import INDICES, TEXT
 
 
@@ -49,6 +50,7 @@ class StringNormalizer(Operator):
     """
 
     inputs = ("X",)
+    counts = True
     takes = (TEXT,)
     case_change_action: CaseChange = CaseChange.NONE
     is_case_sensitive: bool = False
@@ -61,7 +63,7 @@ class StringNormalizer(Operator):
             return TensorType(DType.STRING, None)
         if len(x.shape) not in (1, 2) or (len(x.shape) == 2 and isinstance(x.shape[0], int) and x.shape[0] != 1):
             raise ShapeError(f"X has the shape {format_shape(x.shape)}, expected (C) or (1, C)")
-        left = UNKNOWN if self.stopwords or x.shape[-1] == 0 else x.shape[-1]
+        left = new_size() if self.stopwords or x.shape[-1] == 0 else x.shape[-1]
         return TensorType(DType.STRING, (*(1,) * (len(x.shape) - 1), left))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
@@ -77,6 +79,7 @@ class StringSplit(Operator):
     """
 
     inputs = ("X",)
+    counts = True
     outputs = ("Y", "Z")
     takes = (TEXT,)
     delimiter: str | None = None
@@ -84,7 +87,7 @@ class StringSplit(Operator):
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         _texts(x)
-        parts = None if x.shape is None else (*x.shape, UNKNOWN)
+        parts = None if x.shape is None else (*x.shape, new_size())
         return TensorType(DType.STRING, parts), TensorType(DType.INT64, x.shape)
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:

@@ -111,7 +111,8 @@ class _Turns:
             for held, value in zip(scanned, values[len(state) + 1 :], strict=True):
                 held.append(value)
             if turn != trips:
-                goes_on = self._goes_on(values[0], trips, turn)
+                condition, *state = self._computed(values[0], state)
+                goes_on = self._goes_on(condition, trips, turn)
         results = [*state]
         for slot, held in enumerate(scanned):
             result = self.node.outputs[len(state) + slot]
@@ -120,7 +121,7 @@ class _Turns:
 
     def _goes_on(self, value: Value | None, trips: int | None, turn: int) -> bool:
         """Whether there is an iteration behind `turn` others; one that may be masked counts. Raises _Stays."""
-        known = 1 if value is None else self._constant(value)
+        known = 1 if value is None else self._constant(value, compute=not turn)
         if known is not None:
             if not known and turn and (len(self.node.inputs) < 2 or self.node.inputs[1] is None):
                 text = f"it states no condition at its start, but that of its body ends it after {turn} iterations"
@@ -142,6 +143,18 @@ class _Turns:
         else:
             self.alive = self._add(And(), [self.alive, scalar], "alive").outputs[0]
         return True
+
+    def _computed(self, condition: Value, state: list[Value]) -> list[Value]:
+        """The condition and the carried values, as constants if the condition depends on constants alone.
+
+        What is computed once is not computed again with the next condition.
+        """
+        if self.alive is not None or (condition.known is not None and condition.known.integers() is not None):
+            return [condition, *state]
+        found = evaluated(self.graph, [condition, *state])
+        if condition not in found:
+            return [condition, *state]
+        return [self.graph.constant(found[value]) if value in found else value for value in (condition, *state)]
 
     def _kept(self, new: list[Value], old: list[Value]) -> list[Value]:
         """The carried values behind an iteration, which stay what they were if the loop has ended."""
@@ -204,9 +217,11 @@ class _Turns:
         self._check_size(max(0, number))
         return max(0, number)
 
-    def _constant(self, value: Value) -> int | None:
+    def _constant(self, value: Value, *, compute: bool = True) -> int | None:
         """The element of a value that is known or computed from constants, None if it is computed at run time."""
         numbers = None if value.known is None else value.known.integers()
+        if numbers is None and not compute:
+            return None
         if numbers is None:
             array = evaluated(self.graph, [value]).get(value)
             if array is not None and array.size == 1:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from graphir.analysis.attributes import described
 from graphir.analysis.diff import Status
 from graphir.types import DType
 
@@ -43,6 +45,10 @@ def verdict_line(found: Difference) -> str:
 def summary(found: Difference) -> str:
     """How much is the same and how much is not."""
     parts = [f"{found.count(status):,} {status.value}" for status in Status if found.count(status)]
+    kinds = Counter(change.kind for row in found.rows if row.status is Status.CHANGED for change in row.changes)
+    if len(kinds) > 1 or sum(kinds.values()) > found.count(Status.CHANGED):
+        counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+        parts = [f"{part} ({counts})" if part.endswith(Status.CHANGED.value) else part for part in parts]
     if found.ends:
         parts.append(f"{len(found.ends):,} of inputs and outputs")
     return ", ".join(parts)
@@ -85,7 +91,7 @@ def _node_json(node: Node | None) -> dict[str, Any] | None:
     held = [value for value in node.inputs if value is not None and value.dtype is not DType.STRING]
     return {
         "name": node.name,
-        "operator": str(node.op),
+        "operator": described(node),
         "results": [f"{value.name}: {value.type}" for value in node.outputs],
         "weights": {value.name: value.tensor.sha256() for value in held if value.tensor is not None},
     }
@@ -95,9 +101,9 @@ def _cells(row: Row) -> tuple[str, ...]:
     left, right = row.left, row.right
     return (
         row.place + left.name if left is not None else "-",
-        str(left.op) if left is not None else "",
+        described(left) if left is not None else "",
         row.place + right.name if right is not None else "-",
-        str(right.op) if right is not None else "",
+        described(right) if right is not None else "",
         "" if row.status is Status.SAME else row.status.value,
     )
 

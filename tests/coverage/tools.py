@@ -16,7 +16,7 @@ from graphir.converters.onnx import from_model
 from graphir.converters.onnx.dtypes import BY_CODE
 from graphir.dims import Sym, substitute
 from graphir.inference import infer_types
-from graphir.types import UNKNOWN, Dim, Shape, TensorType
+from graphir.types import UNKNOWN, Dim, Shape, TensorType, Type
 
 from .models import Case
 
@@ -28,19 +28,17 @@ def by_graphir(case: Case) -> Found:
     """graphir's own inference over the imported model."""
     graph = from_model(case.model.SerializeToString())
     types = infer_types(graph)
-    return {
-        name: TensorType(type_.dtype, _filled(type_.shape, case.sizes))
-        for name, type_ in types.items()
-        if isinstance(type_, TensorType)
-    }
+    found = {name: with_sizes(type_, case.sizes) for name, type_ in types.items()}
+    return {name: type_ for name, type_ in found.items() if type_ is not None}
 
 
-def _filled(shape: Shape | None, sizes: Mapping[str, int]) -> Shape | None:
-    """The sizes that the names of a shape stand for; what has other names in it is unknown."""
-    if shape is None:
+def with_sizes(type_: Type, sizes: Mapping[str, int]) -> TensorType | None:
+    """A tensor's type with numbers for names; a size that has other names in it is unknown. None for no tensor."""
+    if not isinstance(type_, TensorType):
         return None
-    filled = [substitute(dim, sizes) for dim in shape]
-    return tuple([UNKNOWN if isinstance(dim, Sym) else dim for dim in filled])
+    filled = [substitute(dim, sizes) for dim in type_.shape or ()]
+    shape: Shape | None = tuple([UNKNOWN if isinstance(dim, Sym) else dim for dim in filled])
+    return TensorType(type_.dtype, None if type_.shape is None else shape)
 
 
 def by_onnx(case: Case) -> Found:
@@ -99,7 +97,7 @@ def _stated(graph: Any, resolve: Callable[[str], Dim]) -> dict[str, TensorType]:
 def _dim(dim: Any, resolve: Callable[[str], Dim]) -> Dim:
     kind = dim.WhichOneof("value")
     if kind == "dim_value":
-        return int(dim.dim_value)
+        return UNKNOWN if dim.dim_value < 0 else int(dim.dim_value)  # some models say -1, and the tools pass it on
     return resolve(dim.dim_param) if kind == "dim_param" else UNKNOWN
 
 
@@ -122,4 +120,4 @@ def ask(tool: Tool, case: Case) -> tuple[Found, str]:
         return _partial.pop(case.name, {}) if tool is by_onnxruntime else {}, text
 
 
-__all__ = ["Found", "Tool", "ask", "tools"]
+__all__ = ["Found", "Tool", "ask", "tools", "with_sizes"]

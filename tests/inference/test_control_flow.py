@@ -108,6 +108,31 @@ def test_results(graph, given, expected):
     assert {name: str(found[name]) for name in expected} == expected
 
 
+def conditional(start: object, after: object) -> Graph:
+    """A loop without a limit over a value that grows, whose condition is a constant, before it and in it."""
+    graph = Graph("conditional")
+    x = graph.add_input("x", tensor("float32[2, 3]"))
+    body = Graph("body", parent=graph)
+    body.add_input("i", tensor("int64[]"))
+    going, carried = body.add_input("going", tensor("bool[]")), body.add_input("v", tensor("?[...]"))
+    on = body.add(Identity(), going if after is None else body.constant(after, DType.BOOL), name="on")
+    following = body.add(Concat(0), carried, carried, name="next")
+    body.set_outputs([on, following, following])
+    operands = [None, None if start is None else graph.constant(start, DType.BOOL), x]
+    graph.add_node(Loop(2), operands, name="loop", output_names=["last", "all"], subgraphs=[body])
+    return graph
+
+
+@pytest.mark.parametrize(("start", "after", "expected"), [
+    (False, None, ["float32[2, 3]", "float32[0, ?, 3]"]), (True, False, ["float32[4, 3]", "float32[1, 4, 3]"]),
+    (None, False, ["float32[4, 3]", "float32[1, 4, 3]"]), (None, None, ["float32[?, 3]", "float32[?, ?, 3]"]),
+    (False, True, ["float32[2, 3]", "float32[0, ?, 3]"]),
+])  # fmt: skip
+def test_conditions_that_are_known(start, after, expected):
+    graph = conditional(start, after)
+    assert [str(graph[name].type) for name in ("last", "all")] == expected
+
+
 def test_results_at_insertion_are_stored_as_well_as_what_is_inside():
     graph = loop(growing, 2)
     body = next(graph.nodes).subgraphs[0]

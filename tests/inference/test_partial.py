@@ -10,10 +10,11 @@ import graphir
 from graphir.errors import ShapeError
 from graphir.graph import Graph
 from graphir.inference import infer_types
-from graphir.inference.engine import is_complete
-from graphir.ops.elementwise import Add, Cast, Equal, Where
+from graphir.inference.engine import fix_types, is_complete
+from graphir.ops.elementwise import Add, Cast, Equal, Identity, Where
 from graphir.ops.linear import Gemm
-from graphir.ops.shape import Transpose
+from graphir.ops.quantization import DequantizeLinear, QuantizeLinear
+from graphir.ops.shape import Flatten, Reshape, Squeeze, Transpose, Unsqueeze
 from graphir.types import ANYTHING, DType, SequenceType
 from tests.inference.test_engine import convolution, perceptron, snapshot
 from tests.ops.rule import tensor
@@ -111,3 +112,47 @@ def assumed() -> Graph:
 ])  # fmt: skip
 def test_what_was_assumed_yields_to_what_is_known(dtypes, expected):
     assert {type_.dtype for type_ in infer_types(assumed(), None, dtypes).values()} == {expected}
+
+
+def test_types_fixed_for_good():
+    """They take the place of what was stored, and bind later inference as what the source declares does."""
+    graph = convolution()
+    fix_types(graph, {"data": (1, 3, 32, 32)}, None)
+    assert str(graph["sum"].type) == "float32[1, 8, 16, 16]"
+    fix_types(graph, {"data": "N,3,8,8"}, {"data": "float16"})
+    assert [str(graph[name].type) for name in ("sum", "weight")] == ["float16[N, 8, 4, 4]", "float16[8, 3, 3, 3]"]
+    assert str(infer_types(graph)["skip"]) == "float16[N, 8, 4, 4]"
+    before = snapshot(graph)
+    with pytest.raises(ShapeError):
+        fix_types(graph, {"data": (1,)}, None)
+    assert snapshot(graph) == before
+
+
+NARROW = [
+    *("float16", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float8e8m0"),
+    *("float4e2m1", "int2", "uint2", "int4", "uint4"),
+]
+
+
+@pytest.mark.parametrize("name", ["first", "moved", "last"])
+@pytest.mark.parametrize("dtype", NARROW)
+def test_narrow_dtypes_move_through_what_moves_elements(dtype, name):
+    graph = Graph("moves")
+    x = graph.add_input("first", tensor("?[2, 6]"))
+    value = graph.add(Reshape(), graph.add(Transpose((1, 0)), x), graph.constant([6, 1, 2]), name="moved")
+    value = graph.add(Flatten(), graph.add(Squeeze(), value, graph.constant([1])))
+    graph.set_outputs([graph.add(Identity(), graph.add(Unsqueeze(), value, graph.constant([1])), name="last")])
+    found = infer_types(graph, None, {name: dtype})
+    assert str(found["last"]) == f"{dtype}[6, 1, 2]"
+    assert {str(type_.dtype) for type_ in found.values()} == {dtype, "int64"}
+
+
+@pytest.mark.parametrize("dtype", ["float8e4m3fn", "float8e5m2", "int4", "uint4", "int8", "uint8"])
+def test_narrow_dtypes_of_quantized_tensors(dtype):
+    graph = Graph("quantized")
+    x, scale = graph.add_input("x", tensor("float32[N, 4]")), graph.add_input("scale", tensor("float32[]"))
+    zero = graph.add_input("zero", tensor("?[]"))
+    quantized = graph.add(QuantizeLinear(), x, scale, zero, name="quantized")
+    graph.set_outputs([graph.add(DequantizeLinear(), quantized, scale, zero, name="back")])
+    found = infer_types(graph, None, {"zero": dtype})
+    assert [str(found[name]) for name in ("quantized", "back")] == [f"{dtype}[N, 4]", "float32[N, 4]"]

@@ -12,6 +12,7 @@ from graphir.dims import UNKNOWN, substitute
 from graphir.graph import Graph
 from graphir.inference import infer_types
 from graphir.ops.base import Element
+from graphir.ops.counts import counted
 from graphir.types import DType, TensorType, Unknown
 
 from .networks import networks
@@ -40,6 +41,8 @@ def with_names(graph: Graph, which: list[bool]) -> tuple[Graph, Sizes]:
 def instance(element: Element, sizes: Sizes, true: float) -> float:
     """The element with numbers for its symbols; the true one where it is not known."""
     if isinstance(element, Unknown):
+        return true
+    if counted(element):
         return true
     found = element if isinstance(element, float) else substitute(element, sizes)
     assert isinstance(found, int | float), f"{element} has other names than those of the input"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from models.layers import seeded, stored
 from models.mobilenet import mobilenet, mobilenet_v2
 from models.resnet50 import resnet50
 from tests.equivalence.live import Live
+from tests.models.keras_networks import image, keras_model
 
 BUILDERS = {
     "MobileNet": mobilenet,
@@ -29,41 +28,13 @@ BUILDERS = {
 SIZES = {"InceptionResNetV2": (299, 203)}
 
 
-@pytest.fixture(scope="session")
-def keras() -> ModuleType:
-    """Live Keras over TensorFlow."""
-    os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "0"}
-    try:
-        import tensorflow as tf
-    except ImportError as error:
-        reason = f"live TensorFlow cannot be imported: {error}"
-        if "GRAPHIR_REQUIRE_TENSORFLOW" in os.environ:
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return tf.keras
-
-
-def keras_model(keras: ModuleType, name: str, size: int):
-    """The network with seeded weights."""
-    keras.backend.clear_session()
-    model = getattr(keras.applications, name)(weights=None, input_shape=(size, size, 3), classes=1000)
-    weights = seeded(1)
-    for variable in model.variables:
-        if not variable.path.endswith(("/count", "seed_generator_state")):
-            variable.assign(weights(variable.path, tuple(variable.shape)))
-    for layer in model.layers:
-        if hasattr(layer, "finalize_state"):
-            layer.finalize_state()
-    return model
-
-
 CASES = [(name, size) for name in BUILDERS for size in SIZES.get(name, (224, 203))]
 
 
 @pytest.mark.live
 @pytest.mark.parametrize(("name", "size"), CASES)
 def test_the_built_network_is_keras(keras, name, size):
-    x = np.random.default_rng(5).uniform(-1, 1, (1, size, size, 3)).astype(np.float32)
+    x = image(size)
     wanted = keras_model(keras, name, size)(x, training=False).numpy()
     graph = BUILDERS[name](seeded(1), size=size)
     make_padding_explicit(graph)
@@ -84,7 +55,7 @@ def test_the_built_network_runs_in_mxnet(mxnet, name):
     make_padding_explicit(graph)
     symbol, params = to_symbol(graph)
     arrays = {key.partition(":")[2]: array for key, array in params.items()} | {graph.inputs[0].name: x}
-    with Live() as live:
+    with Live(onednn=True) as live:
         (found,) = live.run(symbol, arrays).values()
     assert np.abs(found - wanted).max() <= 1e-4 * np.abs(wanted).max()
 

@@ -25,7 +25,7 @@ DTYPES = {
 def known(text: str) -> Known | None:
     """The known elements that a word states, if it does."""
     kind, colon, elements = text.partition(":")
-    if not colon:
+    if kind not in ("i", "s") or not colon:
         return None
     found = tuple(parse_dim(element) for element in elements.split(",") if element)
     return Known.scalar(found[0]) if kind == "s" else Known.vector(found)

@@ -12,9 +12,9 @@ from tests.ops.rows import backward, forward, types
 ALIGN = RoiAlign(output_height=7, output_width=5)
 
 GOOD = (
-    (NonMaxSuppression(), "f[2,9,4] f[2,3,9]", "i[?,3]"),
-    (NonMaxSuppression(), "f[N,K,4] f[N,3,K] s:10 f[] f[]", "i[?,3]"),
-    (NonMaxSuppression(), "f[...] f[...] - f[]", "i[?,3]"),
+    (NonMaxSuppression(), "f[2,9,4] f[2,3,9]", "i[new:count,3]"),
+    (NonMaxSuppression(), "f[N,K,4] f[N,3,K] s:10 f[] f[]", "i[new:count,3]"),
+    (NonMaxSuppression(), "f[...] f[...] - f[]", "i[new:count,3]"),
     (ALIGN, "f[2,3,8,9] f[6,4] i[6]", "f[6,3,7,5]"),
     (ALIGN, "f[N,C,H,W] f[R,4] i[?]", "f[R,C,7,5]"),
     (ALIGN, "f[...] f[...] i[6]", "f[6,?,7,5]"),

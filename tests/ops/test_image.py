@@ -12,8 +12,8 @@ from tests.ops.rule import backwards, known, results
 PADDED = Col2Im(padding=Explicit(((0, 1), (0, 1))))
 
 GOOD = (
-    (ImageDecoder(), ("uint8[N]",), "uint8[?, ?, 3]"),
-    (ImageDecoder(PixelFormat.GRAYSCALE), ("?[...]",), "uint8[?, ?, 1]"),
+    (ImageDecoder(), ("uint8[N]",), "uint8[new:height, new:width, 3]"),
+    (ImageDecoder(PixelFormat.GRAYSCALE), ("?[...]",), "uint8[new:height, new:width, 1]"),
     (CenterCropPad(), ("float32[20,N]", known(10, 8)), "float32[10, 8]"),
     (CenterCropPad((-1,)), ("float32[N,20]", known("W")), "float32[N, W]"),
     (CenterCropPad((1, 2)), ("float32[N,20,8]", "int64[2]"), "float32[N, ?, ?]"),

@@ -20,7 +20,7 @@ from graphir.ops.shape_parts import (
     Trilu,
     slice_size,
 )
-from tests.ops.rule import backwards, elements, known, results, scalar
+from tests.ops.rule import backwards, elements, known, results
 
 GOOD = (
     (Concat(1), ("float32[N, 3]", "float32[N, 4]"), ["float32[N, 7]"]),

@@ -288,3 +288,29 @@ def test_a_pad_that_means_something_else_stays(case):
     graph = padded_graph(**case)
     assert not fold_pads(graph)
     assert any(isinstance(node.op, Pad) for node in graph.nodes)
+
+
+@pytest.mark.parametrize("opset", [13, 17, 18, 23])
+@pytest.mark.parametrize("fill", [None, 0.0, -3.0])
+@pytest.mark.parametrize("axes", [False, True])
+def test_onnxruntime_does_not_make_zeros_the_padding_of_a_max_pool(opset, fill, axes):
+    """Its fusion would lose the zeros, which are larger than the negative numbers here."""
+    import onnxruntime
+
+    from graphir.converters.onnx import to_model
+
+    graph = Graph("fusion")
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 2, 6, 7)))
+    amounts = (1, 0, 1, 2) if axes else (0, 0, 1, 0, 0, 0, 1, 2)
+    operands = [x, graph.constant(np.array(amounts, np.int64))]
+    operands += [None if fill is None else graph.constant(np.float32(fill))]
+    if axes:
+        operands.append(graph.constant(np.array([2, 3], np.int64)))
+    padded = graph.add_node(Pad(), operands).outputs[0]
+    graph.set_outputs(graph.add_node(MaxPool((3, 3)), (padded,), name="y").outputs[:1])
+    given = -1 - np.random.default_rng(0).random((1, 2, 6, 7), np.float32)
+    session = onnxruntime.InferenceSession(to_model(graph, opset=opset).SerializeToString())
+    (found,) = session.run(None, {"x": given})
+    wide = np.pad(given, ((0, 0), (0, 0), (1, 1), (0, 2)), constant_values=fill or 0.0)
+    wanted = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), (2, 3)).max((-2, -1))
+    assert np.array_equal(found, wanted)

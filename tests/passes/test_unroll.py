@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from graphir.converters.onnx import from_model, to_model
+from graphir.passes import fold_constants
 from graphir.passes.unroll import unroll, unroll_loops
 from tests.passes.written import graph_of, lowered, model_of, operators, run, unchanged
 
@@ -126,6 +127,25 @@ def test_a_condition_that_only_the_body_states_is_a_decision():
     assert unroll(graph)
     assert [decision.kind for decision in graph.decisions] == ["loop condition"]
     np.testing.assert_equal(run(to_model(graph, opset=21)), before)
+
+
+def test_a_loop_over_constants_is_computed_step_by_step(monkeypatch):
+    computed = []
+
+    def counted(graph, nodes, *others):
+        computed.append(len(nodes))
+        return original(graph, nodes, *others)
+
+    original = fold_constants._run
+    monkeypatch.setattr(fold_constants, "_run", counted)
+    text = """g (float[1] x) => (float[1] s) <int64 n = {1000}, float[1] a0 = {0.0}, bool k = {1}> { r = Loop (n, k, a0)
+        <body = body (int64 i, bool c, float[1] a) => (bool d, float[1] b) { h = Constant<value_float = 0.25>()
+        b = Add(a, h) e = Exp(b) t = Squeeze(e) m = Constant<value_float = 20000.0>() d = Less(t, m) }>
+        s = Add(r, x) }"""
+    graph = lowered(text, unroll)
+    assert max(computed) <= 4
+    assert len(computed) >= 40
+    np.testing.assert_array_equal(graph["s"].producer.inputs[0].tensor.numpy(), np.float32([10]))
 
 
 def test_a_long_loop_is_linear():

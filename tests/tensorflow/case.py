@@ -127,7 +127,8 @@ class Network(Case):
     @property
     def ops(self) -> frozenset[str]:
         """The operators that are tested."""
-        return frozenset(held["op"] for held in self.nodes)
+        inside = (held for function in self.functions for held in function["node_def"])
+        return frozenset(held["op"] for held in (*self.nodes, *inside))
 
     @property
     def outputs(self) -> list[str]:

@@ -132,6 +132,21 @@ def const(name: str, array: NDArray[Any] | Sequence[Any] | float, dtype: str | N
     return node("Const", name, dtype=DType.of(value.dtype).value, value=value)
 
 
+def function(
+    name: str,
+    arguments: Mapping[str, str],
+    results: Mapping[str, tuple[str, str]],
+    *nodes: Mapping[str, Any],
+) -> dict[str, Any]:
+    """A FunctionDef: arguments with their dtypes, results with their dtypes and what they are (`node:output:0`)."""
+    signature = {
+        "name": name,
+        "input_arg": [{"name": argument, "type": CODES[dtype]} for argument, dtype in arguments.items()],
+        "output_arg": [{"name": result, "type": CODES[dtype]} for result, (dtype, _) in results.items()],
+    }
+    return {"signature": signature, "node_def": list(nodes), "ret": {key: text for key, (_, text) in results.items()}}
+
+
 def graph_def(*nodes: Mapping[str, Any], producer: int = PRODUCER, functions: Sequence[Any] = ()) -> bytes:
     """The bytes of a GraphDef."""
     content: dict[str, Any] = {"node": nodes, "versions": {"producer": producer, "min_consumer": 12}}

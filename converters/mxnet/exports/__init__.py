@@ -21,10 +21,12 @@ FAMILIES = (
     "detection",
     "einsum",
     "elementwise",
+    "foreign",
     "image",
     "indexing",
     "linear",
     "losses",
+    "ngrams",
     "normalization",
     "pad",
     "pooling",
@@ -39,6 +41,7 @@ FAMILIES = (
     "shape",
     "shape_parts",
     "signal",
+    "text",
 )
 
 

@@ -136,22 +136,9 @@ def export_mish(node: ExportNode) -> None:
 
 
 def export_prelu(node: ExportNode) -> None:
-    """LeakyReLU prelu where there is one slope a channel (or one in all), else what it means."""
-    slope = node.value(1)
-    producer = slope.producer
-    if not node.dtype().is_float:
-        _export_integer_prelu(node)
-        return
-    if producer is not None and isinstance(producer.op, Reshape):
-        source = producer.inputs[0]
-        if source is not None and source.rank == 1 and _is_per_channel(node):
-            node.emit("LeakyReLU", node.entry(0), node.export.entry(source), act_type="prelu")
-            return
-    if slope.rank == 1 and (slope.shape == (1,) or node.rank() == 2):
-        node.emit("LeakyReLU", node.entry(0), node.entry(1), act_type="prelu")
-        return
-    if slope.tensor is not None and _is_per_channel(node):
-        vector = node.export.reshaped(slope, (slope.tensor.shape[0],))
+    """LeakyReLU prelu where there is one slope a channel (or one in all), else what it means, of integers too."""
+    vector = _slopes(node) if node.dtype().is_float else None
+    if vector is not None:
         node.emit("LeakyReLU", node.entry(0), vector, act_type="prelu")
         return
     data = node.entry(0)
@@ -160,16 +147,27 @@ def export_prelu(node: ExportNode) -> None:
     node.emit("broadcast_add", above, node.step("broadcast_mul", below, node.entry(1), suffix="scaled"))
 
 
-def _export_integer_prelu(node: ExportNode) -> None:
-    data = node.entry(0)
-    below = node.step("_minimum_scalar", data, suffix="below", scalar=0)
-    above = node.step("_maximum_scalar", data, suffix="above", scalar=0)
-    node.emit("broadcast_add", above, node.step("broadcast_mul", below, node.entry(1), suffix="scaled"))
+def _slopes(node: ExportNode) -> Entry | None:
+    """The slopes as a vector with one for each channel, or one for all; None if they lie otherwise."""
+    slope = node.value(1)
+    producer = slope.producer
+    if producer is not None and isinstance(producer.op, Reshape):
+        source = producer.inputs[0]
+        if source is not None and source.rank == 1 and _is_per_channel(node):
+            return node.export.entry(source)
+    if slope.rank == 1 and (slope.shape == (1,) or node.rank() <= 2):
+        return node.entry(1)
+    if slope.tensor is not None and _is_per_channel(node):
+        return node.export.reshaped(slope, (slope.tensor.size,))
+    return None
 
 
 def _is_per_channel(node: ExportNode) -> bool:
-    slope = node.shape(1)
-    return len(slope) == node.rank() - 1 and all(size == 1 for size in slope[1:])
+    """Whether the slopes lie along axis 1 only."""
+    slope, rank = node.shape(1), node.rank()
+    if len(slope) == rank and rank > 1 and slope[0] == 1:
+        slope = slope[1:]
+    return len(slope) == rank - 1 and all(size == 1 for size in slope[1:])
 
 
 def softmax(op: str) -> ExportFunction:

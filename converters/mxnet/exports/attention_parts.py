@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exports.padding import padded
 from graphir.converters.mxnet.exports.steps import computing, emit_as, is_used, wide
 from graphir.ops import attention as ir
 from graphir.ops.base import normalize_axis
@@ -80,8 +81,8 @@ def _pairs(node: ExportNode, data: Entry, turned: int) -> tuple[Entry, Entry]:
 def export_tensor_scatter(node: ExportNode) -> None:
     """A choice, at each place of the cache, between what it holds and the row of the update that belongs there."""
     op: ir.TensorScatter = node.op
-    cache = node.sizes(node.shape(), node.value(0).name)
-    axis = normalize_axis(op.axis, len(cache))
+    axis = normalize_axis(op.axis, node.rank())
+    cache = (0, *node.sizes(node.shape()[1:], node.value(0).name))
     (count,) = node.sizes(node.shape(1)[axis : axis + 1], node.value(1).name)
     places = _rows_of_update(node, cache[axis])
     update = node.export.raw(node.value(1))
@@ -89,9 +90,11 @@ def export_tensor_scatter(node: ExportNode) -> None:
     moved = tuple(cache[place] for place in order)
     if axis != 1:
         update = node.step("transpose", update, suffix="rows", axes=order)
-    update = node.step("Reshape", update, suffix="table", shape=(cache[0] * count, -1))
-    row = node.step("clip", node.export.cast(places, DType.FLOAT32), suffix="row", a_min=0, a_max=count - 1)
-    starts = node.constant(np.arange(cache[0], dtype=np.float32)[:, None] * count, suffix="starts")
+    others = math.prod(size for place, size in enumerate(cache) if place not in (0, axis))
+    update = node.step("Reshape", update, suffix="table", shape=(-1, others))
+    row = node.step("_minimum_scalar", node.step("_maximum_scalar", places, scalar=0), suffix="row", scalar=count - 1)
+    rows = node.export.cast(node.step("_contrib_arange_like", places, suffix="rows", axis=0), DType.INT64)
+    starts = node.step("expand_dims", node.step("_mul_scalar", rows, scalar=count), suffix="starts", axis=1)
     chosen = node.step("take", update, node.step("broadcast_add", row, starts, suffix="place"), suffix="chosen", axis=0)
     chosen = node.step("Reshape", chosen, suffix="apart", shape=moved)
     if axis != 1:
@@ -104,16 +107,18 @@ def export_tensor_scatter(node: ExportNode) -> None:
         suffix="inside",
     )
     column = tuple(size if place in (0, axis) else 1 for place, size in enumerate(cache))
-    written = node.step("broadcast_to", node.step("Reshape", inside, suffix="column", shape=column), shape=cache)
-    node.emit("where", written, chosen, node.export.raw(node.value(0)), carried=node.export.carried(node.value(0)))
+    held_cache = node.export.raw(node.value(0))
+    written = node.step("broadcast_like", node.step("Reshape", inside, suffix="column", shape=column), held_cache)
+    node.emit("where", written, chosen, held_cache, carried=node.export.carried(node.value(0)))
 
 
 def _rows_of_update(node: ExportNode, size: int) -> Entry:
     """Which row of the update belongs to each place of the cache, (batch, size); others are out of range."""
     places = node.constant(np.arange(size, dtype=np.int64)[None], suffix="places")
     if node.operand(2) is None:
-        (batch,) = node.sizes(node.shape()[:1], node.value(0).name)
-        return node.step("broadcast_to", places, suffix="rows", shape=(batch, size))
+        rows = node.step("_contrib_arange_like", node.export.raw(node.value(0)), suffix="batch", axis=0)
+        nothing = node.step("zeros_like", node.export.cast(rows, DType.INT64))
+        return node.step("broadcast_add", places, node.step("expand_dims", nothing, axis=1), suffix="rows")
     begin = node.step("expand_dims", node.export.cast(node.entry(2), DType.INT64), suffix="begin", axis=1)
     found = node.step("broadcast_sub", places, begin, suffix="rows")
     circular = node.op.mode is ir.WriteMode.CIRCULAR
@@ -147,8 +152,7 @@ def _behind_past(node: ExportNode, data: Entry, width: int) -> Entry:
     if node.operand(3) is not None:
         before = wide(node, 3)
     else:
-        batch, channels = node.sizes(node.shape()[:2], node.value(0).name)
-        before = node.constant(np.zeros((batch, channels, width - 1)), computing(node), "before")
+        return padded(node, data, node.shape(), computing(node), [(0, 0), (0, 0), (width - 1, 0)], 0.0)
     return node.step("Concat", before, data, suffix="behind", dim=2, num_args=2)
 
 
@@ -162,16 +166,15 @@ def export_linear_attention(node: ExportNode) -> None:
     (width,) = node.sizes((node.shape()[2] // op.q_num_heads,), "a head")
     (value_width,) = node.sizes((node.shape(2)[2] // heads,), "a head")
     scale = op.scale or 1 / math.sqrt(width)
-    (batch,) = node.sizes(node.shape()[:1], "the batch")
     queries = node.step("_mul_scalar", wide(node, 0), suffix="scaled", scalar=scale)
     places = [
-        _places(node, queries, length, (batch * heads, op.q_num_heads // heads, width), "query"),
-        _places(node, wide(node, 1), length, (batch * heads, width, 1), "key"),
-        _places(node, wide(node, 2), length, (batch * heads, 1, value_width), "value"),
+        _places(node, queries, length, (-1, op.q_num_heads // heads, width), "query"),
+        _places(node, wide(node, 1), length, (-1, width, 1), "key"),
+        _places(node, wide(node, 2), length, (-1, 1, value_width), "value"),
     ]
-    decays = _decays(node, length, batch, width)
-    rates = _rates(node, length, batch)
-    shape = (batch * heads, width, value_width)
+    decays = _decays(node, length, width)
+    rates = _rates(node, length)
+    shape = (-1, width, value_width)
     state = node.step("Reshape", wide(node, 3), suffix="past", shape=shape) if node.operand(3) is not None else None
     results = []
     for query, key, value, decay, rate in zip(*places, decays, rates, strict=True):
@@ -187,11 +190,12 @@ def export_linear_attention(node: ExportNode) -> None:
         results.append(node.step("batch_dot", query, state, suffix="attended"))
     assert state is not None
     stacked = node.step("stack", *results, suffix="places", axis=1, num_args=length)
-    by_place = node.step("Reshape", stacked, suffix="rows", shape=(batch, heads, length, -1))
+    columns = op.q_num_heads // heads * value_width
+    by_place = node.step("Reshape", stacked, suffix="rows", shape=(-1, heads, length, columns))
     turned = node.step("transpose", by_place, suffix="by_place", axes=(0, 2, 1, 3))
     emit_as(node, node.step("Reshape", turned, suffix="joined", shape=(0, 0, -1)), computing(node))
     if is_used(node, 1):
-        whole = node.step("Reshape", state, suffix="present", shape=(batch, heads, width, value_width))
+        whole = node.step("Reshape", state, suffix="present", shape=(-1, heads, width, value_width))
         emit_as(node, whole, computing(node), 1)
 
 
@@ -201,24 +205,24 @@ def _places(node: ExportNode, entry: Entry, length: int, shape: tuple[int, ...],
     return [node.step("Reshape", (index, place), suffix=suffix, shape=shape) for place in range(length)]
 
 
-def _decays(node: ExportNode, length: int, batch: int, width: int) -> list[Entry | None]:
+def _decays(node: ExportNode, length: int, width: int) -> list[Entry | None]:
     """By what the state shrinks at each place: a number for each head, or one for each row of its state."""
     if node.operand(4) is None:
         return [None] * length
     heads = node.op.kv_num_heads
     entry = node.step("exp", wide(node, 4), suffix="decay")
     rows = 1 if node.shape(4)[2] == heads else width
-    return list(_places(node, entry, length, (batch * heads, rows, 1), "decay"))
+    return list(_places(node, entry, length, (-1, rows, 1), "decay"))
 
 
-def _rates(node: ExportNode, length: int, batch: int) -> list[Entry | None]:
+def _rates(node: ExportNode, length: int) -> list[Entry | None]:
     """How much of its correction each place writes."""
     if node.operand(5) is None:
         return [None] * length
     heads, entry = node.op.kv_num_heads, wide(node, 5)
     if node.shape(5)[2] != heads:
         entry = node.step("broadcast_axis", entry, suffix="rates", axis=2, size=heads)
-    return list(_places(node, entry, length, (batch * heads, 1, 1), "rate"))
+    return list(_places(node, entry, length, (-1, 1, 1), "rate"))
 
 
 EXPORTS: ExportTable = {

@@ -9,6 +9,7 @@ from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTab
 from graphir.converters.mxnet.export_dtypes import WIDER, held_dtype
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
+from graphir.ops.bitwise import BitCast
 from graphir.types import DType
 
 
@@ -54,6 +55,18 @@ def export_cast(node: ExportNode) -> None:
         node.emit("Cast", node.entry(0), dtype=dtype_name(target))
 
 
+def export_bit_cast(node: ExportNode) -> None:
+    """Cast between integers of one width, whose low bits stay what they are."""
+    value, wanted = node.value(0), node.op.to
+    if value.dtype is None or not (value.dtype.is_integer or value.dtype is DType.BOOL) or not wanted.is_integer:
+        node.refuse("MXNet has no operator that reads the bits of floats as another dtype, or others as floats")
+    entry = node.entry(0)
+    if needs_narrowing(value.dtype, wanted):
+        node.bind(narrowed(node, entry, node.dtype(), wanted, saturate=True))
+    else:
+        node.emit("Cast", entry, dtype=dtype_name(wanted))
+
+
 def needs_narrowing(source: DType | None, wanted: DType) -> bool:
     """Whether elements of `source` must be rounded or wrapped to be some of `wanted`, which MXNet holds wider."""
     if wanted not in WIDER or source is wanted or source is DType.BOOL:
@@ -73,6 +86,8 @@ def narrowed(node: ExportNode, entry: Entry, held: DType, wanted: DType, *, satu
     """The entry's numbers, of dtype `held`, as a conversion to `wanted` leaves them, in the dtype that holds those."""
     if wanted.is_integer:
         return _wrapped(node, entry, held, wanted)
+    if wanted is DType.FLOAT8E8M0 and saturate:
+        return _power_of_two(node, entry, held)
     if wanted not in FORMATS:
         node.refuse(f"MXNet has no tensors of {wanted}, and no rounding to its numbers")
     return _rounded(node, entry, held, wanted, saturate=saturate)
@@ -127,6 +142,20 @@ def _rounded(node: ExportNode, entry: Entry, held: DType, wanted: DType, *, satu
     return entry if wide is DType.FLOAT32 else node.step("Cast", entry, dtype="float32")
 
 
+def _power_of_two(node: ExportNode, entry: Entry, held: DType) -> Entry:
+    """float8e8m0: the next power of two from 2**-127 to 2**127, NaN for negative numbers. It is the one at the rounded
+    down logarithm, or the next if that one is less."""
+    wide = held if held is DType.FLOAT64 else DType.FLOAT32
+    if held is not wide:
+        entry = node.step("Cast", entry, dtype=dtype_name(wide))
+    exponent = node.step("floor", node.step("log2", entry))
+    exponent = node.step("clip", exponent, suffix="exponent", a_min=-127.0, a_max=127.0)
+    power = node.step("_rpower_scalar", exponent, suffix="power", scalar=2.0)
+    double = node.step("_minimum_scalar", node.step("_mul_scalar", power, scalar=2.0), scalar=2.0**127)
+    found = node.step("where", node.step("_lesser", power, entry), double, power)
+    return found if wide is DType.FLOAT32 else node.step("Cast", found, dtype="float32")
+
+
 def narrow_results(node: ExportNode) -> None:
     """Round or wrap the results of arithmetic that MXNet did in a wider dtype, as the narrow one would have."""
     for value in node.node.outputs:
@@ -142,6 +171,6 @@ def _narrow(node: ExportNode, value: Value) -> None:
     node.bind(entry, value.index)
 
 
-EXPORTS: ExportTable = {ir.Cast: export_cast}
+EXPORTS: ExportTable = {ir.Cast: export_cast, BitCast: export_bit_cast}
 
 __all__ = ["EXPORTS", "narrow_results", "narrowed", "needs_narrowing"]

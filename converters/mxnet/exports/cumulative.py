@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exports.results import bind_last
 from graphir.ops import indexing as ir
 from graphir.ops.base import normalize_axis
 
@@ -18,10 +19,10 @@ def _turned(node: ExportNode, entry: Entry, axis: int, suffix: str) -> Entry:
     return node.step("reverse", entry, suffix=suffix, axis=axis) if node.op.reverse else entry
 
 
-def _shifted(node: ExportNode, entry: Entry, axis: int, size: int, by: int, first: str) -> Entry:
-    """The elements `by` places further on; before them zeros or ones."""
+def _shifted(node: ExportNode, entry: Entry, axis: int, size: int, by: int) -> Entry:
+    """The elements `by` places further on; before them ones."""
     start = node.step("slice_axis", entry, suffix=f"start{by}", axis=axis, begin=0, end=min(by, size))
-    start = node.step(first, start, suffix=f"{first}{by}")
+    start = node.step("ones_like", start, suffix=f"ones{by}")
     if by >= size:
         return start
     kept = node.step("slice_axis", entry, suffix=f"kept{by}", axis=axis, begin=0, end=size - by)
@@ -37,8 +38,10 @@ def export_cum_sum(node: ExportNode) -> None:
         return
     data = _turned(node, node.entry(0), axis, "turned")
     if op.exclusive:
-        (size,) = node.sizes(node.shape()[axis : axis + 1], node.value(0).name)
-        data = _shifted(node, data, axis, size, 1, "zeros_like")
+        first = node.step("slice_axis", data, suffix="first", axis=axis, begin=0, end=1)
+        zero = node.step("zeros_like", first, suffix="zero")
+        longer = node.step("Concat", zero, data, suffix="longer", dim=axis, num_args=2)
+        data = node.step("slice_axis", longer, suffix="shifted", axis=axis, begin=0, end=-1)
     if op.reverse:
         node.emit("reverse", node.step("_np_cumsum", data, suffix="sum", axis=axis), axis=axis)
     else:
@@ -55,12 +58,12 @@ def export_cum_prod(node: ExportNode) -> None:
     node.decide("running product", "multiplied in pairs: floats may differ in the last digits")
     data = _turned(node, node.entry(0), axis, "turned")
     if op.exclusive:
-        data = _shifted(node, data, axis, size, 1, "ones_like")
+        data = _shifted(node, data, axis, size, 1)
     by = 1
     while by < size:
-        data = node.step("elemwise_mul", data, _shifted(node, data, axis, size, by, "ones_like"), suffix=f"product{by}")
+        data = node.step("elemwise_mul", data, _shifted(node, data, axis, size, by), suffix=f"product{by}")
         by *= 2
-    node.emit("_copy", _turned(node, data, axis, "back"))
+    bind_last(node, _turned(node, data, axis, "back"))
 
 
 EXPORTS: ExportTable = {ir.CumSum: export_cum_sum, ir.CumProd: export_cum_prod}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exports.linear import emit_product, operand, product_dtype
+from graphir.converters.mxnet.exports.results import bind_last
 from graphir.ops.linear import Det, Einsum
-from graphir.types import DType
+from graphir.types import Dim, DType, Shape, product
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class Term:
 
     entry: Entry
     labels: tuple[str, ...]
-    sizes: tuple[int, ...]
+    sizes: Shape
 
-    def size(self, labels: tuple[str, ...]) -> int:
+    def size(self, labels: tuple[str, ...]) -> Dim:
         """The number of elements along some of the labels."""
-        return math.prod(self.sizes[self.labels.index(label)] for label in labels)
+        return product(self.sizes[self.labels.index(label)] for label in labels)
 
 
 def _labels(term: str, hidden: int) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def _terms(node: ExportNode) -> tuple[list[Term], tuple[str, ...]]:
     found: list[Term] = []
     widest = 0
     for slot, text in enumerate(texts):
-        sizes = node.sizes(node.shape(slot), node.value(slot).name)
+        sizes = node.shape(slot)
         hidden = len(sizes) - len(text.replace("...", ""))
         widest = max(widest, hidden if "..." in text else 0)
         found.append(_with_diagonals(node, Term(operand(node, slot), _labels(text, hidden), sizes)))
@@ -52,10 +52,10 @@ def _with_diagonals(node: ExportNode, term: Term) -> Term:
             first = term.labels.index(label)
             second = term.labels.index(label, first + 1)
             others = tuple(axis for axis in range(len(term.labels)) if axis not in (first, second))
-            size = term.sizes[first]
+            (size,) = node.sizes(term.sizes[first : first + 1], f"an axis {label} of which the diagonal is taken")
             entry = node.step("transpose", term.entry, suffix="pair", axes=(*others, first, second))
             sizes = tuple(term.sizes[axis] for axis in others)
-            entry = node.step("Reshape", entry, suffix="pair", shape=(*sizes, size * size))
+            entry = node.step("Reshape", entry, suffix="pair", shape=(*(0 for _ in sizes), size * size))
             around = (None,) * len(others)
             steps = {"begin": (*around, 0), "end": (*around, None), "step": (*around, size + 1)}
             entry = node.step("slice", entry, suffix="diagonal", **steps)
@@ -77,12 +77,20 @@ def _reduced(node: ExportNode, term: Term, keep: set[str]) -> Term:
 
 def _without_stretched(node: ExportNode, term: Term, others: list[Term]) -> Term:
     """The term without axes of one element that another term has longer."""
-    long = {label for other in others for label, size in zip(other.labels, other.sizes, strict=True) if size > 1}
+    long = {label for other in others for label, size in zip(other.labels, other.sizes, strict=True) if size != 1}
     short = {label for label, size in zip(term.labels, term.sizes, strict=True) if size == 1 and label in long}
     return _reduced(node, term, set(term.labels) - short)
 
 
-def _arranged(node: ExportNode, term: Term, order: tuple[str, ...], shape: tuple[int, ...]) -> Entry:
+def _reshaped(node: ExportNode, entry: Entry, shape: Shape, suffix: str) -> Entry:
+    """The entry with a shape of which one size may be open."""
+    codes = tuple(size if isinstance(size, int) else -1 for size in shape)
+    if codes.count(-1) > 1:
+        node.refuse(f"more than one of the sizes {list(shape)} is open; state the inputs' shapes")
+    return node.step("Reshape", entry, suffix=suffix, shape=codes)
+
+
+def _arranged(node: ExportNode, term: Term, order: tuple[str, ...], shape: Shape) -> Entry:
     """The term's entry with its axes in order and joined to the shape."""
     entry = term.entry
     axes = tuple(term.labels.index(label) for label in order)
@@ -90,7 +98,7 @@ def _arranged(node: ExportNode, term: Term, order: tuple[str, ...], shape: tuple
         entry = node.step("transpose", entry, suffix="ordered", axes=axes)
     if shape == tuple(term.sizes[axis] for axis in axes):
         return entry
-    return node.step("Reshape", entry, suffix="joined", shape=shape)
+    return _reshaped(node, entry, shape, "joined")
 
 
 def _product(node: ExportNode, left: Term, right: Term, keep: set[str]) -> Term:
@@ -103,8 +111,8 @@ def _product(node: ExportNode, left: Term, right: Term, keep: set[str]) -> Term:
     labels = (*batch, *rows, *columns)
     sizes = (*(left.size((label,)) for label in (*batch, *rows)), *(right.size((label,)) for label in columns))
     count = left.size(inner)
-    first_shape: tuple[int, ...] = (left.size(rows), count)
-    second_shape: tuple[int, ...] = (count, right.size(columns))
+    first_shape: Shape = (left.size(rows), count)
+    second_shape: Shape = (count, right.size(columns))
     if batch:
         first_shape, second_shape = (left.size(batch), *first_shape), (left.size(batch), *second_shape)
     first = _arranged(node, left, (*batch, *rows, *inner), first_shape)
@@ -112,7 +120,7 @@ def _product(node: ExportNode, left: Term, right: Term, keep: set[str]) -> Term:
     entry = node.step("batch_dot" if batch else "dot", first, second, suffix="product")
     wanted = sizes or (1,)
     if wanted != (*first_shape[:-1], second_shape[-1]):
-        entry = node.step("Reshape", entry, suffix="apart", shape=wanted)
+        entry = _reshaped(node, entry, wanted, "apart")
     return Term(entry, labels, sizes)
 
 
@@ -132,6 +140,8 @@ def _as_dot(node: ExportNode) -> bool:
     if label not in (left[0], left[-1]) or label not in (right[0], right[-1]):
         return False
     if any(value is None or value.rank is None for value in node.node.inputs):
+        return False
+    if node.shape(0)[left.index(label)] != node.shape(1)[right.index(label)]:
         return False
     turn_left, turn_right = label != left[-1], label != right[0]
     if product_dtype(node.dtype()) is not node.dtype():
@@ -158,12 +168,23 @@ def _as_batch_dot(node: ExportNode) -> bool:
     if len(shared) != 1 or any(len(set(labels)) != len(labels) for labels in (left, right, result)):
         return False
     (label,) = shared
+    if shapes[0][left.index(label)] != shapes[1][right.index(label)]:
+        return False
     (row,), (column,) = (set(labels[-2:]) - shared for labels in (left, right))
     if result[-2:] != (row, column) or label in result:
         return False
     attributes: dict[str, Any] = {"transpose_a": left[-2] == label or None, "transpose_b": right[-1] == label or None}
     node.emit("batch_dot", node.entry(0), node.entry(1), **attributes)
     return True
+
+
+def _size_of(terms: list[Term], label: str) -> Dim:
+    """The size of a label: of terms that broadcast the one that is not 1."""
+    found: Dim = 1
+    for term in terms:
+        if label in term.labels and found == 1:
+            found = term.size((label,))
+    return found
 
 
 def export_einsum(node: ExportNode) -> None:
@@ -173,7 +194,7 @@ def export_einsum(node: ExportNode) -> None:
     if _as_dot(node) or _as_batch_dot(node):
         return
     terms, result = _terms(node)
-    sizes = node.sizes(node.result.shape, node.result.name)
+    sizes = tuple(_size_of(terms, label) for label in result)
     if 0 in sizes or any(0 in term.sizes for term in terms):
         node.refuse("MXNet has no tensors without elements")
     found, *others = terms
@@ -193,7 +214,7 @@ def export_einsum(node: ExportNode) -> None:
 def _emit(node: ExportNode, entry: Entry) -> None:
     dtype: DType = node.dtype()
     if product_dtype(dtype) is dtype:
-        node.emit("_copy", entry)
+        bind_last(node, entry)
     else:
         node.emit("Cast", entry, dtype=dtype.value)
 

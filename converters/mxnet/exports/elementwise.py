@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from graphir.converters.mxnet.export_context import Entry, ExportFunction, ExportNode, ExportTable, dtype_name
+from graphir.converters.mxnet.exports.l2_normalization import export_l2_normalization
 from graphir.converters.mxnet.exports.linear import export_dense_sum
 from graphir.converters.mxnet.exports.steps import same_truths
 from graphir.graph import Value
@@ -68,6 +69,12 @@ def binary(same: str, wide: str, scalar: str, reverse: str) -> ExportFunction:
         node.emit(same if getattr(node.op, "same_shape", False) else wide, *pair(node))
 
     return export_binary
+
+
+def export_div(node: ExportNode) -> None:
+    """A quotient, unless it is a normalization."""
+    if not export_l2_normalization(node):
+        binary("elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar")(node)
 
 
 def export_add(node: ExportNode) -> None:
@@ -310,7 +317,7 @@ EXPORTS: ExportTable = {
     ir.Add: export_add,
     ir.Mul: binary("elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar"),
     ir.Sub: binary("elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar"),
-    ir.Div: binary("elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar"),
+    ir.Div: export_div,
     ir.Pow: export_pow,
     ir.Round: export_round,
     ir.Mod: export_mod,

@@ -15,7 +15,7 @@ from graphir.converters.mxnet.export_context import Entry, ExportNode
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops.base import Operator
-from graphir.ops.shape import Unsqueeze
+from graphir.ops.shape import Reshape, Shape, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, Slice
 from graphir.types import DType
 
@@ -155,11 +155,29 @@ def reversed_axes(node: ExportNode) -> bool:
     return True
 
 
+def shape_of_another(node: ExportNode) -> bool:
+    """Reshape to the whole shape of another tensor, of which more than one size is open."""
+    value, wanted = node.value(0), node.value(1)
+    source = wanted.producer
+    if source is None or not isinstance(source.op, Shape) or source.op.start or source.op.end is not None:
+        return False
+    like, own = source.inputs[0], value.shape or ()
+    if like is None or wanted.known is None:
+        return False
+    sizes = enumerate(wanted.known.elements)
+    if sum(not isinstance(size, int) and own[axis : axis + 1] != (size,) for axis, size in sizes) < 2:
+        return False
+    held = node.export.carried(value)
+    node.emit("reshape_like", node.export.raw(value), node.export.raw(like), carried=held)
+    return True
+
+
 IDIOMS: tuple[tuple[type[Operator], Idiom], ...] = (
     (ew.Cast, one_hot_of_truths),
     (ew.Where, one_hot_of_choice),
     (ew.Where, sequence_mask),
     (Slice, reversed_axes),
+    (Reshape, shape_of_another),
 )
 
 __all__ = ["IDIOMS", "unconverted"]

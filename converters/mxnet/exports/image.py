@@ -66,7 +66,6 @@ def export_col2im(node: ExportNode) -> None:
     rank = len(image)
     if not 1 <= rank <= 3:
         node.refuse(f"blocks over {rank} spatial axes; over 1 to 3 they can be written")
-    batch, channels = node.sizes((node.result.shape or ())[:2], "the result")
     pads, ones = op.padding.pads or ((0, 0),) * rank, (1,) * rank
     even = all(before == after and before >= 0 for before, after in pads)
     if not even and any(min(pair) < 0 for pair in pads):
@@ -74,13 +73,16 @@ def export_col2im(node: ExportNode) -> None:
     whole = image if even else tuple(size + sum(pair) for size, pair in zip(image, pads, strict=True))
     front = tuple(before for before, _ in pads) if even else (0,) * rank
     blocks = _Blocks(whole, block, op.strides or ones, op.dilations or ones, front)
-    found = _put_together(node, node.entry(0), batch, channels, blocks)
+    channels = 1
+    if rank != 2:
+        (channels,) = node.sizes((node.result.shape or ())[1:2], "the result's channels")
+    found = _put_together(node, node.entry(0), channels, blocks)
     if not even:
         found = cropped(node, found, [(0, 0), (0, 0), *((-before, -after) for before, after in pads)])
     emit_as(node, found, held(node))
 
 
-def _put_together(node: ExportNode, data: Entry, batch: int, channels: int, blocks: _Blocks) -> Entry:
+def _put_together(node: ExportNode, data: Entry, channels: int, blocks: _Blocks) -> Entry:
     """The image (N, C, D...) of blocks (N, C * elements, blocks); MXNet's col2im has two axes, so others go in turn."""
     rank = len(blocks.image)
     if rank == 2:
@@ -89,19 +91,19 @@ def _put_together(node: ExportNode, data: Entry, batch: int, channels: int, bloc
         image, block = (1, *blocks.image), (1, *blocks.block)
         plane = _Blocks(image, block, (1, *blocks.stride), (1, *blocks.dilate), (0, *blocks.pad))
         flat = _put_together_flat(node, data, plane)
-        return node.step("Reshape", flat, suffix="line", shape=(batch, channels, *blocks.image))
+        return node.step("Reshape", flat, suffix="line", shape=(-1, channels, *blocks.image))
     (depth,), plane = blocks.block[:1], blocks.part(1, None)
     (slices,), area = blocks.counts[:1], prod(plane.image)
-    apart = (batch, channels, depth, prod(plane.block), slices, prod(plane.counts))
+    apart = (-1, channels, depth, prod(plane.block), slices, prod(plane.counts))
     data = node.step("Reshape", data, suffix="apart", shape=apart)
     data = node.step("transpose", data, suffix="planes", axes=(0, 1, 2, 4, 3, 5))
-    data = node.step("Reshape", data, suffix="plane_blocks", shape=(batch, -1, prod(plane.counts)))
+    data = node.step("Reshape", data, suffix="plane_blocks", shape=(0, -1, prod(plane.counts)))
     planes = _put_together_flat(node, data, plane)
-    planes = node.step("Reshape", planes, suffix="lines", shape=(batch, channels, depth, slices, area))
+    planes = node.step("Reshape", planes, suffix="lines", shape=(-1, channels, depth, slices, area))
     planes = node.step("transpose", planes, suffix="turned", axes=(0, 1, 4, 2, 3))
-    planes = node.step("Reshape", planes, suffix="line_blocks", shape=(batch, channels * area * depth, slices))
-    lines = _put_together(node, planes, batch, channels * area, blocks.part(0, 1))
-    lines = node.step("Reshape", lines, suffix="volume", shape=(batch, channels, *plane.image, blocks.image[0]))
+    planes = node.step("Reshape", planes, suffix="line_blocks", shape=(-1, channels * area * depth, slices))
+    lines = _put_together(node, planes, channels * area, blocks.part(0, 1))
+    lines = node.step("Reshape", lines, suffix="volume", shape=(-1, channels, *plane.image, blocks.image[0]))
     return node.step("transpose", lines, suffix="image", axes=(0, 1, 4, 2, 3))
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exports.coordinates import places
 from graphir.converters.mxnet.exports.idioms import unconverted
+from graphir.converters.mxnet.exports.results import bind_constant
 from graphir.graph import Value
 from graphir.ops import indexing as ir
 from graphir.ops import reduction
@@ -192,7 +193,8 @@ def _export_pick(node: ExportNode, axis: int, size: object) -> None:
         axes = user.inputs[1].known if len(user.inputs) > 1 and user.inputs[1] is not None else None
         if axes is not None and axes.integers() == (axis,) and not node.export.graph.is_output(found):
             last = user.outputs[0]
-            index = node.export.append("pick", node.stem, [data, entry], {"axis": axis, "mode": mode})
+            name = last.name.removesuffix("_output")
+            index = node.export.append("pick", name, [data, entry], {"axis": axis, "mode": mode})
             node.export.bind(last, (index, 0), node.export.carried(node.value(0)))
             node.export.covers([user])
             return
@@ -305,7 +307,7 @@ def export_non_zero(node: ExportNode) -> None:
     found = np.array(np.nonzero(_elements(node)), np.int64)
     if not found.size:
         node.refuse("nothing is not 0; MXNet has no tensors without elements")
-    node.bind(node.constant(found, DType.INT64, "places"))
+    bind_constant(node, found, DType.INT64)
 
 
 def export_unique(node: ExportNode) -> None:
@@ -320,10 +322,9 @@ def export_unique(node: ExportNode) -> None:
         rank = np.argsort(order, kind="stable")
         found = np.take(found, order, axis=0 if axis is None else axis)
         first, inverse, counts = first[order], rank[inverse], counts[order]
-    names = ("elements", "places", "inverse", "counts")
-    for slot, (name, array) in enumerate(zip(names, (found, first, inverse, counts), strict=True)):
+    for slot, array in enumerate((found, first, inverse, counts)):
         if slot < len(node.node.outputs):
-            node.bind(node.constant(array, node.dtype() if slot == 0 else DType.INT64, name), slot)
+            bind_constant(node, array, node.dtype() if slot == 0 else DType.INT64, slot)
 
 
 EXPORTS: ExportTable = {

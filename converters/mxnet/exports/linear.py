@@ -77,10 +77,14 @@ def export_gemm(node: ExportNode) -> None:
     op: Gemm = node.op
     bias = node.operand(2)
     hidden = _hidden(node.value(1), bias)
-    plain = op.alpha == 1 and (op.beta == 1 or bias is None) and not op.transA and op.transB
-    if plain and hidden is not None and node.dtype().is_float:
+    plain = op.alpha == 1 and (op.beta == 1 or bias is None) and not op.transA
+    turned = not op.transB and _is_held(node.value(1))
+    if turned:
+        hidden = _hidden_of(node.value(1), bias, True)
+    if plain and (op.transB or turned) and hidden is not None and node.dtype().is_float:
         data = node.export.entry(_unflattened(node.value(0)))
-        further = [node.entry(1), *([] if bias is None else [_bias(node, 2, hidden)])]
+        weight = _held_transposed(node, node.value(1)) if turned else node.entry(1)
+        further = [weight, *([] if bias is None else [_bias(node, 2, hidden)])]
         _emit_dense(node, data, *further, num_hidden=hidden, no_bias=bias is None)
         return
     attributes: dict[str, Any] = {"transpose_a": op.transA, "transpose_b": op.transB}
@@ -98,18 +102,59 @@ def export_gemm(node: ExportNode) -> None:
     emit_product(node, "broadcast_add", found, addend)
 
 
-def _dense(node: Node) -> tuple[Value, Value] | None:
-    """Data and weight of a product with a transposed matrix: a FullyConnected that does not flatten."""
+def _is_held(weight: Value) -> bool:
+    """Whether a matrix is a constant that FullyConnected can hold transposed."""
+    return weight.tensor is not None and weight.rank == 2 and weight.dtype in (DType.FLOAT32, DType.FLOAT64)
+
+
+def _held_transposed(node: ExportNode, weight: Value) -> Entry:
+    """A constant transposed, under its own name if nothing else uses it."""
+    assert weight.tensor is not None
+    export = node.export
+    name = weight.name if len(weight.uses) == 1 else export.fresh_variable(f"{weight.name}_transposed")
+    return export.variable(name, weight.tensor.transposed((1, 0)), {})
+
+
+def _hidden_of(weight: Value, bias: Value | None, turned: bool) -> int | None:
+    """The number of units of a weight, which is to be transposed or not; see `_hidden`."""
+    if not turned:
+        return _hidden(weight, bias)
+    assert weight.tensor is not None
+    hidden = weight.tensor.shape[1]
+    return hidden if bias is None or bias.shape == (hidden,) else None
+
+
+def _dense(node: Node) -> tuple[Value, Value, bool] | None:
+    """Data, weight, and whether it is to be transposed, of a FullyConnected that does not flatten.
+
+    That is a product with a transposed matrix, or with one that can be held so.
+    """
     data, right = node.inputs
-    turned = None if right is None else right.producer
-    if data is None or turned is None or not isinstance(turned.op, Transpose) or data.rank in (None, 1):
+    if data is None or right is None or data.rank in (None, 1):
+        return None
+    turned = right.producer
+    if _is_held(right):
+        return data, right, True
+    if turned is None or not isinstance(turned.op, Transpose):
         return None
     weight = turned.inputs[0]
     if weight is None or weight.rank != 2 or turned.op.perm not in ((), (1, 0)):
         return None
     if weight.dtype is None or not weight.dtype.is_float:
         return None
-    return data, weight
+    return data, weight, False
+
+
+def _emit_product_with_weight(
+    node: ExportNode, data: Value, weight: Value, turned: bool, bias: Entry | None, hidden: int
+) -> None:
+    """FullyConnected of the last axis."""
+    entry = _held_transposed(node, weight) if turned else node.export.entry(weight)
+    further = () if bias is None else (bias,)
+    flatten = None if data.rank == 2 else False
+    _emit_dense(
+        node, node.export.entry(data), entry, *further, num_hidden=hidden, no_bias=bias is None, flatten=flatten
+    )
 
 
 def export_dense_sum(node: ExportNode) -> bool:
@@ -119,26 +164,29 @@ def export_dense_sum(node: ExportNode) -> bool:
     if producer is None or not isinstance(producer.op, MatMul) or len(product.uses) != 1 or bias.rank != 1:
         return False
     found = _dense(producer)
-    hidden = None if found is None else _hidden(found[1], bias)
-    if found is None or hidden is None or node.export.graph.is_output(product) or bias.tensor is None:
+    if found is None or node.export.graph.is_output(product) or bias.tensor is None:
         return False
-    entries = (node.export.entry(found[0]), node.export.entry(found[1]), node.entry(1))
-    _emit_dense(node, *entries, num_hidden=hidden, no_bias=False, flatten=False)
+    data, weight, turned = found
+    hidden = _hidden_of(weight, bias, turned)
+    if hidden is None:
+        return False
+    _emit_product_with_weight(node, data, weight, turned, node.entry(1), hidden)
     return True
 
 
 def export_matmul(node: ExportNode) -> None:
-    """FullyConnected with a transposed weight; dot with a matrix or vector; batches go through batch_dot."""
+    """FullyConnected with a weight; dot with a matrix or vector; batches go through batch_dot."""
     if any(value is not None and 0 in (value.shape or ()) for value in node.node.inputs):
         shape = node.sizes(node.result.shape, node.result.name) or (1,)
         node.emit("_zeros", shape=shape, dtype=dtype_name(node.dtype()))  # sums of nothing; MXNet's products stop there
         return
     dense = _dense(node.node)
-    hidden = None if dense is None else _hidden(dense[1], None)
-    if dense is not None and hidden is not None:
-        entries = node.export.entry(dense[0]), node.export.entry(dense[1])
-        _emit_dense(node, *entries, num_hidden=hidden, no_bias=True, flatten=False)
-        return
+    if dense is not None:
+        data, weight, turned = dense
+        hidden = _hidden_of(weight, None, turned)
+        if hidden is not None:
+            _emit_product_with_weight(node, data, weight, turned, None, hidden)
+            return
     name, inputs, attributes = matrix_product(node, (0, 1), operand(node, 0), operand(node, 1))
     emit_product(node, name, *inputs, **attributes)
 
@@ -151,6 +199,10 @@ def matrix_product(
     if second.rank is not None and second.rank <= 2:
         return "dot", (left, right), {}
     own, other = (node.shape(slot) for slot in slots)
+    if len(own) >= len(other) and all(size == 1 for size in other[:-2]):
+        matrix = other[-2:]
+        if all(isinstance(size, int) for size in matrix):
+            return "dot", (left, node.step("Reshape", right, suffix="matrix", shape=matrix)), {}
     if len(own) == 1:
         left = node.step("Reshape", left, suffix="row", shape=(1, -1))
         own = (1, *own)

@@ -7,9 +7,14 @@ from typing import Any
 
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exports.steps import along, cast, computing, emit_as, emit_first, held, is_used, wide
+from graphir.graph import Value
 from graphir.ops import normalization as ir
-from graphir.ops.base import normalize_axis
-from graphir.types import DType, product
+from graphir.ops.base import Operator, normalize_axis
+from graphir.ops.creation import ConstantOfShape, Fill
+from graphir.ops.elementwise import Add, Cast, Div, Identity, Mul, Neg, Reciprocal, Sqrt, Sub
+from graphir.ops.shape import Expand, Reshape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape_parts import Concat, Slice
+from graphir.types import DType, Shape, product
 
 
 def centred(node: ExportNode, data: Entry, axes: Sequence[int]) -> tuple[Entry, Entry]:
@@ -38,11 +43,38 @@ def export_batch_normalization(node: ExportNode) -> None:
     dtype = DType.FLOAT64 if node.value(0).dtype is DType.FLOAT64 else DType.FLOAT32
     states = [node.export.state(node.value(slot), dtype) for slot in (3, 4)]
     if states[0] is None or states[1] is None:
+        if all(_is_constant(node.value(slot)) for slot in (3, 4)):
+            node.refuse("its mean and variance are computed of constants; compute them")
         _normalize_by_computed(node)
         return
     vectors = [cast(node, node.entry(slot), node.value(slot).dtype or dtype, dtype) for slot in (1, 2)]
     attributes: dict[str, Any] = {"eps": node.op.epsilon, "momentum": node.op.momentum, "fix_gamma": False}
     emit_first(node, "BatchNorm", node.entry(0), *vectors, states[0], states[1], **attributes)
+
+
+FOLDED: tuple[type[Operator], ...] = (
+    *(Add, Cast, Concat, ConstantOfShape, Div, Expand, Fill, Identity, Mul, Neg, Reciprocal, Reshape, Slice, Sqrt),
+    *(Squeeze, Sub, Transpose, Unsqueeze),
+)
+
+
+def _is_constant(value: Value) -> bool:
+    """Whether a value follows from parameters by operators that are folded, so that it becomes a parameter itself."""
+    seen: set[Value] = set()
+    stack = [value]
+    while stack:
+        current = stack.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        producer = current.producer
+        if producer is None and current.tensor is None:
+            return False
+        if producer is not None:
+            if not isinstance(producer.op, FOLDED):
+                return False
+            stack.extend(operand for operand in producer.inputs if operand is not None)
+    return True
 
 
 def _normalize_by_computed(node: ExportNode) -> None:
@@ -95,11 +127,15 @@ def export_layer_normalization(node: ExportNode) -> None:
     MXNet gives the deviation where the IR has its reciprocal.
     """
     op: ir.LayerNormalization = node.op
-    rank = node.rank()
-    axis = normalize_axis(op.axis, rank)
-    trailing = node.shape()[axis:]
-    size = product(trailing)
     vectors = [node.operand(slot) for slot in (1, 2)]
+    trailing: Shape
+    if node.value(0).rank is None and op.axis == -1 and node.rank(1) == 1:
+        rank, axis, trailing = 1, 0, node.shape(1)
+    else:
+        rank = node.rank()
+        axis = normalize_axis(op.axis, rank)
+        trailing = node.shape()[axis:]
+    size = product(trailing)
     fits = all(vector is None or vector.shape == trailing for vector in vectors)
     if not fits or not isinstance(size, int):
         _compose_layer_normalization(node, axis, rank)

@@ -22,7 +22,7 @@ def bind_places(
 
     `positions` are what each window sees on each spatial axis, (windows, kernel), padding out of range.
     """
-    batch, channels, *sizes = node.sizes(node.shape(), f"{node.value(0).name}, of which places are counted,")
+    channels, *sizes = node.sizes(node.shape()[1:], f"{node.value(0).name}, of which places are counted,")
     pads = [
         (max(-int(places.min()), 0), max(int(places.max()) + 1 - size, 0))
         for places, size in zip(positions, sizes, strict=True)
@@ -31,18 +31,19 @@ def bind_places(
     for axis, places in enumerate(positions):
         wanted = node.constant((places + pads[axis][0]).reshape(-1), DType.INT64, f"seen{axis}")
         data = node.step("take", data, wanted, suffix=f"seen{axis}", axis=axis + 2, mode="clip")
-    inside = _windows_behind(node, data, batch * channels, [places.shape for places in positions])
+    inside = _windows_behind(node, data, [places.shape for places in positions])
     within = node.step("argmax", inside, suffix="within", axis=2)
     begins, moves = _strided(node, positions, sizes)
     moved = node.step("take", node.constant(moves, DType.INT64, "moves"), within, suffix="moved", mode="clip")
-    planes = np.arange(batch * channels)[:, None] * int(np.prod(sizes))
-    base = node.constant(planes + begins[None, :], DType.INT64, "begins")
+    found = node.step("broadcast_add", moved, node.constant(begins[None, :], DType.INT64, "begins"), suffix="in_plane")
+    planes = node.export.cast(node.step("_contrib_arange_like", within, suffix="planes", axis=0), DType.INT64)
+    starts = node.step("_mul_scalar", planes, suffix="starts", scalar=int(np.prod(sizes)))
+    found = node.step("broadcast_add", found, node.step("expand_dims", starts, axis=1), suffix="flat_places")
     counts = [places.shape[0] for places in positions]
-    found = node.step("elemwise_add", moved, base, suffix="flat_places")
-    node.bind(node.step("Reshape", found, suffix="places", shape=(batch, channels, *counts)), 1, carried=DType.INT64)
+    node.bind(node.step("Reshape", found, suffix="places", shape=(-1, channels, *counts)), 1, carried=DType.INT64)
 
 
-def _windows_behind(node: ExportNode, data: Entry, planes: int, shapes: Sequence[tuple[int, ...]]) -> Entry:
+def _windows_behind(node: ExportNode, data: Entry, shapes: Sequence[tuple[int, ...]]) -> Entry:
     """(planes, windows, elements of a window) of data with windows * kernel elements on each axis.
 
     Axis after axis joins, since MXNet transposes 6 axes at most.
@@ -50,11 +51,11 @@ def _windows_behind(node: ExportNode, data: Entry, planes: int, shapes: Sequence
     windows = elements = 1
     for place, (count, width) in enumerate(shapes):
         rest = int(np.prod([own * other for own, other in shapes[place + 1 :]], dtype=np.int64))
-        apart = (planes, windows, elements, count, width, rest)
+        apart = (-1, windows, elements, count, width, rest)
         data = node.step("Reshape", data, suffix=f"apart{place}", shape=apart)
         data = node.step("transpose", data, suffix=f"joined{place}", axes=(0, 1, 3, 2, 4, 5))
         windows, elements = windows * count, elements * width
-    return node.step("Reshape", data, suffix="windows", shape=(planes, windows, elements))
+    return node.step("Reshape", data, suffix="windows", shape=(-1, windows, elements))
 
 
 def _strided(

@@ -66,9 +66,8 @@ def export_bernoulli(node: ExportNode) -> None:
 def _as_result(node: ExportNode, entry: Entry, held: DType) -> None:
     """The numbers in the result's dtype."""
     wanted = node.result.dtype
-    if wanted is held or wanted is None:
-        node.bind(entry)
-    elif wanted is DType.BOOL:
+    if wanted is held or wanted is None or wanted is DType.BOOL:
+        node.export.rename(entry[0], node.stem)
         node.bind(entry, carried=held)
     else:
         node.emit("Cast", entry, dtype=wanted.value)

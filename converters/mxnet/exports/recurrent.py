@@ -6,15 +6,17 @@ from typing import Any
 
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exports.recurrent_chain import Chain, chain_of, is_zero, mode_of
-from graphir.converters.mxnet.exports.recurrent_unrolled import export_unrolled
+from graphir.converters.mxnet.exports.recurrent_unrolled import export_unrolled, starts_inside
 from graphir.converters.mxnet.exports.recurrent_vector import parameter_vector
+from graphir.converters.mxnet.exports.results import bind_named
 from graphir.graph import Value
 from graphir.ops import recurrent as ir
 from graphir.types import DType
 
 
 def export_recurrent(node: ExportNode) -> None:
-    """RNN, with all the layers that follow. What it cannot say is unrolled, and so are lengths if the cell is wanted."""
+    """RNN, with all the layers that follow. What it cannot say is unrolled, so are lengths if the cell is wanted."""
+    _check_dtype(node)
     mode = mode_of(node.node)
     lengths = node.operand(4)
     if mode is None or (lengths is not None and not _whole(node, lengths) and _cell_is_used(node)):
@@ -45,7 +47,7 @@ def _cell_is_used(node: ExportNode) -> bool:
 
 def _check_dtype(node: ExportNode) -> None:
     if node.dtype() is DType.FLOAT16:
-        node.decide("float16 recurrent layer", "RNN of float16 runs on a GPU; MXNet's CPU build has none")
+        node.decide("float16 recurrent layer", "it runs on a GPU; MXNet's CPU build has no products of float16")
 
 
 def _state(node: ExportNode, slot: int, layers: int) -> Entry:
@@ -66,7 +68,6 @@ def _hidden(node: ExportNode) -> int:
 
 def _export_chain(node: ExportNode, mode: str) -> None:
     """All layers as one RNN."""
-    _check_dtype(node)
     chain = chain_of(node.node, node.export.graph)
     op: ir.RNN | ir.GRU | ir.LSTM = node.op
     reverse = op.direction is ir.Direction.REVERSE
@@ -105,8 +106,9 @@ def _bind_results(node: ExportNode, chain: Chain, found: Entry) -> None:
     if chain.merged is not None:
         node.export.bind(chain.merged, found)
         return
-    last = chain.layers[-1].outputs[0]
-    node.export.bind(last, _apart(node, found, node.op.direction.count))
+    last, apart = chain.layers[-1].outputs[0], _apart(node, found, node.op.direction.count)
+    node.export.rename(apart[0], last.name.removesuffix("_output"))
+    node.export.bind(last, apart)
 
 
 def _apart(node: ExportNode, found: Entry, directions: int) -> Entry:
@@ -135,11 +137,15 @@ def _bind_finals(node: ExportNode, chain: Chain, finals: list[Value | None], ent
 
 
 def _export_with_lengths(node: ExportNode, mode: str) -> None:
-    """One RNN a direction: MXNet's CPU build reads no lengths, so that sequences are turned and masked around it."""
-    _check_dtype(node)
+    """One RNN a direction: MXNet's CPU build reads no lengths, so that sequences are turned and masked around it.
+
+    The last state of a sequence without elements is 0, as onnxruntime has it; SequenceLast would read before the data.
+    """
     op: ir.RNN | ir.GRU | ir.LSTM = node.op
     lengths = node.export.cast(node.entry(4), node.dtype())
-    data = node.entry(0)
+    data, ends = node.entry(0), lengths
+    if not starts_inside(node.value(4)):
+        ends = node.step("_maximum_scalar", lengths, suffix="ends", scalar=1)
     results, lasts = [], []
     for way in range(op.direction.count):
         reverse = op.direction is ir.Direction.REVERSE or way == 1
@@ -150,15 +156,15 @@ def _export_with_lengths(node: ExportNode, mode: str) -> None:
         vector = parameter_vector(node, [node.node], mode, way)
         attributes = {"state_size": _hidden(node), "num_layers": 1, "mode": mode}
         found = node.step("RNN", given, vector, *states, suffix=f"direction{way}", **attributes)
-        last = node.step("SequenceLast", found, lengths, suffix=f"last{way}", use_sequence_length=True)
+        found = node.step("SequenceMask", found, lengths, suffix=f"masked{way}", use_sequence_length=True)
+        last = node.step("SequenceLast", found, ends, suffix=f"last{way}", use_sequence_length=True)
         lasts.append(node.step("expand_dims", last, suffix=f"state{way}", axis=0))
         if reverse:
             found = node.step("SequenceReverse", found, lengths, suffix=f"forwards{way}", use_sequence_length=True)
-        found = node.step("SequenceMask", found, lengths, suffix=f"masked{way}", use_sequence_length=True)
         results.append(node.step("expand_dims", found, suffix=f"way{way}", axis=1))
-    node.bind(_joined(node, results, 1, "whole"), 0)
+    bind_named(node, _joined(node, results, 1, "whole"))
     if len(node.node.outputs) > 1:
-        node.bind(_joined(node, lasts, 0, "states"), 1)
+        bind_named(node, _joined(node, lasts, 0, "states"), 1)
 
 
 def _direction_state(node: ExportNode, slot: int, way: int) -> Entry:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from graphir.graph import Graph, Node, Value
 from graphir.ops import recurrent as ir
 from graphir.ops.creation import ConstantOfShape, Fill
-from graphir.ops.shape import Expand, Reshape, Squeeze, Transpose
+from graphir.ops.indexing import Gather
+from graphir.ops.shape import Expand, Reshape, Squeeze, Tile, Transpose, Unsqueeze
 from graphir.ops.shape_parts import Concat, Slice
 
 Recurrent = (ir.RNN, ir.GRU, ir.LSTM)
 SMALL = 1 << 16
+MOVES = (Expand, Gather, Reshape, Slice, Squeeze, Tile, Transpose, Unsqueeze)
 USUAL = {ir.LSTM: ("sigmoid", "tanh", "tanh"), ir.GRU: ("sigmoid", "tanh")}
 
 
@@ -47,10 +49,11 @@ class Chain:
     covered: set[Node] = field(default_factory=set)
 
     def stem(self, wanted: str) -> str:
-        """The name of the node: that which the last layer's result asks for, else `wanted`."""
-        if self.merged is not None and self.merged.name.endswith("_output"):
+        """The name of the node: that which the last layer's result asks for, else `wanted`, or one near to it."""
+        if self.merged is not None:
             return self.merged.name.removesuffix("_output")
-        return wanted
+        apart = self.layers[-1].outputs[0].name.removesuffix("_output")
+        return wanted if wanted != apart else f"{wanted}_rnn"
 
     def joined(self, finals: list[Value | None]) -> Value | None:
         """The value that stacks the last states of several layers and is all that is made of them."""
@@ -125,7 +128,7 @@ def _chain(layers: list[Node], graph: Graph, covered: set[Node]) -> Chain | None
 def is_zero(value: Value) -> bool:
     """Whether a begin state is known to be all zeros."""
     producer = value.producer
-    if producer is not None and isinstance(producer.op, Expand) and producer.inputs[0] is not None:
+    if producer is not None and isinstance(producer.op, MOVES) and producer.inputs[0] is not None:
         return is_zero(producer.inputs[0])
     if producer is not None and isinstance(producer.op, ConstantOfShape | Fill):
         return producer.op.value == 0

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.mxnet.export_context import Entry, ExportNode
+from graphir.converters.mxnet.exports.results import bind_named
 from graphir.graph import Value
 from graphir.ops import recurrent as ir
 from graphir.tensor import Tensor
@@ -36,11 +37,16 @@ def export_unrolled(node: ExportNode) -> None:
     for way in ways:
         way.run()
     wholes = [way.whole() for way in ways]
-    node.bind(_joined(node, wholes, 1, "whole"), 0)
+    bind_named(node, _joined(node, wholes, 1, "whole"))
     for slot in range(1, len(node.node.outputs)):
         states = [way.state if slot == 1 else way.cell for way in ways]
         lasts = [node.step("expand_dims", state, suffix="last", axis=0) for state in states if state is not None]
-        node.bind(_joined(node, lasts, 0, "lasts"), slot)
+        bind_named(node, _joined(node, lasts, 0, "lasts"), slot)
+
+
+def starts_inside(lengths: Value) -> bool:
+    """Whether all sequences are known to have an element."""
+    return lengths.tensor is not None and bool((lengths.tensor.numpy() > 0).all())
 
 
 def _joined(node: ExportNode, parts: list[Entry], axis: int, suffix: str) -> Entry:
@@ -94,6 +100,15 @@ class _Way:
             self.state = self._add("where", inside, state, self.state)
             if cell is not None and self.cell is not None:
                 self.cell = self._add("where", inside, cell, self.cell)
+        if self.lengths is not None and not starts_inside(self.node.value(4)):
+            self._clear_empty()
+
+    def _clear_empty(self) -> None:
+        """Zeros as the last state of sequences without elements, as onnxruntime has it."""
+        inside = self._inside(0, self.state)
+        self.state = self._add("where", inside, self.state, self._add("zeros_like", self.state), suffix="last")
+        if self.cell is not None:
+            self.cell = self._add("where", inside, self.cell, self._add("zeros_like", self.cell), suffix="last")
 
     def whole(self) -> Entry:
         """The results (T, 1, N, H)."""
@@ -302,4 +317,4 @@ def _affine(node: ExportNode, entry: Entry, alpha: float, beta: float) -> Entry:
     return entry if beta == 0 else node.step("_plus_scalar", entry, suffix="shifted", scalar=beta)
 
 
-__all__ = ["export_unrolled"]
+__all__ = ["export_unrolled", "starts_inside"]

@@ -19,6 +19,9 @@ from graphir.tensor import Tensor
 
 Array = NDArray[Any]
 
+MOST_NUMBERED = 1 << 25
+"""Of so many parameters without elements (128 MB of numbers) the order is found out."""
+
 
 def parameter_vector(node: ExportNode, layers: Sequence[Node], mode: str, way: int | None = None) -> Entry:
     """The parameters of all layers (of one direction, if `way` says which): one parameter, or several joined.
@@ -77,8 +80,10 @@ def _numbered(value: Value, numbers: dict[Value, Array]) -> Array | None:
         return None
     if node is None:
         if value not in numbers:
-            first = sum(held.size for held in numbers.values())
-            numbers[value] = np.arange(first, first + math.prod(shape)).reshape(shape)
+            first, count = sum(held.size for held in numbers.values()), math.prod(shape)
+            if first + count > MOST_NUMBERED:
+                return None
+            numbers[value] = np.arange(first, first + count, dtype=np.int32).reshape(shape)
         return numbers[value]
     operands = [operand for operand in node.inputs if operand is not None]
     if isinstance(node.op, Concat):

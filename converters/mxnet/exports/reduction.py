@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet.export_context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.converters.mxnet.exports.results import bind_constant, bind_named
 from graphir.graph import Value
 from graphir.ops import reduction as ir
 from graphir.ops.base import normalize_axis
@@ -61,7 +62,7 @@ def _of_nothing(node: ExportNode) -> bool:
         found[...] = limits.min if number < 0 else limits.max
     else:
         found[...] = number
-    node.bind(node.constant(found, suffix="nothing"), carried=held)
+    bind_constant(node, found, held, carried=held)
     return True
 
 
@@ -214,14 +215,14 @@ def export_top_k(node: ExportNode) -> None:
     if not wanted[places]:
         found = node.export.append("topk", node.stem, [data], {**attributes, "k": count[0], "ret_typ": "value"})
         node.bind((found, 0), 0)
-    elif count[0] == 1 or (isinstance(size, int) and size <= STABLE):
+    elif count[0] == 1 or not isinstance(size, int) or size <= STABLE:
+        if not isinstance(size, int) and count[0] > 1:
+            node.decide("order of equal elements", "that of MXNet's sort, on a longer axis than 16: state its size")
         kind = "both" if wanted[values] else "indices"
         index = node.export.append("topk", node.stem, [data], {**attributes, "k": count[0], "ret_typ": kind})
         if wanted[values]:
             node.bind((index, 0), 0)
         node.bind((index, int(wanted[values])), 1, carried=held)
-    elif not isinstance(size, int):
-        node.refuse("an axis whose size is open, and MXNet does not keep the order of equal elements; state the shapes")
     else:
         _top_in_order(node, data, axis, size, count[0], {**attributes, "dtype": DType.INT64.value})
 
@@ -252,8 +253,8 @@ def _top_in_order(
     keys = node.step("elemwise_add", node.step("_mul_scalar", runs, suffix="keys", scalar=size), places, suffix="keys")
     ranked = node.step("topk", keys, suffix="ranked", axis=axis, k=count, ret_typ="value", is_ascend=True)
     cut = node.step("slice_axis", ordered, suffix="values", axis=axis, begin=0, end=count)
-    node.bind(cut, 0)
-    node.bind(node.step("_mod_scalar", ranked, suffix="places", scalar=size), 1)
+    bind_named(node, cut)
+    bind_named(node, node.step("_mod_scalar", ranked, suffix="places", scalar=size), 1)
 
 
 EXPORTS: ExportTable = {

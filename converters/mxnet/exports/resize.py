@@ -12,14 +12,14 @@ from graphir.converters.mxnet.exports.steps import cast, computing, emit_as, hel
 from graphir.ops.base import normalize_axis
 from graphir.ops.resize import AspectPolicy, Coordinates, NearestMode, Resize, ResizeMode
 from graphir.ops.shape import Shape
-from graphir.types import DType
+from graphir.types import DType, Unknown
 
 REPEATS = {
     (Coordinates.ASYMMETRIC, NearestMode.FLOOR),
     (Coordinates.HALF_PIXEL, NearestMode.ROUND_PREFER_FLOOR),
     (Coordinates.HALF_PIXEL, NearestMode.ROUND_PREFER_CEIL),
 }
-BILINEAR = {Coordinates.ALIGN_CORNERS: True, Coordinates.HALF_PIXEL: False}
+BILINEAR = {Coordinates.ALIGN_CORNERS: True, Coordinates.HALF_PIXEL: False, Coordinates.PYTORCH_HALF_PIXEL: False}
 IMAGE = (2, 3)
 
 
@@ -46,7 +46,7 @@ def _stated_factors(node: ExportNode) -> dict[int, float] | None:
 def _resized(node: ExportNode) -> dict[int, Axis]:
     """The axes that change, as numbers. Refuses if a size is open."""
     op: Resize = node.op
-    axes, stated = _axes(node), _stated_factors(node)
+    axes, stated = _changing(node), _stated_factors(node)
     own = node.sizes(tuple(node.shape()[axis] for axis in axes), f"what is resized, {node.value(0).name},")
     wanted = node.sizes(tuple((node.result.shape or ())[axis] for axis in axes), "the result")
     factors = [float(np.float32(new) / np.float32(old)) for new, old in zip(wanted, own, strict=True)]
@@ -54,12 +54,27 @@ def _resized(node: ExportNode) -> dict[int, Axis]:
         factors = [stated[axis] for axis in axes]
     elif op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH:
         factors = [_common_factor(node, own)] * len(axes)
-    regions = _regions(node, axes)
+    regions = _regions(node)
     return {
         axis: found
         for place, axis in enumerate(axes)
-        if not (found := Axis(own[place], wanted[place], factors[place], *regions[place])).is_kept
+        if not (found := Axis(own[place], wanted[place], factors[place], *regions.get(axis, (0.0, 1.0)))).is_kept
     }
+
+
+def _changing(node: ExportNode) -> tuple[int, ...]:
+    """The axes that may change: those whose size, open or not, is not just kept."""
+    stated, regions = _stated_factors(node), _regions(node)
+    wanted = node.result.shape or ()
+    common = node.op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH
+
+    def is_kept(axis: int) -> bool:
+        if common or regions.get(axis, (0.0, 1.0)) != (0.0, 1.0):
+            return False
+        size = node.shape()[axis]
+        return stated[axis] == 1 if stated is not None else size == wanted[axis] and not isinstance(size, Unknown)
+
+    return tuple(axis for axis in _axes(node) if not is_kept(axis))
 
 
 def _common_factor(node: ExportNode, own: tuple[int, ...]) -> float:
@@ -68,21 +83,23 @@ def _common_factor(node: ExportNode, own: tuple[int, ...]) -> float:
     return min(factors) if node.op.keep_aspect_ratio_policy is AspectPolicy.NOT_LARGER else max(factors)
 
 
-def _regions(node: ExportNode, axes: tuple[int, ...]) -> list[tuple[float, float]]:
-    """What part of each axis is read, as fractions."""
+def _regions(node: ExportNode) -> dict[int, tuple[float, float]]:
+    """What part of each axis is read, as fractions, where that is not all of it."""
+    axes = _axes(node)
     if node.op.coordinates is not Coordinates.TF_CROP_AND_RESIZE:
-        return [(0.0, 1.0)] * len(axes)
+        return {}
     region = node.value(1)
     if region.tensor is None:
         node.refuse(f"the region {region.name} is computed; MXNet crops by numbers")
     numbers = region.tensor.numpy().reshape(2, len(axes)).astype(np.float32).tolist()
-    return [(float(begin), float(end)) for begin, end in zip(*numbers, strict=True)]
+    return {axis: (float(begin), float(end)) for axis, begin, end in zip(axes, *numbers, strict=True)}
 
 
 def _is_open(node: ExportNode) -> bool:
     shape = node.shape()
     wanted = node.result.shape or ()
-    return any(not isinstance(size, int) for axis in _axes(node) for size in (shape[axis], *wanted[axis : axis + 1]))
+    sizes = [size for axis in _changing(node) for size in (shape[axis], *wanted[axis : axis + 1])]
+    return any(not isinstance(size, int) for size in sizes)
 
 
 def export_resize(node: ExportNode) -> None:
@@ -166,7 +183,11 @@ def _extrapolated(node: ExportNode, data: Entry, resized: dict[int, Axis], dtype
 
 def _is_bilinear(node: ExportNode, resized: dict[int, Axis]) -> bool:
     op: Resize = node.op
-    exact = all(found.factor == float(np.float32(found.wanted) / np.float32(found.size)) for found in resized.values())
+    exact = all(
+        found.factor == float(np.float32(found.wanted) / np.float32(found.size))
+        and (found.wanted > 1 or op.coordinates is not Coordinates.HALF_PIXEL)
+        for found in resized.values()
+    )
     plain = op.coordinates in BILINEAR and op.mode is ResizeMode.LINEAR and not op.antialias
     return plain and exact and node.rank() == 4 and set(resized) <= set(IMAGE) and held(node).is_float
 
@@ -185,6 +206,8 @@ def _export_open_bilinear(node: ExportNode, is_open: bool) -> bool:
     aligned = BILINEAR[op.coordinates]
     like = _like(node)
     if like is not None:
+        if op.coordinates is Coordinates.HALF_PIXEL:
+            node.decide("resize", "where the result has one element, MXNet takes the first one, and not the middle")
         node.emit("_contrib_BilinearResize2D", node.entry(0), like, mode="like", align_corners=aligned)
         return True
     factors = _stated_factors(node)
@@ -198,7 +221,9 @@ def _export_open_bilinear(node: ExportNode, is_open: bool) -> bool:
         node.emit("_contrib_BilinearResize2D", node.entry(0), mode="size", **attributes)
         return True
     wanted = node.result.shape or ()
-    stated = op.keep_aspect_ratio_policy is AspectPolicy.STRETCH and all(isinstance(size, int) for size in wanted[2:])
+    least = 2 if op.coordinates is Coordinates.HALF_PIXEL else 1
+    known = all(isinstance(size, int) and size >= least for size in wanted[2:])
+    stated = op.keep_aspect_ratio_policy is AspectPolicy.STRETCH and known
     if stated and (set(_axes(node)) <= set(IMAGE) or wanted[:2] == node.shape()[:2]):
         _export_bilinear(node)
         return True
@@ -212,7 +237,7 @@ def _like(node: ExportNode) -> Entry | None:
         return None
     source = sizes.producer.inputs[0]
     op = sizes.producer.op
-    if source is None or source.rank != 4 or (op.start, op.end) not in ((2, 4), (2, None)):
+    if source is None or source.rank not in (None, 4) or (op.start, op.end) not in ((2, 4), (2, None)):
         return None
     return node.export.entry(source)
 

@@ -1,6 +1,7 @@
 """How much each element of an axis counts in each element of the resized axis: matrices, in pure numpy.
 
-Positions are computed in float32, as runtimes do it: it decides between two neighbours that are equally near.
+Positions are computed in float32 (the symmetric ones are rounded to it), as onnxruntime does it: it decides between two
+neighbours that are equally near.
 Source: ONNX Resize-19.
 """
 
@@ -47,8 +48,8 @@ def origins(axis: Axis, coordinates: Coordinates) -> Array:
         case Coordinates.PYTORCH_HALF_PIXEL if axis.wanted == 1:
             return places * np.float32(0)
         case Coordinates.HALF_PIXEL_SYMMETRIC:
-            adjustment = wanted / (factor * size)
-            return size / np.float32(2) * (ONE - adjustment) + (places + HALF) / factor - HALF
+            offset = float(size / np.float32(2) * (ONE - wanted / (factor * size)))
+            return (offset + (places.astype(np.float64) + 0.5) / float(factor) - 0.5).astype(np.float32)
         case Coordinates.TF_CROP_AND_RESIZE:
             begin, end = np.float32(axis.begin), np.float32(axis.end)
             if axis.wanted == 1:

@@ -21,12 +21,12 @@ def export_roi_maximum(node: ExportNode) -> None:
     op: RoiAlign = node.op
     if not op.sampling_ratio:
         node.refuse("mode max with a sampling_ratio of 0: the number of samples depends on the size of each region")
-    batch, channels, *sizes = node.sizes(node.shape(), node.value(0).name)
+    channels, *sizes = node.sizes(node.shape()[1:], node.value(0).name)
     rows, columns = (
         _samples(node, (axis, axis + 2), cells * op.sampling_ratio, sizes[1 - axis])
         for axis, cells in ((1, op.output_height), (0, op.output_width))
     )
-    table = lookup_table(node, wide(node, 0), batch, channels, sizes)
+    table = lookup_table(node, wide(node, 0), channels, len(sizes))
     image = node.step("_mul_scalar", node.export.cast(node.entry(2), computing(node)), scalar=sizes[0] * sizes[1])
     first = node.step("Reshape", image, suffix="first", shape=(-1, 1, 1))
     best = None

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exports.steps import computing, emit_as, wide
 from graphir.ops.resize import AffineGrid, GridSample, SampleMode, SamplePadding
-from graphir.ops.shape import Transpose
 from graphir.types import DType
 
 CUBIC = -0.75
@@ -53,12 +52,11 @@ def _sample_bilinear(node: ExportNode) -> None:
 
 def _grid_channels_first(node: ExportNode) -> Entry:
     """The grid as (N, 2, H, W), as which it may have been made."""
-    producer = node.value(1).producer
-    if producer is not None and isinstance(producer.op, Transpose) and producer.op.perm == CHANNELS_LAST:
-        source = producer.inputs[0]
-        if source is not None and source.dtype is node.value(0).dtype is DType.FLOAT32:
-            return node.export.entry(source)
-    return node.step("transpose", wide(node, 1), suffix="grid", axes=(0, 3, 1, 2))
+    grid = wide(node, 1)
+    record = node.export.nodes[grid[0]]
+    if record.op == "transpose" and record.attrs.get("axes") == str(CHANNELS_LAST):
+        return record.inputs[0]
+    return node.step("transpose", grid, suffix="grid", axes=(0, 3, 1, 2))
 
 
 def _reflected(node: ExportNode, entry: Entry, edge: float) -> Entry:
@@ -70,7 +68,7 @@ def _reflected(node: ExportNode, entry: Entry, edge: float) -> Entry:
 
 def _sample_by_lookups(node: ExportNode) -> None:
     """The weighted sum of the neighbours of each place, each looked up in a table of all elements."""
-    batch, channels, *sizes = node.sizes(node.shape(), node.value(0).name)
+    channels, *sizes = node.sizes(node.shape()[1:], node.value(0).name)
     wanted = node.sizes((node.result.shape or ())[2:], "the result")
     grid = node.step("Reshape", wide(node, 1), suffix="places", shape=(0, -1, len(sizes)))
     axes = []
@@ -79,10 +77,10 @@ def _sample_by_lookups(node: ExportNode) -> None:
         column = node.step("slice_axis", grid, suffix=f"column{axis}", axis=2, begin=place, end=place + 1)
         numbers = node.step("Reshape", column, suffix=f"numbers{axis}", shape=(0, -1))
         axes.append(_neighbours(node, numbers, size))
-    table = lookup_table(node, wide(node, 0), batch, channels, sizes)
+    table = lookup_table(node, wide(node, 0), channels, len(sizes))
     found = None
     for taps in itertools.product(*axes):
-        part = looked_up(node, table, [tap[0] for tap in taps], batch, sizes)
+        part = looked_up(node, table, [tap[0] for tap in taps], sizes)
         weights = [tap[1] for tap in taps if tap[1] is not None]
         if weights:
             weight = weights[0]
@@ -92,22 +90,23 @@ def _sample_by_lookups(node: ExportNode) -> None:
         found = part if found is None else node.step("elemwise_add", found, part, suffix="total")
     assert found is not None
     turned = node.step("transpose", found, suffix="channels", axes=(0, 2, 1))
-    emit_as(node, node.step("Reshape", turned, suffix="sampled", shape=(batch, channels, *wanted)), computing(node))
+    emit_as(node, node.step("Reshape", turned, suffix="sampled", shape=(0, channels, *wanted)), computing(node))
 
 
-def lookup_table(node: ExportNode, data: Entry, batch: int, channels: int, sizes: Sequence[int]) -> Entry:
-    """Data (N, C, D...) as rows of channels, (N * D..., C)."""
-    last = node.step("transpose", data, suffix="rows", axes=(0, *range(2, 2 + len(sizes)), 1))
-    return node.step("Reshape", last, suffix="table", shape=(batch * int(np.prod(sizes)), channels))
+def lookup_table(node: ExportNode, data: Entry, channels: int, spatial: int) -> Entry:
+    """Data (N, C, D...) with so many spatial axes as rows of channels, (N * D..., C)."""
+    last = node.step("transpose", data, suffix="rows", axes=(0, *range(2, 2 + spatial), 1))
+    return node.step("Reshape", last, suffix="table", shape=(-1, channels))
 
 
-def looked_up(node: ExportNode, table: Entry, indices: Sequence[Entry], batch: int, sizes: Sequence[int]) -> Entry:
+def looked_up(node: ExportNode, table: Entry, indices: Sequence[Entry], sizes: Sequence[int]) -> Entry:
     """The rows (N, places, C) of a table at int32 indices (N, places), one for each axis."""
     flat = indices[0]
     for size, index in zip(sizes[1:], indices[1:], strict=True):
         flat = node.step("elemwise_add", node.step("_mul_scalar", flat, suffix="line", scalar=size), index)
-    starts = np.arange(batch, dtype=np.int32)[:, None] * int(np.prod(sizes))
-    row = node.step("broadcast_add", flat, node.constant(starts.astype(np.int32), suffix="starts"), suffix="row")
+    images = node.export.cast(node.step("_contrib_arange_like", flat, suffix="images", axis=0), DType.INT32)
+    starts = node.step("_mul_scalar", images, suffix="starts", scalar=int(np.prod(sizes)))
+    row = node.step("broadcast_add", flat, node.step("expand_dims", starts, axis=1), suffix="row")
     return node.step("take", table, row, suffix="looked_up", axis=0, mode="clip")
 
 

@@ -14,6 +14,7 @@ from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTab
 from graphir.converters.mxnet.exports.coordinates import places
 from graphir.converters.mxnet.exports.indexing import counts_from_zero
 from graphir.converters.mxnet.exports.linear import product_dtype
+from graphir.converters.mxnet.exports.results import bind_last
 from graphir.graph import Value
 from graphir.ops import indexing as ir
 from graphir.ops.base import normalize_axis
@@ -217,7 +218,7 @@ def export_scatter_elements(node: ExportNode) -> None:
         rest = node.step("slice_axis", before, suffix=f"rest{place}", axis=place, begin=count[place], end=sizes[place])
         found = node.step("Concat", found, rest, suffix=f"whole{place}", dim=place, num_args=2)
     if wide is dtype:
-        node.emit("_copy", found)
+        bind_last(node, found)
     else:
         node.emit("Cast", found, dtype=dtype.value)
 

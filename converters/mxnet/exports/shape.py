@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.export_context import ExportNode, ExportTable
+from graphir.converters.mxnet.export_context import ExportNode, ExportTable, dtype_name
+from graphir.converters.mxnet.exports.creation import fill_like, whole_shape_of
 from graphir.ops import shape as ir
 from graphir.ops.base import normalize_axis
 from graphir.types import DType
@@ -86,42 +87,34 @@ def export_unsqueeze(node: ExportNode) -> None:
 
 
 def export_expand(node: ExportNode) -> None:
-    """broadcast_to the result's sizes, or the like of a tensor whose shape is wanted."""
-    value = node.value(0)
-    wanted = node.result.shape
-    entry = node.export.raw(value)
-    carried = node.export.carried(value)
-    shape_of = node.value(1).producer
+    """broadcast_to the result's sizes, or the like of a tensor whose shape is wanted; numbers are filled in."""
+    value, wanted = node.value(0), node.result.shape
     static = wanted is not None and all(isinstance(dim, int) for dim in wanted)
+    source = None if static else whole_shape_of(node.value(1))
     number = node.number(0)
-    if number is not None and value.dtype is not DType.BOOL and value.rank == 0:
+    if number is not None and value.dtype not in (None, DType.BOOL) and value.rank == 0:
         if static:
-            held = value.dtype.value if value.dtype is not None else "float32"
-            node.emit("_full", shape=tuple(wanted or ()), value=number, dtype=held)
+            node.emit("_full", shape=tuple(wanted or ()), value=number, dtype=dtype_name(node.dtype()))
             return
-        if shape_of is not None and isinstance(shape_of.op, ir.Shape) and shape_of.inputs[0] is not None:
-            source = shape_of.inputs[0]
-            whole = not shape_of.op.start and shape_of.op.end is None
-            if whole and source.dtype is value.dtype and number in (0, 1):
-                node.emit("ones_like" if number else "zeros_like", node.export.entry(source))
-                return
+        if source is not None:
+            fill_like(node, source, number, node.dtype())
+            return
     if wanted is None:
         node.refuse("the shape of its result is unknown; state the inputs' shapes")
-    own = node.shape()
-    sizes: list[int] = []
-    for axis, dim in enumerate(wanted):
-        place = axis - (len(wanted) - len(own))
-        kept = place >= 0 and own[place] == dim
-        if not isinstance(dim, int) and not kept:
-            node.refuse(f"its shape {node.result.type} is open")
-        sizes.append(dim if isinstance(dim, int) else 0)
+    own, entry, carried = node.shape(), node.export.raw(value), node.export.carried(value)
     if len(own) < len(wanted):
-        ones = (1,) * (len(wanted) - len(own))
         codes = [dim if isinstance(dim, int) else -1 for dim in own]
         if codes.count(-1) > 1:
             node.refuse(f"the sizes of {value.name} {value.type} are open")
-        entry = node.step("Reshape", entry, suffix="apart", shape=(*ones, *codes))
-    node.emit("broadcast_to", entry, shape=tuple(sizes), carried=carried)
+        entry = node.step("Reshape", entry, suffix="apart", shape=(*(1,) * (len(wanted) - len(own)), *codes))
+    if source is not None and source.shape == wanted:
+        node.emit("broadcast_like", entry, node.export.raw(source), carried=carried)
+        return
+    own = (*(1,) * (len(wanted) - len(own)), *own)
+    if any(not isinstance(dim, int) and kept != dim for dim, kept in zip(wanted, own, strict=True)):
+        node.refuse(f"its shape {node.result.type} is open")
+    sizes = tuple(dim if isinstance(dim, int) else 0 for dim in wanted)
+    node.emit("broadcast_to", entry, shape=sizes, carried=carried)
 
 
 def export_tile(node: ExportNode) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from graphir.converters.mxnet.export_context import Entry, ExportFunction, ExportNode, ExportTable
 from graphir.converters.mxnet.exports.linear import product_dtype
+from graphir.converters.mxnet.exports.results import bind_constant, bind_named
 from graphir.ops import signal as ir
 from graphir.ops.base import normalize_axis
 from graphir.types import DType
@@ -35,7 +36,7 @@ def window(*terms: float) -> ExportFunction:
 
 def _bind_constant(node: ExportNode, array: NDArray[Any], dtype: DType) -> None:
     """A constant as the result; integers are what is before the point."""
-    node.bind(node.constant(array.astype(dtype.numpy()), dtype, "elements"))
+    bind_constant(node, array.astype(dtype.numpy()), dtype)
 
 
 def export_mel_weight_matrix(node: ExportNode) -> None:
@@ -123,7 +124,7 @@ def export_dft(node: ExportNode) -> None:
     matrix = _roots(node, taken, given, length, parts)
     order = (*(place for place in range(rank) if place not in (axis, rank - 1)), axis, rank - 1)
     if order == tuple(range(rank)):
-        node.bind(_transformed(node, data, rank, matrix, given))
+        bind_named(node, _transformed(node, data, rank, matrix, given))
         return
     data = node.step("transpose", data, suffix="places_last", axes=order)
     found = _transformed(node, data, rank, matrix, given)
@@ -145,7 +146,7 @@ def export_stft(node: ExportNode) -> None:
     if node.operand(2) is not None:
         weights = node.step("Reshape", node.entry(2), suffix="weights", shape=(1, 1, -1, 1))
         frames = node.step("broadcast_mul", frames, weights, suffix="weighted")
-    node.bind(_transformed(node, frames, 4, matrix, given))
+    bind_named(node, _transformed(node, frames, 4, matrix, given))
 
 
 EXPORTS: ExportTable = {

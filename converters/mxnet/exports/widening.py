@@ -61,6 +61,7 @@ CHOICES: frozenset[type[Operator]] = frozenset(
     {
         activation.Hardmax,
         activation.Relu,
+        bitwise.BitCast,
         bitwise.BitwiseAnd,
         bitwise.BitwiseOr,
         bitwise.BitwiseXor,

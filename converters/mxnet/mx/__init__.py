@@ -3,7 +3,7 @@
     from graphir.converters.mxnet import mx
     mx.onnx.export_model("model-symbol.json", "model-0000.params", [(1, 3, 224, 224)])
 
-What is here behaves as in MXNet 1.9.1. Training is not: there is nothing to train with.
+What is here behaves as in MXNet 1.9.1. Training is not here.
 """
 
 from __future__ import annotations

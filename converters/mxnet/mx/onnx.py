@@ -153,11 +153,18 @@ def _bind_shapes(
 
 
 def _shape_list(stated: Any) -> list[Shape]:
-    """Shapes one by one; one shape alone is a list of it."""
-    entries = list(stated)
+    """Shapes one by one; one shape alone is a list of it. Raises ImportFailure for what is no shape."""
+    entries = [stated] if isinstance(stated, str) else list(stated)
     if entries and all(size is None or isinstance(size, int | np.integer | str) for size in entries):
         entries = [entries]
-    return [tuple(int(size) if isinstance(size, np.integer) else size for size in shape) for shape in entries]
+    found: list[Shape] = []
+    for shape in entries:
+        sizes = tuple(int(size) if isinstance(size, np.integer) else size for size in shape)
+        for size in sizes:
+            if not (size is None or (isinstance(size, int) and size > 0) or (isinstance(size, str) and size)):
+                raise ImportFailure(f"{size!r} in the shape {sizes} is no size; None or a name leaves a size open")
+        found.append(sizes)
+    return found
 
 
 def _per_input(what: str, given: Sequence[Any], inputs: list[str], labels: list[str]) -> dict[str, Any]:
@@ -199,16 +206,18 @@ def exported_name(name: str) -> str:
 def _rename_outputs(graph: Graph) -> None:
     """Give outputs the names that the old exporter gave them; one whose name is taken stays as it is, and says so."""
     outputs = list(graph.outputs)
-    for place, value in enumerate(outputs):
-        wanted = exported_name(value.name)
-        if wanted == value.name:
-            continue
-        if wanted in graph:
-            graph.decide("output name", value.name, f"{wanted}, which mx2onnx would use, is another value's name")
-        elif value.producer is None:  # a parameter, which came out as a constant
-            outputs[place] = graph.add(Identity(), value, name=wanted, output=wanted)
+    waiting = {place: name for place, value in enumerate(outputs) if (name := exported_name(value.name)) != value.name}
+    while free := {place: name for place, name in waiting.items() if name not in graph}:
+        place, name = next(iter(free.items()))
+        del waiting[place]
+        value = outputs[place]
+        if value.producer is None:  # a parameter, which came out as a constant
+            outputs[place] = graph.add(Identity(), value, name=name, output=name)
         else:
-            graph.rename(value, wanted)
+            graph.rename(value, name)
+    for place, name in waiting.items():
+        text = f"{name}, which mx2onnx would use, is another value's name"
+        graph.decide("output name", outputs[place].name, text)
     graph.set_outputs(outputs)
 
 

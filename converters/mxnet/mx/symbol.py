@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from graphir.converters.mxnet.mx.shapes import Shapes, infer_shapes, is_complete
 from graphir.converters.mxnet.mx.structure import Entry, head_names, post_order, state_variables
 from graphir.converters.mxnet.nnvm_json import read_symbol, to_json
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
@@ -91,6 +92,25 @@ class Symbol:
             if stated:
                 found[self.nodes[index].name] = stated
         return found
+
+    def infer_shape(self, *args: object, **kwargs: object) -> Shapes | tuple[None, None, None]:
+        """The shapes of arguments, outputs and auxiliary states in three lists; three times None if some stay open.
+
+        Shapes are given by name, or for the arguments in order (None for what is not known). In them 0 is an open size.
+        Raises GraphirError for shapes that contradict each other, and TypeError for what is none.
+        """
+        found = self.infer_shape_partial(*args, **kwargs)
+        return found if is_complete(found) else (None, None, None)
+
+    def infer_shape_partial(self, *args: object, **kwargs: object) -> Shapes:
+        """`infer_shape` with what is known: () is a shape of which nothing is, 0 an open size."""
+        if args and kwargs:
+            raise ValueError("give shapes by name or in order, not both")
+        arguments = self.list_arguments()
+        if len(args) > len(arguments):
+            raise ValueError(f"{len(args)} shapes are given, the symbol has {len(arguments)} arguments")
+        given = {name: shape for name, shape in zip(arguments, args, strict=False) if shape is not None} | kwargs
+        return infer_shapes(self.records(), arguments, self.list_auxiliary_states(), given)
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
         """The text of a symbol.json that MXNet 1.9.1 reads; without casts of mixed precision unless asked."""

@@ -104,7 +104,9 @@ def import_bilinear_resize(node: ImportNode) -> Value:
     aligned = attrs["align_corners"]
     coordinates = Coordinates.ALIGN_CORNERS if aligned else Coordinates.HALF_PIXEL
     if attrs["mode"] == "like":
-        wanted = node.step(Shape(start=2, end=4), node.input(1), suffix="like")
+        like = node.input(1)
+        wanted = node.step(Shape(start=2, end=4), like, suffix="like")
+        coordinates = _coordinates(aligned, (UNKNOWN,) if like.shape is None else like.shape[2:])
         return node.emit(Resize(ResizeMode.LINEAR, coordinates, axes=(2, 3)), data, None, None, wanted)
     height, width = attrs["scale_height"], attrs["scale_width"]
     if attrs["mode"] == "size" and height is None and width is None:
@@ -124,7 +126,16 @@ def import_bilinear_resize(node: ImportNode) -> Value:
     if any(not isinstance(size, int) or size < 1 for size in sizes):
         node.refuse(f"the result's size {list(sizes)} must be positive")
     wanted = node.constant(list(sizes), DType.INT64)
-    return node.emit(Resize(ResizeMode.LINEAR, coordinates, axes=(2, 3)), data, None, None, wanted)
+    op = Resize(ResizeMode.LINEAR, _coordinates(aligned, sizes), axes=(2, 3))
+    return node.emit(op, data, None, None, wanted)
+
+
+def _coordinates(aligned: bool, sizes: tuple[Dim, ...]) -> Coordinates:
+    """Corner to corner, or pixel by pixel: of a result of one, MXNet takes the first and not the middle."""
+    if aligned:
+        return Coordinates.ALIGN_CORNERS
+    several = all(isinstance(size, int) and size > 1 for size in sizes)
+    return Coordinates.HALF_PIXEL if several else Coordinates.PYTORCH_HALF_PIXEL
 
 
 def _resized(mode: str, size: int, length: int, scale: float | None) -> int:

@@ -65,12 +65,13 @@ def interpolation(size: int, wanted: int, align_corners: bool) -> tuple[Array, A
     """(lower index, upper index, weight of the upper) of each output position along one axis.
 
     align_corners maps end to end, `i (size - 1) / (wanted - 1)`; otherwise pixel centres meet,
-    `(i + 0.5) size / wanted - 0.5` and not below 0.
+    `(i + 0.5) size / wanted - 0.5` and not below 0. A single position is the first element either way.
     """
     position = np.arange(wanted, dtype=np.float32)
-    if align_corners:
-        step = np.float32(size - 1) / np.float32(wanted - 1) if wanted > 1 else np.float32(0)
-        source = position * step
+    if wanted == 1:
+        source = position
+    elif align_corners:
+        source = position * (np.float32(size - 1) / np.float32(wanted - 1))
     else:
         source = np.maximum((position + np.float32(0.5)) * (np.float32(size) / np.float32(wanted)) - np.float32(0.5), 0)
     low = np.minimum(source.astype(np.int64), size - 1)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable, attribute_as_operand
 from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.ops.elementwise import Cast, Equal, Where
+from graphir.ops.pooling import MaxPool
 from graphir.ops.shape import (
     Expand,
     Flatten,
@@ -37,7 +40,39 @@ def export_pad(node: ExportNode) -> None:
             full[axis % value.rank] = pads[place]
             full[axis % value.rank + value.rank] = pads[place + len(axes)]
         names = [names[0], node.vector(full), *names[2:3]]
+    if _would_be_fused_wrongly(node):
+        _emit_unfused_pad(node, names)
+        return
     node.emit("Pad", names, mode=op.mode.value if op.mode.value != "constant" else None)
+
+
+def _would_be_fused_wrongly(node: ExportNode) -> bool:
+    """Whether onnxruntime (1.23 to 1.31 at least) would make these zeros the padding of the MaxPool that reads them.
+
+    There padding counts as smaller than every number, so that maxima of negative numbers come out wrong.
+    """
+    result = node.node.outputs[0]
+    users = result.users()
+    if node.op.mode is not PadMode.CONSTANT or len(users) != 1 or not isinstance(users[0].op, MaxPool):
+        return False
+    value = node.value(2)
+    return value is None or (value.tensor is not None and not value.tensor.numpy().any())
+
+
+def _emit_unfused_pad(node: ExportNode, names: list[str]) -> None:
+    """A Pad that onnxruntime does not fuse: with its axes as an operand, or before opset 18 with a step behind."""
+    data = node.value(0)
+    if node.opset >= 18 and (len(names) > 3 or (data is not None and data.rank is not None)):
+        if len(names) < 4:
+            assert data is not None
+            assert data.rank is not None
+            names = [*names, *([""] * (3 - len(names))), node.vector(range(data.rank))]
+        node.emit("Pad", names)
+        return
+    dtype = node.dtype()
+    lowest = -np.inf if dtype.is_float else np.iinfo(dtype.numpy()).min
+    padded = node.step("Pad", names, suffix="zeros")
+    node.emit("Max", [padded, node.constant(np.asarray(lowest, dtype.numpy()), suffix="lowest")])
 
 
 def export_shape(node: ExportNode) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphir.converters.tensorflow.context import ImportFunction, ImportNode
+from graphir.converters.tensorflow.context import ImportFunction, ImportNode, NeedsShape
+from graphir.converters.tensorflow.dilated import AXES
 from graphir.converters.tensorflow.layout import (
     Layout,
     channels_first,
@@ -38,6 +39,34 @@ def _per_axis(node: ImportNode, layout: Layout, name: str) -> tuple[int, ...]:
     return layout.spatial_of(node, name, node.attrs.get(name) or (1,) * layout.spatial)
 
 
+def _padding(
+    node: ImportNode,
+    layout: Layout,
+    data: Value,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> Padding:
+    """The padding that the node states, or for a group that `dilated` made one, its paddings without its crops."""
+    if AXES not in node.attrs:
+        return padding_of(node, layout, data, kernel, strides, dilations)
+    axes: Sequence[int] = node.attrs[AXES]
+    knowns = [node.input(slot).known for slot in (2, 3)]
+    differences = [
+        before - after  # type: ignore[operator]
+        for before, after in zip(*(known.elements if known is not None else () for known in knowns), strict=True)
+    ]
+    if len(differences) != 2 * len(axes) or not all(isinstance(number, int) for number in differences):
+        raise NeedsShape("a dilated convolution written as SpaceToBatchND and BatchToSpaceND needs its input's sizes")
+    if any(number < 0 for number in differences):
+        node.refuse("BatchToSpaceND crops more than SpaceToBatchND pads")
+    pads = [(0, 0)] * layout.spatial
+    for place, axis in enumerate(axes):
+        pads[axis] = (differences[2 * place], differences[2 * place + 1])
+    node.decide("dilation", f"SpaceToBatchND, convolution and BatchToSpaceND are one with dilation {list(dilations)}")
+    return Explicit(tuple(pads)) if any(map(any, pads)) else Explicit()
+
+
 def _swapped(spatial: int) -> tuple[int, ...]:
     """The order of axes that makes (out, in, K...) of (K..., in, out)."""
     return (spatial + 1, spatial, *range(spatial))
@@ -52,7 +81,7 @@ def _import_conv(node: ImportNode, spatial: int) -> Value:
         kernel_shape=kernel,
         strides=unless_all_one(strides),
         dilations=unless_all_one(dilations),
-        padding=padding_of(node, layout, data, kernel, strides, dilations),
+        padding=_padding(node, layout, data, kernel, strides, dilations),
         group=_groups(node, layout, data, weight),
     )
     first = channels_first(node, layout, data)
@@ -93,7 +122,7 @@ def import_depthwise(node: ImportNode) -> Value:
         kernel_shape=kernel,
         strides=unless_all_one(strides),
         dilations=unless_all_one(dilations),
-        padding=padding_of(node, layout, data, kernel, strides, dilations),
+        padding=_padding(node, layout, data, kernel, strides, dilations),
         group=channels,
     )
     weight = node.step(Transpose((2, 3, 0, 1)), weight, suffix="weight")

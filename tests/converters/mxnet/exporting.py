@@ -22,7 +22,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented  # noqa: 
 from graphir.converters.mxnet import from_symbol, to_symbol
 from graphir.converters.onnx import from_model, to_model
 from graphir.graph import Graph
-from tests.equivalence.live import Live, LiveError
+from tests.equivalence.live import Live, LiveError, LivePair
 
 Array = NDArray[Any]
 OPSET, IR_VERSION = 21, 10
@@ -128,7 +128,9 @@ def operators(text: str) -> list[str]:
     return [node["op"] for node in json.loads(text)["nodes"] if node["op"] != "null"]
 
 
-def mxnet_outputs(live: Live, text: str, params: Mapping[str, Array], feeds: Mapping[str, Array]) -> list[Array]:
+def mxnet_outputs(
+    live: Live | LivePair, text: str, params: Mapping[str, Array], feeds: Mapping[str, Array]
+) -> list[Array]:
     """What live MXNet computes. Skips where there is no MXNet, unless GRAPHIR_REQUIRE_MXNET is set."""
     names = {node["name"]: node.get("attrs", {}) for node in json.loads(text)["nodes"] if node["op"] == "null"}
     try:

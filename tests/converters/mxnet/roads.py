@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from graphir.converters.mxnet import from_symbol, to_symbol
+from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.params import split_prefixes
+from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import from_model, to_model
 from graphir.graph import Graph
 from tests.equivalence.live import Live
@@ -49,7 +51,8 @@ class Row:
     `tolerance` is relative to the largest magnitude, None means the default of the dtype; `computes` are the MXNet
     operators that must be among those written; `evaluator` takes onnx's own evaluator for the expected numbers;
     `widened` says that MXNet holds the results in a wider dtype, `onednn` that its CPU build has the operator through
-    oneDNN only. `expected` are the numbers where neither onnxruntime nor onnx computes them.
+    oneDNN only. `expected` are the numbers where neither onnxruntime nor onnx computes them. The first axis of the
+    inputs `batch` is of open size.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Row:
     widened: bool = False
     onednn: bool = False
     expected: tuple[Array, ...] = field(default=(), hash=False)
+    batch: tuple[str, ...] = ()
 
     @property
     def model(self) -> onnx.ModelProto:
@@ -74,7 +78,11 @@ class Row:
         results = [f"y{slot}" for slot in range(self.outputs)]
         nodes = [helper.make_node(self.op, names, results, name="op", **self.attrs)]
         given = [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+            helper.make_tensor_value_info(
+                name,
+                helper.np_dtype_to_tensor_dtype(array.dtype),
+                ["N", *array.shape[1:]] if name in self.batch else array.shape,
+            )
             for name, array in self.data.items()
         ]
         held = [numpy_helper.from_array(array, name) for name, array in self.held.items()]
@@ -179,6 +187,13 @@ def check_live(row: Row, live: Live) -> None:
     assert_equal(results, row.numbers(), row)
 
 
+def check_reference(row: Row) -> None:
+    """The numpy reference makes of the symbol what onnxruntime makes of the model."""
+    found = written(row)
+    results = list(evaluate(read_symbol(found.text), found.fed(row.data)).values())
+    assert_equal(results, row.numbers(), row)
+
+
 def check_read_back(row: Row) -> None:
     """The written symbol, read by graphir and written as ONNX again, computes what the original does."""
     found = written(row)
@@ -193,4 +208,15 @@ def check_read_back(row: Row) -> None:
     assert_equal(run_onnx(model, feeds), row.numbers(), row)
 
 
-__all__ = ["Array", "Row", "Written", "check_live", "check_read_back", "integers", "normal", "run_onnx", "written"]
+__all__ = [
+    "Array",
+    "Row",
+    "Written",
+    "check_live",
+    "check_read_back",
+    "check_reference",
+    "integers",
+    "normal",
+    "run_onnx",
+    "written",
+]

@@ -13,9 +13,10 @@ import pytest
 from graphir.converters.mxnet import from_symbol, to_symbol
 from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
-from graphir.converters.onnx import to_model
+from graphir.converters.onnx import from_model, to_model
 from graphir.errors import UnsupportedOpError, VerificationError
 from tests.converters.mxnet.exporting import Array, Live, difference, mxnet_outputs, onnxruntime_outputs
+from tests.passes.written import feed, graph_of, model_of
 
 Node = dict[str, Any]
 
@@ -190,3 +191,113 @@ def test_a_loop_of_no_iterations_is_refused_by_the_reference() -> None:
     row = next(row for row in ROWS if row.name == "while_loop_2")
     with pytest.raises(VerificationError, match="no iteration"):
         evaluate(read_symbol(row.text), {**row.arrays, "i": np.float32([9])})
+
+
+NATIVE = {
+    "scan": ("""g (float[2] s, float[N,2] xs) => (float[2] last, float[N,2] all)
+        { last, all = Scan <num_scan_inputs = 1, body =
+          b (float[2] a, float[2] x) => (float[2] n, float[2] r) { n = Add(a, x) r = Exp(n) }> (s, xs) }""",
+        {"xs": (5, 2)}),
+    "scan_with_weights": ("""g (float[1,3] h, float[N,1,4] xs) => (float[1,3] last, float[N,1,3] all)
+        <float[3,4] w = {0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0,1.1,1.2},
+         float[3,3] v = {0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9}>
+        { last, all = Scan <num_scan_inputs = 1, body = b (float[1,3] a, float[1,4] x) => (float[1,3] n, float[1,3] r)
+          <float[1,3] k = {0.5,0.6,0.7}> { p = Gemm<transB = 1>(x, w) q = MatMul(a, v) s = Add(p, q) t = Add(s, k)
+          n = Tanh(t) r = Identity(n) }> (h, xs) }""", {"xs": (4, 1, 4)}),
+    "other_axes_backwards": ("""g (float[2,N] xs) => (float[2,N] all) { all = Scan <num_scan_inputs = 1,
+        scan_input_axes = [1], scan_input_directions = [1], scan_output_axes = [-1], scan_output_directions = [1],
+        body = b (float[2] x) => (float[2] r) { r = Exp(x) }> (xs) }""", {"xs": (2, 5)}),
+    "directions_differ": ("""g (float[N,2] xs) => (float[2,N] all) { all = Scan <num_scan_inputs = 1,
+        scan_input_directions = [1], scan_output_axes = [1],
+        body = b (float[2] x) => (float[2] r) { r = Exp(x) }> (xs) }""", {"xs": (5, 2)}),
+    "numbers": ("""g (float[N] xs, float[1] s0) => (float[N] all, float[1] last)
+        { s = ReduceSum<keepdims = 0>(s0) l, all = Scan <num_scan_inputs = 1,
+        body = b (float a, float x) => (float n, float r) { n = Add(a, x) r = Mul(n, x) }> (s, xs)
+        k = Constant<value = int64[1] {0}>() last = Unsqueeze(l, k) }""", {"xs": (5,)}),
+    "what_is_not_read": ("""g (float[2] s, float[N,2] xs, float[N,3] ys) => (float[2] last, float[N,2] all)
+        { last, all = Scan <num_scan_inputs = 2, body = b (float[2] a, float[2] x, float[3] y) =>
+          (float[2] n, float[2] r) { n = Neg(x) r = Identity(x) }> (s, xs, ys) }""", {"xs": (5, 2), "ys": (5, 3)}),
+    "operators_of_other_terms_inside": ("""g (float[2] s, float[N,2] xs) => (float[2] last, float[N,2] all)
+        { last, all = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] x) => (float[2] n, float[2] r)
+          { one = Constant<value_float = 1.0>() c = CastLike(one, x) e = Exp(c) t = Constant<value = bool {1}>()
+            n = If (t) <then_branch = p () => (float[2] u) { u = Add(a, e) },
+                        else_branch = q () => (float[2] v) { v = Neg(a) }>
+            z = Constant<value_float = 0.0>() m = ReduceMax<keepdims = 0>(x)
+            g = Less(m, z)
+            r = If (g) <then_branch = y () => (float[2] w) { w = Neg(x) }, else_branch = h () => (float[2] i)
+            { i = Exp(x) }> }> (s, xs) }""", {"xs": (5, 2)}),
+    "long_loop": ("""g (float[2] x) => (float[2] s, float[7000,2] rows) <int64 n = {7000}, float k = {0.001}>
+        { s, rows = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] b, float[2] r)
+          { d = Identity(c) f = Cast<to = 1>(i) g = Mul(f, k) h = Sin(g) b = Add(a, h) r = Identity(b) }> }""", {}),
+    "long_loop_that_does_not_count": ("""g (float[2] x) => (float[2] s) <int64 n = {9000}, bool t = {1}>
+        { s = Loop (n, t, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] b)
+          { d = Identity(c) h = Sin(a) q = Cos(h) b = Add(h, q) }> }""", {}),
+}  # fmt: skip
+
+
+WHILE_LOOPS = {
+    "trip_count_at_run_time": ("""g (float[2] x, int64[1] m, float[2] w) => (float[2] s)
+        { n = Squeeze(m) s = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] b)
+          { d = Identity(c) f = Cast<to = 1>(i) g = Add(f, w) b = Add(a, g) }> }""", {"m": [0, 1, 4]}),
+    "both_at_run_time": ("""g (float[2] x, int64[1] m, float[1] most) => (float[2] s)
+        { n = Squeeze(m) o = Squeeze(most) z = ReduceSum<keepdims = 0>(x) k = Less(z, o)
+          s = Loop (n, k, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] b)
+          { one = Constant<value_float = 1.0>() b = Add(a, one) t = ReduceSum<keepdims = 0>(b) d = Less(t, o) }> }""",
+        {"m": [1, 4, 40], "most": [-9.0, 5.0, 20.0]}),
+    "condition_only": ("""g (float[2] x, float[1] most) => (float[2] s, float[2] p) <bool k = {1}>
+        { o = Squeeze(most) s, p = Loop (, k, x, x) <body = b (int64 i, bool c, float[2] a, float[2] q) =>
+          (bool d, float[2] b, float[2] r) { one = Constant<value_float = 1.0>() b = Add(a, one) r = Exp(a)
+            t = ReduceSum<keepdims = 0>(b) d = Less(t, o) }> }""", {"most": [5.0, 20.0]}),
+}
+SETS = [(name, slot) for name, (_, sets) in WHILE_LOOPS.items() for slot in range(len(next(iter(sets.values()))))]
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("name", "slot"), SETS)
+def test_loops_whose_course_is_open_become_while_loops(name: str, slot: int, live: Live) -> None:
+    text, sets = WHILE_LOOPS[name]
+    model = model_of(text)
+    feeds = {key: np.array([numbers[slot]], np.int64 if key == "m" else np.float32) for key, numbers in sets.items()}
+    feeds |= {info.name: feed((2,), np.dtype(np.float32)) for info in model.graph.input if info.name not in feeds}
+    written, params = to_symbol(from_model(model))
+    assert '"op": "_while_loop"' in written
+    arrays = {key.partition(":")[2]: array for key, array in params.items()}
+    expected = onnxruntime_outputs(model, feeds)
+    assert difference(mxnet_outputs(live, written, arrays, feeds), expected) == ""
+    again = from_symbol(written, arrays, {key: array.shape for key, array in feeds.items()},
+                        dtypes={key: array.dtype for key, array in feeds.items()})  # fmt: skip
+    assert difference(onnxruntime_outputs(to_model(again), feeds), expected) == ""
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("name", NATIVE)
+def test_loops_that_cannot_be_taken_apart_become_mxnets_own(name: str, live: Live) -> None:
+    text, shapes = NATIVE[name]
+    model = model_of(text)
+    feeds = {}
+    for info in model.graph.input:
+        stated = tuple(dim.dim_value for dim in info.type.tensor_type.shape.dim)
+        feeds[info.name] = feed(shapes.get(info.name, stated), np.dtype(np.float32))
+    expected = onnxruntime_outputs(model, feeds)
+    written, params = to_symbol(from_model(model))
+    assert '"op": "_foreach"' in written
+    arrays = {key.partition(":")[2]: array for key, array in params.items()}
+    assert difference(mxnet_outputs(live, written, arrays, feeds), expected, 1e-4) == ""
+    again = from_symbol(written, arrays, {name: array.shape for name, array in feeds.items()})
+    again.check()
+    assert difference(onnxruntime_outputs(to_model(again), feeds), expected, 1e-4) == ""
+
+
+REFUSED = [
+    ("g (float[2] x, int64 n) => (float[N,2] r) { s, r = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => "
+     "(bool d, float[2] b, float[2] q) { d = Identity(c) b = Add(a, x) q = Neg(b) }> }",
+     "how often it runs is computed at run time, and with it the sizes of r"),
+    ("g (float[N,2] xs) => (float[N,2] all) { all = Scan <num_scan_inputs = 1, body = b (float[2] x) => (float[2] r) "
+     "{ u, i, j, k = Unique(x) r = Expand(u, i) }> (xs) }", "inside it Unique"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "reason"), REFUSED)
+def test_what_mxnets_loops_cannot_say_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(UnsupportedOpError, match=reason):
+        to_symbol(graph_of(text))

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
+from graphir.converters.mxnet import to_symbol
+from graphir.converters.onnx import from_model
 from tests.converters.mxnet.exporting import (
     Row,
     difference,
     expected_outputs,
     mxnet_outputs,
+    onnxruntime_outputs,
     operators,
     read_again,
     row,
@@ -216,3 +220,45 @@ def test_what_is_written_is_read_the_same(source: Row) -> None:
 )
 def test_what_is_written(source: Row) -> None:
     assert tuple(operators(written(source)[1])) == source.wanted
+
+
+def open_model(nodes: str, outputs: str) -> onnx.ModelProto:
+    """Nodes on an input `x` whose sizes N and T are open."""
+    return onnx.parser.parse_model(
+        f'<ir_version: 10, opset_import: ["" : 21]> g (float[N, T, 4] x) => ({outputs}) {{ {nodes} }}'
+    )
+
+
+LAST = "s = Shape(x)\n one = Constant <value_ints = [1]> ()\n size = Gather(s, one)\n count = Squeeze(size)\n"
+BOUNDS = "zero = Constant <value_int = 0> ()\n step = Constant <value_int = 1> ()\n"
+OPEN = (
+    ("filled", "s = Shape(x)\n y = ConstantOfShape <value = float[1] {2.5}> (s)", "float[N, T, 4] y",
+     ("ones_like", "_mul_scalar")),
+    ("zeros of int64", "s = Shape(x)\n y = ConstantOfShape <value = int64[1] {0}> (s)", "int64[N, T, 4] y",
+     ("Cast", "zeros_like")),
+    ("positions", f"{LAST}{BOUNDS}y = Range(zero, count, step)", "int64[T] y", ("_contrib_arange_like", "Cast")),
+    ("reshaped", "s = Constant <value_ints = [0, -1, 2, 2]> ()\n y = Reshape(x, s)", "float[N, T, 2, 2] y",
+     ("Reshape",)),
+    ("expanded", "s = Shape(x)\n c = Constant <value_float = 1.5> ()\n e = Expand(c, s)\n y = Add(x, e)",
+     "float[N, T, 4] y", ("ones_like", "_mul_scalar", "broadcast_add")),
+    ("expanded row", "s = Shape(x)\n c = Constant <value_floats = [1.5, 2.0, 3.0, 4.0]> ()\n y = Expand(c, s)",
+     "float[N, T, 4] y", ("Reshape", "broadcast_like")),
+    ("sliced", "b = Constant <value_ints = [1]> ()\n e = Constant <value_ints = [9223372036854775807]> ()\n"
+     "a = Constant <value_ints = [1]> ()\n y = Slice(x, b, e, a)", "float[N, M, 4] y", None),
+    ("chosen", "z = Constant <value_floats = [0.0]> ()\n c = Greater(x, z)\n y = Where(c, x, z)", "float[N, T, 4] y",
+     None),
+)  # fmt: skip
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("sizes", [(2, 3, 4), (5, 7, 4)], ids=str)
+@pytest.mark.parametrize(("nodes", "outputs", "computes"), [row[1:] for row in OPEN], ids=[row[0] for row in OPEN])
+def test_open_sizes(
+    nodes: str, outputs: str, computes: tuple[str, ...] | None, sizes: tuple[int, ...], live: LivePair
+) -> None:
+    model = open_model(nodes, outputs)
+    text, params = to_symbol(from_model(model.SerializeToString()))
+    held = {name.partition(":")[2]: array for name, array in params.items()}
+    feeds = {"x": normal(*sizes)}
+    assert not difference(mxnet_outputs(live, text, held, feeds), onnxruntime_outputs(model, feeds))
+    assert computes is None or tuple(operators(text)) == computes

@@ -166,6 +166,19 @@ PRODUCTS = (
     *(row(f"{dtype}", "CumProd", normal(3, 4, dtype=dtype) % 9, np.int32(1), opset=26)
       for dtype in ("float64", "int32", "int64")),
 )  # fmt: skip
+TRUTHS = RANDOM.random((4, 5)) < 0.5
+BOOLS = (
+    row("truths", "Gather", TRUTHS, indices(-4, 4, 3)),
+    row("constant truths", "Gather", TRUTHS, indices(-4, 4, 3), constants=(0,)),
+    row("one of the truths", "Gather", TRUTHS, np.int64(2), axis=1),
+    row("truths", "GatherND", TRUTHS, vectors(4, 5, count=(2, 3))),
+    row("truths", "GatherElements", TRUTHS, indices(-5, 5, 4, 2), axis=1),
+    row("one truth a row", "GatherElements", TRUTHS, indices(-5, 5, 4, 1), axis=1),
+    row("truths", "ScatterND", TRUTHS, apart(4, count=2), ~TRUTHS[:2]),
+    row("truths", "ScatterElements", TRUTHS, columns(5, 4, 3, axis=1), ~TRUTHS[:, :3], axis=1),
+    row("constant truths", "ScatterElements", TRUTHS, columns(5, 4, 3, axis=1), ~TRUTHS[:, :3], axis=1, constants=(2,)),
+    row("truths", "Compress", TRUTHS, CONDITION, constants=(1,), axis=0),
+)
 CONSTANTS = (
     row("NonZero", "NonZero", np.array([[1, 0], [2, 3]], np.float32), constants=(0,)),
     *(row(f"{flags}", "Unique", np.array([2, 1, 1, 3, 4, 3], np.float32), constants=(0,), results=4, **flags)
@@ -174,7 +187,7 @@ CONSTANTS = (
 )  # fmt: skip
 ROWS = (
     *GATHER, *GATHER_ND, *GATHER_ELEMENTS, *ONE_HOT, *CHOSEN, *SCATTER_ND, *REPEATED, *SCATTER_ELEMENTS,
-    *REPEATED_ELEMENTS, *RUNNING, *PRODUCTS, *CONSTANTS,
+    *REPEATED_ELEMENTS, *RUNNING, *PRODUCTS, *CONSTANTS, *BOOLS,
 )  # fmt: skip
 
 

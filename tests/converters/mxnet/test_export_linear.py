@@ -55,10 +55,18 @@ MATMUL = tuple(
     ]
 )  # fmt: skip
 GEMM = (
+    row("a held matrix", "MatMul", normal(3, 4), normal(4, 5), constants=(1,), wanted=("FullyConnected",)),
+    row("a held matrix, 3 axes", "MatMul", normal(2, 3, 4), normal(4, 5), constants=(1,), wanted=("FullyConnected",)),
+    row("one matrix", "MatMul", normal(2, 3, 3, 4), normal(1, 1, 4, 5), wanted=("Reshape", "dot")),
+    row("one matrix, fewer axes", "MatMul", normal(3, 4), normal(1, 1, 4, 5)),
+    row("of a vector", "MatMul", normal(4), normal(4, 5), constants=(1,), wanted=("dot",)),
+    row("held integers", "MatMul", integers(3, 4), integers(4, 5), constants=(1,)),
     row("dense", "Gemm", normal(3, 4), normal(5, 4), normal(5), constants=(1, 2), transB=1, wanted=("FullyConnected",)),
     row("without bias", "Gemm", normal(3, 4), normal(5, 4), constants=(1,), transB=1, wanted=("FullyConnected",)),
     row("plain", "Gemm", normal(3, 4), normal(4, 5), wanted=("dot",)),
     row("row of biases", "Gemm", normal(3, 4), normal(5, 4), normal(1, 5), constants=(1, 2), transB=1,
+        wanted=("FullyConnected",)),
+    row("held as it stands", "Gemm", normal(3, 4), normal(4, 5), normal(5), constants=(1, 2),
         wanted=("FullyConnected",)),
     row("left turned", "Gemm", normal(4, 3), normal(4, 5), normal(3, 5), transA=1, wanted=("dot", "broadcast_add")),
     row("both turned, factors", "Gemm", normal(4, 3), normal(5, 4), normal(1, 5), transA=1, transB=1, alpha=0.5,
@@ -114,6 +122,7 @@ EINSUM = tuple(
         ("abc,cd,de->abe", (2, 3, 4), (4, 5), (5, 2)), ("i...->...", (3, 2, 4)), ("abc,acd->dab", (2, 3, 4), (2, 4, 5)),
         ("ab,cd->ac", (2, 3), (4, 5)), ("cab,cd->abd", (4, 2, 3), (4, 5)),
         ("abc,dc->abd", (2, 3, 4), (5, 4)), ("ijk,ilm,njm,nlk->", (2, 3, 4), (2, 5, 3), (3, 3, 3), (3, 5, 4)),
+        ("ij,jk->ik", (3, 1), (4, 5)), ("bij,bjk->bik", (2, 3, 4), (2, 1, 5)), ("bij,bjk->bik", (1, 3, 4), (2, 4, 5)),
         ("iij,jkk->ik", (3, 3, 4), (4, 2, 2)), ("b i j -> b j i", (2, 3, 4)), ("ba", (2, 3)),
     ]
 )  # fmt: skip
@@ -179,6 +188,7 @@ OPEN: tuple[tuple[str, Graph, list[str]], ...] = (
     ("rows", open_graph(MatMul(), (UNKNOWN, 3, 4), (4, 5)), ["dot"]),
     ("broadcast", open_graph(MatMul(), (UNKNOWN, 2, 3, 4), (1, 2, 4, 5)), ["broadcast_like", "batch_dot"]),
     ("batches", open_graph(Einsum("bhid,bhjd->bhij"), (N, 2, 3, 5), (N, 2, 4, 5)), ["batch_dot"]),
+    ("moved", open_graph(Einsum("bij,bjk->ibk"), (N, 3, 4), (N, 4, 5)), ["batch_dot", "transpose"]),
     ("one label", open_graph(Einsum("bij,jk->bik"), (UNKNOWN, 3, 4), (4, 5)), ["dot"]),
 )
 
@@ -190,4 +200,4 @@ def test_open_sizes(graph: Graph, wanted: list[str]) -> None:
 
 def test_open_sizes_of_a_reshaped_product() -> None:
     with pytest.raises(UnsupportedOpError, match="state the inputs' shapes"):
-        to_symbol(open_graph(Einsum("bij,bjk->ibk"), (UNKNOWN, 3, 4), (UNKNOWN, 4, 5)))
+        to_symbol(open_graph(Einsum("bija,bjk->baik"), (N, symbol("M"), 4, symbol("K")), (N, 4, 5)))

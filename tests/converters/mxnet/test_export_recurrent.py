@@ -85,6 +85,10 @@ WITH_LENGTHS = (
     *(layer(f"lengths {op} {direction}", op, lengths=(2, 5, 3), direction=direction, states=True, results=2,
             **({"linear_before_reset": 1} if op == "GRU" else {}))
       for op in GATES for direction in ("forward", "reverse", "bidirectional")),
+    *(layer(f"empty sequences {op} {direction} {results}", op, lengths=(0, 5, 3), direction=direction, states=True,
+            results=results, **({"linear_before_reset": 1} if op == "GRU" else {}))
+      for op, results in (("RNN", 2), ("GRU", 2), ("LSTM", 2), ("LSTM", 3))
+      for direction in ("forward", "reverse", "bidirectional")),
     layer("lengths and cell", "LSTM", lengths=(2, 5, 3), states=True),
     layer("lengths and cell both ways", "LSTM", lengths=(2, 5, 1), direction="bidirectional"),
     layer("lengths of a GRU", "GRU", lengths=(2, 5, 3), direction="bidirectional"),

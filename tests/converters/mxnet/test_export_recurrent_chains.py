@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,20 @@ import pytest
 
 from graphir.converters.mxnet import from_symbol, to_symbol
 from graphir.converters.mxnet.exporter import export_graph
+from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.errors import UnsupportedOpError
 from graphir.graph import Graph, Value
 from graphir.ops.creation import ConstantOfShape
 from graphir.ops.elementwise import Abs
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.ops.shape import Reshape, Shape, Squeeze, Transpose
+from graphir.ops.shape_parts import Slice
 from graphir.types import UNKNOWN, DType, TensorType
-from tests.converters.mxnet.exporting import operators
-from tests.converters.mxnet.test_import_recurrent import gluon_layer, unreadable, with_zero_states
+from tests.converters.mxnet.exporting import Live, difference, mxnet_outputs, operators
+from tests.converters.mxnet.test_exporter import imported
+from tests.converters.mxnet.test_import_recurrent import LENGTHS, gluon_layer, unreadable, with_zero_states
+from tests.equivalence.case import Case
 from tests.equivalence.recurrent import BATCH, HIDDEN, LENGTH, WIDTH, count
 
 ZEROS = np.zeros
@@ -137,6 +142,22 @@ def test_zeros_of_an_open_batch() -> None:
     assert {node["attrs"]["shape"] for node in found} == {f"(1, 0, {HIDDEN})"}
 
 
+def test_zeros_that_were_cut_out() -> None:
+    graph = Graph()
+    data = graph.add_input("x", TensorType(DType.FLOAT32, (LENGTH, UNKNOWN, WIDTH)))
+    sizes = graph.add_input("sizes", TensorType(DType.INT64, (3,)))
+    zeros = graph.add(ConstantOfShape(), sizes)
+    numbers = [graph.constant([number], DType.INT64) for number in (0, 1, 0)]
+    found, width = data, WIDTH
+    for _ in range(2):
+        state = graph.add(Slice(), zeros, *numbers)
+        found = layer(graph, found, RNN(hidden_size=HIDDEN), width, initial_h=state)
+        width = HIDDEN
+    graph.set_outputs([found])
+    text, _ = to_symbol(graph)
+    assert sorted(operators(text)) == ["RNN", "_zeros"]
+
+
 def test_steps_that_are_not_known() -> None:
     graph = Graph()
     data = graph.add_input("x", TensorType(DType.FLOAT32, (UNKNOWN, BATCH, WIDTH)))
@@ -144,3 +165,21 @@ def test_steps_that_are_not_known() -> None:
     graph.set_outputs([graph.add_node(GRU(hidden_size=HIDDEN), (data, *held)).outputs[0]])
     with pytest.raises(UnsupportedOpError, match="steps, which are written one by one, are open"):
         to_symbol(graph)
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[Live]:
+    """Live MXNet for the module, with oneDNN: it has no other RNN for CPUs."""
+    with Live(onednn=True) as found:
+        yield found
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("case", LENGTHS, ids=lambda case: case.name)
+def test_lengths_count_on_cpus_too(case: Case, live: Live) -> None:
+    graph, data = imported(case)
+    text, params = to_symbol(graph)
+    held = {name.partition(":")[2]: array for name, array in params.items()}
+    found = mxnet_outputs(live, text, held, data)
+    expected = list(evaluate(read_symbol(case.symbol_json()), case.arrays()).values())
+    assert not difference(found, expected)

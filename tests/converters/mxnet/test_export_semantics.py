@@ -251,6 +251,17 @@ def test_rounding_to_narrow_floats(dtype: str, target: str, live: LivePair) -> N
 
 
 @pytest.mark.live
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_rounding_to_powers_of_two(dtype: str, live: LivePair) -> None:
+    near = np.array([1 - 2.0**-11, 1 + 2.0**-10, 0.5, 3, 0.124, 1.1, 0.0, 60000, 2.0**-14], dtype)
+    data = np.concatenate([near, [np.nan]]).astype(dtype)
+    _, text, params = symbol_of(model("y = Cast <to = 24> (x)", {"x": data}))
+    (found,) = mxnet_outputs(live, text, params, {"x": data})
+    expected = np.array([1, 2, 0.5, 4, 0.125, 2, 2.0**-127, 65536, 2.0**-14, np.nan], np.float32)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.live
 @pytest.mark.parametrize(("target", "bits", "signed"), [(21, 4, False), (22, 4, True), (5, 16, True), (4, 16, False)])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int64", "int8"])
 def test_wrapping_to_narrow_integers(target: int, bits: int, signed: bool, dtype: str, live: LivePair) -> None:
@@ -279,7 +290,7 @@ def test_bfloat16_arithmetic_is_rounded_once(op: str, live: LivePair) -> None:
 REFUSED: tuple[tuple[str, str, dict[str, Any], str], ...] = (
     ("uint64", "y = Add(x, x)", {"x": array(3, dtype="uint64")}, "no tensors of uint64"),
     ("complex", "y = Identity(x)", {"x": array(3, dtype="complex64")}, "no tensors of complex64"),
-    ("powers of two", "y = Cast <to = 24> (x)", {"x": array(3)}, "no rounding to its numbers"),
+    ("powers of two", "y = Cast <to = 24, saturate = 0> (x)", {"x": array(3)}, "no rounding to its numbers"),
 )
 
 

@@ -314,6 +314,18 @@ def test_all_gaps_are_listed_at_once() -> None:
     ]
 
 
+@pytest.mark.parametrize("dtype", [DType.FLOAT32, DType.BOOL, DType.INT16])
+@pytest.mark.parametrize("sizes", [(2, 3), ()])
+def test_an_input_that_is_an_output_stays_as_it_is(dtype: DType, sizes: tuple[int, ...]) -> None:
+    graph = Graph()
+    data = graph.add_input("x", TensorType(dtype, sizes))
+    graph.set_outputs([data, graph.add(elementwise.Identity(), data, name="y")])
+    symbol = read_symbol(to_symbol(graph)[0])
+    (first, _), (second, _) = symbol.heads
+    assert (symbol.nodes[first].op, symbol.nodes[first].name) == ("null", "x")
+    assert symbol.nodes[second].name == "y"
+
+
 def test_what_no_output_needs_is_not_refused() -> None:
     graph = Graph()
     data = graph.add_input("x", TensorType(DType.FLOAT32, (2, 3)))

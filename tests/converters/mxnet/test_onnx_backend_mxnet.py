@@ -11,9 +11,15 @@ import pytest
 
 from tests.equivalence.live import Live
 from tests.onnx_backend import samples
-from tests.onnx_backend_mxnet import TABLE, run_suite
+from tests.onnx_backend_mxnet import TABLE, judge, read_again, run_suite
 
 PARTS = 4
+LOST_ON_THE_WAY_BACK = re.compile(
+    r"test_bernoulli"  # random numbers, which onnxruntime draws for itself
+    r"|test_mod_float_edge_cases_fmod_0"  # remainders by infinity: ONNX has no float Mod with the divisor's sign
+    r"|test_.*attention_.*(bf16|fp16)"  # other last digits
+    r"|test_dft_inverse"  # zeros that come out as what rounding leaves of them, more than the suite's 1e-7
+)
 LEAST = 1000
 
 
@@ -59,3 +65,12 @@ def test_outcomes_are_those_of_the_table(part: int, page: str) -> None:
         if (outcome.line not in lines if outcome.verdict != "as is" else tuple(outcome.line.split(" | ")[:2]) in named)
     ]
     assert not stale, f"not what {TABLE.name} says; is that right, then write it: tests/onnx_backend_mxnet.py --write"
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_symbols_are_read_back(part: int, page: str) -> None:
+    lost = set(re.findall(r"^\| (\S+ \| \S+) \| (?:refused|fails|wrong): ", page, re.MULTILINE))
+    chosen = (sample for sample in samples() if f"{sample.kind} | {sample.name}" not in lost)
+    outcomes = [judge(sample, read_again) for sample in islice(chosen, part, None, PARTS)]
+    failed = [outcome for outcome in outcomes if not outcome.passes]
+    assert not [outcome.line for outcome in failed if not LOST_ON_THE_WAY_BACK.match(outcome.sample.name)]

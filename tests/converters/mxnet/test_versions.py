@@ -15,7 +15,8 @@ from graphir.cli import main
 from graphir.converters.mxnet import from_symbol, open_params, save, to_symbol
 from graphir.converters.mxnet.history import Absent, operator_at, releases
 from graphir.converters.mxnet.params import write_params
-from graphir.converters.mxnet.versions import array_layout, parse_version
+from graphir.converters.mxnet.records import NNVMGraph, NNVMNode
+from graphir.converters.mxnet.versions import array_layout, for_version, parse_version
 from graphir.errors import ExportFailure, UnsupportedOpError
 from graphir.graph import Graph
 from graphir.ops import activation, convolution, linear, normalization, pooling, shape_parts
@@ -157,6 +158,24 @@ def test_what_a_version_lacks_is_refused(version: str, op: Any, dtype: DType, te
         graph.set_outputs([graph.add_node(op, (value, value), name="y").outputs[0]])
     with pytest.raises(UnsupportedOpError, match=rf"(?s)MXNet \d+\.\d+\.\d+:.*{text}"):
         to_symbol(graph, version=version)
+
+
+@pytest.mark.parametrize(
+    ("version", "op", "attrs", "text"),
+    [
+        (800, "Reshape", {"shape": "(-3, -2)"}, "codes below -1"),
+        (800, "argmax", {"axis": "-1"}, "since 0.9.5"),
+        (902, "Reshape", {"shape": "(0, -4, 1, -1)"}, "codes below -1"),
+        (10000, "Concat", {"dim": "-1", "num_args": "1"}, "counts from the front"),
+        (10201, "take", {"mode": "wrap"}, "only mode=clip"),
+        (1000, "Convolution", {"kernel": "(3, 2)", "dilate": "(2, 1)", "num_filter": "1"}, "not square"),
+        (10401, "Cast", {"dtype": "bool"}, "dtype=bool: this MXNet takes"),
+    ],
+)
+def test_what_a_release_computed_otherwise_is_refused(version: int, op: str, attrs: dict[str, str], text: str) -> None:
+    nodes = [NNVMNode("null", "x"), NNVMNode(op, "y", attrs, inputs=[(0, 0)])]
+    with pytest.raises(UnsupportedOpError, match=text):
+        for_version(NNVMGraph(nodes, [(1, 0)], 10901), {}, version)
 
 
 def test_all_gaps_come_at_once() -> None:

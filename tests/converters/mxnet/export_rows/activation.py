@@ -19,6 +19,8 @@ def unary(op: str, variant: str, *shape: int, dtype: str = "float32", **options:
 
 TIES = np.array([[1.0, 3.0, 3.0, -1.0], [2.0, 2.0, 2.0, 2.0], [-5.0, -7.0, -5.0, -6.0]], np.float32)
 PARTS: dict[str, Any] = {"data": {"x": normal(2, 3, 5)}, "opset": 16}
+BATCHES = dict.fromkeys(("Hardmax", "Shrink", "Gelu", "PRelu", "Softmax"), ("x",))
+
 ROWS = (
     unary("Celu", "one", 3, 5),
     unary("Celu", "alpha", 2, 3, 5, alpha=2.5, computes=("LeakyReLU",)),
@@ -56,6 +58,10 @@ ROWS = (
     unary("Softmax", "axis", 2, 3, 5, axis=1),
     unary("LogSoftmax", "axis", 2, 3, 5, axis=0),
     Row("PRelu-channel", "PRelu", {}, {"x": normal(2, 3, 4, 5)}, {"s": normal(3, 1, 1)}, computes=("LeakyReLU",)),
+    Row("PRelu-channel_of_4", "PRelu", {}, {"x": normal(2, 3, 4, 5)}, {"s": normal(1, 3, 1, 1)},
+        computes=("LeakyReLU",)),
+    Row("PRelu-one_of_3", "PRelu", {}, {"x": normal(2, 3, 4)}, {"s": normal(1, 1, 1)}, computes=("LeakyReLU",)),
+    Row("PRelu-vector", "PRelu", {}, {"x": normal(5)}, {"s": normal(5)}, computes=("LeakyReLU",)),
     Row("PRelu-one", "PRelu", {}, {"x": normal(2, 3, 5)}, {"s": normal(1)}, computes=("LeakyReLU",)),
     Row("PRelu-scalar", "PRelu", {}, {"x": normal(2, 3, 5)}, {"s": np.array(0.25, np.float32)}),
     Row("PRelu-last", "PRelu", {}, {"x": normal(2, 3, 5)}, {"s": normal(5)}),
@@ -71,3 +77,4 @@ REFUSED = (
     (Row("Dropout-random", "Dropout", {}, {"x": normal(2, 3)}, {"r": np.array(0.5, np.float32), "t": np.array(True)}),
      "dropped at random"),
 )  # fmt: skip
+KEPT_CLOSED = ("Hardmax-vector", "Hardmax-first")

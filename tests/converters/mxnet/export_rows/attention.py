@@ -81,6 +81,14 @@ def linear(rule: str, variant: str, *, decay: int = 0, beta: int = 0, past: bool
                evaluator=True, tolerance=1e-4)  # fmt: skip
 
 
+BATCHES = {
+    "Attention": ("q", "k", "v", "pk", "pv", "n"),
+    "RotaryEmbedding": ("x",),
+    "TensorScatter": ("c", "u", "i"),
+    "CausalConvWithState": ("x", "p"),
+    "LinearAttention": ("q", "k", "v", "s", "d", "b"),
+}
+
 ROWS = (
     attend("plain"),
     attend("shared_heads", (6, 2), scale=0.3),

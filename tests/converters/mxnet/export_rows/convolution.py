@@ -39,6 +39,8 @@ def deformed(
     )  # fmt: skip
 
 
+BATCHES = {"Conv": ("x",), "ConvTranspose": ("x",), "DeformConv": ("x", "o", "m"), "ConvInteger": ("x",)}
+
 ROWS = (
     conv("plain", (2, 3, 7, 6), (4, 3, 3, 3), 4),
     conv("one_axis", (2, 4, 11), (6, 2, 3), 6, group=2, strides=[2], dilations=[2], pads=[1, 1]),

@@ -49,6 +49,13 @@ def loss(op: str, variant: str, *shape: int, weights: bool = False, out: int | N
 
 LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 
+BATCHES = {
+    "RoiAlign": ("x",),
+    "Col2Im": ("x",),
+    "NegativeLogLikelihoodLoss": ("x", "t"),
+    "SoftmaxCrossEntropyLoss": ("x", "t"),
+}
+
 ROWS = (
     regions("adaptive"),
     regions("samples", sampling_ratio=2),

@@ -39,6 +39,14 @@ def lrn(size: int, *shape: int) -> Row:
 STATISTICS = {"m": normal(3), "v": np.abs(normal(3)) + 0.5}
 ZEROS = np.array([[0, 0, 0], [1, -2, 3]], np.float32)
 
+BATCHES = dict.fromkeys(
+    (
+        *("BatchNormalization", "LayerNormalization", "RMSNormalization", "InstanceNormalization"),
+        *("GroupNormalization", "LpNormalization", "MeanVarianceNormalization", "LRN"),
+    ),
+    ("x",),
+)
+
 ROWS = (
     Row("BatchNormalization", "BatchNormalization", {"epsilon": 1e-3}, {"x": normal(2, 3, 4, 5)},
         channels(3) | STATISTICS, computes=("BatchNorm",)),

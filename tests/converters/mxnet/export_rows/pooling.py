@@ -19,8 +19,14 @@ def pool(op: str, variant: str, data: Array, kernel: list[int], **options: Any) 
 
 LINE, IMAGE, VOLUME = normal(2, 3, 11), normal(2, 3, 9, 10), normal(1, 2, 5, 6, 7)
 BYTES, SIGNED = integers(0, 255, 1, 2, 6, 7, dtype="uint8"), integers(-128, 127, 1, 2, 6, 7, dtype="int8")
+HALF = normal(1, 2, 7, 6, dtype="float16")
 MANY = normal(1, 2, 2, 3, 2, 3)
 UNPOOLED = {"x": np.array([[[[5, 6], [7, 8.0]]]], np.float32), "i": np.array([[[[5, 7], [13, 15]]]], np.int64)}
+
+BATCHES = dict.fromkeys(
+    ("MaxPool", "AveragePool", "LpPool", "GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool", "MaxRoiPool"),
+    ("x",),
+)
 
 ROWS = (
     pool("MaxPool", "plain", IMAGE, [3, 2], strides=[2, 3], pads=[1, 0, 1, 0], computes=("Pooling",)),
@@ -55,6 +61,10 @@ ROWS = (
          count_include_pad=1),
     pool("AveragePool", "ceil_uneven", IMAGE, [2, 3], strides=[3, 3], pads=[0, 1, 1, 0], ceil_mode=1),
     pool("AveragePool", "same", IMAGE, [4, 3], strides=[3, 2], auto_pad="SAME_UPPER"),
+    pool("AveragePool", "half", HALF, [3, 2], pads=[0, 1, 1, 0]),
+    pool("MaxPool", "half", HALF, [3, 2], pads=[0, 1, 1, 0], dilations=[1, 2]),
+    pool("LpPool", "half", HALF, [3, 2], pads=[0, 1, 1, 0], p=3),
+    pool("AveragePool", "double", normal(1, 2, 7, 6, dtype="float64"), [3, 2], pads=[0, 1, 1, 0]),
     pool("AveragePool", "line", LINE, [4], strides=[3], pads=[1, 2]),
     pool("AveragePool", "volume", VOLUME, [2, 2, 3], pads=[1, 0, 1, 0, 1, 1], strides=[2, 1, 2]),
     *(pool("LpPool", f"order_{order}", IMAGE, [3, 2], strides=[2, 2], p=order) for order in (1, 2, 3, 4)),

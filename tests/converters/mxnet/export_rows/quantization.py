@@ -48,6 +48,8 @@ CONV = {
 }  # fmt: skip
 BY_FILTER = CONV | {"ws": np.array([0.01, 0.02, 0.005, 0.03], np.float32), "wz": np.zeros(4, np.int8)}
 
+BATCHES = dict.fromkeys(("QuantizeLinear", "DequantizeLinear", "QLinearConv", "BitShift"), ("x",))
+
 ROWS = (
     quantize("ties", HALVES, scalar(1.0), scalar(3, "uint8")),
     quantize("far", FAR, scalar(1.0), scalar(-5, "int8")),
@@ -100,3 +102,4 @@ ROWS = (
     shift("RIGHT", integers(0, 255, 7, dtype="uint8"), integers(0, 20, 7, dtype="uint8")),
 )  # fmt: skip
 REFUSED: tuple[tuple[Row, str], ...] = ()
+KEPT_CLOSED = ("QuantizeLinear-uneven_blocks",)

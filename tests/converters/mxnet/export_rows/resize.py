@@ -53,6 +53,8 @@ def affine(variant: str, *size: int, **options: Any) -> Row:
                {"n": np.array(size, np.int64)}, opset=20, **rest)  # fmt: skip
 
 
+BATCHES = {"Resize": ("x",), "GridSample": ("x", "g")}
+
 ROWS = (
     resize("repeat", "nearest", [1, 1, 2, 2], coordinate_transformation_mode="asymmetric", nearest_mode="floor",
            computes=("UpSampling",)),
@@ -76,10 +78,18 @@ ROWS = (
     *(
         resize(f"antialias_{mode}", mode, [1, 1, 0.6, 0.5], antialias=1, tolerance=1e-4) for mode in ("linear", "cubic")
     ),
+    resize("bytes_linear", "linear", [1, 1, 1.7, 0.6], integers(0, 255, 1, 2, 5, 6, dtype="uint8")),
+    resize("signed_linear", "linear", [1, 1, 1.7, 0.6], integers(-128, 127, 1, 2, 5, 6, dtype="int8")),
+    resize("half_linear", "linear", [1, 1, 1.7, 0.6], normal(1, 2, 5, 6, dtype="float16")),
+    resize("half_nearest", "nearest", [1, 1, 1.7, 0.6], normal(1, 2, 5, 6, dtype="float16")),
+    resize("double_cubic", "cubic", [1, 1, 1.7, 0.6], normal(1, 2, 5, 6, dtype="float64"), tolerance=1e-6),
     sized("bilinear", "linear", [1, 2, 9, 4], computes=("_contrib_BilinearResize2D",)),
     sized("bilinear_aligned", "linear", [1, 2, 3, 11], coordinate_transformation_mode="align_corners",
           computes=("_contrib_BilinearResize2D",)),
     sized("to_one", "linear", [1, 2, 1, 1], coordinate_transformation_mode="align_corners"),
+    resize("symmetric_thirds", "nearest", [1, 1, 1 / 3, 1 / 3], normal(1, 2, 9, 6), nearest_mode="floor",
+           coordinate_transformation_mode="half_pixel_symmetric"),
+    sized("to_one_half_pixel", "linear", [1, 2, 1, 7]),
     sized("to_one_pytorch", "linear", [1, 2, 1, 7], coordinate_transformation_mode="pytorch_half_pixel"),
     sized("line", "linear", [2, 3, 12], normal(2, 3, 7)),
     sized("volume", "linear", [1, 2, 5, 3, 7], normal(1, 2, 3, 4, 5)),
@@ -116,3 +126,4 @@ REFUSED = (
          ("x", "r", "", "n"), opset=19), "crops by numbers"),
     (sample("cubic_volume", (3, 4, 5), (2, 3, 2), mode="cubic"), "cubic sampling over 3 axes"),
 )  # fmt: skip
+KEPT_CLOSED = tuple(row.name for row in ROWS if "n" in row.held and len(row.held["n"]) == row.data.get("x", IMAGE).ndim)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import inspect
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -241,6 +242,8 @@ BAD = [
         {"in_shapes": SHAPES, "dynamic": True, "dynamic_input_shapes": [(None,)] * 2}, "do not fit", id="another rank"
     ),
     pytest.param({"in_shapes": SHAPES, "input_shape": [(1, 2)]}, "give one of them", id="both names, two shapes"),
+    pytest.param({"in_shapes": [(0, 2), (3, 2)]}, r"0 in the shape \(0, 2\) is no size", id="size 0"),
+    pytest.param({"in_shapes": [(3.5, 2), (3, 2)]}, r"3.5 in the shape", id="half a size"),
     pytest.param({"params": 3}, "params is a int", id="no parameters"),
     pytest.param({"params": [NET, NET, NET]}, "params is a list", id="three mappings"),
     pytest.param({"params": {"w": NET["w"]}}, "missing parameter: b", id="a parameter is missing"),
@@ -310,3 +313,20 @@ def test_operator_support() -> None:
     assert {"Convolution", "BatchNorm", "broadcast_maximum"} <= set(mx.onnx.get_operator_support())
     with pytest.raises(ExportFailure, match="opset 12"):
         mx.onnx.get_operator_support(12)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("fc", "fc_output"), ["fc", "fc_output"]),
+        (("fc_output", "fc"), ["fc_output", "fc"]),
+        (("a", "x"), ["a", "x_output"]),
+    ],
+    ids=["free", "freed by another", "an input's name"],
+)
+def test_output_names(names: tuple[str, str], expected: list[str], tmp_path: Path) -> None:
+    nodes = [{"op": "null", "name": "x", "inputs": []}]
+    nodes += [{"op": "relu", "name": name, "inputs": [[0, 0, 0]]} for name in names]
+    symbol = json.dumps({"nodes": nodes, "arg_nodes": [0], "heads": [[1, 0, 0], [2, 0, 0]]})
+    path = mx.onnx.export_model(symbol, {}, [(2, 3)], onnx_file_path=str(tmp_path / "net.onnx"))
+    assert [value.name for value in onnx.load(path).graph.output] == expected

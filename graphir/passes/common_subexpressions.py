@@ -1,0 +1,69 @@
+"""What is computed twice is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from ..graph import Graph, Node, Value
+from ..ops.foreign import Foreign
+from ..ops.random import OPERATORS as RANDOM
+from ..ops.shape_parts import Concat
+from .dead_code import remove_dead_code
+
+
+def merge_equal_nodes(graph: Graph) -> bool:
+    """Let one node stand for all that apply the same operator to the same operands; join a Concat with the Concat that
+    alone reads it. Returns whether anything changed.
+
+    Nodes with subgraphs, of other domains or with random results are left alone, and so are outputs, whose names stay.
+    No number changes. Linear in nodes.
+    """
+    first: dict[Hashable, Node] = {}
+    changed = False
+    for node in list(graph.nodes):
+        changed |= isinstance(node.op, Concat) and _join(graph, node)
+        if node.graph is not graph or node.subgraphs or isinstance(node.op, (Foreign, *RANDOM)) or not node.inputs:
+            continue
+        twin = first.setdefault((node.op, node.inputs), node)
+        if twin is node or any(graph.is_output(value) for value in node.outputs):
+            continue
+        for old, new in zip(node.outputs, twin.outputs, strict=True):
+            graph.replace_uses(old, new)
+            new.sources = tuple(dict.fromkeys((*new.sources, *old.sources)))
+        graph.erase(node)
+        changed = True
+    if changed:
+        remove_dead_code(graph)
+    return changed
+
+
+def _join(graph: Graph, node: Node) -> bool:
+    """Let a Concat read what the Concats read that only it uses, where both join the same axis."""
+    operands: list[Value | None] = []
+    for value in node.inputs:
+        inner = None if value is None else value.producer
+        alone = value is not None and len(value.uses) == 1 and not graph.is_output(value)
+        if inner is not None and alone and inner.graph is graph and _same_axis(node, inner):
+            operands += inner.inputs
+        else:
+            operands.append(value)
+    if len(operands) == len(node.inputs):
+        return False
+    result = node.outputs[0]
+    made = graph.add_node(node.op, operands, name=node.name, before=node).outputs[0]
+    name, sources = result.name, result.sources
+    graph.replace_uses(result, made)
+    graph.erase(node)
+    graph.rename(made, name)
+    made.sources = sources
+    return True
+
+
+def _same_axis(node: Node, inner: Node) -> bool:
+    if not isinstance(inner.op, Concat) or not isinstance(node.op, Concat):
+        return False
+    rank = node.outputs[0].rank
+    return node.op.axis == inner.op.axis or (rank is not None and node.op.axis % rank == inner.op.axis % rank)
+
+
+__all__ = ["merge_equal_nodes"]

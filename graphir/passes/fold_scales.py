@@ -1,0 +1,202 @@
+"""What scales and shifts the channels behind a convolution or product goes into its weights and bias."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ..graph import Graph, Node, Value
+from ..ops.convolution import Conv, ConvTranspose
+from ..ops.elementwise import Add, Div, Mul, Sub
+from ..ops.linear import Gemm, MatMul
+from ..ops.normalization import BatchNormalization
+from ..tensor import Tensor
+
+KIND = "folded scale"
+AFFINE = (Mul, Div, Add, Sub, BatchNormalization)
+
+
+def fold_scales(graph: Graph) -> bool:
+    """Multiply constants that scale the channels of a convolution or matrix product into its weights, and add those
+    that shift them to its bias. Returns whether anything changed.
+
+    Batch normalization is both. Done where nothing else reads what lies between and nothing else uses the weights,
+    which are computed when they are first read. Rounding differs: one decision says in how many layers. Linear in
+    nodes.
+    """
+    folded = set()
+    for node in list(graph.nodes):
+        target = node
+        while isinstance(target.op, Conv | ConvTranspose | Gemm | MatMul):
+            made = _fold_next(graph, target)
+            if made is None:
+                break
+            target = made
+            folded.add(made.outputs[0].name)
+    if folded:
+        layers = "1 layer" if len(folded) == 1 else f"{len(folded)} layers"
+        first = next(node.name for node in graph.nodes if node.outputs[0].name in folded)
+        text = f"scale and shift behind {layers} were multiplied into their weights and bias, which rounds otherwise"
+        graph.decide(KIND, first, text)
+    return bool(folded)
+
+
+def _fold_next(graph: Graph, node: Node) -> Node | None:
+    """The node with what follows it folded in, None if nothing can be."""
+    value = node.outputs[0]
+    if len(value.uses) != 1 or graph.is_output(value):
+        return None
+    ((user, slot),) = value.uses
+    if user.graph is not graph or not isinstance(user.op, AFFINE) or value.rank is None:
+        return None
+    channels = _channels(node)
+    found = None if channels is None else _affine(user, slot, value.rank, _channel_axis(node, value.rank), channels)
+    if found is None:
+        return None
+    scale, shift = found
+    operands = _operands(graph, node, scale, shift)
+    if operands is None:
+        return None
+    op = node.op
+    if isinstance(op, MatMul):
+        if value.rank != 2 or node.inputs[0] is None or node.inputs[0].rank != 2:
+            return None
+        op = Gemm()
+    elif isinstance(op, Gemm):
+        op = replace(op, beta=1.0)
+    made = graph.add_node(op, operands, name=node.name, before=user)
+    result, last = made.outputs[0], user.outputs[0]
+    name, sources = last.name, (*value.sources, *last.sources)
+    graph.replace_uses(last, result)
+    graph.erase(user)
+    graph.erase(node)
+    graph.rename(result, name)
+    for old, new in zip(node.inputs[1:], made.inputs[1:], strict=False):
+        if old is not None and new is not None and old is not new:
+            _take_place(graph, old, new)
+    result.sources = tuple(dict.fromkeys(sources))
+    return made
+
+
+def _channel_axis(node: Node, rank: int) -> int:
+    return rank - 1 if isinstance(node.op, MatMul | Gemm) else 1
+
+
+def _channels(node: Node) -> int | None:
+    """The number of output channels, None where it is open, or where weights cannot be scaled."""
+    weight = node.inputs[1]
+    if weight is None or weight.producer is not None or weight.tensor is None or len(weight.uses) != 1:
+        return None
+    op, shape = node.op, weight.tensor.shape
+    if not weight.tensor.dtype.is_float or weight.graph is not node.graph or weight.graph.is_output(weight):
+        return None
+    if isinstance(op, ConvTranspose):
+        return shape[1] if op.group == 1 else None
+    if isinstance(op, Gemm):
+        return shape[0 if op.transB else 1] if op.alpha == 1 else None
+    if isinstance(op, MatMul):
+        return shape[1] if len(shape) == 2 else None
+    return shape[0]
+
+
+def _affine(
+    user: Node, slot: int, rank: int, axis: int, channels: int
+) -> tuple[Value | Callable[[], Any] | None, Callable[[], Any] | None] | None:
+    """Scale and shift of each channel, as functions that give float64 vectors, None for none of it."""
+    op = user.op
+    if isinstance(op, BatchNormalization):
+        tensors = [value.tensor if value is not None and value.producer is None else None for value in user.inputs[1:5]]
+        if slot != 0 or axis != 1 or any(tensor is None for tensor in tensors):
+            return None
+        gamma, beta, mean, variance = (_wide(tensor) for tensor in tensors if tensor is not None)
+        epsilon = op.epsilon
+
+        def scale() -> Any:
+            return gamma() / (variance() + epsilon) ** 0.5
+
+        return scale, lambda: beta() - mean() * scale()
+    other = user.inputs[1 - slot]
+    if other is None or other.producer is not None or other.tensor is None or slot > 1:
+        return None
+    if isinstance(op, Div | Sub) and slot != 0:
+        return None
+    vector = _vector(other.tensor, rank, axis, channels)
+    if vector is None:
+        return None
+    if isinstance(op, Mul):
+        return vector, None
+    if isinstance(op, Div):
+        return lambda: 1 / vector(), None
+    return None, (lambda: -vector()) if isinstance(op, Sub) else vector
+
+
+def _wide(tensor: Tensor) -> Callable[[], Any]:
+    return lambda: tensor.numpy().astype("float64").reshape(-1)
+
+
+def _vector(tensor: Tensor, rank: int, axis: int, channels: int) -> Callable[[], Any] | None:
+    """One number for each channel if the tensor broadcasts along nothing but channels."""
+    shape = (1,) * (rank - len(tensor.shape)) + tensor.shape
+    if len(shape) != rank or not tensor.dtype.is_float:
+        return None
+    if any(size != 1 for place, size in enumerate(shape) if place != axis) or shape[axis] not in (1, channels):
+        return None
+
+    def read() -> Any:
+        import numpy as np
+
+        return np.broadcast_to(tensor.numpy().astype(np.float64).reshape(-1), (channels,))
+
+    return read
+
+
+def _operands(graph: Graph, node: Node, scale: Any, shift: Any) -> list[Value | None] | None:
+    """The operands with scaled weights and the new bias."""
+    op, weight = node.op, node.inputs[1]
+    bias = node.inputs[2] if len(node.inputs) > 2 else None
+    assert weight is not None
+    tensor, channels = weight.tensor, _channels(node)
+    assert tensor is not None
+    assert channels is not None
+    beta = op.beta if isinstance(op, Gemm) else 1.0
+    old: Callable[[], Any] | None = None
+    if bias is not None:
+        if bias.producer is not None or bias.tensor is None or bias.tensor.shape not in ((channels,), (1, channels)):
+            return None
+        old = _wide(bias.tensor)
+    dtype = tensor.dtype
+    if scale is not None:
+        axis = (0 if op.transB else 1) if isinstance(op, Gemm) else 0 if isinstance(op, Conv) else 1
+        spread = tuple(-1 if place == axis else 1 for place in range(len(tensor.shape)))
+        held = tensor
+
+        def scaled() -> Any:
+            return (held.numpy().astype("float64") * scale().reshape(spread)).astype(dtype.numpy())
+
+        name = graph.fresh_name(f"{weight.name}_scaled")
+        weight = graph.add_parameter(name, Tensor.computed(dtype, tensor.shape, scaled))
+    if old is None and shift is None:
+        return [node.inputs[0], weight]
+
+    def moved() -> Any:
+        import numpy as np
+
+        total = np.zeros(channels) if old is None else beta * old()
+        total = total if scale is None else total * scale()
+        return (total if shift is None else total + shift()).astype(dtype.numpy())
+
+    made = graph.add_parameter(graph.fresh_name(f"{node.name}_bias"), Tensor.of(moved()))
+    return [node.inputs[0], weight, made]
+
+
+def _take_place(graph: Graph, old: Value, new: Value) -> None:
+    """Give a parameter the name and origin of the one that it stands for, if nothing needs that any more."""
+    new.sources = old.sources
+    if not old.uses and old.graph is graph and not graph.is_output(old):
+        name = old.name
+        graph.erase_value(old)
+        graph.rename(new, name)
+
+
+__all__ = ["KIND", "fold_scales"]

@@ -1,0 +1,73 @@
+"""onnx's own models of control flow, sequences, optional values and functions, taken apart: onnxruntime still gets them
+right, and the copy that was changed leaves its original alone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from graphir.converters.onnx import from_model, to_model
+from graphir.converters.onnx.exporter import OLDEST_OPSET
+from graphir.graph import Graph
+from graphir.passes.clone import clone
+from graphir.passes.fold_constants import fold_constants
+from graphir.passes.inline_branches import inline_branches
+from graphir.passes.no_ops import drop_no_ops
+from graphir.passes.select_branches import select_branches
+from graphir.passes.static_sequences import resolve_sequences
+from graphir.passes.unroll import unroll_loops
+from graphir.serial.equal import first_difference
+from tests.onnx_backend import NEWEST_IR, Sample, samples, wrong
+
+CHOSEN = re.compile(
+    "_if$|_loop|_scan9|sequence_model|range_.*expanded|affine_grid.*expanded|center_crop.*expanded|optional_get|"
+    "sequence_map.*expanded|attention_4d_gqa.*expanded|linear_attention.*expanded"
+)
+
+
+@pytest.fixture(scope="module")
+def suite() -> list[Sample]:
+    """The models that onnxruntime gets right as they are."""
+    chosen = [sample for sample in samples(("node", "simple")) if CHOSEN.search(sample.name)]
+    return [sample for sample in chosen if not wrong(serialized(sample), sample)]
+
+
+def serialized(sample: Sample) -> bytes:
+    """The model with an IR version that onnxruntime accepts."""
+    sample.model.ir_version = min(sample.model.ir_version, NEWEST_IR)
+    return bytes(sample.model.SerializeToString())
+
+
+def take_apart(graph: Graph) -> None:
+    """All passes, until none changes anything."""
+    for _ in range(20):
+        again = drop_no_ops(graph)
+        again |= fold_constants(graph)
+        again |= inline_branches(graph)
+        again |= resolve_sequences(graph)
+        again |= unroll_loops(graph, masked=True).changed
+        again |= select_branches(graph).changed
+        graph.check()
+        if not again:
+            return
+    raise AssertionError("the passes never come to an end")
+
+
+def judged(sample: Sample) -> tuple[str, bool]:
+    """What is wrong with a model that was taken apart, and whether anything with a body is left of it."""
+    graph = from_model(serialized(sample))
+    copy, kept = clone(graph), clone(graph)
+    take_apart(copy)
+    leak = first_difference(graph, kept)
+    opset = max(int(graph.metadata["onnx.opset:"]), OLDEST_OPSET)
+    found = leak or wrong(to_model(copy, opset=opset).SerializeToString(), sample)
+    return found, any(node.subgraphs for node in copy.nodes)
+
+
+def test_taken_apart_they_compute_the_same(suite: list[Sample]) -> None:
+    outcomes = {sample.name: judged(sample) for sample in suite}
+    assert {name: text for name, (text, _) in outcomes.items() if text} == {}
+    assert len(outcomes) >= 50
+    whole = [name for name, (_, is_left) in outcomes.items() if is_left]
+    assert [name for name in whole if not re.search("loop|range_|sequence_map|affine_grid_3d", name)] == []
