@@ -52,7 +52,7 @@ def detect_format(path: PathLike) -> str:
         return "graphir" if b'"graphir"' in head or place.name.endswith(OWN_SUFFIX) else "mxnet"
     if place.suffix == ".json":
         return "mxnet"
-    if place.suffix == ".pbtxt" or (place.suffix != ".onnx" and looks_like_tensorflow(head)):
+    if place.suffix in (".pbtxt", ".meta") or (place.suffix != ".onnx" and looks_like_tensorflow(head)):
         return "tensorflow"
     if place.suffix == ".onnx" or looks_like_onnx(head):
         return "onnx"
@@ -69,12 +69,13 @@ def load(
     dtypes: Mapping[str, object] | None = None,
     format: str | None = None,
     keep_loss: bool = False,
+    signature: str | None = None,
 ) -> Graph:
     """The graph of a model file.
 
     An MXNet model is named by its symbol file, its prefix, its folder or its .params; parameters beside it are found.
     `shapes` are the inputs' shapes by name (integers, names of symbolic sizes, None). Weights stay on disk until they
-    are needed. Raises FormatError, UnsupportedOpError or ImportFailure, each naming all that is wrong.
+    are needed. `signature` chooses among those of a TensorFlow SavedModel. Raises FormatError, UnsupportedOpError or ImportFailure, each naming all that is wrong.
     """
     chosen = format or detect_format(path)
     if chosen == "mxnet":
@@ -100,7 +101,7 @@ def load(
 
         if params is not None:
             raise ImportFailure(f"{path}: a TensorFlow model holds its own variables; leave the params out")
-        return load_tensorflow(path, shapes=shapes, dtypes=dtypes)
+        return load_tensorflow(path, shapes=shapes, dtypes=dtypes, signature=signature)
     raise ImportFailure(f"unknown source format {chosen!r}; expected one of {', '.join(READS)}")
 
 
@@ -159,6 +160,7 @@ def convert(
     verify: bool = False,
     weights: str = "auto",
     keep_loss: bool = False,
+    signature: str | None = None,
     feeds: Mapping[str, Any] | PathLike | None = None,
     seed: int = 0,
     rtol: float | None = None,
@@ -195,7 +197,9 @@ def convert(
         tell("building the graph")
         graph = opened.to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss)
     else:
-        graph = load(source, params=params, shapes=shapes, dtypes=dtypes, format=source_format)
+        graph = load(
+            source, params=params, shapes=shapes, dtypes=dtypes, format=source_format, signature=signature
+        )
     read = [source] if opened is None else opened.files
     if any(os.path.realpath(file) == os.path.realpath(target) for file in read):
         raise ExportFailure(f"{target} is a file of the source; write the result elsewhere")
@@ -216,17 +220,25 @@ def convert(
     else:
         options = {} if mxnet_version is None else {"mxnet_version": mxnet_version}
         opset, files = None, save(graph, target, format=kind, **options)
+    written_for = ""
+    if kind == "mxnet":
+        from graphir.converters.mxnet.versions import parse_version, version_name
+
+        written_for = version_name(parse_version(mxnet_version or "1.9.1"))
     report = ConversionReport.of(
-        graph, source, target, files, opened, opset, operators=operators, source_format=source_format
-    )
+        graph, source, target, files, opened, opset, operators=operators, source_format=source_format,
+        target_format=kind, target_version=written_for,
+    )  # fmt: skip
     report.seconds = time.perf_counter() - started
     under_test = target if kind == "onnx" else graph
     try:
         if verify:
-            from graphir.converters.verification import verify_conversion
+            from graphir.converters.verification import TensorFlowModel, verify_conversion
 
             tell("verifying")
-            origin: MXNetSource | Path | None = Path(source) if source_format == "onnx" else opened
+            origin: MXNetSource | TensorFlowModel | Path | None = opened
+            if source_format in ("onnx", "tensorflow"):
+                origin = Path(source) if source_format == "onnx" else TensorFlowModel(source, signature)
             if constants:
                 origin = None
             candidate = under_test

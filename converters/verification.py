@@ -1,8 +1,8 @@
 """Choosing what a model is held against, and holding it against that.
 
 The reference is, in this order: a golden capture if one is given, live MXNet in a child process where an interpreter
-has it, and graphir's numpy reference of MXNet otherwise; for ONNX files and graphs it is onnxruntime without
-optimisations. The report names it.
+has it, and graphir's numpy reference of MXNet otherwise; for TensorFlow models live TensorFlow in a child process, or
+the imported graph; for ONNX files and graphs it is onnxruntime without optimisations. The report names it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,8 +182,47 @@ def _against_mxnet(
     return report
 
 
+class TensorFlowModel(NamedTuple):
+    """A TensorFlow model on disk, and which of its signatures is meant (None: the usual one)."""
+
+    path: PathLike
+    signature: str | None = None
+
+
+def _against_tensorflow(
+    model: TensorFlowModel, against: str, graph: Graph, check: Callable[[Reference], VerificationReport]
+) -> VerificationReport:
+    """Check against live TensorFlow, or where no interpreter has it against the imported graph itself, with a note."""
+    from graphir.converters.tensorflow.live import PYTHON_VARIABLE as VARIABLE
+    from graphir.converters.tensorflow.live import LiveTensorFlow, TensorFlowMissing
+    from graphir.converters.tensorflow.live import live_python as tensorflow_python
+
+    if against not in AGAINST:
+        raise VerificationError(f"against={against!r}: expected one of {', '.join(AGAINST)}")
+    python = tensorflow_python()
+    if against == "live" and python is None:
+        raise VerificationError(
+            f"live TensorFlow was asked for, but this interpreter has none; set {VARIABLE} to one that has it"
+        )
+    if against != "reference" and python is not None:
+        outputs = [value.name for value in graph.outputs]
+        try:
+            with closing(LiveTensorFlow(model.path, outputs, python, model.signature)) as live:
+                return check(live)
+        except TensorFlowMissing:
+            if against == "live" or os.environ.get(VARIABLE):
+                raise
+    with closing(RuntimeReference(graph)) as reference:
+        report = check(reference)
+    report.notes.append(
+        "the imported graph was the reference, not TensorFlow: this proves the export, and nothing of the import"
+        + ("" if against == "reference" else f"; set {VARIABLE} to an interpreter that has TensorFlow")
+    )
+    return report
+
+
 def verify_conversion(
-    source: MXNetSource | Path | None,
+    source: MXNetSource | TensorFlowModel | Path | None,
     graph: Graph,
     candidate: Graph | PathLike,
     *,
@@ -196,7 +235,8 @@ def verify_conversion(
     providers: str | Sequence[str] = "cpu",
     shapes: Mapping[str, object] | None = None,
 ) -> VerificationReport:
-    """Hold the result of a conversion against its source: an MXNet model or an ONNX file; without one the graph."""
+    """Hold the result of a conversion against its source: an MXNet or TensorFlow model or an ONNX file; without one the
+    graph."""
     started = time.perf_counter()
     arrays = _feeds(feeds, graph, seed)
     with OnnxCandidate(candidate, providers=providers) as under_test:
@@ -206,7 +246,9 @@ def verify_conversion(
                 reference, under_test, arrays, graph=graph, rtol=rtol, atol=atol, per_layer=per_layer, seed=seed
             )
 
-        if source is None or isinstance(source, Path):
+        if isinstance(source, TensorFlowModel):
+            report = _against_tensorflow(source, against, graph, check)
+        elif source is None or isinstance(source, Path):
             with closing(RuntimeReference(graph if source is None else source)) as reference:
                 report = check(reference)
         else:
@@ -233,7 +275,7 @@ def verify(
 ) -> VerificationReport:
     """Compare two models numerically.
 
-    `reference` is an MXNet model (a path as `load` takes it), a golden capture (.npz), an .onnx or .graphir.json file
+    `reference` is an MXNet or TensorFlow model (a path as `load` takes it), a golden capture (.npz), an .onnx or .graphir.json file
     or a Graph; `candidate` an .onnx file, a Graph, or a path that `load` reads. Inputs come from `feeds` (a mapping or
     an .npz by the reference's input names), from the capture (which answers for its own inputs only), or from `seed`.
     `against` chooses between live MXNet (`live`) and the numpy reference (`reference`). Without `rtol` and `atol`, the
@@ -247,6 +289,7 @@ def verify(
     """
     started = time.perf_counter()
     graph = _graph_of(candidate, shapes if candidate_shapes is None else candidate_shapes, candidate_params)
+    tensorflow = TensorFlowModel(reference) if _is_tensorflow(reference) else None
     reference = _graph_of(reference, shapes, params, mxnet=False) or reference
     with OnnxCandidate(candidate if graph is None else graph, providers=providers) as under_test:
 
@@ -255,7 +298,12 @@ def verify(
                 source, under_test, arrays, graph=layers, rtol=rtol, atol=atol, per_layer=per_layer, seed=seed
             )
 
-        if isinstance(reference, Graph):
+        if tensorflow is not None and isinstance(reference, Graph):
+            arrays, origin = _feeds(feeds, reference, seed), reference
+            report = _against_tensorflow(
+                tensorflow, against, origin, lambda source: check(source, arrays, graph or origin)
+            )
+        elif isinstance(reference, Graph):
             with closing(RuntimeReference(reference)) as source:
                 report = check(source, _feeds(feeds, reference, seed))
         elif Path(reference).suffix == ".npz":
@@ -296,6 +344,15 @@ def _graph_of(
     if not mxnet and (str(model).lstrip().startswith("{") or detect_format(model) == "mxnet"):
         return None
     return load(model, params=params, shapes=shapes)
+
+
+def _is_tensorflow(model: Any) -> bool:
+    """Whether this names a TensorFlow model."""
+    if isinstance(model, Graph) or Path(model).suffix in (".onnx", ".npz") or str(model).lstrip().startswith("{"):
+        return False
+    from graphir.converters import detect_format
+
+    return detect_format(model) == "tensorflow"
 
 
 def _golden_feeds(
@@ -369,4 +426,5 @@ def _file_feeds(path: PathLike, seed: int, shapes: Mapping[str, object] | None) 
     return arrays
 
 
-__all__ = ["AGAINST", "GoldenCapture", "RuntimeReference", "mxnet_reference", "verify", "verify_conversion"]
+__all__ = ["AGAINST", "GoldenCapture", "RuntimeReference", "TensorFlowModel", "mxnet_reference", "verify",
+           "verify_conversion"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .graph import Graph
 
 KNOWN_LIMIT = 256
-FLOATS_LIMIT = 5
+FLOATS_LIMIT = 1
 
 
 @dataclass(frozen=True)
@@ -109,13 +109,10 @@ class Node:
 
 
 def known_of(tensor: Tensor) -> Known | None:
-    """The elements of a small tensor of integers, booleans or, up to 5, floats; other tensors' bytes stay unread.
-
-    Floats that would have to be computed stay so.
-    """
+    """The elements of a small tensor of integers or booleans, or a single float; other tensors' bytes stay unread."""
     dtype = tensor.dtype
     limit = FLOATS_LIMIT if dtype.is_float else KNOWN_LIMIT if dtype.is_integer or dtype is DType.BOOL else 0
-    if dtype.bits < 8 or tensor.size > limit or (dtype.is_float and tensor.is_computed):
+    if dtype.bits < 8 or tensor.size > limit:
         return None
     found = tensor.numpy().reshape(-1).tolist()
     return Known(tensor.shape, tuple([whole(float(element)) if dtype.is_float else int(element) for element in found]))

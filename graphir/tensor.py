@@ -106,11 +106,6 @@ class Tensor:
         return math.prod(self.shape)
 
     @property
-    def is_computed(self) -> bool:
-        """Whether the elements are computed each time they are needed."""
-        return self._compute is not None
-
-    @property
     def nbytes(self) -> int:
         """The number of bytes that the elements take in a file."""
         return byte_size(self.dtype, self.shape)

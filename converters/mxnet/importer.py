@@ -37,8 +37,8 @@ NOT_IN_MXNET = "MXNet 1.9.1 has no such operator: it comes from a plugin or a bu
 class Importer:
     """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only.
 
-    Without `settle` sizes that nothing fixes stay unknown; with `gaps` nodes whose import needs such a size are left out,
-    and inputs of unknown type stand for what they give, which is of use for inference only.
+    Without `settle` sizes that nothing fixes stay unknown. With `gaps` nodes whose import needs such a size are left
+    out, and inputs of unknown type stand for what they give, which is of use for inference only.
     """
 
     def __init__(

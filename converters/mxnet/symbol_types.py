@@ -74,7 +74,8 @@ def infer_symbol(
 ) -> SymbolTypes:
     """The types that follow from shapes and dtypes of any arguments, given by name.
 
-    `symbol` is what `open_source` takes, or records; `np_shape` says how unknown sizes are marked (None: as the symbol states).
+    `symbol` is what `open_source` takes, or records; `np_shape` says how unknown sizes are marked (None: as the symbol
+    states).
     Where an operator's import needs a rank or a size that nothing fixes, what follows from its results stays unknown.
     Raises ImportFailure or UnsupportedOpError with everything that is wrong, contradictions among it.
     """

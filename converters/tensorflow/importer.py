@@ -56,6 +56,7 @@ class Importer:
         self.shapes = {_plain(name): parse_dims(shape) for name, shape in (shapes or {}).items()}
         self.dtypes = {_plain(name): DType.of(dtype) for name, dtype in (dtypes or {}).items()}
         self.graph = Graph(source.name)
+        self.graph.metadata["tensorflow.format"] = source.kind
         self.broken: set[Value] = set()
         self.unfrozen: list[str] = []
         self.functions: dict[str, TFFunction] = dict(source.graph.functions)

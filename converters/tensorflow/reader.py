@@ -40,7 +40,8 @@ _NOT_TENSORFLOW = (
 class TFSource:
     """An opened model: its graph, the signature that was chosen (None: a bare graph), and the files that were read.
 
-    `variables` are the elements of variables by the names of the nodes that hold them.
+    `variables` are the elements of variables by the names of the nodes that hold them, `renamed` the names in the file
+    of the placeholders that have another one here, `kind` what the model is.
     """
 
     graph: TFGraph
@@ -48,6 +49,8 @@ class TFSource:
     signature: Signature | None = None
     files: list[str] = field(default_factory=list)
     variables: dict[str, Tensor] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+    kind: str = "TensorFlow GraphDef"
 
 
 def looks_like_tensorflow(head: bytes) -> bool:

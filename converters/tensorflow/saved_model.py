@@ -62,7 +62,7 @@ def open_meta_graph(
     meta = read_message(path, "MetaGraphDef")
     if not meta.get("graph_def"):
         raise FormatError("a MetaGraphDef without a graph", path=path)
-    return _open(meta, path, prefix, signature, outputs, prefix.name)
+    return _open(meta, path, prefix, signature, outputs, prefix.name, "TensorFlow MetaGraph")
 
 
 def _served(graphs: list[Message]) -> Message:
@@ -76,7 +76,13 @@ def _served(graphs: list[Message]) -> Message:
 
 
 def _open(
-    meta: Message, path: Path, prefix: Path, signature: str | None, outputs: Sequence[str] | None, name: str
+    meta: Message,
+    path: Path,
+    prefix: Path,
+    signature: str | None,
+    outputs: Sequence[str] | None,
+    name: str,
+    kind: str = "TensorFlow SavedModel",
 ) -> TFSource:
     graph = read_graph(meta.get("graph_def", {}), TensorSource(path))
     nodes = {node.name: node for node in graph.nodes}
@@ -85,9 +91,9 @@ def _open(
     _check_endpoints(chosen, nodes, path)
     wanted += chosen.outputs.values()
     variables, files = _variables(meta, graph, _reached(nodes, wanted), prefix)
-    placed, chosen = _renamed(_reached(nodes, [*chosen.inputs.values(), *wanted]), chosen)
+    placed, chosen, names = _renamed(_reached(nodes, [*chosen.inputs.values(), *wanted]), chosen)
     held = TFGraph(placed, graph.functions, graph.producer)
-    return TFSource(held, name, chosen, [str(path), *files], variables)
+    return TFSource(held, name, chosen, [str(path), *files], variables, names, kind)
 
 
 def _signature(
@@ -176,8 +182,11 @@ def _reached(nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint]) -> list[TF
     return [node for name, node in nodes.items() if name in found]
 
 
-def _renamed(nodes: list[TFNode], signature: Signature) -> tuple[list[TFNode], Signature]:
-    """Placeholders under the names that the signature has for them, which are those that users know."""
+def _renamed(nodes: list[TFNode], signature: Signature) -> tuple[list[TFNode], Signature, dict[str, str]]:
+    """Placeholders under the names that the signature has for them, which are those that users know.
+
+    The third result are the names that they had.
+    """
     taken = {node.name for node in nodes}
     names: dict[str, str] = {}
     for wanted, endpoint in signature.inputs.items():
@@ -197,11 +206,12 @@ def _renamed(nodes: list[TFNode], signature: Signature) -> tuple[list[TFNode], S
         )
         for node in nodes
     ]
-    return placed, Signature(
+    moved_signature = Signature(
         signature.name,
         {name: moved(endpoint) for name, endpoint in signature.inputs.items()},
         {name: moved(endpoint) for name, endpoint in signature.outputs.items()},
     )
+    return placed, moved_signature, {new: old for old, new in names.items()}
 
 
 def _variables(

@@ -93,6 +93,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         verify=options.verify,
         weights=options.weights,
         keep_loss=options.keep_loss,
+        signature=options.signature,
         feeds=options.feeds,
         seed=options.seed or 0,
         rtol=options.rtol,

@@ -26,7 +26,14 @@ def open_graph(
 
     console.stage(f"reading {options.source}")
     if detect_format(options.source) != "mxnet":
-        return load(options.source, params=options.params, shapes=shapes_of(options), dtypes=dtypes_of(options)), None
+        graph = load(
+            options.source,
+            params=options.params,
+            shapes=shapes_of(options),
+            dtypes=dtypes_of(options),
+            signature=options.signature,
+        )
+        return graph, None
     from graphir.converters.mxnet.source import open_source
 
     opened = open_source(options.source, options.params)

@@ -106,7 +106,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """-p and -i."""
+    """-p, -i and --signature."""
     parser.add_argument(
         "-p", "--params", metavar="FILE", help="the parameters, where they are not found beside the model"
     )
@@ -119,6 +119,9 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="the shape of an input, as in data:1,3,224,224 or data:N,3,H,W:float16 (N, H, W stay open); repeatable",
+    )
+    parser.add_argument(
+        "--signature", metavar="NAME", help="which signature of a TensorFlow SavedModel (default serving_default)"
     )
 
 
@@ -140,7 +143,8 @@ def other_options(options: argparse.Namespace) -> argparse.Namespace:
     """The options as they are for the second model."""
     inputs = options.other_inputs or options.inputs
     return argparse.Namespace(
-        **{**vars(options), "source": getattr(options, "other", None), "params": options.other_params, "inputs": inputs}
+        **{**vars(options), "source": getattr(options, "other", None), "params": options.other_params, "inputs": inputs,
+           "signature": None}
     )
 
 

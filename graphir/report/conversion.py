@@ -39,7 +39,7 @@ class ConversionReport:
     `source_files` are the files that were read, `framework` what made them (`MXNet 1.9.1`), `container` the versions of
     the .params format found in them. `inputs` and `outputs` are pairs of name and type. `source_operators` and
     `target_operators` count nodes by operator before and after. `parameter_count` and `parameter_bytes` are those of
-    the weights that the result uses, shared ones once.
+    the weights that the result uses, shared ones once. `target_version` is the release that an MXNet target is for.
     """
 
     source: str
@@ -62,6 +62,7 @@ class ConversionReport:
     seconds: float = 0.0
     verification: VerificationReport | None = None
     accuracy: AccuracyReport | None = None
+    target_version: str = ""
 
     @classmethod
     def of(
@@ -75,6 +76,8 @@ class ConversionReport:
         *,
         operators: Mapping[str, int] | None = None,
         source_format: str = "graphir",
+        target_format: str = "",
+        target_version: str = "",
     ) -> ConversionReport:
         """The report of a conversion that has just been done; `operators` counts the target's nodes by operator."""
         from graphir.analysis.summary import weights
@@ -85,7 +88,7 @@ class ConversionReport:
             source=os.fspath(source),
             target=os.fspath(target),
             source_format=source_format if opened is None else "mxnet",
-            target_format="graphir" if opset is None else "onnx",
+            target_format=target_format or ("graphir" if opset is None else "onnx"),
             framework=framework_of(graph) if opened is None else f"MXNet {mxnet_version(opened.symbol.version)}",
             source_files=[os.fspath(source)] if opened is None else list(opened.files),
             container=_container(opened),
@@ -99,6 +102,7 @@ class ConversionReport:
             parameter_bytes=sum(tensor.nbytes for tensor in held.values()),
             decisions=list(graph.decisions),
             versions=_versions(opset is not None),
+            target_version=target_version,
         )
 
     @property
@@ -117,7 +121,8 @@ class ConversionReport:
         """The report for a terminal; with `verbose` every decision, the operator counts and every layer."""
         parts = [self._headline(), self._facts()]
         if verbose:
-            parts.append(operators_text(self.source_operators, self.target_operators, self.framework, self._target()))
+            names = self.framework, self.target_name()
+            parts.append(operators_text(self.source_operators, self.target_operators, *names))
         if self.decisions:
             parts.append(decisions_text(self.grouped_decisions(), verbose=verbose))
         if self.verification is not None:
@@ -157,13 +162,16 @@ class ConversionReport:
 
         return conversion_html(self)
 
-    def _target(self) -> str:
+    def target_name(self) -> str:
+        """What was written, in words: `ONNX opset 23`, `MXNet 1.9.1`, `graphir`."""
+        if self.target_format == "mxnet":
+            return f"MXNet {self.target_version}".rstrip()
         return "graphir" if self.opset is None else f"ONNX opset {self.opset}"
 
     def _headline(self) -> str:
         read = " + ".join(Path(file).name for file in self.source_files)
         made_by = self.framework + (f", parameters {self.container}" if self.container else "")
-        return f"{read} ({made_by}) -> {Path(self.target).name} ({self._target()})"
+        return f"{read} ({made_by}) -> {Path(self.target).name} ({self.target_name()})"
 
     def _facts(self) -> str:
         before, after = sum(self.source_operators.values()), sum(self.target_operators.values())
@@ -207,9 +215,12 @@ def operators_text(before: Mapping[str, int], after: Mapping[str, int], source: 
 
 
 def framework_of(graph: Graph) -> str:
-    """What a graph that is not MXNet's came from: ONNX and its opset where an import noted that, else graphir."""
+    """What a graph that is not MXNet's came from: ONNX and its opset or a kind of TensorFlow model where an import noted
+    that, else graphir."""
     opset = graph.metadata.get("onnx.opset:")
-    return "graphir" if opset is None else f"ONNX opset {opset}"
+    if opset is not None:
+        return f"ONNX opset {opset}"
+    return graph.metadata.get("tensorflow.format", "graphir")
 
 
 def mxnet_version(version: int) -> str:

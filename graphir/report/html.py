@@ -63,7 +63,7 @@ def _verdict_banner(report: VerificationReport) -> str:
 
 
 def _conversion_facts(report: ConversionReport) -> str:
-    target = "graphir" if report.opset is None else f"ONNX, opset {report.opset}"
+    target = report.target_name()
     made_by = report.framework + (f", parameters {report.container}" if report.container else "")
     rows = [
         ("source", _lines([*report.source_files, made_by])),
@@ -174,7 +174,7 @@ def _operators(report: ConversionReport) -> str:
         rows.append(["<strong>total</strong>", f"<strong>{sum(counts.values()):,}</strong>", ""])
         return table((title, "nodes", ""), rows, right=(1,))
 
-    target = "graphir" if report.opset is None else "ONNX"
+    target = report.target_name().partition(" ")[0] if report.opset is not None else "graphir"
     left = column(report.framework, report.source_operators)
     return f'<div class="columns">{left}{column(target, report.target_operators)}</div>'
 

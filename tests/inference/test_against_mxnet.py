@@ -28,10 +28,11 @@ import zoo
 Shapes = dict[str, tuple[int, ...]]
 
 TABLE = import_table()
+# The import of a projected LSTM divides its weights, which inference alone does not have.
 ROWS = [
     row
     for row in CASES
-    if row.op in TABLE and not row.np_shape and row.inputs
+    if row.op in TABLE and not row.np_shape and row.inputs and "projection_size" not in row.attrs
     and all(source.shape and 0 not in source.shape for source in row.inputs)
 ]  # fmt: skip
 SEEDS = range(4)

@@ -8,7 +8,7 @@ from graphir.graph import Value
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.shape import Transpose
 from graphir.padding import Explicit, symmetric
-from graphir.types import UNKNOWN, Dim
+from graphir.types import UNKNOWN, Dim, Shape
 
 
 def import_convolution(node: ImportNode) -> Value:
@@ -60,7 +60,10 @@ def import_deconvolution(node: ImportNode) -> Value:
     data = channels_first(node, node.input(0), layout)
     pads, extra = attrs["pad"] or (0,) * rank, attrs["adj"] or (0,) * rank
     target = attrs["target_shape"]
-    if target and any(target):
+    fixed: tuple[int, ...] = ()
+    if target and any(target) and not node.settles and not _is_known(data.shape, rank):
+        fixed, extra = target, (0,) * rank  # for inference alone
+    elif target and any(target):
         pads, extra = _target_padding(node, data, target, kernel, strides, dilations)
     if any(more >= stride for more, stride in zip(extra, strides, strict=True)):
         node.refuse(f"adj {list(extra)} must be smaller than the stride {list(strides)}")
@@ -71,6 +74,7 @@ def import_deconvolution(node: ImportNode) -> Value:
         padding=Explicit(tuple((pad, pad) for pad in pads)),
         group=group,
         output_padding=extra if any(extra) else (),
+        output_shape=fixed,
     )
     shape: tuple[Dim, ...] = (UNKNOWN, filters // group, *kernel)
     bias = [] if attrs["no_bias"] else [node.parameter(2, (filters,), stated=(filters,))]
@@ -78,6 +82,11 @@ def import_deconvolution(node: ImportNode) -> Value:
         return node.emit(op, data, node.parameter(1, shape, stated=shape), *bias)
     weight = _channels_first_weight(node, layout, shape)
     return finish(node, node.step(op, data, weight, *bias, suffix="deconv"), layout)
+
+
+def _is_known(shape: Shape | None, rank: int) -> bool:
+    """Whether the spatial sizes are numbers."""
+    return shape is not None and all(isinstance(size, int) for size in shape[2 : 2 + rank])
 
 
 def _target_padding(

@@ -234,7 +234,8 @@ def test_arrays_of_every_layout_are_read_back(layout: str, tmp_path: Path) -> No
 def test_command(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = str(shared / "models" / "mxnet" / "gluoncv-cifar-resnet20-v1" / "model-symbol.json")
     target = str(tmp_path / "old-symbol.json")
-    assert main(["convert", source, target, "--mxnet-version", "0.8", "-q"]) == 0
+    assert main(["convert", source, target, "--mxnet-version", "0.8"]) == 0
+    assert "-> old-symbol.json (MXNet 0.8.0)" in capsys.readouterr().out
     assert '"backward_source_id": -1' in Path(target).read_text()
     assert main(["convert", source, target, "--mxnet-version", "3"]) == 1
     assert main(["convert", source, str(tmp_path / "x.onnx"), "--mxnet-version", "1.0"]) == 1

@@ -1,0 +1,112 @@
+"""Run as a program, with live TensorFlow: evaluate a model on stored arrays. Imports nothing of graphir.
+
+    live_child.py FOLDER KIND MODEL
+
+KIND is `graph` (a frozen GraphDef), `saved_model` (a folder) or `meta` (a .meta file with its checkpoint). The program
+says its version in a line of JSON on standard output. For every line on standard input it reads feeds.npz and
+request.json from FOLDER (`feeds`: the tensors that the arrays are for; `fetches`: those that are wanted) and answers,
+for each, with a line of JSON and an .npy; then with an empty object, or an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import numpy as np
+
+AT_ONCE = 32
+write_array: Any = np.lib.format.write_array
+
+
+def open_session(tf: Any, kind: str, model: str) -> Any:
+    """A session that holds the model, with its variables. Graph optimisations are off: the plain kernels."""
+    from tensorflow.core.protobuf import rewriter_config_pb2
+
+    v1 = tf.compat.v1
+    config = v1.ConfigProto()
+    config.graph_options.optimizer_options.opt_level = v1.OptimizerOptions.L0
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    config.graph_options.rewrite_options.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
+    graph = tf.Graph()
+    session = v1.Session(graph=graph, config=config)
+    with graph.as_default():
+        if kind == "saved_model":
+            tags = tags_of(v1, model)
+            v1.saved_model.load(session, tags, model)
+        elif kind == "meta":
+            v1.train.import_meta_graph(model, clear_devices=True).restore(session, model[: -len(".meta")])
+        else:
+            v1.import_graph_def(read_graph(v1, model), name="")
+    return session
+
+
+def tags_of(v1: Any, folder: str) -> list[str]:
+    """The tags of the graph to load: `serve` alone, else with it, else the first."""
+    from tensorflow.python.saved_model import loader_impl
+
+    found = [list(meta.meta_info_def.tags) for meta in loader_impl.parse_saved_model(folder).meta_graphs]
+    return sorted(found, key=lambda tags: ("serve" not in tags, len(tags)))[0]
+
+
+def read_graph(v1: Any, path: str) -> Any:
+    """The GraphDef in a binary or text file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if path.endswith(".pbtxt"):
+        from google.protobuf import text_format
+
+        return text_format.Parse(data.decode(), v1.GraphDef())
+    return v1.GraphDef.FromString(data)
+
+
+def answer(out: Any, header: dict[str, Any], array: Any = None) -> None:
+    """One line of JSON, and an array behind it."""
+    out.write(json.dumps(header).encode() + b"\n")
+    if array is not None:
+        write_array(out, np.ascontiguousarray(array) if array.ndim else np.asarray(array), allow_pickle=False)
+    out.flush()
+
+
+def evaluate(session: Any, folder: str, out: Any) -> None:
+    """Answer one request."""
+    with open(os.path.join(folder, "request.json"), encoding="utf-8") as file:
+        request = json.load(file)
+    with np.load(os.path.join(folder, "feeds.npz")) as archive:
+        feeds = {name: archive[f"a{index}"] for index, name in enumerate(request["feeds"])}
+    fetches = request["fetches"]
+    for start in range(0, len(fetches), AT_ONCE):
+        wanted = fetches[start : start + AT_ONCE]
+        for name, array in zip(wanted, session.run(wanted, feeds)):  # noqa: B905  as long as Python 3.9 is asked
+            array = np.asarray(array)
+            answer(out, {"name": name}, array.astype(np.float32) if array.dtype.kind == "V" else array)
+
+
+def main() -> None:
+    """Serve until standard input ends; TensorFlow's own words go to standard error."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    try:
+        import tensorflow as tf  # noqa: TID251  this program runs where TensorFlow is
+    except ImportError as error:
+        answer(out, {"missing": str(error)})
+        return
+    folder, kind, model = sys.argv[1:4]
+    try:
+        session = open_session(tf, kind, model)
+    except Exception as error:  # whatever TensorFlow raises is an answer too
+        answer(out, {"error": f"{type(error).__name__}: {error}"})
+        return
+    answer(out, {"version": tf.__version__})
+    for _ in sys.stdin.buffer:
+        try:
+            evaluate(session, folder, out)
+            answer(out, {})
+        except Exception as error:
+            answer(out, {"error": f"{type(error).__name__}: {error}"})
+
+
+if __name__ == "__main__":
+    main()
