@@ -52,7 +52,7 @@ def detect_format(path: PathLike) -> str:
         return "graphir" if b'"graphir"' in head or place.name.endswith(OWN_SUFFIX) else "mxnet"
     if place.suffix == ".json":
         return "mxnet"
-    if place.suffix in (".pbtxt", ".meta") or (place.suffix != ".onnx" and looks_like_tensorflow(head)):
+    if place.suffix in (".pbtxt", ".meta", ".keras", ".h5", ".hdf5") or (place.suffix != ".onnx" and looks_like_tensorflow(head)):
         return "tensorflow"
     if place.suffix == ".onnx" or looks_like_onnx(head):
         return "onnx"
@@ -75,7 +75,8 @@ def load(
 
     An MXNet model is named by its symbol file, its prefix, its folder or its .params; parameters beside it are found.
     `shapes` are the inputs' shapes by name (integers, names of symbolic sizes, None). Weights stay on disk until they
-    are needed. `signature` chooses among those of a TensorFlow SavedModel. Raises FormatError, UnsupportedOpError or ImportFailure, each naming all that is wrong.
+    are needed. `signature` chooses among those of a TensorFlow SavedModel. Raises
+    FormatError, UnsupportedOpError or ImportFailure, each naming all that is wrong.
     """
     chosen = format or detect_format(path)
     if chosen == "mxnet":
@@ -207,6 +208,10 @@ def convert(
         from graphir.passes.bind import bind_inputs
 
         bind_inputs(graph, constants)
+    if source_format == "tensorflow":
+        from graphir.passes.explicit_padding import make_padding_explicit
+
+        make_padding_explicit(graph)
     tell(f"writing {target}")
     operators: Mapping[str, int] | None = None
     if kind == "onnx":

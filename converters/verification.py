@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from graphir.converters.mxnet.references import (
     live_python,
 )
 from graphir.converters.mxnet.source import MXNetSource, open_source
+from graphir.converters.tensorflow.references import TensorFlowModel, against_tensorflow
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.runtime.candidate import OnnxCandidate
@@ -182,45 +183,6 @@ def _against_mxnet(
     return report
 
 
-class TensorFlowModel(NamedTuple):
-    """A TensorFlow model on disk, and which of its signatures is meant (None: the usual one)."""
-
-    path: PathLike
-    signature: str | None = None
-
-
-def _against_tensorflow(
-    model: TensorFlowModel, against: str, graph: Graph, check: Callable[[Reference], VerificationReport]
-) -> VerificationReport:
-    """Check against live TensorFlow, or where no interpreter has it against the imported graph itself, with a note."""
-    from graphir.converters.tensorflow.live import PYTHON_VARIABLE as VARIABLE
-    from graphir.converters.tensorflow.live import LiveTensorFlow, TensorFlowMissing
-    from graphir.converters.tensorflow.live import live_python as tensorflow_python
-
-    if against not in AGAINST:
-        raise VerificationError(f"against={against!r}: expected one of {', '.join(AGAINST)}")
-    python = tensorflow_python()
-    if against == "live" and python is None:
-        raise VerificationError(
-            f"live TensorFlow was asked for, but this interpreter has none; set {VARIABLE} to one that has it"
-        )
-    if against != "reference" and python is not None:
-        outputs = [value.name for value in graph.outputs]
-        try:
-            with closing(LiveTensorFlow(model.path, outputs, python, model.signature)) as live:
-                return check(live)
-        except TensorFlowMissing:
-            if against == "live" or os.environ.get(VARIABLE):
-                raise
-    with closing(RuntimeReference(graph)) as reference:
-        report = check(reference)
-    report.notes.append(
-        "the imported graph was the reference, not TensorFlow: this proves the export, and nothing of the import"
-        + ("" if against == "reference" else f"; set {VARIABLE} to an interpreter that has TensorFlow")
-    )
-    return report
-
-
 def verify_conversion(
     source: MXNetSource | TensorFlowModel | Path | None,
     graph: Graph,
@@ -247,7 +209,7 @@ def verify_conversion(
             )
 
         if isinstance(source, TensorFlowModel):
-            report = _against_tensorflow(source, against, graph, check)
+            report = against_tensorflow(source, against, graph, check, RuntimeReference)
         elif source is None or isinstance(source, Path):
             with closing(RuntimeReference(graph if source is None else source)) as reference:
                 report = check(reference)
@@ -275,7 +237,8 @@ def verify(
 ) -> VerificationReport:
     """Compare two models numerically.
 
-    `reference` is an MXNet or TensorFlow model (a path as `load` takes it), a golden capture (.npz), an .onnx or .graphir.json file
+    `reference` is an MXNet or TensorFlow model (a path as `load` takes it), a golden
+    capture (.npz), an .onnx or .graphir.json file
     or a Graph; `candidate` an .onnx file, a Graph, or a path that `load` reads. Inputs come from `feeds` (a mapping or
     an .npz by the reference's input names), from the capture (which answers for its own inputs only), or from `seed`.
     `against` chooses between live MXNet (`live`) and the numpy reference (`reference`). Without `rtol` and `atol`, the
@@ -300,8 +263,8 @@ def verify(
 
         if tensorflow is not None and isinstance(reference, Graph):
             arrays, origin = _feeds(feeds, reference, seed), reference
-            report = _against_tensorflow(
-                tensorflow, against, origin, lambda source: check(source, arrays, graph or origin)
+            report = against_tensorflow(
+                tensorflow, against, origin, lambda source: check(source, arrays, graph or origin), RuntimeReference
             )
         elif isinstance(reference, Graph):
             with closing(RuntimeReference(reference)) as source:

@@ -220,7 +220,7 @@ class Graph(GraphStore):
             new.uses[node, slot] = None
 
     def erase(self, node: Node) -> None:
-        """Take a node out. Raises GraphError if one of its results is used or an output."""
+        """Take a node out, with all that its subgraphs hold. Raises GraphError if a result is used or an output."""
         if node.graph is not self:
             raise GraphError(f"{node.name} is not a node of {self.name}")
         for value in node.outputs:
@@ -235,6 +235,18 @@ class Graph(GraphStore):
             del self._values[value.name]
             self._holders.pop(value, None)
         self._unlink(node)
+        subgraphs, node.subgraphs = node.subgraphs, ()
+        for inner in subgraphs:
+            inner.dissolve()
+
+    def dissolve(self) -> None:
+        """Take every node out of a subgraph that is given up, so that it uses nothing around it any more."""
+        self.set_outputs(())
+        node = self._last
+        while node is not None:
+            before = node._previous
+            self.erase(node)
+            node = before
 
     def erase_value(self, value: Value) -> None:
         """Take an unused input or parameter out. Raises GraphError if it is used, an output, or a node's result."""

@@ -31,8 +31,8 @@ NOT_EXPORTED = {"Foreign", "Fill"}
 WITHOUT_REFERENCE = {"CuDNNBatchNorm", "_contrib_SyncBatchNorm"}
 # Of random numbers only the distribution can be compared: tests/converters/mxnet/test_export_random.py does.
 RANDOM = {"_random_normal", "_random_normal_like", "_random_uniform", "_random_uniform_like", "_sample_multinomial"}
-# Made by other operators' gradients only, which MXNet cannot build from a symbol file of its own; and nodes with symbols
-# inside them, whose cases are whole symbols (test_control_flow).
+# Made by other operators' gradients only, which MXNet cannot build from a symbol file of its own; and nodes with
+# symbols inside them, whose cases are whole symbols (test_control_flow).
 WITHOUT_CASE = {"_zeros_without_dtype", "_cond", "_foreach", "_while_loop"}
 
 

@@ -90,6 +90,8 @@ def allowed_frameworks(path: Path) -> set[str]:
     place = shown(path)
     if place in ("converters/mxnet/live_child.py", "converters/mxnet/capture_script.py"):
         return {"mxnet"}  # programs that run where MXNet is; nothing imports them
+    if place == "converters/tensorflow/live_child.py":
+        return {"tensorflow"}  # the same where TensorFlow is
     if place.startswith("graphir/runtime/"):
         return {"onnxruntime", "onnx"}
     return {"onnx"} if place.startswith("converters/onnx/") else set()

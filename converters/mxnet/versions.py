@@ -84,20 +84,24 @@ def export_for(graph: Graph, version: str | int | None = None) -> tuple[NNVMGrap
 
     number = RUNNING_VERSION if version is None else parse_version(version)
     model = export_graph(graph)
-    symbol, params, decisions = for_version(model.symbol, model.params, number)
+    ranks = {value.name: value.rank for value in graph.inputs if value.rank is not None}
+    symbol, params, decisions = for_version(model.symbol, model.params, number, ranks)
     graph.decisions.extend(made for made in decisions if made not in graph.decisions)
     return symbol, params
 
 
-def for_version(symbol: NNVMGraph, params: Arrays, version: int) -> tuple[NNVMGraph, Arrays, list[Decision]]:
+def for_version(
+    symbol: NNVMGraph, params: Arrays, version: int, ranks: Mapping[str, int] | None = None
+) -> tuple[NNVMGraph, Arrays, list[Decision]]:
     """The symbol and its parameters in the terms of a release, and what that changed.
 
-    `symbol` and `params` (`arg:w`, `aux:m`) are in the terms of 1.9.1 and stay as they are. Raises UnsupportedOpError
+    `symbol` and `params` (`arg:w`, `aux:m`) are in the terms of 1.9.1 and stay as they are; `ranks` are the numbers of
+    axes of its inputs. Raises UnsupportedOpError
     with every node, attribute and array that the release lacks.
     """
     if version >= RUNNING_VERSION:
         return symbol, params, []
-    older = _Older(version, params)
+    older = _Older(version, params, ranks or {})
     nodes = older.nodes(symbol)
     older.check_arrays()
     if symbol.np_shape and version < NP_SHAPE:
@@ -161,9 +165,10 @@ _NOTED: Mapping[str, tuple[_Change, ...]] = {
 class _Older:
     """One rewriting: the parameters, what was refused, and what was decided so far."""
 
-    def __init__(self, version: int, params: Mapping[str, Tensor]) -> None:
+    def __init__(self, version: int, params: Mapping[str, Tensor], ranks: Mapping[str, int]) -> None:
         self.version = version
         self.params = dict(params)
+        self.ranks = ranks
         self.decisions: list[Decision] = []
         self._refused: dict[tuple[str, str], list[str]] = {}
 
@@ -186,7 +191,9 @@ class _Older:
         if node.op == VARIABLE or node.op not in canonical_names():
             return node  # a variable, or an operator of the user's own
         if node.op == "softmax" and self.version < OLDEST_LIBRARY:
-            node = _softmax_activation(symbol, node)
+            node = _softmax_activation(symbol, node, self.ranks)
+        if node.op == "LeakyReLU" and 10300 <= self.version < 10400:
+            self._check_slopes(symbol, node)
         old = operator_at(node.op, self.version)
         if isinstance(old, Absent):
             self.refuse(node.op, f"MXNet has it since {version_name(old.since)}", node.name)
@@ -196,6 +203,17 @@ class _Older:
             NNVMGraph(self.nodes(inner), inner.heads, self.version, inner.np_shape) for inner in node.subgraphs
         ]
         return NNVMNode(old.name, node.name, attrs, node.annotations, node.inputs, subgraphs)
+
+    def _check_slopes(self, symbol: NNVMGraph, node: NNVMNode) -> None:
+        """MXNet 1.3 takes slopes for data of five axes wrongly, where neither 1.2 nor 1.4 does."""
+        if typed_attributes(node)["act_type"] != "prelu":
+            return
+        rank = _rank(symbol, *node.inputs[0], self.ranks)
+        if rank == 5:
+            self.refuse(node.op, "prelu of data with 5 axes goes wrong there", node.name)
+        elif rank is None:
+            text = "MXNet 1.3 computes prelu of data with 5 axes wrongly"
+            self.decisions.append(Decision("older release", node.name, text))
 
     def _attributes(self, node: NNVMNode, old: OldOperator) -> dict[str, str]:
         typed, schema = typed_attributes(node), operator_schema(node.op)
@@ -254,9 +272,9 @@ class _Older:
                 self.refuse("array", reason, name)
 
 
-def _softmax_activation(symbol: NNVMGraph, node: NNVMNode) -> NNVMNode:
+def _softmax_activation(symbol: NNVMGraph, node: NNVMNode, ranks: Mapping[str, int]) -> NNVMNode:
     """A softmax in the words of 0.8, over the features of a matrix or the channels of a picture; else as it is."""
-    typed, rank = typed_attributes(node), _rank(symbol, *node.inputs[0])
+    typed, rank = typed_attributes(node), _rank(symbol, *node.inputs[0], ranks)
     axis, parameters = typed["axis"], operator_schema(node.op).parameters
     special = any(typed[name] != parameters[name].default for name in parameters if name != "axis")
     if rank is None or special or not isinstance(axis, int) or axis % rank != 1:
@@ -264,12 +282,14 @@ def _softmax_activation(symbol: NNVMGraph, node: NNVMNode) -> NNVMNode:
     return replace(node, op="SoftmaxActivation", attrs={"mode": "channel"} if rank > 2 else {})
 
 
-def _rank(symbol: NNVMGraph, index: int, slot: int) -> int | None:
-    """The number of axes of a value, where the operator that gives it says so; None where it does not."""
+def _rank(symbol: NNVMGraph, index: int, slot: int, ranks: Mapping[str, int]) -> int | None:
+    """The number of axes of a value, where the operator that gives it or `ranks`, those of inputs, say so; else None."""
     node = symbol.nodes[index]
     while node.op in _KEEP_RANK and slot == 0:
         index, slot = node.inputs[0]
         node = symbol.nodes[index]
+    if node.op == VARIABLE:
+        return ranks.get(node.name)
     if node.op == "Flatten":
         return 2
     if node.op in ("Convolution", "Deconvolution", "Pooling"):

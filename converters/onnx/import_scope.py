@@ -90,7 +90,7 @@ class Scope:
             outcome.finished = True
         if outcome.valid:
             return graph
-        _dissolve(graph)
+        graph.dissolve()
         return None
 
     def captured(self, proto: Any) -> list[str]:
@@ -278,15 +278,6 @@ class Scope:
         self.graph.rename(value, self.fresh_name(f"{name}_value", ()))
         node = self.graph.add_node(Identity(), (value,), name=name, output_names=(name,))
         return node.output
-
-
-def _dissolve(graph: Graph) -> None:
-    """Take out what a graph holds, so that it uses nothing around it any more."""
-    graph.set_outputs(())
-    for node in reversed(list(graph.nodes)):
-        for inner in node.subgraphs:
-            _dissolve(inner)
-        graph.erase(node)
 
 
 def names_of(proto: Any) -> set[str]:

@@ -1,7 +1,8 @@
 """SAME of a size that is not known: `auto_pad` where runtimes agree on it, else arithmetic on the size at run time.
 
-onnxruntime refuses `auto_pad` with dilations, and for poolings whose window is smaller than the stride. There the
-padding is computed from the data's shape and laid around it by a Pad.
+onnxruntime refuses `auto_pad` with dilations, and for poolings whose window is smaller than the stride; convolutions
+whose stride is larger than the kernel by 2 and more begin inside the data, where SAME pads nothing. There the padding
+is computed from the data's shape and laid around it by a Pad.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ def stated_padding(node: ExportNode) -> Padding | None:
         return op.padding
     ones = (1,) * len(kernel)
     strides, dilations = op.strides or ones, op.dilations or ones
-    narrow = not isinstance(op, Conv) and any(map(int.__lt__, kernel, strides))
+    least = 2 if isinstance(op, Conv) else 1
+    narrow = any(stride - width >= least for width, stride in zip(kernel, strides, strict=True))
     if not narrow and dilations == ones:
         return op.padding
     sizes = spatial_sizes(node.node, len(kernel)) or (UNKNOWN,) * len(kernel)

@@ -27,7 +27,8 @@ def load(
     whose results are wanted, without it the signature's, or those that nothing uses; `signature` chooses among those of
     a SavedModel (without it serving_default, or the only one). The graph has the IR's layout: channels first, with
     transposes where values come in and go out channels last; unless `simplified`, around each operator. What scales and
-    shifts a layer's channels goes into its weights, unless `fold_weights` is off. What the import assumed, dropped or rewrote stands in `graph.decisions`.
+    shifts a layer's channels goes into its weights, unless `fold_weights` is off. What the import assumed, dropped or
+    rewrote stands in `graph.decisions`.
 
     Raises FormatError for a file that is not what it should be, UnsupportedOpError listing every node that cannot be
     imported, and ImportFailure listing every other problem (unfrozen variables, cycles, missing nodes).

@@ -186,8 +186,8 @@ class Bundle:
             raise FormatError(f"the checkpoint's index lacks a slice of {name}", path=self.index)
         message = self._decoded("BundleEntryProto", key)
         shape = tuple(dim.get("size", 0) for dim in message.get("shape", {}).get("dim", ()))
-        numbers = [message.get(field, 0) for field in ("shard_id", "offset", "size")]
-        if any(size < 0 for size in (*shape, *numbers)):
+        shard, offset, size = (int(message.get(field, 0)) for field in ("shard_id", "offset", "size"))
+        if any(number < 0 for number in (*shape, shard, offset, size)):
             raise FormatError(f"{name}: a negative size or place in the checkpoint's index", path=self.index)
         parts = tuple(
             tuple((extent.get("start", 0), extent.get("length", -1)) for extent in part.get("extent", ()))
@@ -195,7 +195,7 @@ class Bundle:
         )
         if any(len(part) != len(shape) for part in parts):
             raise FormatError(f"{name}: a slice with another number of axes than {list(shape)}", path=self.index)
-        return Entry(data_type(message.get("dtype", 0)), shape, *numbers, parts)
+        return Entry(data_type(message.get("dtype", 0)), shape, shard, offset, size, parts)
 
     def _decoded(self, message: str, key: bytes) -> Message:
         try:

@@ -110,7 +110,8 @@ class _Lowering:
         self, starts: Iterable[Endpoint], outside: Callable[[Endpoint, TFNode | None], Outside]
     ) -> tuple[_Region, dict[Endpoint, Outside]]:
         """The nodes that the endpoints need, back to what `outside` says to be no part of it, and those endpoints."""
-        region, edges, seen = _Region(), {}, set()
+        region, seen = _Region(), set[str]()
+        edges: dict[Endpoint, Outside] = {}
         stack: list[tuple[Endpoint, bool]] = [(endpoint, False) for endpoint in starts]
         while stack:
             endpoint, is_done = stack.pop()

@@ -22,6 +22,7 @@ from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
 from graphir.inference.engine import parse_dims
 from graphir.ops.elementwise import Identity
+from graphir.passes.inline import is_needed
 from graphir.types import DType
 
 PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
@@ -61,6 +62,7 @@ class Importer:
         self.unfrozen: list[str] = []
         self.functions: dict[str, TFFunction] = dict(source.graph.functions)
         self.reserved: dict[Value, Reserved] = {}
+        self.assumed: list[Value] = []
         self._stated_outputs = outputs
         self._names: set[str] = set()
         self._counters: dict[str, int] = {}
@@ -98,6 +100,9 @@ class Importer:
         scope.run(order, outputs.values())
         self._raise_problems(nodes)
         self._set_outputs(outputs, scope)
+        for value in dict.fromkeys(self.assumed):
+            if not is_needed(value):
+                self.graph.erase_value(value)
         self._describe(flat, order, nodes)
         return self.graph
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphir.converters.tensorflow.context import ImportNode
+from graphir.converters.tensorflow.context import ImportNode, NeedsShape
 from graphir.graph import Value
 from graphir.ops.base import Operator
-from graphir.ops.shape import Transpose
+from graphir.ops.shape import Pad, Transpose
 from graphir.padding import Explicit, Padding, Same, SameMode, resolve
+from graphir.passes.explicit_padding import KIND, described
 
 _LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 _FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
@@ -104,11 +105,7 @@ def padding_of(
         node.decide("padding", f"SAME stays a policy: the sizes {[str(size) for size in sizes]} are not known")
         return policy
     if any(stride > 1 for stride in strides) or not found.is_symmetric:
-        node.decide(
-            "padding",
-            f"SAME at input size {[str(size) for size in sizes]}, kernel {list(kernel)}, stride {list(strides)} is "
-            f"{list(found.pads)} (before, after)",
-        )
+        node.decide(KIND, described(policy, sizes, kernel, strides, found))
     return Explicit() if found.is_zero else found
 
 
@@ -123,9 +120,44 @@ def _explicit(node: ImportNode, layout: Layout) -> Explicit:
     return Explicit() if found.is_zero else found
 
 
+def cut_before(
+    node: ImportNode, layout: Layout, value: Value, kernel: Sequence[int], strides: Sequence[int]
+) -> Value:
+    """A `value` with channels first, without what TensorFlow's CPU kernels over three axes leave out before the first
+    window: convolution and pooling under SAME.
+
+    The padding `(ceil(size / stride) - 1) * stride + kernel - size` is negative where the stride is larger than the
+    kernel. Everything else in TensorFlow pads nothing then, as documented; these kernels begin half of it, rounded to
+    zero, inside the data. The number of windows is the same. Measured with TensorFlow 2.21.
+    """
+    wide = any(stride - width >= 2 for stride, width in zip(strides, kernel, strict=True))
+    if layout.spatial != 3 or node.attrs["padding"] != "SAME" or not wide:
+        return value
+    try:
+        sizes = node.sizes(value, range(2, layout.spatial + 2))
+    except NeedsShape as error:
+        raise NeedsShape(
+            f"{error}; under SAME with the kernel {list(kernel)} and the stride {list(strides)} TensorFlow's windows "
+            "begin where the sizes say"
+        ) from error
+    begin = []
+    for size, width, stride in zip(sizes, kernel, strides, strict=True):
+        total = (-(-size // stride) - 1) * stride + width - size
+        begin.append(max(-total, 0) // 2)
+    if not any(begin):
+        return value
+    node.decide(
+        "padding",
+        f"TensorFlow's CPU kernel leaves out {begin} elements before the first window, where its definition of SAME "
+        "begins at 0; the kernel is followed",
+    )
+    amounts = [0, 0, *(-number for number in begin), *[0] * (layout.spatial + 2)]
+    return node.step(Pad(), value, node.vector(amounts), suffix="cut")
+
+
 def unless_all_one(numbers: tuple[int, ...]) -> tuple[int, ...]:
     """The numbers, or an empty tuple (the operators' default) if every one is 1."""
     return numbers if any(number != 1 for number in numbers) else ()
 
 
-__all__ = ["Layout", "channels_first", "finish", "layout_of", "padding_of", "unless_all_one"]
+__all__ = ["Layout", "channels_first", "cut_before", "finish", "layout_of", "padding_of", "unless_all_one"]

@@ -25,7 +25,8 @@ from graphir.types import DType
 
 Array = NDArray[Any]
 PYTHON_VARIABLE = "GRAPHIR_TENSORFLOW_PYTHON"
-SETTINGS = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "0"}
+SETTINGS = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "0",
+            "PYTHONSAFEPATH": "1"}
 read_array: Any = np.lib.format.read_array
 
 
@@ -67,7 +68,9 @@ class LiveTensorFlow:
         return frozenset()
 
     def values(self) -> list[str]:
-        """The results of the nodes outside of functions, as `node:slot`, then the outputs."""
+        """The results of the nodes outside of functions, as `node:slot`, and the outputs; of a signature these only."""
+        if self._has_functions or self._is_keras:
+            return list(self.outputs)
         found: list[str] = []
         for node in self._source.graph.nodes:
             try:
@@ -99,16 +102,33 @@ class LiveTensorFlow:
             self._process = None
 
     def _kind(self) -> str:
+        if self._is_keras:
+            return "keras"
         if self._path.suffix == ".meta":
             return "meta"
         if self._source.signature is None:
             return "graph"
         if not self._path.is_dir():
             self._path = self._path.parent
-        return "saved_model"
+        return f"signature:{self._source.signature.name}" if self._has_functions else "saved_model"
+
+    @property
+    def _has_functions(self) -> bool:
+        """Whether this is a SavedModel of TensorFlow 2, which its signatures are the way to run."""
+        return self._source.signature is not None and bool(self._source.graph.functions)
+
+    @property
+    def _is_keras(self) -> bool:
+        return self._source.kind.startswith("Keras")
 
     def _tensor(self, name: str) -> str:
-        """TensorFlow's name of an input, an output or a node's result."""
+        """TensorFlow's name of an input, an output or a node's result; for Keras its number."""
+        if self._is_keras and self._source.signature is not None:
+            if name in self.outputs:
+                return f"output:{self.outputs.index(name)}"
+            return f"input:{list(self._source.signature.inputs).index(name)}"
+        if self._has_functions:
+            return name
         signature = self._source.signature
         endpoint = None if signature is None else signature.outputs.get(name) or signature.inputs.get(name)
         endpoint = endpoint or Endpoint.of(name)
@@ -133,7 +153,8 @@ class _Process:
                     stderr=errors,
                 )
             except OSError as error:
-                raise TensorFlowMissing(f"cannot start {python} to run TensorFlow: {error.strerror or error}") from error
+                reason = error.strerror or error
+                raise TensorFlowMissing(f"cannot start {python} to run TensorFlow: {reason}") from error
         self._finalizer = weakref.finalize(self, _end, self._child, self._folder)
         first = self._answer()
         if "missing" in first:
@@ -179,6 +200,7 @@ class _Process:
         return found
 
     def _ended(self) -> VerificationError:
+        self._child.kill()  # it may still run, if what it said is no answer
         code = self._child.wait()
         lines = (self._place / "stderr.txt").read_text(errors="replace").strip().splitlines()
         reason = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"

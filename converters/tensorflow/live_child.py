@@ -2,17 +2,20 @@
 
     live_child.py FOLDER KIND MODEL
 
-KIND is `graph` (a frozen GraphDef), `saved_model` (a folder) or `meta` (a .meta file with its checkpoint). The program
-says its version in a line of JSON on standard output. For every line on standard input it reads feeds.npz and
-request.json from FOLDER (`feeds`: the tensors that the arrays are for; `fetches`: those that are wanted) and answers,
-for each, with a line of JSON and an .npy; then with an empty object, or an error.
+KIND is `graph` (a frozen GraphDef), `saved_model` (a folder), `meta` (a .meta file with its checkpoint),
+`signature:NAME` (a folder of TensorFlow 2: feeds and fetches are names of that signature's, not tensors) or `keras` (a
+.keras or .h5 file). The program says its version in a line of JSON on standard output. For every line on standard
+input it reads feeds.npz and request.json from FOLDER (`feeds`: the tensors that the arrays are for; `fetches`: those
+that are wanted) and answers, for each, with a line of JSON and an .npy; then with an empty object, or an error.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,10 +24,41 @@ AT_ONCE = 32
 write_array: Any = np.lib.format.write_array
 
 
+class Signature:
+    """A signature of a SavedModel, to be run as a session is."""
+
+    def __init__(self, tf: Any, folder: str, name: str) -> None:
+        self._tf = tf
+        self._model = tf.saved_model.load(folder)
+        self._function = self._model.signatures[name]
+
+    def run(self, fetches: list[str], feeds: dict[str, Any]) -> list[Any]:
+        """The named results."""
+        found = self._function(**{name: self._tf.constant(array) for name, array in feeds.items()})
+        return [found[name].numpy() for name in fetches]
+
+
+class Keras:
+    """A Keras model, to be run as a session is: feeds are `input:0` and so on, fetches `output:0`."""
+
+    def __init__(self, path: str) -> None:
+        self._model = import_module("keras").models.load_model(path, compile=False)
+
+    def run(self, fetches: list[str], feeds: dict[str, Any]) -> list[Any]:
+        """The numbered outputs."""
+        operands = [feeds[f"input:{index}"] for index in range(len(feeds))]
+        found = self._model(operands[0] if len(operands) == 1 else operands, training=False)
+        results = found if isinstance(found, (list, tuple)) else [found]
+        return [np.asarray(results[int(name.partition(":")[2])]) for name in fetches]
+
+
 def open_session(tf: Any, kind: str, model: str) -> Any:
     """A session that holds the model, with its variables. Graph optimisations are off: the plain kernels."""
-    from tensorflow.core.protobuf import rewriter_config_pb2
-
+    if kind.startswith("signature:"):
+        return Signature(tf, model, kind.partition(":")[2])
+    if kind == "keras":
+        return Keras(model)
+    rewriter_config_pb2 = import_module("tensorflow.core.protobuf.rewriter_config_pb2")
     v1 = tf.compat.v1
     config = v1.ConfigProto()
     config.graph_options.optimizer_options.opt_level = v1.OptimizerOptions.L0
@@ -45,8 +79,7 @@ def open_session(tf: Any, kind: str, model: str) -> Any:
 
 def tags_of(v1: Any, folder: str) -> list[str]:
     """The tags of the graph to load: `serve` alone, else with it, else the first."""
-    from tensorflow.python.saved_model import loader_impl
-
+    loader_impl = import_module("tensorflow.python.saved_model.loader_impl")
     found = [list(meta.meta_info_def.tags) for meta in loader_impl.parse_saved_model(folder).meta_graphs]
     return sorted(found, key=lambda tags: ("serve" not in tags, len(tags)))[0]
 
@@ -56,17 +89,19 @@ def read_graph(v1: Any, path: str) -> Any:
     with open(path, "rb") as file:
         data = file.read()
     if path.endswith(".pbtxt"):
-        from google.protobuf import text_format
-
-        return text_format.Parse(data.decode(), v1.GraphDef())
+        return import_module("google.protobuf.text_format").Parse(data.decode(), v1.GraphDef())
     return v1.GraphDef.FromString(data)
 
 
 def answer(out: Any, header: dict[str, Any], array: Any = None) -> None:
     """One line of JSON, and an array behind it."""
-    out.write(json.dumps(header).encode() + b"\n")
-    if array is not None:
-        write_array(out, np.ascontiguousarray(array) if array.ndim else np.asarray(array), allow_pickle=False)
+    line = json.dumps(header).encode() + b"\n"
+    if array is None:
+        out.write(line)
+    else:
+        held = io.BytesIO()  # numpy asks a file for its position, which a pipe has not
+        write_array(held, array, allow_pickle=False)
+        out.write(line + held.getvalue())
     out.flush()
 
 
@@ -89,7 +124,7 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:
-        import tensorflow as tf  # noqa: TID251  this program runs where TensorFlow is
+        tf = import_module("tensorflow")
     except ImportError as error:
         answer(out, {"missing": str(error)})
         return

@@ -30,8 +30,6 @@ _NOT_TENSORFLOW = (
     (b"<!", "text that begins like HTML; was an error page downloaded instead of the model?"),
     (b"<html", "text that begins like HTML; was an error page downloaded instead of the model?"),
     (b"<?xml", "text that begins like XML; was an error page downloaded instead of the model?"),
-    (b"PK\x03\x04", "a zip archive (Keras saves .keras files so), not a TensorFlow graph"),
-    (b"\x89HDF", "an HDF5 file (Keras saves .h5 files so), not a TensorFlow graph"),
     (b"TFL3", "a TensorFlow Lite model, not a TensorFlow graph"),
 )
 
@@ -86,6 +84,10 @@ def open_model(
             return open_meta_graph(path, signature, outputs)
         folder = path if path.is_dir() else path.parent
         return open_saved_model(folder, signature, outputs, None if path.is_dir() else path)
+    if _head(path) in (b"PK\x03\x04", b"\x89HDF"):
+        from graphir.converters.tensorflow.keras_files import open_keras
+
+        return open_keras(path)
     if signature is not None:
         raise ImportFailure(f"{path}: a frozen graph has no signatures; leave the signature out")
     graph = read_graph(read_message(path, "GraphDef"), TensorSource(path))
@@ -96,11 +98,15 @@ def _is_saved_model(path: Path) -> bool:
     """Whether a file is a SavedModel's protobuf: by its name, or because it begins with the version."""
     if path.name in ("saved_model.pb", "saved_model.pbtxt"):
         return True
+    return _head(path)[:3] == b"\x08\x01\x12"
+
+
+def _head(path: Path) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read(3) == b"\x08\x01\x12"
+            return file.read(4)
     except OSError:
-        return False
+        return b""
 
 
 def read_message(path: Path, message: str) -> Message:

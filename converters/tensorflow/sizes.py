@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Union
 
@@ -44,8 +45,14 @@ def as_vector(node: ImportNode, counts: Sequence[Count]) -> Value:
 
 def length_of(node: ImportNode, value: Value) -> Value:
     """The number of elements as an int64 scalar."""
-    count = value.type.elements()
-    return node.constant(count, DType.INT64) if isinstance(count, int) else node.step(Size(), value, suffix="count")
+    count = known_length(value)
+    return node.step(Size(), value, suffix="count") if count is None else node.constant(count, DType.INT64)
 
 
-__all__ = ["Count", "as_vector", "length_of", "size_at"]
+def known_length(value: Value) -> int | None:
+    """The number of elements, None if a size is open."""
+    sizes = [dim for dim in value.shape or () if isinstance(dim, int)]
+    return math.prod(sizes) if value.shape is not None and len(sizes) == len(value.shape) else None
+
+
+__all__ = ["Count", "as_vector", "known_length", "length_of", "size_at"]

@@ -30,7 +30,7 @@ from ..types import (
     unify_dim,
 )
 from .fixpoint import Inference
-from .rules import infer_outputs
+from .rules import UNFIT, infer_outputs
 
 if TYPE_CHECKING:
     from ..graph import Graph
@@ -47,6 +47,18 @@ Inferred = tuple[tuple[Type, ...], tuple[Known | None, ...] | None]
 
 def infer_subgraphs(run: Inference, node: Node, operands: Operands, values: Values) -> Inferred:
     """The types and known elements of the results of a node with subgraphs. Raises ShapeError naming the inner node."""
+    try:
+        types, known = _infer_subgraphs(run, node, operands, values)
+    except UNFIT as error:
+        counts = ", ".join(f"{len(graph.inputs)} and {len(graph.outputs)}" for graph in node.subgraphs)
+        text = f"{node.op.name} does not fit its subgraphs, whose inputs and outputs number {counts}: {error}"
+        raise ShapeError(text) from error
+    if len(types) != node.op.output_count:
+        raise ShapeError(f"{node.op.name} has {node.op.output_count} results, but its subgraphs give {len(types)}")
+    return types, known
+
+
+def _infer_subgraphs(run: Inference, node: Node, operands: Operands, values: Values) -> Inferred:
     declared = infer_outputs(node.op, operands, values)
     if isinstance(node.op, If):
         found = _infer_if(run, node, values)

@@ -10,6 +10,8 @@ from ..ops.known import stored
 from ..types import TensorType, Type
 
 MEMO_LIMIT = 20_000
+# What rules raise where attributes and types do not fit each other in a way that no check of theirs names.
+UNFIT = (LookupError, ArithmeticError, ValueError)
 _results: dict[object, tuple[Type, ...]] = {}
 _operands: dict[object, tuple[TensorType | None, ...]] = {}
 
@@ -22,16 +24,37 @@ def infer_outputs(op: Operator, operands: tuple[Type | None, ...], values: Value
     key: object = (op, operands, values) if op.reads else (op, operands)
     found = _results.get(key)
     if found is None:
-        result = op.infer(*operands, values=values) if op.reads else op.infer(*operands)
+        try:
+            result = op.infer(*operands, values=values) if op.reads else op.infer(*operands)
+        except AttributeError as error:  # rules of tensors look at shape and dtype, which other types lack
+            _refuse_other_types(op, operands, error)
+            raise
+        except UNFIT as error:
+            raise ShapeError(f"{op} does not fit operands of these types: {error}") from error
         found = result if isinstance(result, tuple) else (result,)
         if op.takes:
             op.check_dtypes(operands)
         if len(found) != op.output_count:
             raise ShapeError(f"{op.name}: the rule gave {len(found)} types for {op.output_count} results")
+        for type_ in found:
+            _refuse_negative_sizes(op, type_)
         if len(_results) >= MEMO_LIMIT:
             _results.clear()
         _results[key] = found
     return found
+
+
+def _refuse_other_types(op: Operator, operands: tuple[Type | None, ...], error: Exception) -> None:
+    """Raise ShapeError if an operand is no tensor."""
+    others = [type_ for type_ in operands if type_ is not None and not isinstance(type_, TensorType)]
+    if others:
+        raise ShapeError(f"{op.name} takes tensors, found {', '.join(map(str, others))}") from error
+
+
+def _refuse_negative_sizes(op: Operator, type_: Type | None) -> None:
+    shape = type_.shape if isinstance(type_, TensorType) else None
+    if shape is not None and any(isinstance(size, int) and size < 0 for size in shape):
+        raise ShapeError(f"{op} does not fit operands of these types: a size would be negative in {type_}")
 
 
 def infer_operands(
@@ -44,10 +67,15 @@ def infer_operands(
     key: object = (op, operands, results, values) if op.backward_reads else (op, operands, results)
     found = _operands.get(key)
     if found is None:
-        if op.backward_reads:
-            wanted = op.infer_inputs(operands, results, values=values)  # type: ignore[call-arg]
-        else:
-            wanted = op.infer_inputs(operands, results)
+        try:
+            if op.backward_reads:
+                wanted = op.infer_inputs(operands, results, values=values)  # type: ignore[call-arg]
+            else:
+                wanted = op.infer_inputs(operands, results)
+        except UNFIT as error:
+            raise ShapeError(f"{op} does not fit operands and results of these types: {error}") from error
+        for type_ in wanted:
+            _refuse_negative_sizes(op, type_)
         found = tuple([held if held == type_ else type_ for held, type_ in zip(operands, wanted, strict=True)])
         if len(_operands) >= MEMO_LIMIT:
             _operands.clear()
@@ -73,4 +101,4 @@ def infer_values(op: Operator, operands: tuple[Type | None, ...], values: Values
     return found if any(known is not None for known in found) else None
 
 
-__all__ = ["infer_operands", "infer_outputs", "infer_values"]
+__all__ = ["UNFIT", "infer_operands", "infer_outputs", "infer_values"]

@@ -45,7 +45,7 @@ class ImageDecoder(Operator):
 class CenterCropPad(Operator):
     """X with each of `axes` (empty: all) cut or filled with zeros on both sides to the size in the vector `shape`.
 
-    Where the difference is odd, one more element is cut in front, or filled in behind. Source: ONNX CenterCropPad-18.
+    Where the difference is odd, one more element is cut, or filled in, behind. Source: ONNX CenterCropPad-18.
     """
 
     inputs = ("X", "shape")

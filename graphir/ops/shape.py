@@ -34,6 +34,8 @@ class Transpose(Operator):
         wanted = None
         if shape is not None:
             perm = self.perm or tuple(reversed(range(len(shape))))
+            if sorted(perm) != list(range(len(shape))):
+                raise ShapeError(f"perm {list(perm)} is no order of the axes of {format_shape(shape)}")
             wanted = tuple(shape[perm.index(axis)] for axis in range(len(shape)))
         return (refine(operands[0], wanted, results[0].dtype),)
 

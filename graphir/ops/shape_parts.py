@@ -217,12 +217,12 @@ class ReverseSequence(Operator):
         if sequence_lens.shape is not None and len(sequence_lens.shape) != 1:
             raise ShapeError(f"sequence_lens has the shape {format_shape(sequence_lens.shape)}, expected one axis")
         if x.shape is not None and sequence_lens.shape is not None:
-            unify_dim(x.shape[self.batch_axis], sequence_lens.shape[0])
+            unify_dim(x.shape[normalize_axis(self.batch_axis, len(x.shape))], sequence_lens.shape[0])
         return x
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         shape = results[0].shape
-        lengths = None if shape is None else (shape[self.batch_axis],)
+        lengths = None if shape is None else (shape[normalize_axis(self.batch_axis, len(shape))],)
         return refine(operands[0], shape, results[0].dtype), refine(operands[1], lengths, DType.INT64)
 
 

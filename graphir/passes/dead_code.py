@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..graph import Graph
-from .inline import erase, is_needed
+from .inline import is_needed
 
 
 def remove_dead_code(graph: Graph) -> bool:
@@ -11,7 +11,7 @@ def remove_dead_code(graph: Graph) -> bool:
     changed = False
     for node in reversed(list(graph.nodes)):
         if not any(map(is_needed, node.outputs)):
-            erase(graph, node)
+            graph.erase(node)
             changed = True
     for value in graph.parameters:
         if not is_needed(value) and value.graph is graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..graph import Graph, Node
@@ -68,7 +69,7 @@ def _resolve_windows(graph: Graph, node: Node, op: Conv | _Pool) -> bool:
     numbers = replace(op, padding=found) if isinstance(op, Conv) else replace(op, padding=found, ceil_mode=False)
     made = replace_node(graph, node, numbers)
     if any(stride > 1 for stride in strides) or not found.is_symmetric:
-        graph.decide(KIND, made.name, _described(op.padding, sizes, kernel, strides, found))
+        graph.decide(KIND, made.name, described(op.padding, sizes, kernel, strides, found))
     return True
 
 
@@ -90,14 +91,15 @@ def _resolve_transposed(graph: Graph, node: Node, op: ConvTranspose) -> bool:
     pads, extra = found
     made = replace_node(graph, node, replace(op, padding=pads, output_padding=extra, output_shape=()))
     if op.output_shape or not pads.is_symmetric or any(extra):
-        text = _described(op.padding, sizes, kernel, strides, pads)
+        text = described(op.padding, sizes, kernel, strides, pads)
         graph.decide(KIND, made.name, f"{text}, output padding {list(extra)}" if any(extra) else text)
     return True
 
 
-def _described(
-    policy: Same | Explicit, sizes: tuple[Dim, ...], kernel: tuple[int, ...], strides: tuple[int, ...], found: Explicit
+def described(
+    policy: Same | Explicit, sizes: Sequence[Dim], kernel: Sequence[int], strides: Sequence[int], found: Explicit
 ) -> str:
+    """What became of a policy at these spatial sizes, as a decision says it."""
     name = f"SAME_{policy.mode.name}" if isinstance(policy, Same) else "the output shape"
     needs_size = any(stride > 1 for stride in strides)
     shown = f" on {'x'.join(map(str, sizes))}" if needs_size else ""
@@ -106,4 +108,4 @@ def _described(
     return f"{name}{shown}, {windows}: pads {pads} (before, after) of each axis"
 
 
-__all__ = ["KIND", "kernel_of", "make_padding_explicit", "spatial_sizes"]
+__all__ = ["KIND", "described", "kernel_of", "make_padding_explicit", "spatial_sizes"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..errors import GraphError, ShapeError
+from ..errors import ShapeError
 from ..graph import Graph, Node, Value
 from ..ops.base import Operator
 from ..ops.elementwise import Identity
@@ -81,7 +81,7 @@ class Body:
     def take_back(self) -> None:
         """Erase all nodes that were made, and the parameters that came with them."""
         for node in reversed(self.made):
-            erase(self.target, node)
+            self.target.erase(node)
         for parameter in self.target.parameters if self.made else self.parameters.values():
             if not is_needed(parameter):
                 self.target.erase_value(parameter)
@@ -147,27 +147,9 @@ def take_place(graph: Graph, node: Node, values: Sequence[Value], made: Iterable
         if new in free:
             free.discard(new)
             renamed.append((new, old.name))
-    erase(graph, node)
+    graph.erase(node)
     for new, name in renamed:
         graph.rename(new, name)
-
-
-def erase(graph: Graph, node: Node) -> None:
-    """Take a node out with its subgraphs, which then use nothing around them any more. Raises as `Graph.erase`."""
-    subgraphs, node.subgraphs = node.subgraphs, ()
-    try:
-        graph.erase(node)
-    except GraphError:
-        node.subgraphs = subgraphs
-        raise
-    for inner in subgraphs:
-        _dissolve(inner)
-
-
-def _dissolve(graph: Graph) -> None:
-    graph.set_outputs(())
-    for node in reversed(list(graph.nodes)):
-        erase(graph, node)
 
 
 def is_held(value: Value) -> bool:
@@ -180,4 +162,4 @@ def is_needed(value: Value) -> bool:
     return bool(value.uses) or is_held(value)
 
 
-__all__ = ["Body", "Names", "erase", "is_held", "is_needed", "take_place"]
+__all__ = ["Body", "Names", "is_held", "is_needed", "take_place"]

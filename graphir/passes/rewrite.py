@@ -20,6 +20,7 @@ def replace_node(graph: Graph, node: Node, op: Operator, inputs: Sequence[Value 
         graph.replace_uses(old, new)
         graph.refine(new, old.type)
     names = [value.name for value in node.outputs]
+    node.subgraphs = ()  # they belong to the new node now
     graph.erase(node)
     for new, name in zip(made.outputs, names, strict=True):
         graph.rename(new, name)

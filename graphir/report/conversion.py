@@ -215,8 +215,8 @@ def operators_text(before: Mapping[str, int], after: Mapping[str, int], source: 
 
 
 def framework_of(graph: Graph) -> str:
-    """What a graph that is not MXNet's came from: ONNX and its opset or a kind of TensorFlow model where an import noted
-    that, else graphir."""
+    """What a graph that is not MXNet's came from: ONNX and its opset or a kind of TensorFlow model, as the import noted
+    it, else graphir."""
     opset = graph.metadata.get("onnx.opset:")
     if opset is not None:
         return f"ONNX opset {opset}"

@@ -10,6 +10,7 @@ from graphir.graph import Decision, Graph
 from graphir.ops.elementwise import Add, Clip, Identity, Neg, Sum
 from graphir.ops.foreign import Foreign
 from graphir.ops.linear import Gemm, MatMul
+from graphir.passes.rewrite import replace_node
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, DType
 from tests.ops.rule import tensor
@@ -266,6 +267,42 @@ def test_what_a_subgraph_gives_cannot_be_erased():
     graph.replace_uses(graph["s"], new)
     assert [value.name for value in inner.outputs] == ["t", "new"]
     graph.erase(graph["s"].producer)
+    graph.check()
+
+
+def test_an_erased_node_uses_nothing_through_its_subgraphs():
+    graph, inner = with_subgraph()
+    deeper = Graph("deeper", parent=inner)
+    deeper.set_outputs([deeper.add(Add(), inner["t"], graph["w"], name="u"), inner["own"]])
+    inner.add_node(TWO, [inner["t"]], name="leaf", subgraphs=[deeper])
+    graph.erase(next(node for node in graph.nodes if node.name == "branch"))
+    assert [node.name for node in graph["x"].users()] == ["s"]
+    assert [node.name for node in graph["w"].users()] == ["s"]
+    graph.set_outputs([])
+    graph.erase(graph["y"].producer)
+    graph.erase(graph["s"].producer)
+    graph.erase_value(graph["x"])
+    graph.check()
+
+
+def test_a_node_whose_results_are_used_keeps_its_subgraphs():
+    graph, inner = with_subgraph()
+    branch = next(node for node in graph.nodes if node.name == "branch")
+    graph.set_outputs([branch.outputs[0]])
+    before = state(graph), state(inner)
+    with pytest.raises(GraphError, match="is an output"):
+        graph.erase(branch)
+    assert (state(graph), state(inner)) == before
+    assert branch.subgraphs == (inner,)
+    graph.check()
+
+
+def test_a_node_in_place_of_another_takes_its_subgraphs():
+    graph, inner = with_subgraph()
+    branch = next(node for node in graph.nodes if node.name == "branch")
+    made = replace_node(graph, branch, Foreign("test", "Other", (), 2))
+    assert made.subgraphs == (inner,)
+    assert [node.name for node in graph["x"].users()] == ["s", "t", "branch"]
     graph.check()
 
 

@@ -119,6 +119,13 @@ SCALAR = (
     case("_mod_scalar", "signs", values(-5.5, -2.0, 5.5), scalar=3.0, is_int=False),
     case("_mod_scalar", "negative_divisor", values(-5.5, -2.0, 5.5), scalar=-3.0, is_int=False),
     case("_power_scalar", "square", data(2, 3), scalar=2),
+    case("_power_scalar", "int8", values(-5, -2, 0, 3, dtype="int8"), scalar=3, is_int=True),
+    case("_power_scalar", "uint8", values(0, 1, 4, 15, dtype="uint8"), scalar=2, is_int=True),
+    case("_rpower_scalar", "int8", values(0, 1, 5, 6, dtype="int8"), scalar=-2, is_int=True),
+    case("_rpower_scalar", "uint8", values(0, 1, 5, 7, dtype="uint8"), scalar=2, is_int=True),
+    case("broadcast_power", "uint8", values(2, 3, 4, 5, name="lhs", dtype="uint8"),
+         values(3, 2, 0, 1, name="rhs", dtype="uint8")),
+    case("_power", "int8", values(-2, 3, -4, 5, name="lhs", dtype="int8"), values(3, 2, 0, 1, name="rhs", dtype="int8")),
     case("_greater_scalar", "int32", data(5, dtype="int32"), scalar=1),
 )
 

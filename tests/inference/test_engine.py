@@ -24,7 +24,7 @@ from graphir.ops.shape import Flatten, Reshape, Shape, Size, Transpose
 from graphir.ops.shape_parts import Concat
 from graphir.padding import symmetric
 from graphir.tensor import Tensor
-from graphir.types import ANYTHING, DType, SequenceType
+from graphir.types import ANYTHING, DType, OptionalType, SequenceType, TensorType
 from tests.ops.rule import tensor
 
 SAME = Add(same_shape=True)
@@ -351,3 +351,11 @@ def test_types_inside_subgraphs():
     inner = Graph("inner", parent=graph)
     inner.set_outputs([inner.add(Neg(), x, name="y")])
     assert str(infer_types(inner)["y"]) == "float32[N]"
+
+
+@pytest.mark.parametrize("type_", [SequenceType(TensorType(DType.FLOAT32, (2,))), OptionalType(TensorType())], ids=str)
+def test_a_rule_of_tensors_refuses_other_types(type_):
+    graph = Graph("other")
+    x = graph.add_input("x", type_)
+    with pytest.raises(ShapeError, match=r"Sigmoid takes tensors, found (sequence|optional)"):
+        graph.add(Sigmoid(), x)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from graphir.inference import infer_outputs, infer_values
 from graphir.ops.base import Known, Operator
 from graphir.types import DType, OptionalType, SequenceType, TensorType, Type, parse_dim, parse_shape
@@ -26,7 +28,26 @@ def scalar(element: int | str) -> Known:
     return Known.scalar(parse_dim(element) if isinstance(element, str) else element)
 
 
+class Typed(NamedTuple):
+    """Known elements of a dtype other than int64."""
+
+    dtype: DType
+    known: Known
+
+
+def boolean(*elements: int) -> Typed:
+    """A vector of booleans."""
+    return Typed(DType.BOOL, Known.vector(elements))
+
+
+def real(*elements: float | str) -> Typed:
+    """A float32 vector of numbers, or expressions as text."""
+    return Typed(DType.FLOAT32, Known.vector(parse_dim(e) if isinstance(e, str) else e for e in elements))
+
+
 def _operand(operand: object) -> tuple[Type | None, Known | None]:
+    if isinstance(operand, Typed):
+        return TensorType(operand.dtype, operand.known.shape), operand.known
     if isinstance(operand, Known):
         return TensorType(DType.INT64, operand.shape), operand
     if isinstance(operand, SequenceType | OptionalType):

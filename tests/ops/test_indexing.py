@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphir.errors import ShapeError
+from graphir.ops.base import Known
 from graphir.ops.indexing import (
     Compress,
     CumProd,
@@ -14,11 +15,16 @@ from graphir.ops.indexing import (
     GatherND,
     NonZero,
     OneHot,
+    Reduction,
     ScatterElements,
     ScatterND,
     Unique,
 )
-from tests.ops.rule import backwards, elements, known, results, scalar
+from graphir.types import symbol
+from tests.ops.rule import backwards, boolean, elements, known, results, scalar
+
+N = symbol("N")
+SQUARE = Known((2, 2), (1, N, 3, 4))
 
 GOOD = (
     (Gather(), ("float32[7, 4]", "int64[N, 5]"), ["float32[N, 5, 4]"]),
@@ -37,6 +43,9 @@ GOOD = (
     (OneHot(0), ("int64[N, 3]", "int64[]", "float32[2]"), ["float32[?, N, 3]"]),
     (OneHot(), ("int64[...]", scalar(4), "float32[2]"), ["float32[...]"]),
     (Compress(1), ("float32[N, 4]", "bool[4]"), ["float32[N, new:count]"]),
+    (Compress(1), ("float32[N, 4]", boolean(1, 0, 1)), ["float32[N, 2]"]),
+    (NonZero(), (known(2, 0, "N"),), ["int64[1, 2]"]),
+    (Unique(), (known(2, 3, 2),), ["int64[2]", "int64[2]", "int64[3]", "int64[2]"]),
     (Compress(), ("float32[N, 4]", "bool[4]"), ["float32[new:count]"]),
     (NonZero(), ("float32[N, 4]",), ["int64[2, new:count]"]),
     (NonZero(), ("float32[...]",), ["int64[?, new:count]"]),
@@ -83,6 +92,29 @@ VALUES = (
     (Gather(), (known(2, "N", 4), scalar(1)), ["N"]),
     (Gather(), (known(2, "N", 4), known(-1, 0)), ["[4, 2]"]),
     (Gather(), (known(2, "N", 4), "int64[]"), [None]),
+    (Gather(1), (SQUARE, known(-1)), ["[2, 1] N, 4"]),
+    (GatherElements(), (known(2, "N", 4), known(2, 1)), ["[4, N]"]),
+    (GatherElements(1), (SQUARE, Known((2, 1), (1, 0))), ["[2, 1] N, 3"]),
+    (GatherElements(), (known(2, "N"), known(2, 1)), [None]),
+    (GatherND(), (SQUARE, Known((2, 2), (0, 1, 1, 0))), ["[N, 3]"]),
+    (GatherND(), (SQUARE, Known((1, 1), (1,))), ["[1, 2] 3, 4"]),
+    (GatherND(1), (SQUARE, Known((2, 1), (1, 0))), [None]),
+    (ScatterElements(), (known(2, "N", 4), known(-1), known("M")), ["[2, N, M]"]),
+    (ScatterElements(0, Reduction.ADD), (known(2, "N"), known(1, 1), known(1, 2)), ["[2, N+3]"]),
+    (ScatterElements(), (known(2, "N"), known(0), "int64[1]"), ["[?, N]"]),
+    (ScatterElements(), (known(2, "N"), "int64[1]", known(0)), [None]),
+    (ScatterElements(), (known(2, "N"), known(5), known(0)), [None]),
+    (ScatterND(), (known(2, "N", 4), Known((1, 1), (1,)), known(7)), ["[2, 7, 4]"]),
+    (ScatterND(Reduction.MAX), (known(2, 9), Known((2, 1), (0, 1)), known(7, 7)), ["[7, 9]"]),
+    (ScatterND(), (SQUARE, Known((1, 1), (0,)), Known((1, 2), (8, 9))), ["[2, 2] 8, 9, 3, 4"]),
+    (Compress(), (known(2, "N", 4), boolean(1, 0, 1)), ["[2, 4]"]),
+    (NonZero(), (known(2, 0, "N"),), ["[1, 2] 0, 2"]),
+    (NonZero(), (known(2, "N-1"),), [None]),
+    (CumSum(), (known(2, "N", 4), scalar(0)), ["[2, N+2, N+6]"]),
+    (CumSum(exclusive=True), (known(2, "N", 4), scalar(0)), ["[0, 2, N+2]"]),
+    (CumSum(reverse=True), (known(2, "N", 4), scalar(0)), ["[N+6, N+4, 4]"]),
+    (CumSum(), (Known((2, 2), (1, 2, 3, 4)), scalar(0)), ["[2, 2] 1, 2, 4, 6"]),
+    (CumProd(), (known(2, "N", 4), scalar(0)), ["[2, 2*N, 8*N]"]),
 )
 
 

@@ -9,7 +9,6 @@ from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.ops.elementwise import Add
 from graphir.passes.clone import clone
-from graphir.passes.inline import erase
 from graphir.serial.equal import first_difference
 from tests.ops.rule import tensor
 from tests.passes.written import graph_of
@@ -54,7 +53,7 @@ def test_changes_of_the_copy_do_not_reach_the_original():
     copy.metadata["author"] = "someone"
     (loop,) = [node for node in copy.nodes if node.subgraphs]
     loop.subgraphs[0].rename(loop.subgraphs[0]["v"], "other")
-    erase(copy, loop)
+    copy.erase(loop)
     copy.check()
     assert first_difference(graph, kept) is None
     graph.check()

@@ -147,6 +147,7 @@ WINDOWS = [
     pytest.param(Conv((3, 2), strides=(2, 3), dilations=(2, 1)), id="Conv-dilated"),
     pytest.param(Conv((3, 2), dilations=(2, 3)), id="Conv-dilated-stride-1"),
     pytest.param(Conv((1, 2), strides=(2, 3)), id="Conv-narrow"),
+    pytest.param(Conv((1, 2), strides=(4, 5)), id="Conv-narrow-by-3"),
     pytest.param(ConvTranspose((3, 2), strides=(2, 3)), id="ConvTranspose"),
     pytest.param(ConvTranspose((1, 2), strides=(2, 3)), id="ConvTranspose-narrow"),
 ]
@@ -169,7 +170,7 @@ def window_graph(op, sizes) -> Graph:
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("op", WINDOWS)
-@pytest.mark.parametrize("sizes", [(7, 8), (4, 9), (5, 5), (6, 10)], ids=str)
+@pytest.mark.parametrize("sizes", [(7, 8), (4, 9), (5, 5), (6, 10), (8, 11)], ids=str)
 def test_open_sizes_give_what_known_sizes_give(op, policy, sizes):
     open_graph = window_graph(replace(op, padding=policy), ("H", "W"))
     given = np.sin(np.arange(2 * np.prod(sizes), dtype=np.float32)).reshape(1, 2, *sizes) - 2

@@ -30,7 +30,8 @@ class Case:
     inputs; `attrs` are the others. `slots` are the results that are compared. `tolerance` is relative to the largest
     magnitude of the expected result; None means the default of its dtype. `open_axes` says whether the import also
     works with sizes that are not known: "all", "batch" (only the first axis), or "" for neither. Below `least_opset`
-    ONNX cannot say it; `mxnet_lacks` says what MXNet's CPU build has no kernel for. `reason` is a part of the refusal.
+    ONNX cannot say it; `mxnet_lacks` says what MXNet's CPU build has no kernel for; from opsets beyond
+    `runs_until` no runtime at hand has one. `reason` is a part of the refusal.
     """
 
     op: str
@@ -43,6 +44,7 @@ class Case:
     least_opset: int = 0
     reason: str = ""
     mxnet_lacks: str = ""
+    runs_until: int = 99
 
     @property
     def name(self) -> str:

@@ -43,8 +43,13 @@ BRANCHES = (TWICE, NEGATED, SAME, HALF, NESTED)
 def _conditional(
     title: str, condition: Input, then: str, other: str, op: str = "If", dtype: str = B, **more: Any
 ) -> Network:
-    made = node(op, "y", [condition.name, "x"], Tcond=dtype, Tin=[F], Tout=[F], then_branch=then, else_branch=other)
-    return network(f"{op}-{title}", made, inputs=(condition, data(4, name="x")), functions=BRANCHES, **more)
+    total = more.pop("total", False)
+    made = node(
+        op, "chosen" if total else "y", [condition.name, "x"], Tcond=dtype, Tin=[F], Tout=[F], then_branch=then,
+        else_branch=other,
+    )  # fmt: skip
+    summed = [const("axes", [0], I), node("Sum", "y", ["chosen", "axes"], T=F)] if total else []
+    return network(f"{op}-{title}", made, *summed, inputs=(condition, data(4, name="x")), functions=BRANCHES, **more)
 
 
 def _flag(value: bool, role: str = "data") -> Input:
@@ -66,11 +71,12 @@ IFS: tuple[Case, ...] = (
     _conditional("true", _flag(True), "twice", "negated"),
     _conditional("false", _flag(False), "twice", "negated", op="StatelessIf"),
     _conditional("unchanged", _flag(True), "same", "negated"),
-    _conditional("shapes-differ", _flag(False), "same", "half"),
+    _conditional("shapes-differ", _flag(False), "same", "half", total=True),
     _conditional("nested", _flag(True), "nested", "same"),
     _conditional("known", _flag(False, "param"), "twice", "negated"),
     _conditional("number", Input("c", (), F, values=(2.5,)), "twice", "negated", dtype=F),
     _conditional("integer", Input("c", (), I, values=(0,)), "twice", "negated", dtype=I),
+    _conditional("training-flag", Input("is_training", (), B, values=(False,)), "twice", "negated"),
     _cases("first", _index(0), "twice", "negated", "same"),
     _cases("last", _index(2), "twice", "negated", "same", op="StatelessCase"),
     _cases("outside", _index(-1), "twice", "negated", "same"),
@@ -136,7 +142,8 @@ LOOPS: tuple[Case, ...] = (
         "other-way-round", (node("Greater", "below", ["n", "i"], T=I),), (*ADD_ONE, *WEIGHTED), ("next:z:0", "sum:z:0")
     ),
     _loop(
-        "steps-of-two", (_below("n"),), (_number("two", 2), _op("AddV2", "next", "two:output:0", "i", dtype=I), *WEIGHTED),
+        "steps-of-two", (_below("n"),),
+        (_number("two", 2), _op("AddV2", "next", "two:output:0", "i", dtype=I), *WEIGHTED),
         ("next:z:0", "sum:z:0"), start=1, inputs=(data(2, 3, name="x"), ints(6, name="n", shape=())),
     ),
     _loop(
@@ -148,7 +155,8 @@ LOOPS: tuple[Case, ...] = (
     _loop(
         "two-limits",
         (
-            _number("five", 5), node("Less", "first", ["i", "five:output:0"], T=I), node("Less", "second", ["i", "n"], T=I),
+            _number("five", 5), node("Less", "first", ["i", "five:output:0"], T=I),
+            node("Less", "second", ["i", "n"], T=I),
             node("LogicalAnd", "both", ["first:z:0", "second:z:0"]),
         ),
         (*ADD_ONE, *WEIGHTED), ("next:z:0", "sum:z:0"), inputs=(data(2, 3, name="x"), Input("n", (), I, values=(3,))),

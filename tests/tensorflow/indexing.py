@@ -14,17 +14,20 @@ def places(*shape: int, below: int, dtype: str = "int32", name: str = "places") 
     return data(*shape, dtype=dtype, kind=f"indices:{below}", name=name)
 
 
-def gathered(variant: str, shape: tuple[int, ...], indices: tuple[int, ...], axis: int, batch: int = 0, **more: Any) -> Case:
+def gathered(
+    variant: str, shape: tuple[int, ...], indices: tuple[int, ...], axis: int, batch: int = 0
+) -> Case:  # fmt: skip
     """A GatherV2 along an axis."""
     size = shape[axis]
     return case(
-        "GatherV2", variant, data(*shape), places(*indices, below=size), ints(axis, shape=()), batch_dims=batch, **more
+        "GatherV2", variant, data(*shape), places(*indices, below=size), ints(axis, shape=()), batch_dims=batch
     )
 
 
-TENSOR_SCATTERS = ("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin")
+TENSOR_SCATTERS = (
+    *("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin"),
+)
 SINCE = {"TensorScatterAdd": 16, "TensorScatterSub": 16, "TensorScatterMax": 18, "TensorScatterMin": 18}
-NO_SCATTER = "no scatter that combines"
 
 
 def scattered(op: str, variant: str, *inputs: Input, **more: Any) -> Case:
@@ -43,7 +46,8 @@ STITCHED = (
     node("DynamicPartition", "parts", ["x", "p"], T="float32", num_partitions=2),
     node("DynamicPartition", "numbers", ["i", "p"], T="int32", num_partitions=2),
     node("Neg", "negative", ["parts:1"], T="float32"),
-    node("DynamicStitch", "y", ["numbers", "numbers:1", "parts", "negative"], T="float32", N=2),
+    node("DynamicStitch", "merged", ["numbers", "numbers:1", "parts", "negative"], T="float32", N=2),
+    node("Reshape", "y", ["merged", "sizes"], T="float32"),
 )
 
 CASES: tuple[Case, ...] = (
@@ -62,9 +66,9 @@ CASES: tuple[Case, ...] = (
     case("GatherV2", "embedding", param("table", 9, 4), places(2, 3, below=9), ints(0, shape=())),
     case("GatherV2", "strings_of_int8", data(5, 2, dtype="int8"), places(3, below=5), ints(0, shape=()),
          mxnet_lacks="wraps int8"),
-    case("GatherNd", "elements", data(4, 3), places(5, 2, below=3)),
-    case("GatherNd", "rows", data(4, 3, 2), places(2, 5, 1, below=4, dtype="int64")),
-    case("GatherNd", "single", data(4, 3), places(2, below=3)),
+    case("GatherNd", "elements", data(4, 3), places(5, 2, below=3), open_axes="batch"),
+    case("GatherNd", "rows", data(4, 3, 2), places(2, 5, 1, below=4, dtype="int64"), open_axes="batch"),
+    case("GatherNd", "single", data(4, 3), places(2, below=3), open_axes=""),
     case("ScatterNd", "apart", ints(4, 0, 2, shape=(3, 1)), data(3, 2), ints(6, 2)),
     case("ScatterNd", "doubled", ints(4, 0, 4, shape=(3, 1)), data(3), ints(6), least_opset=16),
     case("ScatterNd", "computed", places(3, 2, below=3), data(3), ints(3, 4), least_opset=16),
@@ -79,13 +83,14 @@ CASES: tuple[Case, ...] = (
     case("SparseToDense", "matrix", ints(0, 1, 2, 0, shape=(2, 2)), ints(3, 4), data(2), values(0.5, shape=())),
     case("SparseToDense", "vector", ints(0, 2), ints(5), data(2), values(0, shape=())),
     case("SparseToDense", "scalar", ints(3, shape=()), ints(5), data(), values(-1, shape=())),
-    case("SparseToDense", "spread", places(2, 1, below=2), ints(3), data(), values(-1, shape=())),
+    case("SparseToDense", "spread", values(0, 2, shape=(2, 1), dtype="int32"), ints(3), data(), values(-1, shape=())),
     case("OneHot", "default", values(0, 2, 4, dtype="int32"), ints(5, shape=()), values(1, shape=()),
          values(0, shape=())),
     case("OneHot", "outside", values(0, -1, 7, 2, dtype="int64"), ints(3, shape=()), values(2.5, shape=()),
          values(-1, shape=())),
     case("OneHot", "axis", places(2, 3, below=4), ints(4, shape=()), values(1, shape=()), values(0, shape=()), axis=0),
-    case("OneHot", "middle", places(2, 3, below=4), ints(4, shape=()), values(1, shape=()), values(0, shape=()), axis=1),
+    case("OneHot", "middle", places(2, 3, below=4), ints(4, shape=()), values(1, shape=()), values(0, shape=()),
+         axis=1),
     case("OneHot", "bytes", places(5, below=4, dtype="uint8"), ints(4, shape=()), values(1, shape=()),
          values(0, shape=())),
     case("OneHot", "known", ints(3, 0, 1), ints(4, shape=()), data(), values(0, shape=()), open_axes=""),
@@ -113,15 +118,16 @@ CASES: tuple[Case, ...] = (
     case("DenseBincount", "rows", places(3, 6, below=7), ints(5, shape=()), data(3, 6)),
     case("DenseBincount", "binary", places(3, 6, below=7, dtype="int64"), ints(5, shape=(), dtype="int64"),
          values(shape=(0,)), binary_output=True, open_axes=""),
-    case("DynamicStitch", "known", ints(0, 3), ints(2, 1, 4, shape=(3, 1)), data(2, 2), data(3, 1, 2)),
-    case("DynamicStitch", "scalar", ints(1, shape=()), ints(0, 2), data(), data(2)),
-    case("ParallelDynamicStitch", "single", ints(2, 0, 1), data(3, 2)),
+    case("DynamicStitch", "known", ints(0, 3), ints(2, 1, 4, shape=(3, 1)), data(2, 2), data(3, 1, 2), N=2),
+    case("DynamicStitch", "scalar", ints(1, shape=()), ints(0, 2), data(), data(2), N=2),
+    case("ParallelDynamicStitch", "single", ints(2, 0, 1), data(3, 2), N=1),
     case("DynamicPartition", "default", data(5, 2), values(0, 2, 0, 1, 0, dtype="int32"), num_partitions=3,
          slots=(0, 1, 2)),
     case("DynamicPartition", "matrix", data(2, 3, 2), values(0, 1, 0, 1, 1, 0, dtype="int32", shape=(2, 3)),
          num_partitions=2, slots=(0, 1)),
     network("DynamicPartition-DynamicStitch", *STITCHED,
-            inputs=(data(4, 2, name="x"), values(0, 1, 1, 0, dtype="int32", name="p"), ints(0, 1, 2, 3, name="i"))),
+            inputs=(data(4, 2, name="x"), values(0, 1, 1, 0, dtype="int32", name="p"), ints(0, 1, 2, 3, name="i"),
+                    ints(4, 2, name="sizes"))),
     network("boolean-mask", *MASKED,
             inputs=(data(3, 2, name="x"), values(1, 0, 1, dtype="bool", name="mask"), ints(-1, name="minus"),
                     ints(3, 2, name="sizes"), ints(0, name="zero", shape=()))),

@@ -1,6 +1,6 @@
 """Live TensorFlow as an oracle, in a child process.
 
-`Live` starts this file as a program in an interpreter that has TensorFlow: the running one, or the one that the
+`Live` starts this module as a program in an interpreter that has TensorFlow: the running one, or the one that the
 environment variable GRAPHIR_TENSORFLOW_PYTHON names. Graph optimisations and oneDNN are off: the plain kernels.
 """
 
@@ -15,9 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.equivalence.live import Arrays, read_message, write_message
 
@@ -47,9 +44,11 @@ class Live:
     def run(self, graph: bytes, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str]) -> list[NDArray[Any]]:
         """The outputs (`node:slot`) of a GraphDef. Raises LiveError with TensorFlow's words, ImportError without it."""
         if self._child is None:
-            command = [os.environ.get("GRAPHIR_TENSORFLOW_PYTHON", sys.executable), str(Path(__file__).resolve())]
+            # as a module: run as a file its folder would come first, in which `random` is a table of cases
+            command = [os.environ.get("GRAPHIR_TENSORFLOW_PYTHON", sys.executable), "-m", "tests.tensorflow.live"]
+            root = Path(__file__).resolve().parents[2]
             self._child = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | SETTINGS
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | SETTINGS, cwd=root
             )
         child = self._child
         if child.stdin is None or child.stdout is None:

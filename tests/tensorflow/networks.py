@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.tensorflow import dilated
 from tests.tensorflow.case import Case, Input, Network, data, ints, param
 from tests.tensorflow.graphdef import node
 
@@ -46,6 +47,7 @@ CASES: tuple[Case, ...] = (
         inputs=(data(1, 5, 6, 3, name="x"), ints(0, 0, 1, 2, 0, 1, 0, 0, name="pads", shape=(4, 2)),
                 param("w", 2, 2, 3, 4)),
     ),
+    *dilated.CASES,
     network("flatten", *FLATTEN, inputs=(data(2, 3, 4, name="x"), *AXES)),
 )  # fmt: skip
 REFUSED: tuple[Case, ...] = ()

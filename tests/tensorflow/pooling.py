@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.tensorflow.case import Case, case, data, ints
+from tests.tensorflow.case import Case, case, data, ints, param
 
 
 def pool(
@@ -25,6 +25,27 @@ SHAPES = (
     ("same_large_kernel", (1, 5, 4, 2), (5, 4), (3, 1), "SAME"),
 )
 
+def argmax(variant: str, x: tuple[int, ...], *row: object, **attrs: object) -> Case:
+    """A MaxPoolWithArgmax of numbers that all differ."""
+    kernel, strides, padding = row
+    return case(
+        "MaxPoolWithArgmax", variant, data(*x, kind="distinct"), padding=padding,
+        ksize=(1, *kernel, 1), strides=(1, *strides, 1), **{"slots": (0, 1), **attrs},  # type: ignore[misc, arg-type]
+    )  # fmt: skip
+
+
+def dilation(
+    variant: str, x: tuple[int, ...], kernel: tuple[int, ...], strides: tuple[int, ...], padding: str,
+    dtype: str = "float32", **attrs: object,
+) -> Case:  # fmt: skip
+    """A Dilation2D by drawn filters."""
+    attrs = {"rates": (1, 1, 1, 1), **attrs}
+    return case(
+        "Dilation2D", variant, data(*x, dtype=dtype), param("f", *kernel, x[-1], dtype=dtype),
+        strides=(1, *strides, 1), padding=padding, open_axes="batch", **attrs,
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
 CASES = (
     *(pool(op, *row) for op in ("MaxPool", "AvgPool") for row in SHAPES),
     pool("MaxPool", "explicit", (1, 6, 7, 2), (3, 3), (2, 2), "EXPLICIT", explicit_paddings=(0, 0, 1, 1, 0, 2, 0, 0)),
@@ -38,6 +59,13 @@ CASES = (
     pool("AvgPool3D", "valid", (1, 5, 6, 7, 2), (2, 3, 2), (1, 2, 2), "VALID"),
     case("MaxPoolV2", "same", data(1, 7, 8, 2), ints(1, 3, 2, 1), ints(1, 2, 2, 1), padding="SAME"),
     case("MaxPoolV2", "valid", data(1, 7, 8, 2), ints(1, 3, 2, 1), ints(1, 1, 2, 1), padding="VALID"),
+    *(argmax(*row, open_axes="batch") for row in SHAPES),
+    argmax("batch_in_index", (3, 7, 6, 2), (3, 2), (2, 2), "SAME", include_batch_in_index=True, open_axes="batch"),
+    argmax("int32", (2, 6, 6, 3), (2, 2), (2, 2), "VALID", Targmax="int32", open_axes="batch"),
+    argmax("value", (2, 7, 6, 2), (3, 2), (2, 2), "SAME", slots=(0,)),
+    *(dilation(*row) for row in SHAPES),
+    dilation("rates", (1, 9, 8, 2), (3, 2), (2, 1), "SAME", rates=(1, 2, 3, 1)),
+    dilation("float64", (1, 5, 6, 2), (3, 2), (1, 1), "SAME", "float64"),
 )
 
 REFUSED = (

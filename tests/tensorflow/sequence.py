@@ -29,8 +29,8 @@ SIMPLE: tuple[Case, ...] = (
           inputs=(X, ints(2, name="i", shape=()))),
     _case("get-item-fed", *FROM_TENSOR, node("TensorListGetItem", "y", ["list", "i", "shape"], element_dtype=F),
           inputs=(X, Input("i", (), I, values=(1,)))),
-    _case("set-item", *FROM_TENSOR, node("TensorListSetItem", "set", ["list", "i", "z"], element_dtype=F), _stack("set"),
-          inputs=(X, data(4, name="z"), Input("i", (), I, values=(1,)))),
+    _case("set-item", *FROM_TENSOR, node("TensorListSetItem", "set", ["list", "i", "z"], element_dtype=F),
+          _stack("set"), inputs=(X, data(4, name="z"), Input("i", (), I, values=(1,)))),
     _case("set-item-reserved", const("shape", [-1], I), node("TensorListReserve", "list", ["shape", "n"], **LIST),
           node("TensorListSetItem", "set", ["list", "i", "z"], element_dtype=F), _stack("set"),
           inputs=(ints(3, name="n", shape=()), data(4, name="z"), ints(1, name="i", shape=()))),
@@ -49,8 +49,8 @@ SIMPLE: tuple[Case, ...] = (
           node("TensorListPushBack", "one", ["list", "z"], element_dtype=F),
           node("TensorListPushBack", "two", ["one", "z"], element_dtype=F), _stack("two"),
           inputs=(data(4, name="z"),)),
-    _case("pop-back", *FROM_TENSOR, node("TensorListPopBack", "pop", ["list", "shape"], element_dtype=F), _stack("pop", "rest"),
-          node("AddV2", "y", ["rest", "pop:1"], T=F)),
+    _case("pop-back", *FROM_TENSOR, node("TensorListPopBack", "pop", ["list", "shape"], element_dtype=F),
+          _stack("pop", "rest"), node("AddV2", "y", ["rest", "pop:1"], T=F)),
     _case("gather", *FROM_TENSOR, node("TensorListGather", "y", ["list", "places", "shape"], element_dtype=F),
           inputs=(X, ints(2, 0, 2, name="places"))),
     _case("gather-all", *FROM_TENSOR, node("TensorListGather", "y", ["list", "places", "shape"], element_dtype=F),
@@ -113,16 +113,19 @@ FED = (Input("n", (), I, values=(3,)), data(4, name="z"))
 IN_LOOPS: tuple[Case, ...] = (
     _loop("loop-writes", RESERVED, SET),
     _loop("loop-writes-fed-length", RESERVED, SET, inputs=FED, total=True, mxnet_lacks=SCALAR),
-    _loop("loop-appends", (const("most", -1, I), node("EmptyTensorList", "list", ["shape_like", "most"], **LIST)), PUSH),
+    _loop("loop-appends",
+          (const("most", -1, I), node("EmptyTensorList", "list", ["shape_like", "most"], **LIST)), PUSH),
     _loop("loop-appends-to-elements", GIVEN, PUSH, inputs=(*FED, X), total=True, mxnet_lacks=SCALAR),
     _loop("loop-grows", (const("none", 0, I), node("TensorListReserve", "list", ["shape_like", "none"], **LIST)),
           SET | {"attr": SET["attr"] | {"resize_if_index_out_of_bounds": {"b": True}}}),
-    _loop("loop-overwrites", (const("single", 1, I), node("TensorListReserve", "list", ["shape_like", "single"], **LIST)),
+    _loop("loop-overwrites",
+          (const("single", 1, I), node("TensorListReserve", "list", ["shape_like", "single"], **LIST)),
           FIRST, const("zero", 0, I)),
     _loop("loop-writes-over-elements", GIVEN, BACKWARDS, const("two", 2, I),
           node("Sub", "place", ["two:output:0", "i"], T=I), inputs=(*FED, X), mxnet_lacks=SCALAR),
     _loop("loop-writes-backwards", (node("TensorListReserve", "list", ["shape", "n"], **LIST),), BACKWARDS,
-          const("two", 2, I), node("Sub", "place", ["two:output:0", "i"], T=I), inputs=(ints(3, name="n", shape=()), FED[1])),
+          const("two", 2, I), node("Sub", "place", ["two:output:0", "i"], T=I),
+          inputs=(ints(3, name="n", shape=()), FED[1])),
 )  # fmt: skip
 
 
@@ -152,8 +155,8 @@ OLD: tuple[Case, ...] = (
 
 CASES: tuple[Case, ...] = (*SIMPLE, *IN_LOOPS, *OLD)
 REFUSED: tuple[Case, ...] = (
-    _case("no-shape", const("shape", [-1], I), node("TensorListReserve", "list", ["shape", "n"], **LIST), _stack("list"),
-          inputs=(ints(3, name="n", shape=()),), reason="whose elements' shape is not known"),
+    _case("no-shape", const("shape", [-1], I), node("TensorListReserve", "list", ["shape", "n"], **LIST),
+          _stack("list"), inputs=(ints(3, name="n", shape=()),), reason="whose elements' shape is not known"),
     _case("other-order", const("shape", [4], I), node("TensorListScatter", "y", ["x", "places", "shape"], **LIST),
           inputs=(X, ints(2, 1, 0, name="places")), reason="another order"),
 )  # fmt: skip

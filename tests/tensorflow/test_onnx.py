@@ -13,6 +13,7 @@ from graphir.converters.tensorflow import load
 from graphir.converters.tensorflow.ops import import_table
 from graphir.errors import GraphirError, UnsupportedOpError
 from graphir.graph import Graph
+from graphir.ops.counts import counted
 from graphir.types import DType, TensorType
 from tests.equivalence.test_onnx import NEWEST_RUN, distance, run_model
 from tests.tensorflow.case import NODE, Case
@@ -32,6 +33,14 @@ def imported(case: Case, open_axes: str = "") -> Graph:
     graph = load(case.graph(open_axes), outputs=case.outputs)
     graph.check()
     return graph
+
+
+def as_run(found: TensorType, real: np.ndarray) -> TensorType:
+    """The inferred type, but sizes that only a run can tell (of Where, Unique...) are those of the run."""
+    if found.shape is None or len(found.shape) != real.ndim:
+        return found
+    sizes = zip(found.shape, real.shape, strict=True)
+    return TensorType(found.dtype, tuple(size if counted(dim) else dim for dim, size in sizes))
 
 
 def assert_computes(case: Case, graph: Graph, opset: int, expected: list[np.ndarray]) -> None:
@@ -55,6 +64,8 @@ def test_onnx_equals_tensorflow(case: Case, opset: int, tensorflow: Oracle) -> N
         with pytest.raises(UnsupportedOpError, match=f"opset {case.least_opset}"):
             to_model(graph, opset=opset)
         return
+    if opset > case.runs_until:
+        pytest.skip(f"no runtime at hand computes it beyond opset {case.runs_until}")
     assert_computes(case, graph, opset, expected)
 
 
@@ -68,9 +79,9 @@ def test_open_sizes_equal_tensorflow(case: Case, tensorflow: Oracle) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_inferred_types_are_true(case: Case, tensorflow: Oracle) -> None:
     graph = imported(case)
-    assert [value.type for value in graph.outputs] == [
-        TensorType(DType.of(value.dtype), value.shape) for value in tensorflow(case)
-    ]
+    assert [
+        as_run(value.type, real) for value, real in zip(graph.outputs, tensorflow(case), strict=True)
+    ] == [TensorType(DType.of(real.dtype), real.shape) for real in tensorflow(case)]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

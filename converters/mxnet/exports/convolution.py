@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
-from graphir.converters.mxnet.exports.padding import padded
+from graphir.converters.mxnet.exports.padding import padded, settled, settled_transposed
 from graphir.converters.mxnet.exports.steps import along, emit_first
 from graphir.ops.convolution import Conv, ConvTranspose
-from graphir.padding import extent, resolve_transposed
+from graphir.padding import extent
 from graphir.tensor import Tensor
 from graphir.types import UNKNOWN, Dim, DType, Shape
 
@@ -44,9 +44,9 @@ def convolution(
     """
     kernel = kernel_of(node, op.kernel_shape, weight)
     rank = len(kernel)
-    padding = op.resolved((shape or (UNKNOWN,) * (rank + 2))[2:], kernel)
-    if padding is None:
-        node.refuse("SAME needs the sizes of the input; state the inputs' shapes")
+    ones = (1,) * rank
+    sizes = (shape or (UNKNOWN,) * (rank + 2))[2:]
+    padding = settled(node, op.padding, sizes, kernel, op.strides or ones, op.dilations or ones)
     pads = padding.pads or ((0, 0),) * rank
     if not padding.is_symmetric or any(min(pair) < 0 for pair in pads):
         whole = shape if shape is not None else (UNKNOWN,) * (rank + 2)
@@ -85,12 +85,9 @@ def _ends(node: ExportNode, op: ConvTranspose, kernel: tuple[int, ...]) -> _Ends
     strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
     sizes = (node.value(0).shape or (UNKNOWN,) * (rank + 2))[2:]
     stated = op.output_padding or (0,) * rank
-    found = resolve_transposed(op.padding, sizes, kernel, strides, dilations, stated, op.output_shape)
-    if found is None:
-        node.refuse("its output_shape needs the sizes of the input; state the inputs' shapes")
-    padding, extra = found
-    if op.output_shape or op.padding != padding:
-        node.decide("padding", f"output_shape and SAME became {list(padding.pads)} at input size {list(sizes)}")
+    padding, extra = settled_transposed(
+        node, op.padding, sizes, kernel, strides, dilations, stated, op.output_shape
+    )
     adj = tuple(min(more, stride - 1) for more, stride in zip(extra, strides, strict=True))
     if padding.is_symmetric and adj == tuple(extra) and all(before >= 0 for before, _ in padding.pads):
         return _Ends(tuple(before for before, _ in padding.pads), adj, ())

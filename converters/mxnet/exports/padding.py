@@ -1,13 +1,77 @@
-"""Padding of tensors: MXNet pads the spatial axes of tensors of 4 and 5 axes, other axes are lengthened by Concat."""
+"""SAME as the numbers that MXNet wants, and padding of tensors: MXNet pads the spatial axes of tensors of 4 and 5 axes, other axes are lengthened by Concat."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 from graphir.converters.mxnet.export_context import Entry, ExportNode, dtype_name
-from graphir.types import Dim, DType
+from graphir.padding import Explicit, Padding, Same, resolve, resolve_transposed, same_total
+from graphir.passes.explicit_padding import KIND, described
+from graphir.types import Dim, DType, Shape
 
 Pads = Sequence[tuple[int, int]]
+
+
+def settled(
+    node: ExportNode,
+    padding: Padding,
+    sizes: Sequence[Dim],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> Explicit:
+    """The padding of a window as numbers; a decision where SAME became numbers that hold for this size, or that pad one
+    side more. Refuses a SAME that needs a size that is not known."""
+    found = resolve(padding, sizes, kernel, strides, dilations)
+    if found is None:
+        windows = zip(sizes, kernel, strides, dilations, strict=True)
+        missing = [axis for axis, window in enumerate(windows) if not isinstance(same_total(*window), int)]
+        needs_sizes(node, f"SAME at stride {'x'.join(map(str, strides))}", sizes, missing)
+    if isinstance(padding, Same) and (any(stride > 1 for stride in strides) or not found.is_symmetric):
+        node.decide(KIND, described(padding, sizes, kernel, strides, found))
+    return found
+
+
+def settled_transposed(
+    node: ExportNode,
+    padding: Padding,
+    sizes: Sequence[Dim],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    output_padding: Sequence[int],
+    output_shape: Sequence[int],
+) -> tuple[Explicit, tuple[int, ...]]:
+    """The same for a transposed convolution: what is cropped, and the output padding."""
+    found = resolve_transposed(padding, sizes, kernel, strides, dilations, output_padding, output_shape)
+    if found is None:
+        missing = [axis for axis, size in enumerate(sizes) if not isinstance(size, int)]
+        needs_sizes(node, f"the output shape {list(output_shape)}", sizes, missing)
+    pads, extra = found
+    if output_shape or (isinstance(padding, Same) and (not pads.is_symmetric or any(extra))):
+        text = described(padding, sizes, kernel, strides, pads)
+        node.decide(KIND, f"{text}, output padding {list(extra)}" if any(extra) else text)
+    return found
+
+
+def needs_sizes(node: ExportNode, what: str, sizes: Sequence[Dim], missing: Sequence[int]) -> NoReturn:
+    """Refuse: MXNet pads by numbers, and these spatial axes have none. Says which option gives them."""
+    axes = ", ".join(f"{axis + 2} ({sizes[axis]})" for axis in missing)
+    flags = " ".join(
+        f"-i {value.name}:{','.join(map(str, _numbers(value.shape)))}"
+        for value in node.export.graph.inputs
+        if value.shape is None or any(not isinstance(size, int) for size in value.shape)
+    )
+    advice = f"give the shapes of the inputs as numbers, as in {flags or '-i data:1,3,224,224'}"
+    node.refuse(f"{what} needs the size of axis {axes} of {node.value(0).name}, and MXNet pads by numbers; {advice}")
+
+
+def _numbers(shape: Shape | None) -> tuple[int, ...]:
+    """An example of a shape, with the numbers that are known."""
+    if shape is None or len(shape) == 4 and not any(isinstance(size, int) for size in shape):
+        return 1, 3, 224, 224
+    return tuple(size if isinstance(size, int) else 224 if axis else 1 for axis, size in enumerate(shape))
 
 
 def padded(
@@ -61,4 +125,4 @@ def lowest(dtype: DType) -> float:
     return float(np.finfo(dtype.numpy()).min)
 
 
-__all__ = ["Pads", "cropped", "lowest", "padded"]
+__all__ = ["Pads", "cropped", "lowest", "needs_sizes", "padded", "settled", "settled_transposed"]

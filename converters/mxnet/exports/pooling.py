@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet.export_context import Entry, ExportFunction, ExportNode, ExportTable
-from graphir.converters.mxnet.exports.padding import lowest, padded
+from graphir.converters.mxnet.exports.padding import lowest, padded, settled
 from graphir.converters.mxnet.exports.pooling_places import bind_places
 from graphir.converters.mxnet.exports.steps import cast, emit_as, held, is_used
 from graphir.ops import pooling as ir
-from graphir.padding import resolve
 from graphir.types import DType
 
 Array = NDArray[Any]
@@ -53,9 +52,7 @@ def windows_of(node: ExportNode) -> Windows:
         node.refuse(f"MXNet pools over 1 to 3 spatial axes, not {rank}")
     ones = (1,) * rank
     strides, dilations = op.strides or ones, op.dilations or ones
-    found = resolve(op.padding, node.shape()[2:], op.kernel_shape, strides, dilations)
-    if found is None:
-        node.refuse("SAME needs the sizes of the input; state the inputs' shapes")
+    found = settled(node, op.padding, node.shape()[2:], op.kernel_shape, strides, dilations)
     return Windows(op.kernel_shape, strides, dilations, found.pads or ((0, 0),) * rank)
 
 

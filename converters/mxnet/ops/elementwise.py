@@ -60,6 +60,34 @@ def with_scalar(op: Operator, *, reverse: bool = False) -> ImportFunction:
     return import_scalar
 
 
+def power(node: ImportNode, op: ir.Pow, base: Value, exponent: Value) -> Value:
+    """The base raised to the power. ONNX has powers of floats, int32 and int64; others are cast and wrap around."""
+    dtype = base.dtype
+    if dtype is None or not dtype.is_integer or dtype in (DType.INT32, DType.INT64):
+        return node.emit(op, base, exponent)
+    wide = DType.INT64 if dtype in (DType.UINT32, DType.UINT64) else DType.INT32
+    base = node.step(ir.Cast(wide), base, suffix="base")
+    exponent = node.step(ir.Cast(wide), exponent, suffix="exponent")
+    return node.emit(ir.Cast(dtype), node.step(op, base, exponent, suffix="power"))
+
+
+def power_of(op: ir.Pow) -> ImportFunction:
+    """A tensor raised to the power of another."""
+    return lambda node: power(node, op, node.input(0), node.input(1))
+
+
+def import_power_scalar(node: ImportNode) -> Value:
+    """The data raised to the power of the attribute `scalar`."""
+    data = _scalar_operand(node)
+    return power(node, ir.Pow(), data, number(node, data))
+
+
+def import_rpower_scalar(node: ImportNode) -> Value:
+    """The attribute `scalar` raised to the power of the data."""
+    data = _scalar_operand(node)
+    return power(node, ir.Pow(), number(node, data), data)
+
+
 def _scalar_operand(node: ImportNode) -> Value:
     data = node.input(0)
     if data.dtype is None or data.dtype.is_float or node.attrs.get("is_int", True):
@@ -311,8 +339,8 @@ def _table() -> dict[str, ImportFunction]:
 IMPORTS: dict[str, ImportFunction] = _table() | COMPOSITIONS | {
     "_rminus_scalar": with_scalar(ir.Sub(), reverse=True),
     "_rdiv_scalar": with_scalar(ir.Div(), reverse=True),
-    "_power_scalar": with_scalar(ir.Pow()),
-    "_rpower_scalar": with_scalar(ir.Pow(), reverse=True),
+    "_power_scalar": import_power_scalar,
+    "_rpower_scalar": import_rpower_scalar,
     "_mod_scalar": import_mod_scalar,
     "_rmod_scalar": import_rmod_scalar,
     "_maximum_scalar": with_scalar(ir.Max()),
@@ -320,12 +348,12 @@ IMPORTS: dict[str, ImportFunction] = _table() | COMPOSITIONS | {
     "_hypot_scalar": import_hypot,
     "_maximum": binary(ir.Max(), alike=True),
     "_minimum": binary(ir.Min(), alike=True),
-    "_power": binary(ir.Pow(same_shape=True)),
+    "_power": power_of(ir.Pow(same_shape=True)),
     "_mod": import_mod,
     "_hypot": import_hypot,
     "broadcast_maximum": binary(ir.Max()),
     "broadcast_minimum": binary(ir.Min()),
-    "broadcast_power": binary(ir.Pow()),
+    "broadcast_power": power_of(ir.Pow()),
     "broadcast_mod": import_mod,
     "broadcast_hypot": import_hypot,
     "logical_not": import_logical_not,

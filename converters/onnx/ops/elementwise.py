@@ -12,6 +12,20 @@ from graphir.ops.shape import Unsqueeze
 from graphir.types import DType
 
 
+_direct = direct()
+NARROW_INTEGERS = (DType.INT8, DType.INT16, DType.UINT8, DType.UINT16)
+
+
+def export_arithmetic(node: ExportNode) -> None:
+    """Arithmetic of integers below 32 bits exists from opset 14 on; before that in int32, cut to what they hold."""
+    if node.opset >= 14 or node.dtype() not in NARROW_INTEGERS:
+        _direct(node)
+        return
+    wide = [node.step("Cast", [name], to=CODES[DType.INT32], suffix="wide") for name in node.input_names()]
+    found = node.step(node.op.name, wide)
+    node.emit("Cast", [found], to=CODES[node.dtype()])
+
+
 def export_cast(node: ExportNode) -> None:
     """Cast; a cast to the dtype that the operand has is left out by the passes, not here."""
     op: ir.Cast = node.op
@@ -35,13 +49,14 @@ def export_round(node: ExportNode) -> None:
 
 
 DIRECT = (
-    *(ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Pow, ir.PRelu, ir.Equal, ir.Greater, ir.GreaterOrEqual, ir.Less),
+    *(ir.Pow, ir.PRelu, ir.Equal, ir.Greater, ir.GreaterOrEqual, ir.Less),
     *(ir.LessOrEqual, ir.And, ir.Or, ir.Xor, ir.Abs, ir.Acos, ir.Acosh, ir.Asin, ir.Asinh, ir.Atan, ir.Atanh),
     *(ir.Ceil, ir.Cos, ir.Cosh, ir.Erf, ir.Exp, ir.Floor, ir.Identity, ir.Log, ir.Neg, ir.Not, ir.Reciprocal),
     *(ir.Sign, ir.Sin, ir.Sinh, ir.Sqrt, ir.Tan, ir.IsNaN, ir.IsInf, ir.Sum, ir.Mean, ir.Max, ir.Min, ir.Clip),
     ir.Where,
 )
-EXPORTS: ExportTable = {op: direct() for op in DIRECT} | {
+FOUR = (ir.Add, ir.Sub, ir.Mul, ir.Div)
+EXPORTS: ExportTable = dict.fromkeys(DIRECT, _direct) | dict.fromkeys(FOUR, export_arithmetic) | {
     ir.Cast: export_cast,
     ir.Mod: export_mod,
     ir.Round: export_round,
@@ -108,7 +123,7 @@ def import_prelu_1(node: ImportNode) -> None:
     node.emit(ir.PRelu(), node.input(0), slope)
 
 
-ARITHMETIC = (ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Pow, ir.Equal, ir.Greater, ir.Less, ir.And, ir.Or, ir.Xor)
+ARITHMETIC = (*FOUR, ir.Pow, ir.Equal, ir.Greater, ir.Less, ir.And, ir.Or, ir.Xor)
 SPECIAL = (*ARITHMETIC, ir.PRelu, ir.Clip)
 IMPORTS: ImportTable = {
     **{op.__name__: {1: import_direct(op)} for op in (*DIRECT, ir.Mod, ir.Round) if op not in SPECIAL},

@@ -44,6 +44,8 @@ def export_resize(node: ExportNode) -> None:
         sizes = _all_sizes(node, rank)
     elif spelled_out:
         node.refuse(f"Resize by computed factors of some axes exists from opset 18 on, the target is {node.opset}")
+    if spelled_out and roi:
+        roi = _whole_roi(node, rank)
     names = [data, roi, scales, sizes]
     while not names[-1]:
         names.pop()
@@ -90,6 +92,18 @@ def _all_sizes(node: ExportNode, rank: int) -> str:
     whole = node.step("Shape", [data])
     kept = node.step("Slice", [whole, node.vector([0]), node.vector([axes[0]])])
     return node.step("Concat", [kept, wanted], axis=0, suffix="sizes")
+
+
+def _whole_roi(node: ExportNode, rank: int) -> str:
+    """The first and last place of every axis, from those of the axes that are resized: 0 and 1 of the others."""
+    axes = [axis % rank for axis in node.op.axes]
+    first, last = 2 * len(axes), 2 * len(axes) + 1
+    starts = [axes.index(axis) if axis in axes else first for axis in range(rank)]
+    ends = [len(axes) + axes.index(axis) if axis in axes else last for axis in range(rank)]
+    roi = node.input_names()[1]
+    bounds = node.constant(np.asarray([0, 1], node.dtype(1).numpy()), suffix="bounds")
+    stated = node.step("Concat", [roi, bounds], axis=0, suffix="stated")
+    return node.step("Gather", [stated, node.vector([*starts, *ends])], axis=0, suffix="roi")
 
 
 def export_grid_sample(node: ExportNode) -> None:

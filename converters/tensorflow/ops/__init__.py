@@ -10,10 +10,12 @@ from graphir.converters.tensorflow.context import ImportFunction, families
 FAMILIES = (
     "activation",
     "bitwise",
+    "blocks",
     "control",
     "convolution",
     "creation",
     "detection",
+    "diagonal",
     "elementwise",
     "elementwise_unary",
     "image",
@@ -31,6 +33,7 @@ FAMILIES = (
     "shape",
     "shape_parts",
     "signal",
+    "slicing",
     "text",
 )
 

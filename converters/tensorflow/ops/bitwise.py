@@ -2,8 +2,58 @@
 
 from __future__ import annotations
 
-from graphir.converters.tensorflow.context import ImportFunction
+from graphir.converters.tensorflow.context import ImportFunction, ImportNode, direct
+from graphir.graph import Value
+from graphir.ops import bitwise as bw
+from graphir.ops.elementwise import Cast, Div, Mod, Mul, Pow, Sub
+from graphir.types import DType
 
-IMPORTS: dict[str, ImportFunction] = {}
+
+def shifting(direction: bw.Direction) -> ImportFunction:
+    """The import function of LeftShift and RightShift, the second operand being less than the number of bits.
+
+    ONNX shifts signed numbers from opset 28 on; here they are multiplied or divided (rounded down) by a power of two.
+    """
+
+    def import_shift(node: ImportNode) -> Value:
+        data, places = node.inputs()
+        dtype = node.dtype()
+        if dtype.value.startswith("u"):
+            return node.emit(bw.BitShift(direction), data, places)
+        node.decide("shift", f"a shift of {dtype} is computed by a power of two in int64; up to 62 places are exact")
+        if dtype is not DType.INT64:
+            data, places = (node.step(Cast(DType.INT64), value, suffix="wide") for value in (data, places))
+        power = node.step(Pow(), node.constant(2, DType.INT64), places, suffix="power")
+        if direction is bw.Direction.LEFT:
+            found = node.step(Mul(), data, power, suffix="moved")
+        else:
+            rest = node.step(Mod(), data, power, suffix="rest")
+            found = node.step(Div(), node.step(Sub(), data, rest, suffix="whole"), power, suffix="moved")
+        return found if dtype is DType.INT64 else node.emit(Cast(dtype), found)
+
+    return import_shift
+
+
+def import_bitcast(node: ImportNode) -> Value:
+    """Bitcast between dtypes of one width."""
+    wanted = node.attrs["type"]
+    if not isinstance(wanted, DType):
+        node.refuse(f"bits read as {wanted}")
+    if wanted.bits != node.dtype().bits:
+        node.refuse(f"bits of {node.dtype()} read as {wanted}, of another width")
+    if wanted is node.dtype():
+        return node.input(0)
+    return node.emit(bw.BitCast(wanted), node.input(0))
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "Bitcast": import_bitcast,
+    "BitwiseAnd": direct(bw.BitwiseAnd),
+    "BitwiseOr": direct(bw.BitwiseOr),
+    "BitwiseXor": direct(bw.BitwiseXor),
+    "Invert": direct(bw.BitwiseNot),
+    "LeftShift": shifting(bw.Direction.LEFT),
+    "RightShift": shifting(bw.Direction.RIGHT),
+}
 
 __all__ = ["IMPORTS"]

@@ -13,11 +13,23 @@ from graphir.ops.control import If
 from graphir.ops.elementwise import Equal
 from graphir.types import DType
 
+TRAINING_FLAGS = frozenset(
+    {"is_train", "is_training", "keras_learning_phase", "learning_phase", "phase_train", "train_phase", "training"}
+)
+
 
 def import_if(node: ImportNode) -> Sequence[Value]:
     """If and StatelessIf. A condition that is known chooses the branch now."""
     condition = node.input(0)
     known = node.known(0)
+    if known is None and _is_training_flag(node, condition):
+        known = (0,)
+        node.importer.assumed.append(condition)
+        node.decide(
+            "training flag",
+            f"the input {condition.name} says whether the model is trained: it is taken to be false, as at inference; "
+            "give it a shape to keep it as an input",
+        )
     if known is not None and len(known) == 1:
         name = "then_branch" if known[0] else "else_branch"
         shown = condition.sources[0] if condition.sources else condition.name
@@ -25,6 +37,14 @@ def import_if(node: ImportNode) -> Sequence[Value]:
         return _run(node, node.graph, body_of(node, name))
     scalar = as_condition(node, node.graph, condition)
     return _branches(node, scalar, body_of(node, "then_branch", "then/"), body_of(node, "else_branch", "else/"))
+
+
+def _is_training_flag(node: ImportNode, condition: Value) -> bool:
+    """Whether a condition is an input without axes that stands for training by its name, and nothing is given for it."""
+    is_input = condition.producer is None and condition in node.importer.graph.inputs
+    if not is_input or condition.dtype is not DType.BOOL or condition.rank not in (None, 0):
+        return False
+    return condition.name.rpartition("/")[2] in TRAINING_FLAGS and condition.name not in node.importer.shapes
 
 
 def import_case(node: ImportNode) -> Sequence[Value]:

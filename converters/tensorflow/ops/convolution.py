@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphir.converters.tensorflow.context import ImportFunction, ImportNode, NeedsShape
-from graphir.converters.tensorflow.dilated import AXES
+from graphir.converters.tensorflow.context import ImportFunction, ImportNode
+from graphir.converters.tensorflow.dilated import paddings_left
 from graphir.converters.tensorflow.layout import (
     Layout,
     channels_first,
+    cut_before,
     finish,
     layout_of,
     padding_of,
@@ -22,6 +23,7 @@ from graphir.graph import Value
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.shape import Reshape, Transpose
 from graphir.padding import Explicit, Padding, SameMode, extent, same_total, split_same
+from graphir.passes.explicit_padding import KIND
 from graphir.types import UNKNOWN, TensorType
 
 
@@ -48,23 +50,10 @@ def _padding(
     dilations: Sequence[int],
 ) -> Padding:
     """The padding that the node states, or for a group that `dilated` made one, its paddings without its crops."""
-    if AXES not in node.attrs:
+    pads = paddings_left(node, layout.spatial)
+    if pads is None:
         return padding_of(node, layout, data, kernel, strides, dilations)
-    axes: Sequence[int] = node.attrs[AXES]
-    knowns = [node.input(slot).known for slot in (2, 3)]
-    differences = [
-        before - after  # type: ignore[operator]
-        for before, after in zip(*(known.elements if known is not None else () for known in knowns), strict=True)
-    ]
-    if len(differences) != 2 * len(axes) or not all(isinstance(number, int) for number in differences):
-        raise NeedsShape("a dilated convolution written as SpaceToBatchND and BatchToSpaceND needs its input's sizes")
-    if any(number < 0 for number in differences):
-        node.refuse("BatchToSpaceND crops more than SpaceToBatchND pads")
-    pads = [(0, 0)] * layout.spatial
-    for place, axis in enumerate(axes):
-        pads[axis] = (differences[2 * place], differences[2 * place + 1])
-    node.decide("dilation", f"SpaceToBatchND, convolution and BatchToSpaceND are one with dilation {list(dilations)}")
-    return Explicit(tuple(pads)) if any(map(any, pads)) else Explicit()
+    return Explicit(pads) if any(map(any, pads)) else Explicit()
 
 
 def _swapped(spatial: int) -> tuple[int, ...]:
@@ -84,7 +73,7 @@ def _import_conv(node: ImportNode, spatial: int) -> Value:
         padding=_padding(node, layout, data, kernel, strides, dilations),
         group=_groups(node, layout, data, weight),
     )
-    first = channels_first(node, layout, data)
+    first = cut_before(node, layout, channels_first(node, layout, data), kernel, strides)
     return finish(node, layout, op, first, node.step(Transpose(_swapped(spatial)), weight, suffix="weight"))
 
 
@@ -179,7 +168,7 @@ def _transposed_padding(
     if any(number < 0 for number in extra):
         node.refuse(f"the stated sizes {list(sizes)} are smaller than what the data of sizes {inner} give")
     if stated == "SAME":
-        node.decide("padding", f"SAME of a transposed convolution to {list(sizes)} cuts {pads} and adds {extra} behind")
+        node.decide(KIND, f"SAME of a transposed convolution to {list(sizes)} cuts {pads} and adds {extra} behind")
     zero = not any(map(any, pads))
     return Explicit() if zero else Explicit(tuple(pads)), tuple(extra)
 

@@ -1,14 +1,20 @@
-"""Constants and inputs."""
+"""Constants, inputs, and tensors made out of sizes."""
 
 from __future__ import annotations
 
 from graphir.converters.tensorflow.context import ImportFunction, ImportNode
 from graphir.graph import Value
+from graphir.ops.creation import ConstantOfShape, Range
+from graphir.ops.elementwise import Add, Cast, Div, Max, Mul, Sub
+from graphir.ops.shape import Expand, Reshape
+from graphir.ops.shape import Shape as ShapeOf
 from graphir.tensor import Tensor
 from graphir.types import DType, Shape, TensorType, Unknown, symbol
 
 # Until this version of the graph format a Placeholder of rank 0 could as well be one of unknown rank.
 LAST_UNCERTAIN_PRODUCER = 21
+# What every ONNX opset has a Range in.
+RANGES = frozenset({DType.FLOAT32, DType.FLOAT64, DType.INT16, DType.INT32, DType.INT64})
 
 
 def import_const(node: ImportNode) -> Value:
@@ -66,11 +72,82 @@ def import_placeholder_with_default(node: ImportNode) -> Value:
     return node.new_input(TensorType(node.given_dtype or default.dtype, node.given_shape or stated))
 
 
+def import_fill(node: ImportNode) -> Value:
+    """Fill: one value everywhere."""
+    value = node.input(1)
+    number = _number(value)
+    if number is None:
+        return node.emit(Expand(), value, node.int64(node.input(0)))
+    return node.emit(ConstantOfShape(number, node.dtype(1)), node.int64(node.input(0)))
+
+
+def _number(value: Value) -> float | None:
+    """A constant scalar as a Python float, None where it is computed, or a float cannot hold it."""
+    if value.tensor is None or value.tensor.size != 1 or value.dtype in (None, DType.STRING):
+        return None
+    if value.dtype in (DType.COMPLEX64, DType.COMPLEX128):
+        return None
+    held = value.tensor.numpy().reshape(-1)[0].item()
+    return float(held) if float(held) == held else None
+
+
+def constant_like(number: float) -> ImportFunction:
+    """The import function of ZerosLike and OnesLike."""
+
+    def import_constant_like(node: ImportNode) -> Value:
+        shape = node.step(ShapeOf(), node.input(0))
+        return node.emit(ConstantOfShape(number, node.dtype()), shape)
+
+    return import_constant_like
+
+
+def import_empty(node: ImportNode) -> Value:
+    """Empty: zeros, which TensorFlow promises only under `init`."""
+    if not node.attrs["init"]:
+        node.decide("undefined elements", "elements that TensorFlow leaves undefined are zeros")
+    dtype = node.attrs["dtype"]
+    if not isinstance(dtype, DType) or dtype is DType.STRING:
+        node.refuse(f"an empty tensor of {dtype}")
+    return node.emit(ConstantOfShape(0.0, dtype), node.int64(node.input(0)))
+
+
+def import_range(node: ImportNode) -> Value:
+    """Range; dtypes that ONNX has no Range in are computed in int64 or float32."""
+    dtype = node.dtype()
+    if dtype in RANGES:
+        return node.emit(Range(), *node.inputs())
+    wider = DType.FLOAT32 if dtype.is_float else DType.INT64
+    if dtype.is_float:
+        node.decide("precision", f"a Range of {dtype} is computed in {wider} and rounded once")
+    ends = [node.step(Cast(wider), value, suffix="wider") for value in node.inputs()]
+    return node.emit(Cast(dtype), node.step(Range(), *ends))
+
+
+def import_lin_space(node: ImportNode) -> Value:
+    """LinSpace: `num` numbers from start to stop, both included; start alone if it is 1."""
+    start, stop, num = node.inputs()
+    dtype = node.dtype()
+    count = node.int64(num) if num.shape == () else node.step(Reshape(), node.int64(num), node.vector([]))
+    one = node.constant(1, DType.INT64)
+    steps = node.step(Max(), node.step(Sub(), count, one, suffix="steps"), one, suffix="divisor")
+    distance = node.step(Sub(), stop, start, suffix="distance")
+    width = node.step(Div(), distance, node.step(Cast(dtype), steps, suffix="float_steps"), suffix="width")
+    places = node.step(Range(), node.constant(0, DType.INT64), count, one, suffix="places")
+    moved = node.step(Mul(), node.step(Cast(dtype), places, suffix="float_places"), width, suffix="moved")
+    return node.emit(Add(), start, moved)
+
+
 IMPORTS: dict[str, ImportFunction] = {
     "Const": import_const,
+    "Empty": import_empty,
+    "Fill": import_fill,
+    "LinSpace": import_lin_space,
+    "OnesLike": constant_like(1.0),
     "Placeholder": import_placeholder,
     "PlaceholderV2": import_placeholder,
     "PlaceholderWithDefault": import_placeholder_with_default,
+    "Range": import_range,
+    "ZerosLike": constant_like(0.0),
 }
 
 __all__ = ["IMPORTS"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from graphir.converters.tensorflow.context import ImportFunction, ImportNode, direct
 from graphir.dims import lower_bound
 from graphir.graph import Value
@@ -143,12 +145,30 @@ def _zero_where_zero(node: ImportNode, decider: Value, value: Value) -> Value:
     return node.emit(ew.Where(), node.step(ew.Equal(), decider, zero), zero, value)
 
 
+def import_atan2(node: ImportNode) -> Value:
+    """The angle of (x, y): atan(y / x), moved by pi on the left, and half of pi on the vertical axis."""
+    y, x = node.inputs()
+    node.decide(
+        "precision",
+        "Atan2 is atan(y / x) moved to its quadrant: zeros have no sign, and two infinite operands give NaN",
+    )
+    zero = node.scalar_like(x, 0)
+    angle = node.step(ew.Atan(), node.step(ew.Div(), y, x, suffix="slope"))
+    is_below = node.step(ew.Less(), y, zero, suffix="below")
+    turn = node.step(ew.Where(), is_below, node.scalar_like(x, -math.pi), node.scalar_like(x, math.pi), suffix="turn")
+    is_left = node.step(ew.Less(), x, zero, suffix="left")
+    moved = node.step(ew.Where(), is_left, node.step(ew.Add(), angle, turn, suffix="turned"), angle, suffix="moved")
+    half = node.step(ew.Mul(), node.step(ew.Sign(), y), node.scalar_like(x, math.pi / 2), suffix="vertical")
+    return node.emit(ew.Where(), node.step(ew.Equal(), x, zero, suffix="on_axis"), half, moved)
+
+
 IMPORTS: dict[str, ImportFunction] = {
     "AccumulateNV2": import_add_n,
     "Add": direct(ew.Add),
     "AddN": import_add_n,
     "AddV2": direct(ew.Add),
     "ApproximateEqual": import_approximate_equal,
+    "Atan2": import_atan2,
     "BiasAdd": import_bias_add,
     "BiasAddV1": import_bias_add,
     "ClipByValue": import_clip,

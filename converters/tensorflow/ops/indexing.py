@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.tensorflow.context import ImportFunction, ImportNode
-from graphir.converters.tensorflow.sizes import as_vector, length_of, size_at
+from graphir.converters.tensorflow.sizes import as_vector, known_length, length_of, size_at
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import indexing as ix
@@ -197,9 +197,9 @@ def import_bincount(node: ImportNode) -> Value:
     over = node.vector([rank - 1])
     if dense and node.attrs["binary_output"]:
         return node.emit(ReduceMax(keepdims=False), counted, over)
-    count = weights.type.elements()
+    count = known_length(weights)
     if count != 0:
-        if not isinstance(count, int):
+        if count is None:
             node.decide("weights", f"the weights ({weights.name}) are taken to be present, one for each element")
         if not dense:
             weights = node.step(Reshape(), weights, node.vector([-1]), suffix="flat_weights")
@@ -282,7 +282,7 @@ def import_upper_bound(node: ImportNode) -> Value:
 def _search(node: ImportNode, compare: ew.Less | ew.LessOrEqual) -> Value:  # type: ignore[valid-type]
     held = node.step(Unsqueeze(), node.input(0), node.vector([1]), suffix="sorted")
     values = node.step(Unsqueeze(), node.input(1), node.vector([2]), suffix="values")
-    return _count_true(node, node.step(compare, held, values), node.attrs["out_type"])  # type: ignore[arg-type]
+    return _count_true(node, node.step(compare, held, values), node.attrs["out_type"])
 
 
 def _count_true(node: ImportNode, condition: Value, dtype: DType) -> Value:

@@ -1,12 +1,12 @@
-"""Batch normalization."""
+"""Batch normalization and normalization across channels."""
 
 from __future__ import annotations
 
 from graphir.converters.tensorflow.context import ImportFunction, ImportNode
-from graphir.converters.tensorflow.layout import channels_first, finish, layout_of
+from graphir.converters.tensorflow.layout import Layout, channels_first, finish, layout_of
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
-from graphir.ops.normalization import BatchNormalization
+from graphir.ops.normalization import LRN, BatchNormalization
 from graphir.ops.reduction import ReduceMean
 from graphir.ops.shape import Unsqueeze
 
@@ -48,10 +48,19 @@ def _with_batch_statistics(node: ImportNode, axes: range, channels_last: bool) -
     return node.emit(ew.Add(), node.step(ew.Mul(), normalized, scale, suffix="scaled"), offset)
 
 
+def import_lrn(node: ImportNode) -> Value:
+    """LRN: x / (bias + alpha * sum of x^2) ^ beta, the sum over the channels up to `depth_radius` away."""
+    layout = Layout(2, channels_last=True)
+    size = 2 * int(node.attrs["depth_radius"]) + 1
+    op = LRN(size, alpha=node.attrs["alpha"] * size, beta=node.attrs["beta"], bias=node.attrs["bias"])
+    return finish(node, layout, op, channels_first(node, layout, node.input(0)))
+
+
 IMPORTS: dict[str, ImportFunction] = {
     "FusedBatchNorm": import_fused_batch_norm,
     "FusedBatchNormV2": import_fused_batch_norm,
     "FusedBatchNormV3": import_fused_batch_norm,
+    "LRN": import_lrn,
 }
 
 __all__ = ["IMPORTS"]

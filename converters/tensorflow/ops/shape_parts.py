@@ -1,25 +1,36 @@
-"""Parts of tensors put together and taken apart."""
+"""Parts of tensors put together, taken apart, and put in another order."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from graphir.converters.tensorflow.context import ImportFunction, ImportNode
+from graphir.converters.tensorflow.sizes import size_at
 from graphir.graph import Value
+from graphir.ops.elementwise import Mod, Sub
 from graphir.ops.indexing import Gather
-from graphir.ops.shape import Squeeze, Unsqueeze
-from graphir.ops.shape_parts import Concat, Slice
+from graphir.ops.shape import Transpose, Unsqueeze
+from graphir.ops.shape_parts import BEYOND, Concat, ReverseSequence, Slice, Split
 from graphir.types import DType
 
 TO_THE_END = (1 << 63) - 1
 
 
+def import_concat(node: ImportNode) -> Value:
+    """Concat: the axis is the first input."""
+    return _joined(node, node.inputs()[1:], node.integer(0, "the axis"))
+
+
 def import_concat_v2(node: ImportNode) -> Value:
     """ConcatV2: the axis is the last input."""
-    values = node.inputs()[:-1]
-    if len(values) == 1:
-        return values[0]
-    return node.emit(Concat(axis=node.integer(-1, "the axis")), *values)
+    return _joined(node, node.inputs()[:-1], node.integer(-1, "the axis"))
+
+
+def import_parallel_concat(node: ImportNode) -> Value:
+    """ParallelConcat: along the first axis."""
+    return _joined(node, node.inputs(), 0)
+
+
+def _joined(node: ImportNode, values: tuple[Value, ...], axis: int) -> Value:
+    return values[0] if len(values) == 1 else node.emit(Concat(axis=axis), *values)
 
 
 def import_pack(node: ImportNode) -> Value:
@@ -29,92 +40,129 @@ def import_pack(node: ImportNode) -> Value:
     return node.emit(Concat(axis=axis), *parts)
 
 
-def import_slice(node: ImportNode) -> Value:
-    """Slice: `size` elements from `begin` on, -1 for all that are left."""
+def import_unpack(node: ImportNode) -> list[Value]:
+    """The slices along an axis, one by one, without it."""
+    data, axis = node.input(0), int(node.attrs["axis"])
+    found = []
+    for number in range(node.attrs["num"]):
+        place = node.constant(number, DType.INT64)
+        found.append(node.step(Gather(axis=axis), data, place, suffix=f"part_{number}"))
+    return found
+
+
+def import_split(node: ImportNode) -> tuple[Value, ...]:
+    """Split: equal parts along an axis."""
+    data, count = node.input(1), int(node.attrs["num_split"])
+    if count == 1:
+        return (data,)
+    axis = node.integer(0, "the axis")
+    size = node.shape(data)[node.axis(axis, node.rank(data))]
+    if isinstance(size, int) and size % count:
+        node.refuse(f"axis {axis} of {data.type} does not divide into {count} equal parts")
+    return node.emit_all(Split(count, axis=axis), data)
+
+
+def import_split_v(node: ImportNode) -> tuple[Value, ...]:
+    """SplitV: parts of stated sizes, one of which may be -1 for what is left."""
+    data, count = node.input(0), int(node.attrs["num_split"])
+    if count == 1:
+        return (data,)
+    axis = node.integer(2, "the axis")
+    stated = node.known(1)
+    if stated is None:
+        node.decide("sizes", f"the sizes of the parts ({node.input(1).name}) are computed and taken to be 0 or more")
+        return node.emit_all(Split(count, axis=axis), data, node.int64(node.input(1)))
+    if -1 not in stated:
+        return node.emit_all(Split(count, axis=axis), data, node.vector(stated))
+    size = node.sizes_if_known(data, [axis])
+    if size is not None:
+        rest = size[0] - sum(stated) - 1
+        return node.emit_all(
+            Split(count, axis=axis), data, node.vector([rest if part < 0 else part for part in stated])
+        )
+    return _sliced(node, data, axis, stated)
+
+
+def _sliced(node: ImportNode, data: Value, axis: int, sizes: tuple[int, ...]) -> tuple[Value, ...]:
+    """The parts as slices: bounds before the open part count from the front, those behind it from the end."""
+    place = sizes.index(-1)
+    found = []
+    for number, size in enumerate(sizes):
+        if number < place:
+            start = sum(sizes[:number])
+            end = start + size
+        elif number == place:
+            start, end = sum(sizes[:number]), -sum(sizes[number + 1 :]) or TO_THE_END
+        else:
+            start, end = -sum(sizes[number:]), -sum(sizes[number + 1 :]) or TO_THE_END
+        bounds = (node.vector([start]), node.vector([end]), node.vector([axis]))
+        found.append(node.step(Slice(), data, *bounds, suffix=f"part_{number}"))
+    return tuple(found)
+
+
+def import_reverse(node: ImportNode) -> Value:
+    """ReverseV2, whose second input names axes, and Reverse, which has a truth for each."""
     data = node.input(0)
-    begin, size = node.integers(1, "begin"), node.integers(2, "size")
-    ends = [TO_THE_END if count < 0 else start + count for start, count in zip(begin, size, strict=True)]
-    axes = [axis for axis, (start, end) in enumerate(zip(begin, ends, strict=True)) if start or end != TO_THE_END]
+    if node.op == "Reverse":
+        axes = [axis for axis, flag in enumerate(node.elements(1, "the axes").tolist()) if flag]
+    else:
+        axes = list(node.integers(1, "the axes"))
     if not axes:
         return data
-    chosen = ([start for axis, start in enumerate(begin) if axis in axes], [ends[axis] for axis in axes], axes)
-    return node.emit(Slice(), data, *map(node.vector, chosen))
+    count = len(axes)
+    bounds = ([-1] * count, [-BEYOND] * count, axes, [-1] * count)
+    return node.emit(Slice(), data, *map(node.vector, bounds))
 
 
-@dataclass
-class _Cut:
-    """What a strided slice does to each axis of the data, and to the axes of what is left."""
-
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    axes: list[int] = field(default_factory=list)
-    steps: list[int] = field(default_factory=list)
-    dropped: list[int] = field(default_factory=list)
-    added: list[int] = field(default_factory=list)
-
-    def add(self, axis: int, start: int, end: int, step: int) -> None:
-        """Cut an axis, unless nothing is cut off."""
-        if (start, end, step) != (0, TO_THE_END, 1):
-            self.starts.append(start)
-            self.ends.append(end)
-            self.axes.append(axis)
-            self.steps.append(step)
+def import_reverse_sequence(node: ImportNode) -> Value:
+    """ReverseSequence over any two axes; ONNX has it for the first two."""
+    data, lengths = node.input(0), node.int64(node.input(1))
+    rank = node.rank(data)
+    time, batch = (node.axis(int(node.attrs[name]), rank) for name in ("seq_dim", "batch_dim"))
+    if {time, batch} == {0, 1}:
+        return node.emit(ReverseSequence(batch_axis=batch, time_axis=time), data, lengths)
+    order = (batch, time, *(axis for axis in range(rank) if axis not in (batch, time)))
+    first = node.step(Transpose(order), data, suffix="batch_first")
+    found = node.step(ReverseSequence(batch_axis=0, time_axis=1), first, lengths)
+    return node.emit(Transpose(tuple(order.index(axis) for axis in range(rank))), found)
 
 
-def import_strided_slice(node: ImportNode) -> Value:
-    """StridedSlice: Python's indexing with slices, indices, new axes and an ellipsis, told by masks of bits."""
+def import_roll(node: ImportNode) -> Value:
+    """Roll: the elements moved on along axes; those beyond the end come in at the front."""
     data = node.input(0)
-    cut = _read_cut(node, data)
-    if len(cut.dropped) == 1 and cut.axes == cut.dropped and not cut.added:
-        return node.emit(Gather(axis=cut.dropped[0]), data, node.constant(cut.starts[0], DType.INT64))
-    if cut.axes:
-        steps = [node.vector(cut.steps)] if any(step != 1 for step in cut.steps) else []
-        data = node.step(Slice(), data, *map(node.vector, (cut.starts, cut.ends, cut.axes)), *steps)
-    if cut.dropped:
-        data = node.step(Squeeze(), data, node.vector(cut.dropped))
-    if cut.added:
-        data = node.step(Unsqueeze(), data, node.vector(cut.added))
+    shifts, axes = node.integers(1, "the shift"), node.integers(2, "the axis")
+    for shift, axis in zip(shifts, axes, strict=True):
+        data = _rolled(node, data, node.axis(axis, node.rank(data)), shift)
     return data
 
 
-def _read_cut(node: ImportNode, data: Value) -> _Cut:
-    begin, end, strides = (node.integers(slot, what) for slot, what in ((1, "begin"), (2, "end"), (3, "strides")))
-    masks = {
-        name: int(node.attrs[f"{name}_mask"]) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
-    }
-
-    def is_set(name: str, place: int) -> bool:
-        return bool(masks[name] >> place & 1)
-
-    cut = _Cut()
-    axis = result = 0
-    for place in range(len(begin)):
-        if is_set("ellipsis", place):
-            later = sum(not is_set("new_axis", other) for other in range(place + 1, len(begin)))
-            skipped = node.rank(data) - axis - later
-            axis, result = axis + skipped, result + skipped
-        elif is_set("new_axis", place):
-            cut.added.append(result)
-            result += 1
-        elif is_set("shrink_axis", place):
-            start = begin[place]
-            cut.add(axis, start, start + 1 if start != -1 else TO_THE_END, 1)
-            cut.dropped.append(axis)
-            axis += 1
-        else:
-            step = strides[place]
-            first, last = (0, TO_THE_END) if step > 0 else (TO_THE_END, -TO_THE_END)
-            start = first if is_set("begin", place) else begin[place]
-            cut.add(axis, start, last if is_set("end", place) else end[place], step)
-            axis, result = axis + 1, result + 1
-    return cut
+def _rolled(node: ImportNode, data: Value, axis: int, shift: int) -> Value:
+    size = size_at(node, data, axis)
+    if isinstance(size, int):
+        places = shift % size if size else 0
+        if not places:
+            return data
+        start = node.vector([size - places])
+    else:
+        start = node.step(Sub(), size, node.step(Mod(), node.vector([shift]), size, suffix="shift"), suffix="start")
+    place = node.vector([axis])
+    head = node.step(Slice(), data, start, node.vector([TO_THE_END]), place, suffix="head")
+    tail = node.step(Slice(), data, node.vector([0]), start, place, suffix="tail")
+    return node.step(Concat(axis=axis), head, tail, suffix="rolled")
 
 
 IMPORTS: dict[str, ImportFunction] = {
+    "Concat": import_concat,
     "ConcatV2": import_concat_v2,
     "Pack": import_pack,
-    "Slice": import_slice,
-    "StridedSlice": import_strided_slice,
+    "ParallelConcat": import_parallel_concat,
+    "Reverse": import_reverse,
+    "ReverseSequence": import_reverse_sequence,
+    "ReverseV2": import_reverse,
+    "Roll": import_roll,
+    "Split": import_split,
+    "SplitV": import_split_v,
+    "Unpack": import_unpack,
 }
 
 __all__ = ["IMPORTS"]

@@ -19,7 +19,7 @@ from graphir.converters.mxnet.records import NNVMGraph, NNVMNode
 from graphir.converters.mxnet.versions import array_layout, for_version, parse_version
 from graphir.errors import ExportFailure, UnsupportedOpError
 from graphir.graph import Graph
-from graphir.ops import activation, convolution, linear, normalization, pooling, shape_parts
+from graphir.ops import activation, convolution, elementwise, linear, normalization, pooling, shape_parts
 from graphir.padding import Explicit
 from graphir.types import DType, TensorType
 
@@ -176,6 +176,34 @@ def test_what_a_release_computed_otherwise_is_refused(version: int, op: str, att
     nodes = [NNVMNode("null", "x"), NNVMNode(op, "y", attrs, inputs=[(0, 0)])]
     with pytest.raises(UnsupportedOpError, match=text):
         for_version(NNVMGraph(nodes, [(1, 0)], 10901), {}, version)
+
+
+def slopes(*shape: int) -> Graph:
+    """A PRelu of data of this shape, behind an operator that keeps it."""
+    graph = Graph()
+    x = graph.add_input("x", TensorType(DType.FLOAT32, shape))
+    slope = graph.constant(np.full((shape[1], *[1] * (len(shape) - 2)), 0.25, np.float32), name="slope")
+    graph.set_outputs([graph.add(elementwise.PRelu(), graph.add(activation.Relu(), x), slope, name="y")])
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("shape", "version"), [((2, 3, 4, 5), "1.3.1"), ((2, 3, 2, 2, 3), "1.2.1"), ((2, 3, 2, 2, 3), "1.4.1")]
+)
+def test_slopes_are_written(shape: tuple[int, ...], version: str) -> None:
+    assert '"prelu"' in to_symbol(slopes(*shape), version=version)[0]
+
+
+def test_slopes_that_a_release_takes_wrongly_are_refused() -> None:
+    with pytest.raises(UnsupportedOpError, match="prelu of data with 5 axes"):
+        to_symbol(slopes(2, 3, 2, 2, 3), version="1.3.1")
+
+
+def test_slopes_of_data_of_an_unknown_number_of_axes_are_noted() -> None:
+    node = NNVMNode("LeakyReLU", "y", {"act_type": "prelu"}, inputs=[(0, 0), (1, 0)])
+    symbol = NNVMGraph([NNVMNode("null", "x"), NNVMNode("null", "gamma"), node], [(2, 0)], 10901)
+    _, _, decisions = for_version(symbol, {}, 10301)
+    assert [made.text for made in decisions] == ["MXNet 1.3 computes prelu of data with 5 axes wrongly"]
 
 
 def test_all_gaps_come_at_once() -> None:

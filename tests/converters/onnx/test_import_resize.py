@@ -66,6 +66,20 @@ OLD = (
         sizes(1, 2, 3, 4) | {"r": np.array([0, 0, 0.2, 0.3, 1, 1, 0.8, 0.9], np.float32)},
         ("e", "s"),
     ),
+    *(
+        Old(
+            18,
+            f"y = Resize <axes: ints = [{axes}], extrapolation_value: float = 9.0, mode: string = \"{mode}\", "
+            'coordinate_transformation_mode: string = "tf_crop_and_resize"> (x, r, , s)',
+            sizes(3, 4) | {"r": np.array([0.2, -0.3, 0.8, 1.2], np.float32)},
+            weights,
+            target=target,
+        )
+        for axes in ("2, 3", "3, 2", "-1, 2")
+        for mode in ("linear", "nearest")
+        for weights in (("s",), ("r", "s"))
+        for target in (13, 18)
+    ),
     Old(13, "y = Resize(x, , s)", scales(1, 1, 2, 3), ("s",)),
     Old(13, 'y = Resize <nearest_mode: string = "ceil"> (x, , , s)', sizes(1, 2, 4, 9)),
     Old(18, "y = Resize <axes: ints = [2, 3]> (x, , , s)", sizes(4, 9), ("s",)),
