@@ -28,6 +28,7 @@ READS = {
 }
 WRITES = {"onnx": "ONNX", "mxnet": "MXNet symbol and .params", "graphir": "graphir's own JSON"}
 OWN_SUFFIX = ".graphir.json"
+TENSORFLOW_SUFFIXES = (".pbtxt", ".meta", ".keras", ".h5", ".hdf5")
 SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt")
 
 
@@ -52,7 +53,7 @@ def detect_format(path: PathLike) -> str:
         return "graphir" if b'"graphir"' in head or place.name.endswith(OWN_SUFFIX) else "mxnet"
     if place.suffix == ".json":
         return "mxnet"
-    if place.suffix in (".pbtxt", ".meta", ".keras", ".h5", ".hdf5") or (place.suffix != ".onnx" and looks_like_tensorflow(head)):
+    if place.suffix in TENSORFLOW_SUFFIXES or (place.suffix != ".onnx" and looks_like_tensorflow(head)):
         return "tensorflow"
     if place.suffix == ".onnx" or looks_like_onnx(head):
         return "onnx"

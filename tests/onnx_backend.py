@@ -3,9 +3,9 @@
     python tests/onnx_backend.py [-v] [OPERATOR ...]
 
 Of the models that onnxruntime gets right as they are, how many it still gets right after the round trip, and the others
-by operator. Of the models that it does not run right as they are (their opset is too old or too new for it, mostly), how
-many it does once they are written at an opset that it knows. With operators, only models that use one of them. Exit 1
-if any is lost.
+by operator. Of those that it does not (mostly because their opset is too old or too new for it), how many it gets right
+once they are written at an opset that it knows. With operators, only models that use one of them. Exit 1 if any is
+lost.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def _foreign(graph: Graph) -> str:
 
 
 def read(model: bytes) -> tuple[Graph, int]:
-    """The graph and the model's opset, or the oldest that is written. Raises GraphirError for what is held as Foreign."""
+    """The graph and the opset to write it at: the model's, or the oldest there is. Refuses what is held as Foreign."""
     graph = from_model(model)
     graph.check()
     held = _foreign(graph)

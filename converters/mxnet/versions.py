@@ -283,7 +283,7 @@ def _softmax_activation(symbol: NNVMGraph, node: NNVMNode, ranks: Mapping[str, i
 
 
 def _rank(symbol: NNVMGraph, index: int, slot: int, ranks: Mapping[str, int]) -> int | None:
-    """The number of axes of a value, where the operator that gives it or `ranks`, those of inputs, say so; else None."""
+    """The number of axes of a value, where `ranks` (of inputs) or the operator that gives it says so, else None."""
     node = symbol.nodes[index]
     while node.op in _KEEP_RANK and slot == 0:
         index, slot = node.inputs[0]

@@ -19,7 +19,7 @@ COMMANDS = {
     "convert": "convert a model to another format, and prove the result with --verify",
     "check": "list every operator of a model that cannot be converted, all at once",
     "verify": "compare two models numerically, layer by layer if asked",
-    "shapes": "list the type of every value of a model",
+    "shapes": "list the type of every value of a model; with OTHER, of two side by side",
     "padding": "list what every convolution and pooling pads; explain where two models differ in it",
     "diff": "compare two models as graphs: operators, attributes, weights, wiring",
     "summary": "list the layers of a model with their parameters and multiply-accumulates",

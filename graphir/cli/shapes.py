@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .model import first_line, open_graph
-from .options import add_model_options, add_output_options, dtypes_of, shapes_of
+from .options import (
+    add_model_options,
+    add_other_options,
+    add_output_options,
+    dtypes_of,
+    other_options,
+    shapes_of,
+)
 
 if TYPE_CHECKING:
     from graphir.graph import Graph, Value
@@ -22,7 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source", metavar="MODEL", help="a symbol .json, checkpoint prefix, folder, .onnx or .graphir.json"
     )
+    parser.add_argument(
+        "other", metavar="OTHER", nargs="?", help="a model to hold against it, layer by layer; 4 if shapes differ"
+    )
     add_model_options(parser)
+    add_other_options(parser)
     parser.add_argument(
         "--explain",
         metavar="VALUE",
@@ -50,6 +61,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         require_all(graph)
     if options.explain is not None:
         return _explain(options, graph, console)
+    if options.other is not None:
+        return _compare(options, graph, first_line(graph, opened), console)
     from graphir.report.text import table
 
     rows = values(graph)
@@ -77,6 +90,18 @@ def _explain(options: argparse.Namespace, graph: Graph, console: Console) -> int
     console.data({"source": options.source, **found.to_json()})
     console.show(str(found))
     return 0
+
+
+def _compare(options: argparse.Namespace, graph: Graph, line: str, console: Console) -> int:
+    from graphir.analysis.shape_comparison import compare_shapes
+    from graphir.report.shapes import agree, shapes_json, shapes_text
+
+    other, opened = open_graph(other_options(options), console, simplified=False, settled=not options.partial)
+    console.stage("aligning the models")
+    pairs = compare_shapes(graph, other)
+    console.data({"first": options.source, "second": options.other, **shapes_json(pairs)})
+    console.show(shapes_text(pairs, line, first_line(other, opened), verbose=options.verbose > 0))
+    return 0 if agree(pairs) else 4
 
 
 def values(graph: Graph) -> list[dict[str, Any]]:

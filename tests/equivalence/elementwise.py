@@ -125,7 +125,8 @@ SCALAR = (
     case("_rpower_scalar", "uint8", values(0, 1, 5, 7, dtype="uint8"), scalar=2, is_int=True),
     case("broadcast_power", "uint8", values(2, 3, 4, 5, name="lhs", dtype="uint8"),
          values(3, 2, 0, 1, name="rhs", dtype="uint8")),
-    case("_power", "int8", values(-2, 3, -4, 5, name="lhs", dtype="int8"), values(3, 2, 0, 1, name="rhs", dtype="int8")),
+    case("_power", "int8", values(-2, 3, -4, 5, name="lhs", dtype="int8"),
+         values(3, 2, 0, 1, name="rhs", dtype="int8")),
     case("_greater_scalar", "int32", data(5, dtype="int32"), scalar=1),
 )
 

@@ -38,7 +38,11 @@ ONNX = (
 TENSORFLOW = ("facialrecog", "tf2onnx-ae0", "tract-hey-snips")
 OPSETS = (13, 26)
 # MXNet's plain convolutions take seconds for these, those of oneDNN less.
-HEAVY = {f"mxnet_symbol_only/{name}" for name in ("gluoncv-cifar-wideresnet16-10", "mxnet-mkldnn-model1", "vgg16-reduced")}
+HEAVY = {
+    "mxnet_symbol_only/gluoncv-cifar-wideresnet16-10",
+    "mxnet_symbol_only/mxnet-mkldnn-model1",
+    "mxnet_symbol_only/vgg16-reduced",
+}
 # Smaller initializers are shapes, axes and numbers, which an MXNet symbol has as attributes.
 WEIGHT = 64
 # ONNX has no place for the name of the one vector of weights that MXNet's RNN reads: it is made anew.
@@ -61,7 +65,8 @@ def mxnet_weights(shared: Path, model: str) -> Arrays:
     held = parameters(shared, folder, read(folder)[0])
     if isinstance(held, dict):
         return held
-    return {name.partition(":")[2]: tensor.numpy() for name, tensor in read_params(folder / "model-0000.params").items()}
+    tensors = read_params(folder / "model-0000.params")
+    return {name.partition(":")[2]: tensor.numpy() for name, tensor in tensors.items()}
 
 
 @functools.lru_cache(maxsize=1)

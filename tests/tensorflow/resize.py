@@ -58,7 +58,9 @@ CASES: tuple[Case, ...] = (
       for dtype in ("uint8", "int8", "int32", "int64", "float16", "float64")),
     *(resized("ResizeNearestNeighbor", f"of_{dtype}", (4, 5), (7, 8), dtype, **CENTERS)
       for dtype in ("uint8", "int8", "int32", "int64", "float16", "float64")),
-    # sizes at which positions in float32 reach other elements than exact ones
+    # sizes at which positions in float32 reach other elements than exact ones, or than onnxruntime's
+    resized("ResizeNearestNeighbor", "divided_legacy", (14, 20), (2, 20), open_axes="batch"),
+    resized("ResizeNearestNeighbor", "divided_centers", (30, 36), (9, 10), **CENTERS, open_axes="batch"),
     resized("ResizeNearestNeighbor", "float32_legacy", (26, 14), (22, 46), open_axes="batch"),
     resized("ResizeNearestNeighbor", "float32_centers", (4, 2), (41, 47), **CENTERS, open_axes="batch"),
     resized("ResizeNearestNeighbor", "float32_corners", (16, 14), (59, 45), **CORNERS, open_axes="batch"),

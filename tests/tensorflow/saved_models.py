@@ -69,11 +69,17 @@ def write_modules(folder: Path) -> None:
         def power(self, x: Any) -> Any:
             return {"power": tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), [0, x])[1]}
 
+        @tf.function
+        def lookup(self, x: Any) -> Any:
+            rows = tf.cast(tf.abs(x) * 8.0, tf.int32) % 2
+            return {"rows": tf.gather(self.weight, rows), "element": tf.gather_nd(self.weight, rows)}
+
     module = Module()
     spec = tf.TensorSpec([None, 2], tf.float32, name="x")
-    concrete = {name: getattr(module, name).get_concrete_function(spec) for name in ("affine", "total", "power")}
+    concrete = {name: getattr(module, name).get_concrete_function(spec) for name in ("affine", "total", "power", "lookup")}
     tf.saved_model.save(module, str(folder / "module"), {name: concrete[name] for name in ("affine", "total")})
     tf.saved_model.save(module, str(folder / "loop"), {"power": concrete["power"]})
+    tf.saved_model.save(module, str(folder / "lookup"), {"lookup": concrete["lookup"]})
 
 
 def write_version_1(folder: Path, name: str, *, resource: bool, width: int = 3) -> None:

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.live
 
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-9, "bfloat16": 2e-2}
 IN_EVERY_CASE = {"Placeholder", "PlaceholderV2"}
+IN_SAVED_MODELS = {"ResourceGather", "ResourceGatherNd"}  # of variables, which a graph alone does not hold
 OPEN = tuple(case for case in CASES if case.open_axes)
 
 
@@ -98,4 +99,4 @@ def test_import_refuses(case: Case) -> None:
 
 
 def test_every_imported_operator_has_a_case() -> None:
-    assert set(import_table()) - {op for case in CASES for op in case.ops} - IN_EVERY_CASE == set()
+    assert set(import_table()) - {op for case in CASES for op in case.ops} - IN_EVERY_CASE - IN_SAVED_MODELS == set()

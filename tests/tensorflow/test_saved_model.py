@@ -33,6 +33,7 @@ MODELS = {
     "masked": None,
     "module": "affine",
     "loop": "power",
+    "lookup": "lookup",
     "v1_reference": None,
     "v1_resource": None,
     "checkpoint_reference/model-3.meta": None,

@@ -11,7 +11,6 @@ from graphir.ops.base import Operator
 from graphir.ops.shape import Unsqueeze
 from graphir.types import DType
 
-
 _direct = direct()
 NARROW_INTEGERS = (DType.INT8, DType.INT16, DType.UINT8, DType.UINT16)
 

@@ -24,12 +24,19 @@ def import_gather(node: ImportNode) -> Value:
 
 
 def import_gather_v2(node: ImportNode) -> Value:
-    """GatherV2: slices along an axis; the first `batch_dims` axes of data and indices go together.
+    """GatherV2: slices along an axis; the first `batch_dims` axes of data and indices go together."""
+    return _gathered(node, node.integer(2, "the axis"))
 
-    data (B..., M..., n, R...) and indices (B..., I...) give (B..., M..., I..., R...).
-    """
+
+def import_resource_gather(node: ImportNode) -> Value:
+    """ResourceGather: rows of a variable, behind `batch_dims` axes that go together."""
+    return _gathered(node, int(node.attrs["batch_dims"]))
+
+
+def _gathered(node: ImportNode, axis: int) -> Value:
+    """data (B..., M..., n, R...) and indices (B..., I...) give (B..., M..., I..., R...)."""
     data, indices = node.input(0), _indices(node, 1)
-    axis, batch = node.integer(2, "the axis"), int(node.attrs["batch_dims"])
+    batch = int(node.attrs["batch_dims"])
     if batch < 0:
         batch += node.rank(indices)
     if batch == 0:
@@ -304,6 +311,8 @@ IMPORTS: dict[str, ImportFunction] = {
     "LowerBound": import_lower_bound,
     "OneHot": import_one_hot,
     "ParallelDynamicStitch": import_dynamic_stitch,
+    "ResourceGather": import_resource_gather,
+    "ResourceGatherNd": import_gather_nd,
     "ScatterNd": import_scatter_nd,
     "ScatterNdNonAliasingAdd": scattering(ix.Reduction.ADD),
     "SparseToDense": import_sparse_to_dense,

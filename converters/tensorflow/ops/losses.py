@@ -10,15 +10,15 @@ from graphir.ops.activation import LogSoftmax, Softmax
 from graphir.ops.indexing import OneHot
 from graphir.ops.losses import LossReduction, SoftmaxCrossEntropyLoss
 from graphir.ops.reduction import ReduceSum
-from graphir.ops.shape import Squeeze
+from graphir.ops.shape import Expand, Squeeze
+from graphir.types import UNKNOWN
 
 
 def import_cross_entropy(node: ImportNode) -> tuple[Value, ...]:
     """-sum(labels * log softmax(features)) of each row; features and labels broadcast."""
     features, labels = node.input(0), node.input(1)
     classes = node.vector([1])
-    if _may_broadcast(features, labels):
-        node.decide("broadcast", "features and labels are taken to have the same number of classes")
+    features = _broadcast(node, features, labels)
     product = node.step(ew.Mul(), labels, node.step(LogSoftmax(1), features))
     total = node.step(ReduceSum(keepdims=False), product, classes)
     loss = node.emit(ew.Neg(), total)
@@ -27,10 +27,17 @@ def import_cross_entropy(node: ImportNode) -> tuple[Value, ...]:
     return loss, node.step(ew.Sub(), node.step(Softmax(1), features), labels, suffix="gradient")
 
 
-def _may_broadcast(features: Value, labels: Value) -> bool:
-    """Whether the features may have one class only and the labels more: then softmax would come after broadcasting."""
-    shape, other = features.shape, labels.shape
-    return shape is None or other is None or len(shape) != 2 or len(other) != 2 or shape[1] != other[1]
+def _broadcast(node: ImportNode, features: Value, labels: Value) -> Value:
+    """The features with as many classes as the labels have: one column stands for all, before softmax."""
+    sizes = [value.shape[1] if value.shape is not None and len(value.shape) == 2 else UNKNOWN
+             for value in (features, labels)]  # fmt: skip
+    if sizes[0] == sizes[1] and sizes[0] is not UNKNOWN:
+        return features
+    if sizes[0] == 1:
+        return node.step(Expand(), features, as_vector(node, [1, size_at(node, labels, 1)]), suffix="columns")
+    if not isinstance(sizes[0], int):
+        node.decide("broadcast", "features and labels are taken to have the same number of classes")
+    return features
 
 
 def import_sparse_cross_entropy(node: ImportNode) -> tuple[Value, ...]:

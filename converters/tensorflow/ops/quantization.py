@@ -146,6 +146,11 @@ def import_quantize_and_dequantize(node: ImportNode) -> Value:
         others = [] if axis == -1 else [node.vector([place for place in range(node.rank(data)) if place != axis])]
         ends = node.step(ReduceMin(), data, *others, suffix="low"), node.step(ReduceMax(), data, *others, suffix="high")
     step = _step_of(node, ends, least, most)
+    node.decide(
+        "rounding",
+        "x is divided by the size of a step, TensorFlow multiplies by its inverse: what is within float32's precision "
+        "of the middle between two steps may become the other one",
+    )
     place = node.step(ew.Div(), data, step, suffix="place")
     if node.attrs.get("round_mode", "HALF_TO_EVEN") == "HALF_TO_EVEN":
         place = node.step(ew.Round(), place)

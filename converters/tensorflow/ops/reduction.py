@@ -142,7 +142,7 @@ REDUCTIONS = {
 
 
 def import_segment(node: ImportNode) -> Value:
-    """SegmentSum and its like: the rows of each segment; segments' numbers rise, the last one says how many there are."""
+    """SegmentSum and its like: the rows of each segment; their numbers rise, the last one says how many there are."""
     data, ids = node.inputs()
     ids = node.int64(ids)
     last = node.step(red.ReduceMax(), ids, node.vector([0]), suffix="last")

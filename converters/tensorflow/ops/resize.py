@@ -98,14 +98,20 @@ def import_resize_bicubic(node: ImportNode) -> Value:
 
 
 def import_resize_nearest(node: ImportNode) -> Value:
-    """ResizeNearestNeighbor; by Gather where TensorFlow's float32 arithmetic reaches other elements than exact one."""
+    """ResizeNearestNeighbor; by Gather where TensorFlow's float32 arithmetic reaches other elements than Resize may.
+
+    Resize's positions are x / (new / old), in exact arithmetic or, as onnxruntime has it, in float32.
+    """
     data, coordinates = node.input(0), _coordinates(node)
     old, new = node.sizes_if_known(data, (1, 2)), node.known(1)
     if old is not None and new is not None and len(new) == 2:
         places = [nearest_places(coordinates, *pair) for pair in zip(old, new, strict=True)]
-        exact = [_exact_places(coordinates, *pair) for pair in zip(old, new, strict=True)]
-        if places != exact:
-            node.decide("rounding", "elements are picked as TensorFlow's float32 positions round, not the exact ones")
+        exact, divided = (
+            [function(coordinates, *pair) for pair in zip(old, new, strict=True)]
+            for function in (_exact_places, _divided_places)
+        )
+        if places != exact or places != divided:
+            node.decide("rounding", "elements are picked as TensorFlow's float32 positions round, which Resize's do not")
             rows = node.step(Gather(axis=1), data, node.vector(places[0]), suffix="rows")
             return node.emit(Gather(axis=2), rows, node.vector(places[1]))
     else:
@@ -144,6 +150,20 @@ def _exact_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
     if coordinates is Coordinates.HALF_PIXEL:
         return [(2 * place + 1) * old // (2 * new) for place in range(new)]
     return [place * old // new for place in range(new)]
+
+
+def _divided_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
+    """The same by a division by the factor in float32, as Resize states the position."""
+    if coordinates is Coordinates.ALIGN_CORNERS:
+        return _exact_places(coordinates, old, new)
+    import numpy as np
+
+    single = np.float32
+    shift = single(0.5) if coordinates is Coordinates.HALF_PIXEL else single(0)
+    positions = (np.arange(new, dtype=np.float32) + shift) / (single(new) / single(old)) - shift
+    whole = np.floor(positions)
+    found = whole + (positions - whole >= single(0.5)) if shift else whole
+    return [int(place) for place in np.clip(found, 0, max(old - 1, 0))]
 
 
 def import_resize_area(node: ImportNode) -> Value:

@@ -1,0 +1,72 @@
+"""Two models' shapes side by side, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .text import plural, table
+
+if TYPE_CHECKING:
+    from graphir.analysis.shape_comparison import ShapePair
+    from graphir.graph import Value
+
+VERDICTS = {
+    "same": "",
+    "layout": "channels elsewhere",
+    "open": "sizes open",
+    "differs": "DIFFERS",
+    "alone": "no counterpart",
+}
+
+
+def agree(pairs: Sequence[ShapePair]) -> bool:
+    """Whether no two layers that belong together differ in shape. Layers without a counterpart are no difference."""
+    return not any(pair.verdict == "differs" for pair in pairs)
+
+
+def shapes_text(pairs: Sequence[ShapePair], left: str, right: str, *, verbose: bool = False) -> str:
+    """The outcome, the first layer that differs, and a table: of all layers if `verbose`, else of those that differ."""
+    differing = [pair for pair in pairs if pair.verdict == "differs"]
+    both = sum(pair.verdict != "alone" for pair in pairs)
+    if differing:
+        first = differing[0]
+        assert first.left is not None
+        lines = [
+            f"DIFFERENT: {len(differing)} of {plural(both, 'layer')} that both models have; "
+            f"the first is {first.left.name}"
+        ]
+    else:
+        lines = [f"same: {plural(both, 'layer')} of both models have the same shapes"]
+    lines += [f"  first   {left}", f"  second  {right}"]
+    shown = pairs if verbose else differing
+    if shown:
+        rows = [
+            (*_cells(pair.left), *_cells(pair.right), VERDICTS[pair.verdict] or "same") for pair in shown
+        ]
+        lines += ["", table(("first", "shape", "second", "shape", ""), rows)]
+    return "\n".join(lines)
+
+
+def shapes_json(pairs: Sequence[ShapePair]) -> dict[str, Any]:
+    """The comparison as plain data."""
+    return {
+        "agree": agree(pairs),
+        "layers": [
+            {"first": _plain(pair.left), "second": _plain(pair.right), "verdict": pair.verdict} for pair in pairs
+        ],
+    }
+
+
+def _cells(value: Value | None) -> tuple[str, str]:
+    return ("-", "") if value is None else (value.name, str(value.type))
+
+
+def _plain(value: Value | None) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    operator = None if value.producer is None else value.producer.op.name
+    return {"name": value.name, "type": str(value.type), "operator": operator}
+
+
+__all__ = ["agree", "shapes_json", "shapes_text"]
