@@ -82,6 +82,12 @@ class ImportNode:
             self.refuse(f"input {slot} is missing; the node has {len(self.operands)}")
         return self.operands[slot]()
 
+    def is_only_reader(self, slot: int) -> bool:
+        """Whether an input is a parameter of this graph, with elements, that nothing else in the symbol reads."""
+        value = self.input(slot)
+        is_own = value.graph is self.graph and value.tensor is not None
+        return is_own and self._importer.readers[self.record.inputs[slot]] == 1
+
     def inputs(self) -> list[Value]:
         """All input values."""
         return [operand() for operand in self.operands]

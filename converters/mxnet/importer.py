@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -67,6 +68,9 @@ class Importer:
         self._problems: list[str] = []
         self._missing: list[str] = []
         self._inferred_at = -1
+        self.readers = Counter(symbol_graph.heads)
+        for record in symbol_graph.nodes:
+            self.readers.update(record.inputs)
         self._float = self._parameter_dtype()
         self._likely = self._likely_dtypes()
 

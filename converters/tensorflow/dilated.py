@@ -1,10 +1,10 @@
 """Dilated convolutions and poolings that were written as SpaceToBatchND, a plain one, BatchToSpaceND.
 
-That is how TensorFlow 1 writes every dilated convolution, and `tf.nn.pool` every dilated pooling. Padding by p, taking every d-th element apart, a VALID
-convolution, putting the parts together again and cropping by c is a convolution with dilation d that pads by p - c:
-an element cut off from the result is one less that is padded. The same holds for windows of a pooling, which see the
-zeros. The operator's node then has two more inputs, the paddings and the crops, which are computed from sizes and known
-only when it is imported.
+That is how TensorFlow 1 writes every dilated convolution, and `tf.nn.pool` every dilated pooling. Padding by p, taking
+every d-th element apart, a VALID convolution, putting the parts together again and cropping by c is a convolution with
+dilation d that pads by p - c: an element cut off from the result is one less that is padded. The same holds for the
+windows of a pooling, which see the zeros. The operator's node then has two more inputs, the paddings and the crops,
+which are computed from sizes and known only when it is imported.
 """
 
 from __future__ import annotations

@@ -76,7 +76,8 @@ def write_modules(folder: Path) -> None:
 
     module = Module()
     spec = tf.TensorSpec([None, 2], tf.float32, name="x")
-    concrete = {name: getattr(module, name).get_concrete_function(spec) for name in ("affine", "total", "power", "lookup")}
+    names = ("affine", "total", "power", "lookup")
+    concrete = {name: getattr(module, name).get_concrete_function(spec) for name in names}
     tf.saved_model.save(module, str(folder / "module"), {name: concrete[name] for name in ("affine", "total")})
     tf.saved_model.save(module, str(folder / "loop"), {"power": concrete["power"]})
     tf.saved_model.save(module, str(folder / "lookup"), {"lookup": concrete["lookup"]})

@@ -1,7 +1,6 @@
 """SAME, VALID and EXPLICIT against TensorFlow: golden cases, cases drawn at random, and sizes that stay open.
 
-More cases than `hypothesis` draws without being told: `pytest --hypothesis-seed=N` draws others in CI, where the ones
-drawn are the same each time.
+CI draws the same cases each time, every other run others; `pytest --hypothesis-seed=N` chooses them.
 """
 
 from __future__ import annotations
@@ -19,15 +18,19 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from graphir.converters import convert
 from graphir.converters.mxnet import to_symbol
 from graphir.converters.onnx import to_model
 from graphir.converters.tensorflow import load
 from graphir.errors import GraphirError, ImportFailure, UnsupportedOpError
 from graphir.graph import Graph
+from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.pooling import AveragePool, MaxPool
+from graphir.padding import Same, SameMode
+from graphir.passes.explicit_padding import KIND
 from tests.equivalence.live import LivePair as MXNet
-from tests.passes.test_explicit_padding import golden, pieces, some, wanted_of
+from tests.passes.test_explicit_padding import golden, pieces, some, wanted_of, window_graph
 from tests.passes.test_explicit_padding import graph_of as ir_graph_of
 from tests.tensorflow.conftest import Oracle
 from tests.tensorflow.windows import Window, feeds_of, graph_of, results_of, windows
@@ -58,11 +61,10 @@ def differing(cases: Sequence[Window], found: Sequence[Array], wanted: Sequence[
     return {case: text for case, one, other in pairs if (text := differs(one, other))}
 
 
-def live_results(cases: Sequence[Window], oracle: Oracle) -> list[Array]:
+def live_results(cases: Sequence[Window], oracle: Oracle, weights: Sequence[Array] | None = None) -> list[Array]:
+    graph = graph_of(cases, oracle=True, weights=weights)
     try:
-        return oracle.live.run(
-            graph_of(cases, oracle=True), feeds_of(cases), [f"{name}:0" for name in results_of(cases)]
-        )
+        return oracle.live.run(graph, feeds_of(cases), [f"{name}:0" for name in results_of(cases)])
     except ImportError as error:
         return absent("TensorFlow", error)
 
@@ -276,13 +278,8 @@ def test_one_import_with_open_sizes_holds_for_every_size(tensorflow: Oracle) -> 
     graph = load(graph_of([replace(case, open=True) for case in OPEN]), outputs=results_of(OPEN))
     fed = [[replace(case, sizes=tuple(size + more for size in case.sizes)) for case in OPEN] for more in LONGER]
     weights = [case.weight() for case in OPEN]
-    names = [f"{name}:0" for name in results_of(OPEN)]
     wrong = [
-        differing(
-            cases,
-            onnx_results(graph, feeds_of(cases)),
-            tensorflow.live.run(graph_of(cases, oracle=True, weights=weights), feeds_of(cases), names),
-        )
+        differing(cases, onnx_results(graph, feeds_of(cases)), live_results(cases, tensorflow, weights))
         for cases in fed
     ]
     assert wrong == [{}] * len(LONGER)
@@ -303,6 +300,59 @@ def test_mxnet_names_the_axis_and_the_option_that_gives_its_size(case: Window, t
         to_symbol(graph)
     assert text in str(caught.value)
     assert "-i x0:1," in str(caught.value)
+
+
+DECIDED = [
+    (window("conv", (8, 9), (3, 3), (2, 2)), "SAME_UPPER on 8x9, kernel 3x3, stride 2x2: pads (0, 1), (1, 1)"),
+    (window("max", (8, 9), (2, 3), (1, 1)), "SAME_UPPER, kernel 2x3, stride 1x1: pads (0, 1), (1, 1)"),
+    (window("average", (7, 9), (3, 3), (2, 3)), "SAME_UPPER on 7x9, kernel 3x3, stride 2x3: pads (1, 1), (0, 0)"),
+]
+
+
+@pytest.mark.parametrize(("case", "text"), DECIDED)
+@pytest.mark.parametrize("target", ["m.onnx", "m.graphir.json", "m-symbol.json"])
+def test_what_same_became_is_written_and_reported(case: Window, text: str, target: str, tmp_path: Path) -> None:
+    (tmp_path / "m.pb").write_bytes(graph_of([case]))
+    report = convert(tmp_path / "m.pb", tmp_path / target)
+    assert [made.text.startswith(text) for made in report.decisions if made.kind == KIND] == [True]
+    assert "SAME" not in (tmp_path / target).read_bytes().decode("latin-1").replace(text, "")
+
+
+POLICIES: list[tuple[Operator, str]] = [
+    (Conv((3, 3), strides=(2, 2), padding=Same()), "SAME_UPPER on 8x9, kernel 3x3, stride 2x2: pads (0, 1), (1, 1)"),
+    (MaxPool((2, 3), padding=Same(SameMode.LOWER)), "SAME_LOWER, kernel 2x3, stride 1x1: pads (1, 0), (1, 1)"),
+    (AveragePool((3, 3), strides=(2, 3), padding=Same()), "SAME_UPPER on 8x9, kernel 3x3, stride 2x3: pads (0, 1)"),
+    (ConvTranspose((3, 3), strides=(2, 2), padding=Same()), "SAME_UPPER on 8x9, kernel 3x3, stride 2x2: pads (0, 1)"),
+    (ConvTranspose((3, 3), strides=(2, 2), output_shape=(17, 20)), "the output shape on 8x9"),
+]
+
+
+@pytest.mark.parametrize(("op", "text"), POLICIES, ids=lambda value: type(value).__name__)
+def test_a_symbol_of_a_policy_says_what_it_became(op: Operator, text: str) -> None:
+    graph = window_graph(op, (8, 9))
+    to_symbol(graph)
+    assert [made.text.startswith(text) for made in graph.decisions if made.kind == KIND] == [True]
+
+
+@pytest.mark.parametrize("target", ["m.onnx", "m.graphir.json"])
+def test_unknown_sizes_stay_a_policy_in_the_file(target: str, tmp_path: Path) -> None:
+    case = window("conv", (8, 9), (3, 3), (2, 2), open=True)
+    (tmp_path / "m.pb").write_bytes(graph_of([case]))
+    convert(tmp_path / "m.pb", tmp_path / target)
+    assert b"SAME_UPPER" in (tmp_path / target).read_bytes().upper().replace(b"SAME:UPPER", b"SAME_UPPER")
+
+
+def test_the_command_line_says_which_size_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from graphir.cli import main
+
+    case = window("conv", (8, 9), (3, 3), (2, 2), open=True)
+    source, target = tmp_path / "m.pb", tmp_path / "m-symbol.json"
+    source.write_bytes(graph_of([case]))
+    assert main(["convert", str(source), str(target)]) != 0
+    assert "SAME at stride 2x2 needs the size of axis 2" in (text := capsys.readouterr().err)
+    assert "-i x0:1,3,224,224" in text
+    assert not target.exists()
+    assert main(["convert", str(source), str(target), "-i", "x0:1,8,9,2"]) == 0
 
 
 def test_windows_that_begin_by_the_size_need_it() -> None:

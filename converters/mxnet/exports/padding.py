@@ -1,4 +1,7 @@
-"""SAME as the numbers that MXNet wants, and padding of tensors: MXNet pads the spatial axes of tensors of 4 and 5 axes, other axes are lengthened by Concat."""
+"""SAME as the numbers that MXNet wants, and padding of tensors.
+
+MXNet pads the spatial axes of tensors of 4 and 5 axes, other axes are lengthened by Concat.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,7 @@ def needs_sizes(node: ExportNode, what: str, sizes: Sequence[Dim], missing: Sequ
 
 def _numbers(shape: Shape | None) -> tuple[int, ...]:
     """An example of a shape, with the numbers that are known."""
-    if shape is None or len(shape) == 4 and not any(isinstance(size, int) for size in shape):
+    if shape is None or (len(shape) == 4 and not any(isinstance(size, int) for size in shape)):
         return 1, 3, 224, 224
     return tuple(size if isinstance(size, int) else 224 if axis else 1 for axis, size in enumerate(shape))
 

@@ -13,6 +13,7 @@ from graphir.ops.base import normalize_axis
 from graphir.ops.elementwise import Add, Cast, Div, Mul, Reciprocal, Sqrt, Sub
 from graphir.ops.reduction import ReduceMean, ReduceSumSquare
 from graphir.ops.shape import Expand, Reshape, Shape, Squeeze, Transpose
+from graphir.tensor import Tensor
 from graphir.types import UNKNOWN, Dim, DType, TensorType
 
 
@@ -97,13 +98,17 @@ def _along_axis(
 
 
 def _ones(node: ImportNode, gamma: Value, beta: Value, data: Value, axis: int) -> Value:
-    """What `fix_gamma` makes of gamma, with a record of what it was."""
+    """What `fix_gamma` makes of gamma, recorded: ones, under the name of a gamma that nothing else reads."""
     text = "stated" if "fix_gamma" in node.attrs.stated else "not stated, but MXNet's default"
     if gamma.tensor is not None:
         distance = float(np.abs(gamma.tensor.numpy().astype(np.float64) - 1).max(initial=0.0))
         text += f"; the stored gamma differs from 1 by {distance:.6g}" if distance else "; the stored gamma is 1 too"
     node.decide("fixed gamma", f"gamma is 1 (fix_gamma is {text})")
     dtype = beta.dtype or gamma.dtype or DType.FLOAT32
+    if gamma.tensor is not None and gamma.dtype is dtype and node.is_only_reader(1):
+        node.graph.set_tensor(gamma, Tensor.of(np.ones(gamma.tensor.shape, dtype.numpy())))
+        gamma.sources = ()  # its elements are not those of the file
+        return gamma
     for vector in (gamma, beta, *node.inputs()[3:]):
         if vector.shape is not None and isinstance(vector.shape[0], int):
             return node.constant(np.ones(vector.shape[0], dtype.numpy()))

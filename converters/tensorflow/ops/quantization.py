@@ -37,8 +37,8 @@ def steps_of(low: ndarray[Any, Any], high: ndarray[Any, Any], bits: int, narrow:
 
     >>> import numpy as np
     >>> found = steps_of(np.float32(-6.0), np.float32(6.0), 8, False)
-    >>> round(float(found.scale), 6), int(found.zero), round(float(found.lowest), 6)
-    (0.047059, 128, -6.023529)
+    >>> round(float(found.scale), 6), int(found.zero), round(float(found.lowest), 4)
+    (0.047059, 128, -6.0235)
     """
     import numpy as np
 

@@ -111,7 +111,7 @@ def import_resize_nearest(node: ImportNode) -> Value:
             for function in (_exact_places, _divided_places)
         )
         if places != exact or places != divided:
-            node.decide("rounding", "elements are picked as TensorFlow's float32 positions round, which Resize's do not")
+            node.decide("rounding", "elements are picked as TensorFlow's float32 positions round, unlike Resize's")
             rows = node.step(Gather(axis=1), data, node.vector(places[0]), suffix="rows")
             return node.emit(Gather(axis=2), rows, node.vector(places[1]))
     else:

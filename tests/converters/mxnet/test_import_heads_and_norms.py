@@ -11,6 +11,8 @@ import onnxruntime
 import pytest
 
 from graphir.converters.mxnet import from_symbol
+from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
 from graphir.errors import UnsupportedOpError
 from graphir.graph import Graph
@@ -64,7 +66,29 @@ def test_fixed_gamma_is_recorded(gamma: tuple[float, ...], attrs: dict[str, str]
     graph = batch_norm(gamma, eps="1e-05", **attrs)
     assert decisions(graph) == [("fixed gamma", f"gamma is 1 ({text})")]
     assert onnx_nodes(graph) == ["BatchNormalization"]
-    assert "gamma" not in graph
+    assert {value.name for value in graph.parameters} == set(STATISTICS)
+    assert graph["gamma"].tensor is not None
+    assert graph["gamma"].tensor.numpy().tolist() == [1, 1]
+
+
+def test_a_gamma_that_others_read_stays_what_it_is() -> None:
+    variables = [{"op": "null", "name": name, "inputs": []} for name in ("data", *STATISTICS)]
+    first = [[slot, 0, 0] for slot in range(5)]
+    nodes = [
+        *variables,
+        {"op": "BatchNorm", "name": "fixed", "attrs": {"fix_gamma": "True"}, "inputs": first},
+        {"op": "BatchNorm", "name": "free", "attrs": {"fix_gamma": "False"}, "inputs": [[5, 0, 0], *first[1:]]},
+    ]
+    attributes = {"mxnet_version": ["int", 10901]}
+    text = json.dumps({"nodes": nodes, "arg_nodes": [0, 1, 2, 3, 4], "heads": [[6, 0, 0]], "attrs": attributes})
+    generator = np.random.default_rng(0)
+    arrays = {name: generator.uniform(0.5, 2, 3).astype(np.float32) for name in STATISTICS}
+    arrays["data"] = generator.standard_normal((2, 3, 4, 5)).astype(np.float32)
+    graph = from_symbol(text, {name: arrays[name] for name in STATISTICS}, {"data": (2, 3, 4, 5)})
+    session = onnxruntime.InferenceSession(to_model(graph).SerializeToString(), providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {"data": arrays["data"]})
+    (expected,) = evaluate(read_symbol(text), arrays).values()
+    assert np.allclose(found, expected, 1e-5, 1e-5)
 
 
 def test_unstated_eps_is_recorded() -> None:
