@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from graphir.analysis.fingerprint import fingerprint
 from graphir.analysis.skeleton import Label, Skeleton, coarse, fine, kind_of
 from graphir.graph import Graph, Node, Value
+from graphir.ops.shape import Transpose
 from graphir.tensor import Tensor
 
 ROUNDS = 12
@@ -131,6 +132,7 @@ class _Aligner:
 
     def _spread_ahead(self, made: Value, other: Value) -> None:
         self._pair_single([user for user in made.users() if user not in self.forward], other.users())
+        self._pair_single(_readers(made), _readers(other))
 
     def _pair_single(self, left: Iterable[Node], right: Iterable[Node]) -> None:
         """Pair the nodes that are the only ones of their kind on both sides, by what they are exactly or roughly."""
@@ -206,6 +208,16 @@ def _is_weight(tensor: Tensor) -> bool:
 
 def _name_key(node: Node) -> Hashable:
     return kind_of(node), node.name
+
+
+def _readers(value: Value) -> list[Node]:
+    """The nodes that read a value, and those that read it over transposes."""
+    found = []
+    for user in value.users():
+        found.append(user)
+        if isinstance(user.op, Transpose):
+            found += user.outputs[0].users()
+    return found
 
 
 def _producers(node: Node) -> list[Node]:

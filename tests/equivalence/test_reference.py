@@ -147,7 +147,8 @@ def test_an_initial_state_takes_the_batch_size_of_the_data() -> None:
 def test_every_reference_operator_has_a_case() -> None:
     gpu_only = {"CuDNNBatchNorm"}
     unnamed = {"_zeros_without_dtype"}
-    assert set(supported()) - {case.op for case in CASES} - gpu_only - unnamed == set()
+    with_symbols_inside = {"_cond", "_foreach", "_while_loop"}  # tests/converters/mxnet/test_control_flow.py has them
+    assert set(supported()) - {case.op for case in CASES} - gpu_only - unnamed - with_symbols_inside == set()
 
 
 def test_names_are_unique() -> None:

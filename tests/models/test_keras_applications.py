@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import numpy as np
 import onnxruntime
 import pytest
 
 import graphir
+from graphir.analysis.padding_audit import audit_graphs
 from graphir.converters.mxnet import to_symbol
 from graphir.converters.onnx import to_model
 from tests.equivalence.live import Live
@@ -69,3 +71,16 @@ def test_a_frozen_network_is_the_same_in_onnx_and_mxnet(keras, mxnet, tmp_path, 
         (computed,) = live.run(symbol, arrays).values()
     assert np.abs(computed - wanted).max() <= limit
     assert sum(node["op"] == "transpose" for node in json.loads(symbol)["nodes"]) == 1
+
+
+@pytest.mark.live
+def test_the_audit_of_the_published_inception_resnet_v2(keras, shared, tmp_path):
+    """keras.applications' own network against the one that apache/mxnet publishes: its defects and nothing else."""
+    path = tmp_path / "frozen.pb"
+    path.write_bytes(frozen(keras_model(keras, "InceptionResNetV2", 299), 299))
+    published = shared / "golden" / "irv2_apache_example_symbol.json"
+    other = graphir.load(published, shapes={"data": (1, 3, 299, 299)})
+    found = audit_graphs(graphir.load(path), other, "mxnet")
+    kinds = Counter(text.kind for pair in found.pairs for text in pair.disagreements)
+    assert kinds == {"padding": 40, "filters": 20, "divisor": 1}
+    assert len(found.pairs) == 249

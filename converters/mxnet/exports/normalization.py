@@ -89,10 +89,12 @@ def _normalize_by_computed(node: ExportNode) -> None:
 
 
 def export_lrn(node: ExportNode) -> None:
-    """LRN of images and an odd size; else an average over padded channels."""
+    """LRN of float images and an odd size that the channels suffice for; else an average over padded channels."""
     op: ir.LRN = node.op
-    rank = node.value(0).rank
-    if op.size % 2 and rank in (None, 4):
+    shape, rank = node.value(0).shape, node.value(0).rank
+    channels = shape[1] if shape is not None and len(shape) == 4 else None
+    too_few = isinstance(channels, int) and channels < op.size
+    if op.size % 2 and rank in (None, 4) and not too_few and node.value(0).dtype is not DType.FLOAT16:
         node.emit("LRN", node.entry(0), alpha=op.alpha, beta=op.beta, knorm=op.bias, nsize=op.size)
         return
     data = node.entry(0)

@@ -9,10 +9,14 @@ from graphir.ops.base import normalize_axis
 from graphir.types import DType
 
 MOST_TILED_AXES = 3
+MOST_TRANSPOSED = 6
 
 
 def export_transpose(node: ExportNode) -> None:
-    """transpose."""
+    """transpose, which MXNet has for up to six axes."""
+    rank = node.value(0).rank
+    if rank is not None and rank > MOST_TRANSPOSED:
+        node.refuse(f"MXNet transposes up to {MOST_TRANSPOSED} axes, found {rank}")
     node.emit("transpose", node.export.raw(node.value(0)), axes=node.op.perm or None)
 
 

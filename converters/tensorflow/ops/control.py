@@ -40,7 +40,7 @@ def import_if(node: ImportNode) -> Sequence[Value]:
 
 
 def _is_training_flag(node: ImportNode, condition: Value) -> bool:
-    """Whether a condition is an input without axes that stands for training by its name, and nothing is given for it."""
+    """Whether a condition is an input without axes that stands for training by its name; nothing is given for it."""
     is_input = condition.producer is None and condition in node.importer.graph.inputs
     if not is_input or condition.dtype is not DType.BOOL or condition.rank not in (None, 0):
         return False

@@ -287,6 +287,7 @@ REFUSALS: tuple[tuple[str, Callable[[], Graph], str], ...] = (
     ("sequence", sequence_graph, "tensors only"),
     ("shape as an input", dynamic_graph, "sizes is an input, which can be bound to a constant"),
     ("elements decide sizes", lambda: unary_graph(indexing.NonZero(), 2, 3), "depends on its input's elements"),
+    ("seven axes", lambda: unary_graph(shape.Transpose((6, 5, 4, 3, 2, 1, 0)), *range(1, 8)), "up to 6 axes, found 7"),
     ("strings split", lambda: unary_graph(text.StringSplit(), 2, dtype=DType.STRING), "no tensors of string"),
 )  # fmt: skip
 

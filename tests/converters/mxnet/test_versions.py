@@ -144,8 +144,8 @@ REFUSED = [
     ("0.8", activation.Softmax(axis=2), DType.FLOAT32, "softmax: 1 node .y.*since 0.9.5"),
     ("1.2", activation.Gelu(), DType.FLOAT32, "act_type=gelu"),
     ("0.12", shape_parts.Concat(axis=-1), DType.FLOAT32, "Concat.*counts from the front"),
-    ("0.10", normalization.LRN(size=5), DType.FLOAT32, "LRN.*channels"),
-    ("0.8", normalization.LRN(size=5), DType.FLOAT32, "LRN.*channels"),
+    ("0.10", normalization.LRN(size=3), DType.FLOAT32, "LRN.*channels"),
+    ("0.8", normalization.LRN(size=3), DType.FLOAT32, "LRN.*channels"),
 ]
 
 

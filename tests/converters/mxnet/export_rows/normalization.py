@@ -93,6 +93,7 @@ ROWS = (
     Row("MeanVarianceNormalization", "MeanVarianceNormalization", {}, {"x": normal(2, 3, 4, 5)}),
     Row("MeanVarianceNormalization-axes", "MeanVarianceNormalization", {"axes": [-1, 1]}, {"x": normal(2, 3, 4, 5)}),
     Row("LRN", "LRN", {"size": 3, "alpha": 0.3, "bias": 1.5}, {"x": normal(2, 5, 3, 4)}, computes=("LRN",)),
+    lrn(5, 2, 3, 3, 4),
     *(lrn(size, *shape) for size, shape in ((2, (2, 5, 3, 4)), (4, (2, 5, 3, 4)), (3, (2, 5, 7)), (4, (2, 5)))),
 )  # fmt: skip
 REFUSED: tuple[tuple[Row, str], ...] = ()
