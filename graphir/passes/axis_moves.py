@@ -18,7 +18,7 @@ from ..ops import elementwise as ew
 from ..ops import reduction as red
 from ..ops.base import Operator
 from ..ops.indexing import CumProd, CumSum, Gather
-from ..ops.resize import Resize, ResizeMode
+from ..ops.resize import Resize
 from ..ops.shape import Expand, Flatten, Pad, Reshape, Shape, Squeeze, Tile, Unsqueeze
 from ..ops.shape_parts import Concat, Slice, Split
 from ..types import Dim
@@ -190,8 +190,6 @@ def _resize(node: Node, order: Order) -> Move | None:
     op = node.op
     assert isinstance(op, Resize)
     if not _has_rank(node.inputs[0], order) or not _is_absent(node, 1):
-        return None
-    if op.mode is ResizeMode.CUBIC:  # onnxruntime's kernel wants the two axes last
         return None
     if op.axes:
         return Move(replace(op, axes=tuple(_place(axis, order) for axis in op.axes)), (0,))
