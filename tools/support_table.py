@@ -10,11 +10,13 @@ import sys
 from pathlib import Path
 
 from graphir.converters import READS, WRITES
+from graphir.converters.mxnet.exports import export_table as mxnet_exports
 from graphir.converters.mxnet.ops import import_table
 from graphir.converters.mxnet.reference import supported
 from graphir.converters.mxnet.registry import canonical_names, operator_schema
 from graphir.converters.onnx.exporter import DEFAULT_OPSET, OLDEST_OPSET
 from graphir.converters.onnx.ops import export_table
+from graphir.converters.tensorflow.ops import import_table as tensorflow_operators
 from graphir.ops import operator_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,10 +86,15 @@ def summary() -> str:
         ("MXNet versions", "0.7 to 2.0: every symbol.json, `.params` V0 to V3, npz, npy, gluon `save_parameters`"),
         ("MXNet operators", f"{len(imported())} of the {len(known())} that mean something at inference"),
         ("ONNX opsets", f"{OLDEST_OPSET} to the newest that onnx knows; {DEFAULT_OPSET} by default"),
-        ("graph operators", f"{len(operator_table())}, {len(export_table())} of them written as ONNX"),
+        ("TensorFlow operators", f"{len(tensorflow_operators())}, control flow of both versions, functions, variables"),
+        (
+            "graph operators",
+            f"{len(operator_table())}; {len(export_table())} are written as ONNX, {len(mxnet_exports())} as MXNet's "
+            "own or short compositions, others lowered where that is possible",
+        ),
         ("runs on", "CPU through onnxruntime; CUDA is built in, but has not been run on a GPU yet"),
         ("needs", "Python 3.11 or newer, NumPy 1.26 or 2"),
-        ("not yet", "MXNet's int8 graphs and control flow; see docs/operators.md"),
+        ("not yet", "MXNet's int8 graphs; see docs/operators.md"),
     ]
     table = [f"| {name} | {text} |" for name, text in rows]
     return "\n".join([BEGIN, "| | |", "|---|---|", *table, END])
