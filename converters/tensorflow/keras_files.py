@@ -35,20 +35,16 @@ Weights = Callable[[str, str], list[Tensor]]
 def open_keras(path: Path) -> TFSource:
     """A Keras model. Raises FormatError for a broken file, ImportFailure without h5py or for a model that is neither
     Sequential nor Functional, and UnsupportedOpError with all layers that cannot be read."""
-    try:
-        h5py = import_module("h5py")
-    except ImportError as error:
-        raise ImportFailure(f"{path}: Keras's files need h5py: pip install 'graphir-converter[keras]'") from error
     with open(path, "rb") as file:
         head = file.read(4)
     try:
         if head == ZIP:
             with zipfile.ZipFile(path) as archive:
                 config, version = json.loads(archive.read(CONFIG)), _version(archive)
-                held = h5py.File(io.BytesIO(archive.read(WEIGHTS)), "r")
+                held = _h5py(path).File(io.BytesIO(archive.read(WEIGHTS)), "r")
             weights = _stored_by_class(held)
         else:
-            held = h5py.File(path, "r")
+            held = _h5py(path).File(path, "r")
             if "model_config" not in held.attrs:
                 raise ImportFailure(f"{path}: weights without a model; save the whole model (model.save)")
             config, version = json.loads(held.attrs["model_config"]), _major(held.attrs.get("keras_version", "2"))
@@ -57,6 +53,13 @@ def open_keras(path: Path) -> TFSource:
             return _Reader(path, config, version, weights).run()
     except (zipfile.BadZipFile, KeyError, OSError, EOFError, ValueError, zipfile.LargeZipFile) as error:
         raise FormatError(f"not a Keras model, or damaged: {error}", path=path, offset=0) from error
+
+
+def _h5py(path: Path) -> Any:
+    try:
+        return import_module("h5py")
+    except ImportError as error:
+        raise ImportFailure(f"{path}: Keras's files need h5py: pip install 'graphir-converter[keras]'") from error
 
 
 def _version(archive: zipfile.ZipFile) -> int:

@@ -23,9 +23,9 @@ CASES = (
     fused("FusedBatchNormV3", "training", 2, 4, 5, 3, U="float32", is_training=True),
     fused("FusedBatchNormV3", "rank_5", 2, 3, 4, 5, 3, U="float32", data_format="NDHWC"),
     case("LRN", "default", data(2, 3, 4, 13)),
-    case("LRN", "few_channels", data(2, 3, 4, 7), mxnet_lacks="LRN over more channels than there are"),
+    case("LRN", "few_channels", data(2, 3, 4, 7)),
     case("LRN", "attributes", data(1, 4, 3, 9), depth_radius=2, bias=2.0, alpha=0.3, beta=0.75),
     case("LRN", "one_channel", data(2, 3, 4, 1), depth_radius=0, alpha=0.1),
-    case("LRN", "float16", data(1, 2, 3, 5, dtype="float16"), depth_radius=1, mxnet_lacks="LRN of float16"),
+    case("LRN", "float16", data(1, 2, 3, 5, dtype="float16"), depth_radius=1),
 )  # fmt: skip
 REFUSED: tuple[Case, ...] = ()
