@@ -47,14 +47,14 @@ def export_round(node: ExportNode) -> None:
     node.emit("Round" if node.dtype().is_float else "Identity", node.input_names())
 
 
-DIRECT = (
+DIRECT: tuple[type[Operator], ...] = (
     *(ir.Pow, ir.PRelu, ir.Equal, ir.Greater, ir.GreaterOrEqual, ir.Less),
     *(ir.LessOrEqual, ir.And, ir.Or, ir.Xor, ir.Abs, ir.Acos, ir.Acosh, ir.Asin, ir.Asinh, ir.Atan, ir.Atanh),
     *(ir.Ceil, ir.Cos, ir.Cosh, ir.Erf, ir.Exp, ir.Floor, ir.Identity, ir.Log, ir.Neg, ir.Not, ir.Reciprocal),
     *(ir.Sign, ir.Sin, ir.Sinh, ir.Sqrt, ir.Tan, ir.IsNaN, ir.IsInf, ir.Sum, ir.Mean, ir.Max, ir.Min, ir.Clip),
     ir.Where,
 )
-FOUR = (ir.Add, ir.Sub, ir.Mul, ir.Div)
+FOUR: tuple[type[Operator], ...] = (ir.Add, ir.Sub, ir.Mul, ir.Div)
 EXPORTS: ExportTable = dict.fromkeys(DIRECT, _direct) | dict.fromkeys(FOUR, export_arithmetic) | {
     ir.Cast: export_cast,
     ir.Mod: export_mod,
