@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.onnx.wire import read_varint
+from graphir.converters.protobuf import read_varint
 from graphir.converters.tensorflow.attributes import text_of
 from graphir.converters.tensorflow.dtypes import data_type
 from graphir.converters.tensorflow.sstable import read_table

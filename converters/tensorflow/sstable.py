@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from graphir.converters.onnx.wire import read_varint
+from graphir.converters.protobuf import read_varint
 from graphir.errors import FormatError
 
 MAGIC = 0xDB4775248B80FB57

@@ -11,17 +11,16 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-from graphir.converters.onnx.wire import read_varint
+from graphir.converters.protobuf import BYTES, FIXED32, FIXED64, VARINT, read_field, read_varint
 from graphir.converters.tensorflow.messages import Field, messages
 from graphir.errors import FormatError
 
 Message = dict[str, Any]
 
 DEEPEST = 100
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FORMATS = {"float": ("<f", 4), "double": ("<d", 8)}
 _WIRE_TYPES = {
-    "float": _FIXED32, "double": _FIXED64, "bool": _VARINT, "int": _VARINT, "uint": _VARINT, "DataType": _VARINT,
+    "float": FIXED32, "double": FIXED64, "bool": VARINT, "int": VARINT, "uint": VARINT, "DataType": VARINT,
 }  # fmt: skip
 
 
@@ -45,18 +44,14 @@ def _decode(data: memoryview, position: int, end: int, message: str, depth: int)
     found: Message = {}
     while position < end:
         start = position
-        tag, position = read_varint(data, position, end)
-        wire_type = tag & 7
-        if tag < 8:
-            raise FormatError(f"not a protobuf: a field of {message} has the number 0", offset=start)
-        content, position = _extent(data, position, end, wire_type, start, message)
-        field = fields.get(tag >> 3)
+        number, wire_type, content, position = read_field(data, position, end, message)
+        field = fields.get(number)
         if field is None or field.kind == "any":
             continue
         if field.is_map:
             key, value = _entry(data, content, position, field, depth)
             found.setdefault(field.name, {})[key] = value
-        elif field.repeated and wire_type == _BYTES and field.kind in _WIRE_TYPES:
+        elif field.repeated and wire_type == BYTES and field.kind in _WIRE_TYPES:
             found.setdefault(field.name, []).extend(_packed(data, content, position, field))
         else:
             _check_wire_type(field, wire_type, message, start)
@@ -68,31 +63,8 @@ def _decode(data: memoryview, position: int, end: int, message: str, depth: int)
     return found
 
 
-def _extent(
-    data: memoryview, position: int, end: int, wire_type: int, start: int, message: str
-) -> tuple[int, int]:
-    """Where the content of a field begins and ends. Raises FormatError."""
-    if wire_type == _VARINT:
-        return position, read_varint(data, position, end)[1]
-    if wire_type == _BYTES:
-        length, position = read_varint(data, position, end)
-        stop = position + length
-    elif wire_type == _FIXED32:
-        stop = position + 4
-    elif wire_type == _FIXED64:
-        stop = position + 8
-    else:
-        raise FormatError(f"not a protobuf: a field of {message} has the wire type {wire_type}", offset=start)
-    if stop > end:
-        raise FormatError(
-            f"the protobuf is cut short: a field of {message} wants {stop - position} bytes, {end - position} are left",
-            offset=start,
-        )
-    return position, stop
-
-
 def _check_wire_type(field: Field, wire_type: int, message: str, start: int) -> None:
-    expected = _WIRE_TYPES.get(field.kind, _BYTES)
+    expected = _WIRE_TYPES.get(field.kind, BYTES)
     if wire_type != expected:
         raise FormatError(
             f"{message}.{field.name} has the wire type {wire_type}, expected {expected}: not the message that it "
@@ -141,12 +113,10 @@ def _entry(data: memoryview, start: int, end: int, field: Field, depth: int) -> 
     value: Any = "" if field.kind == "string" else {}
     position = start
     while position < end:
-        begin = position
-        tag, position = read_varint(data, position, end)
-        content, position = _extent(data, position, end, tag & 7, begin, field.name)
-        if tag == 1 << 3 | _BYTES:
+        number, wire_type, content, position = read_field(data, position, end, field.name)
+        if (number, wire_type) == (1, BYTES):
             key = _text(data[content:position], field.name, content)
-        elif tag == 2 << 3 | _BYTES:
+        elif (number, wire_type) == (2, BYTES):
             value = _value(data, content, position, field, depth)
     return key, value
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from graphir.converters import detect_format
 from graphir.converters.onnx import from_model, load
-from graphir.converters.onnx.wire import strip_weights, write_varint
+from graphir.converters.onnx.wire import strip_weights
+from graphir.converters.protobuf import write_varint
 from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.tensor import Tensor
 from graphir.types import DType
@@ -190,7 +191,7 @@ NOT_ONNX = [
     (VALID[:-3], "cut short"),
     (VALID[:20], "cut short"),
     (b"\x08" + b"\xff" * 11, "64 bits"),
-    (b"\x0f", "wire type 7"),
+    (b"\x0f", "the wire type 7"),
 ]
 
 
