@@ -30,6 +30,7 @@ from typing import Any
 SAMPLING_PERIOD = 0.001
 UNAVAILABLE = 3
 """The exit code of a worker whose tool is not installed."""
+ROOT = str(Path(__file__).resolve().parents[1])
 
 
 def forgotten(graph: Any) -> Any:
@@ -146,8 +147,14 @@ def work(tool: str, model: Path, feeds: dict[str, list[int]]) -> int:
 def measure(row: Row, python: str, model: Path, feeds: dict[str, list[int]]) -> None:
     """One run of a tool, added to its row."""
     command = [python, __file__, "--work", row.tool, str(model), json.dumps(feeds)]
+    paths = os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
     ) as child:
         assert child.stdin is not None
         assert child.stdout is not None
@@ -218,6 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--mxnet", default=sys.executable, help="an interpreter that can import MXNet")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     options = parser.parse_args(arguments)
+    sys.path.insert(0, ROOT)
     wanted = tuple(filter(None, options.only.split(",")))
     names = sorted({path.name.partition("-")[0].removesuffix(".onnx") for path in options.models.iterdir()})
     rows: list[Row] = []

@@ -62,6 +62,16 @@ def detect_format(path: PathLike) -> str:
     raise FormatError(f"not a model that graphir reads ({', '.join(READS.values())})", path=place)
 
 
+def check_choice(
+    path: PathLike, format: str, signature: str | None, inputs: Sequence[str], outputs: Sequence[str] | None
+) -> None:
+    """Raise ImportFailure where a part of a model is chosen that has none to choose from."""
+    given = {"a signature": signature is not None, "inputs": bool(inputs), "outputs": outputs is not None}
+    chosen = [name for name, is_given in given.items() if is_given]
+    if chosen and format != "tensorflow":
+        raise ImportFailure(f"{path}: {' and '.join(chosen)} can be chosen of TensorFlow models only")
+
+
 def load(
     path: PathLike,
     *,
@@ -71,15 +81,19 @@ def load(
     format: str | None = None,
     keep_loss: bool = False,
     signature: str | None = None,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] | None = None,
 ) -> Graph:
     """The graph of a model file.
 
     An MXNet model is named by its symbol file, its prefix, its folder or its .params; parameters beside it are found.
     `shapes` are the inputs' shapes by name (integers, names of symbolic sizes, None). Weights stay on disk until they
-    are needed. `signature` chooses among those of a TensorFlow SavedModel. Raises
+    are needed. `signature` chooses among those of a TensorFlow SavedModel; `outputs` are the nodes of a TensorFlow
+    graph (or `node:1`) whose results are wanted, `inputs` those at which it is cut, which become inputs. Raises
     FormatError, UnsupportedOpError or ImportFailure, each naming all that is wrong.
     """
     chosen = format or detect_format(path)
+    check_choice(path, chosen, signature, inputs, outputs)
     if chosen == "mxnet":
         from graphir.converters.mxnet.source import open_source
 
@@ -103,7 +117,9 @@ def load(
 
         if params is not None:
             raise ImportFailure(f"{path}: a TensorFlow model holds its own variables; leave the params out")
-        return load_tensorflow(path, shapes=shapes, dtypes=dtypes, signature=signature)
+        return load_tensorflow(
+            path, shapes=shapes, dtypes=dtypes, inputs=inputs, outputs=outputs, signature=signature
+        )
     raise ImportFailure(f"unknown source format {chosen!r}; expected one of {', '.join(READS)}")
 
 
@@ -149,6 +165,15 @@ def save(graph: Graph, path: PathLike, *, format: str | None = None, **options: 
     return [target, beside] if beside.is_file() else [target]
 
 
+def _places(target: PathLike, kind: str) -> list[PathLike]:
+    """The files that a conversion to `target` writes whatever the model, besides those for large weights."""
+    if kind != "mxnet":
+        return [target]
+    from graphir.converters.mxnet import SYMBOL_SUFFIX
+
+    return [target, os.fspath(target).removesuffix(SYMBOL_SUFFIX) + "-0000.params"]
+
+
 def convert(
     source: PathLike,
     target: PathLike,
@@ -163,6 +188,8 @@ def convert(
     weights: str = "auto",
     keep_loss: bool = False,
     signature: str | None = None,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] | None = None,
     feeds: Mapping[str, Any] | PathLike | None = None,
     seed: int = 0,
     rtol: float | None = None,
@@ -179,8 +206,9 @@ def convert(
     outcome, and the target stays either way. `accuracy` names an .npz of labelled data on which both are run
     (`converters.accuracy`). `constants` are values by input name: such inputs become parameters, so that a target can
     have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the graph in which
-    they are bound. `mxnet_version` is the release that an MXNet target is written for. `progress` is told what is being
-    done. Raises what `load` and `save` raise; nothing is written then.
+    they are bound. `signature`, `inputs` and `outputs` are as for `load`. `mxnet_version` is the release that an MXNet
+    target is written for. `progress` is told what is being done. Raises what `load` and `save` raise; nothing is
+    written then.
     """
     from graphir.report import ConversionReport
 
@@ -191,7 +219,11 @@ def convert(
     opened = None
     if mxnet_version is not None and kind != "mxnet":
         raise ExportFailure(f"mxnet_version is for MXNet targets; {target} is none (something-symbol.json is one)")
+    for option, stated in (("opset", opset is not None), ("weights", weights != "auto")):
+        if stated and kind != "onnx":
+            raise ExportFailure(f"{option} is for ONNX targets; {target} is none (something.onnx is one)")
     tell(f"reading {source}")
+    check_choice(source, source_format, signature, inputs, outputs)
     if source_format == "mxnet":
         from graphir.converters.mxnet.source import open_source
 
@@ -200,11 +232,14 @@ def convert(
         graph = opened.to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss)
     else:
         graph = load(
-            source, params=params, shapes=shapes, dtypes=dtypes, format=source_format, signature=signature
-        )
+            source, params=params, shapes=shapes, dtypes=dtypes, format=source_format, signature=signature,
+            inputs=inputs, outputs=outputs,
+        )  # fmt: skip
     read = [source] if opened is None else opened.files
-    if any(os.path.realpath(file) == os.path.realpath(target) for file in read):
-        raise ExportFailure(f"{target} is a file of the source; write the result elsewhere")
+    sources = {os.path.realpath(file) for file in read}
+    for place in _places(target, kind):
+        if os.path.realpath(place) in sources:
+            raise ExportFailure(f"{place} is a file of the source; write the result elsewhere")
     if constants:
         from graphir.passes.bind import bind_inputs
 
@@ -278,11 +313,16 @@ def _open_sizes(graph: Graph) -> str:
     made_up = [
         f"{value.name} is {value.type}"
         for value in graph.inputs
-        if value.shape is not None and any(isinstance(dim, Sym) for dim in value.shape[1:])
+        if value.shape is not None and any(isinstance(dim, Sym) for dim in _behind_batch(value.shape))
     ]
     if not made_up:
         return ""
     return f"the sizes that stay open were made up for the check ({', '.join(made_up)}): give them with -i or --feeds"
+
+
+def _behind_batch(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The sizes without the batch's, which tensors of three axes and more are taken to have first."""
+    return shape[1:] if len(shape) > 2 else shape
 
 
 def verify(
@@ -300,6 +340,11 @@ def verify(
     providers: str | Sequence[str] = "cpu",
     candidate_params: PathLike | Mapping[str, object] | None = None,
     candidate_shapes: Mapping[str, object] | None = None,
+    signature: str | None = None,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] | None = None,
+    candidate_signature: str | None = None,
+    match: Sequence[str] = (),
 ) -> VerificationReport:
     """Compare a candidate (a Graph, or a model file) with a reference; see `converters.verification.verify`."""
     from graphir.converters.verification import verify as run
@@ -307,8 +352,9 @@ def verify(
     return run(
         reference, candidate, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer, params=params,
         shapes=shapes, against=against, providers=providers, candidate_params=candidate_params,
-        candidate_shapes=candidate_shapes,
+        candidate_shapes=candidate_shapes, signature=signature, inputs=inputs, outputs=outputs,
+        candidate_signature=candidate_signature, match=match,
     )  # fmt: skip
 
 
-__all__ = ["convert", "detect_format", "load", "save", "target_format", "verify"]
+__all__ = ["check_choice", "convert", "detect_format", "load", "save", "target_format", "verify"]

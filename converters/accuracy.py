@@ -34,10 +34,11 @@ def measure_accuracy(
     The source runs in the numpy reference of MXNet, with `against="live"` in MXNet itself; without an MXNet source the
     graph runs in onnxruntime without optimisations. Raises VerificationError if the data do not fit the model.
     """
-    from graphir.converters.verification import RuntimeReference, _read_npz, mxnet_reference
+    from graphir.converters.feeds import read_npz
+    from graphir.converters.verification import RuntimeReference, mxnet_reference
 
     name = Path(labelled).name
-    feeds, labels = split_labels(_read_npz(labelled), [value.name for value in graph.inputs], name)
+    feeds, labels = split_labels(read_npz(labelled), [value.name for value in graph.inputs], name)
     for value in graph.inputs:
         if value.rank is not None and value.rank != feeds[value.name].ndim:
             found = list(feeds[value.name].shape)

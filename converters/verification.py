@@ -14,9 +14,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.feeds import chosen as chosen_feeds
+from graphir.converters.feeds import feeds_of, file_feeds, golden_feeds, npz_names, read_feeds, read_npz
 from graphir.converters.mxnet.references import (
     PYTHON_VARIABLE,
     LiveMXNet,
@@ -31,7 +32,8 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.runtime.candidate import OnnxCandidate
 from graphir.runtime.equivalence import Reference, VerificationReport, verify_against
-from graphir.runtime.feeds import make_feeds
+from graphir.runtime.heads import Wiring
+from graphir.runtime.matches import parse_match
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -51,7 +53,7 @@ class GoldenCapture:
         self._keys: dict[str, str] = {}
         inputs: dict[str, str] = {}
         numbered: list[tuple[int, str]] = []
-        keys = _npz_names(path)
+        keys = npz_names(path)
         for key in keys:
             kind, _, rest = key.partition(":")
             index, _, name = rest.partition(":")
@@ -92,7 +94,7 @@ class GoldenCapture:
         """Nothing is held."""
 
     def _read(self, key: str) -> Array:
-        return _read_npz(self._path, [key])[key]
+        return read_npz(self._path, [key])[key]
 
 
 class RuntimeReference:
@@ -116,6 +118,11 @@ class RuntimeReference:
     def may_lack(self) -> frozenset[str]:
         """None: the model that comes back has every output."""
         return frozenset()
+
+    @property
+    def structure(self) -> Any:
+        """Which operator makes which value."""
+        return self._candidate.structure
 
     def values(self) -> list[str]:
         """The names of the model's results, in the file's order."""
@@ -200,7 +207,7 @@ def verify_conversion(
     """Hold the result of a conversion against its source: an MXNet or TensorFlow model or an ONNX file; without one the
     graph."""
     started = time.perf_counter()
-    arrays = _feeds(feeds, graph, seed)
+    arrays = feeds_of(feeds, graph, seed)
     with OnnxCandidate(candidate, providers=providers) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
@@ -234,6 +241,11 @@ def verify(
     providers: str | Sequence[str] = "cpu",
     candidate_params: PathLike | Mapping[str, object] | None = None,
     candidate_shapes: Mapping[str, object] | None = None,
+    signature: str | None = None,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] | None = None,
+    candidate_signature: str | None = None,
+    match: Sequence[str] = (),
 ) -> VerificationReport:
     """Compare two models numerically.
 
@@ -246,46 +258,58 @@ def verify(
 
     A candidate whose inputs have other names is fed by position, one that has its channels elsewhere with transposed
     feeds; its results are brought into the reference's order. `candidate_shapes` are those of its own inputs, `shapes`
-    without them, `candidate_params` its parameters.
+    without them, `candidate_params` its parameters. `signature`, `inputs` and `outputs` say what is meant of a
+    TensorFlow reference, as for `load`; `candidate_signature` of such a candidate. `match` says which input or output
+    of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1` with the order of axes in
+    which a feed is handed to the candidate, or a result to the reference.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
+    from graphir.converters import check_choice
+
     started = time.perf_counter()
-    graph = _graph_of(candidate, shapes if candidate_shapes is None else candidate_shapes, candidate_params)
-    tensorflow = TensorFlowModel(reference) if _is_tensorflow(reference) else None
-    reference = _graph_of(reference, shapes, params, mxnet=False) or reference
+    matches = [parse_match(text) for text in match]
+    own_shapes = shapes if candidate_shapes is None else candidate_shapes
+    graph = _graph_of(candidate, own_shapes, candidate_params, signature=candidate_signature)
+    tensorflow = TensorFlowModel(reference, signature) if _is_tensorflow(reference) else None
+    if tensorflow is None:
+        check_choice(reference, "", signature, inputs, outputs)
+    chosen = {"signature": signature, "inputs": inputs, "outputs": outputs}
+    reference = _graph_of(reference, shapes, params, mxnet=False, **chosen) or reference
     with OnnxCandidate(candidate if graph is None else graph, providers=providers) as under_test:
 
-        def check(source: Reference, arrays: Mapping[str, Array], layers: Graph | None = graph) -> VerificationReport:
+        def check(
+            source: Reference, arrays: Mapping[str, Array], layers: Graph | None = graph, origin: Graph | None = None
+        ) -> VerificationReport:
+            wiring = getattr(source, "structure", None) if origin is None else Wiring.of(origin)
             return verify_against(
-                source, under_test, arrays, graph=layers, rtol=rtol, atol=atol, per_layer=per_layer, seed=seed
-            )
+                source, under_test, arrays, graph=layers, rtol=rtol, atol=atol, per_layer=per_layer, seed=seed,
+                matches=matches, wiring=wiring,
+            )  # fmt: skip
 
         if tensorflow is not None and isinstance(reference, Graph):
-            arrays, origin = _feeds(feeds, reference, seed), reference
+            arrays, origin = feeds_of(feeds, reference, seed), reference
             report = against_tensorflow(
-                tensorflow, against, origin, lambda source: check(source, arrays, graph or origin), RuntimeReference
+                *(tensorflow, against, origin),
+                *(lambda source: check(source, arrays, graph or origin, origin), RuntimeReference),
             )
         elif isinstance(reference, Graph):
             with closing(RuntimeReference(reference)) as source:
-                report = check(source, _feeds(feeds, reference, seed))
+                report = check(source, feeds_of(feeds, reference, seed))
         elif Path(reference).suffix == ".npz":
             golden = GoldenCapture(reference)
-            report = check(golden, _golden_feeds(golden, feeds, under_test))
+            report = check(golden, golden_feeds(golden.feeds, feeds, list(under_test.session.inputs)))
         elif Path(reference).suffix == ".onnx":
             with closing(RuntimeReference(reference)) as source:
-                if graph is not None:
-                    arrays = _feeds(feeds, graph, seed)
-                elif feeds is not None:
-                    arrays = _chosen(_read_feeds(feeds), source.inputs)
-                else:
-                    arrays = _file_feeds(reference, seed, shapes)
-                report = check(source, arrays)
+                given = None if feeds is None else chosen_feeds(read_feeds(feeds), source.inputs)
+                report = check(source, file_feeds(reference, seed, shapes) if given is None else given)
         else:
             opened = open_source(reference, params)
             origin = opened.to_graph(shapes)
-            arrays = _feeds(feeds, origin, seed)
-            report = _against_mxnet(opened, against, shapes, lambda source: check(source, arrays, graph or origin))
+            arrays = feeds_of(feeds, origin, seed)
+            report = _against_mxnet(
+                opened, against, shapes, lambda source: check(source, arrays, graph or origin, origin)
+            )
     report.seconds = time.perf_counter() - started
     return report
 
@@ -296,8 +320,10 @@ def _graph_of(
     params: PathLike | Mapping[str, object] | None = None,
     *,
     mxnet: bool = True,
+    **chosen: Any,
 ) -> Graph | None:
-    """The graph of what is one or is loaded as one; None for .onnx and .npz files, and for MXNet unless `mxnet`."""
+    """The graph of what is one or is loaded as one, with what is `chosen` of it; None for .onnx and .npz files, and for
+    MXNet unless `mxnet`."""
     if isinstance(model, Graph):
         return model
     if Path(model).suffix in (".onnx", ".npz"):
@@ -306,7 +332,7 @@ def _graph_of(
 
     if not mxnet and (str(model).lstrip().startswith("{") or detect_format(model) == "mxnet"):
         return None
-    return load(model, params=params, shapes=shapes)
+    return load(model, params=params, shapes=shapes, **chosen)
 
 
 def _is_tensorflow(model: Any) -> bool:
@@ -316,77 +342,6 @@ def _is_tensorflow(model: Any) -> bool:
     from graphir.converters import detect_format
 
     return detect_format(model) == "tensorflow"
-
-
-def _golden_feeds(
-    golden: GoldenCapture, feeds: Mapping[str, Any] | PathLike | None, candidate: OnnxCandidate
-) -> dict[str, Array]:
-    if feeds is not None:
-        raise VerificationError("a golden capture holds results for its own inputs only: other feeds have no answer")
-    return _chosen(golden.feeds, list(candidate.session.inputs))
-
-
-def _feeds(feeds: Mapping[str, Any] | PathLike | None, graph: Graph, seed: int) -> dict[str, Array]:
-    if feeds is None:
-        return make_feeds(graph, seed=seed)
-    return _chosen(_read_feeds(feeds), [value.name for value in graph.inputs])
-
-
-def _chosen(given: Mapping[str, Array], names: Sequence[str]) -> dict[str, Array]:
-    """The arrays of the inputs. Raises VerificationError with all that are missing."""
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise VerificationError(f"the feeds lack {', '.join(missing)}; they have {', '.join(given) or 'nothing'}")
-    return {name: given[name] for name in names}
-
-
-def _read_feeds(feeds: Mapping[str, Any] | PathLike) -> dict[str, Array]:
-    if isinstance(feeds, Mapping):
-        return {name: np.asarray(array) for name, array in feeds.items()}
-    return {name.removeprefix("input:"): array for name, array in _read_npz(feeds).items()}
-
-
-def _npz_names(path: PathLike) -> list[str]:
-    return list(_in_npz(path, lambda archive: archive.files))
-
-
-def _read_npz(path: PathLike, names: Sequence[str] | None = None) -> dict[str, Array]:
-    """The arrays of an .npz, or those named. Raises VerificationError."""
-
-    def read(archive: Any) -> dict[str, Array]:
-        return {name: archive[name] for name in (archive.files if names is None else names)}
-
-    found: dict[str, Array] = _in_npz(path, read)
-    return found
-
-
-def _in_npz(path: PathLike, read: Callable[[Any], Any]) -> Any:
-    import zipfile
-    import zlib
-
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return read(archive)
-    except (OSError, EOFError, ValueError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error) as error:
-        raise VerificationError(f"cannot read {path} as an .npz of arrays: {error}") from error
-
-
-def _file_feeds(path: PathLike, seed: int, shapes: Mapping[str, object] | None) -> dict[str, Array]:
-    """Standard normal values for the inputs of an ONNX file."""
-    from graphir.runtime.session import Session
-
-    session = Session(path, providers="cpu")
-    generator = np.random.Generator(np.random.PCG64(seed))
-    arrays = {}
-    for name, shape in session.inputs.items():
-        wanted = (shapes or {}).get(name, shape)
-        sizes = [size if isinstance(size, int) else 2 for size in wanted]  # type: ignore[attr-defined]
-        dtype = session.input_dtypes[name]
-        if dtype is None:
-            raise VerificationError(f"input {name} is no tensor: nothing can be drawn for it")
-        drawn = generator.standard_normal(sizes) if dtype.kind in "fV" else generator.integers(0, 2, sizes)
-        arrays[name] = np.asarray(drawn).astype(dtype)
-    return arrays
 
 
 __all__ = ["AGAINST", "GoldenCapture", "RuntimeReference", "TensorFlowModel", "mxnet_reference", "verify",

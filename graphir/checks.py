@@ -22,8 +22,9 @@ def check_operands(graph: Graph, shown: str, op: Operator, operands: Sequence[Va
         raise GraphError(f"{shown}: {op.name} takes {', '.join(op.inputs) or 'none'}, found {count} operands")
     for slot, value in enumerate(operands):
         if value is None:
-            if slot < len(op.inputs) and op.inputs[slot][-1] not in "?*":
-                raise GraphError(f"{shown}: {op.name} cannot do without operand {slot} ({op.inputs[slot]})")
+            declared = op.inputs[min(slot, len(op.inputs) - 1)]
+            if not declared.endswith("?") and not op.may_leave_gaps:
+                raise GraphError(f"{shown}: {op.name} cannot do without operand {slot} ({declared})")
         elif not graph.can_use(value):
             raise GraphError(f"{shown}: operand {slot} ({value.name}) belongs to another graph or was erased")
 

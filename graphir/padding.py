@@ -149,6 +149,14 @@ def resolve_transposed(
     return Explicit(tuple(pads)), tuple(extra)
 
 
+def check_window(kernel: Dim, stride: int, dilation: int) -> None:
+    """Raise ShapeError for a window without elements or one that does not move on."""
+    if stride < 1 or dilation < 1:
+        raise ShapeError(f"stride {stride} and dilation {dilation} must be 1 or more")
+    if isinstance(kernel, int) and kernel < 1:
+        raise ShapeError(f"the kernel {kernel} must be 1 or more")
+
+
 def window_size(
     size: Dim,
     kernel: int,
@@ -167,8 +175,7 @@ def window_size(
     (3, 3, 4)
     """
     before, after = pads
-    if stride < 1 or dilation < 1:
-        raise ShapeError(f"stride {stride} and dilation {dilation} must be 1 or more")
+    check_window(kernel, stride, dilation)
     if isinstance(size, Unknown):
         return UNKNOWN
     room = size + (before + after - extent(kernel, dilation))
@@ -216,6 +223,7 @@ __all__ = [
     "Padding",
     "Same",
     "SameMode",
+    "check_window",
     "data_sizes",
     "extent",
     "resolve",

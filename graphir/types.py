@@ -323,7 +323,11 @@ def unify(left: Type, right: Type) -> Type:
     if left is right or left == right:
         return left
     if isinstance(left, TensorType) and isinstance(right, TensorType):
-        return TensorType(unify_dtype(left.dtype, right.dtype), unify_shape(left.shape, right.shape))
+        dtype, shape = unify_dtype(left.dtype, right.dtype), unify_shape(left.shape, right.shape)
+        for type_ in (left, right):  # a type that many values have stays one object
+            if dtype is type_.dtype and shape is type_.shape:
+                return type_
+        return TensorType(dtype, shape)
     if left == ANYTHING or right == ANYTHING:
         return right if left == ANYTHING else left
     if type(left) is not type(right):

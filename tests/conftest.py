@@ -11,28 +11,17 @@ import hypothesis
 import numpy as np
 import pytest
 
+from tests.requirements import missing, shared_folder
+
 # A slow machine is no defect: examples have no time limit of their own. CI draws the same ones each time.
 hypothesis.settings.register_profile("graphir", deadline=None, derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("graphir")
 
 
-def _shared_folder() -> Path | None:
-    for parent in Path(__file__).resolve().parents:
-        if (parent / "shared" / "models").is_dir():
-            return parent / "shared"
-    return None
-
-
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real models and golden data, which is kept beside the repository."""
-    folder = _shared_folder()
-    if folder is not None:
-        return folder
-    reason = "no folder `shared` with models beside the repository"
-    if "CI" in os.environ:
-        pytest.fail(reason)
-    pytest.skip(reason)
+    return shared_folder() or missing("shared", "no folder `shared` with models beside the repository")
 
 
 @pytest.fixture(scope="session")
@@ -47,8 +36,5 @@ def mxnet() -> ModuleType:
         try:
             import mxnet
         except (ImportError, AttributeError, OSError) as error:
-            reason = f"live MXNet cannot be imported: {error}"
-            if "GRAPHIR_REQUIRE_MXNET" in os.environ:
-                pytest.fail(reason)
-            pytest.skip(reason)
+            missing("MXNet", f"live MXNet cannot be imported: {error}")
     return mxnet

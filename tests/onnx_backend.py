@@ -3,17 +3,25 @@
     python tests/onnx_backend.py [-v] [OPERATOR ...]
 
 Of the models that onnxruntime gets right as they are, how many it still gets right after the round trip, and the others
-by operator. Of those that it does not (mostly because their opset is too old or too new for it), how many it gets right
-once they are written at an opset that it knows. With operators, only models that use one of them. Exit 1 if any is
-lost.
+by operator. Of those that it runs with other numbers than the suite states (random ones, and those with an error above
+the suite's tolerance), how many give the same numbers after the round trip. Of those that it does not run (mostly
+because their opset is too old or too new for it), how many it gets right once they are written at an opset that it
+knows, and of the rest how many give in onnx's own reference what they gave before. With operators, only models that use
+one of them. Exit 1 if any is lost.
 """
 
 from __future__ import annotations
 
 import argparse
+import atexit
 import ctypes
+import locale
 import os
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -37,7 +45,10 @@ os.environ["ALLOW_RELEASED_ONNX_OPSET_ONLY"] = "0"  # onnxruntime then tries the
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
 NEWEST_IR = 13  # that onnxruntime 1.31 accepts; the suite states a newer one where nothing needs it
 KNOWN_OPSETS = (26, 25, 24, 23, 21, 18, 13)  # of onnxruntime 1.31, newest first: where most operators changed
-VERDICTS = ("right", "lost", "gained", "skipped")
+VERDICTS = ("right", "same", "lost", "gained", "reference", "skipped")
+RANDOM = {"Bernoulli", "RandomUniformLike"}  # without a seed, so that no two runs of the reference agree
+WITHOUT_ARRAY = re.compile("bfloat16|float8|float4|int4|int2")  # element types that onnxruntime gives no numpy array of
+TEXT_LOCALE = "en_US.UTF-8"  # that onnxruntime asks the system for when it changes the case of texts
 DATA = Path(onnx.backend.test.__file__).parent / "data"
 
 
@@ -61,9 +72,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`right`, `lost` (right before the round trip only), `gained` (right after it only) or `skipped` (never right).
+    """`right`; `same` (not what the suite states, but the same before and after the round trip); `lost` (right or the
+    same before the round trip only); `gained` (right after it only); `reference` (not for onnxruntime, but the same
+    before and after in onnx's reference); `skipped` (for neither).
 
-    `text` says what is wrong: of a lost one after the round trip, of a skipped one before it.
+    `text` says what is wrong: of a lost one after the round trip, of the others before it.
     """
 
     sample: Sample
@@ -133,9 +146,11 @@ def run(model: bytes, feeds: Sequence[Any], infos: Sequence[Any]) -> list[Any]:
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    onnxruntime.set_seed(0)
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    given = {info.name: _feed(feed, info.type) for info, feed in zip(infos, feeds, strict=False)}
-    if any(isinstance(feed, onnxruntime.OrtValue) for feed in given.values()) or _has_odd_output(session):
+    given = {info.name: _feed(feed) for info, feed in zip(infos, feeds, strict=False)}
+    has_odd_output = any(WITHOUT_ARRAY.search(output.type) for output in session.get_outputs())
+    if any(isinstance(feed, onnxruntime.OrtValue) for feed in given.values()) or has_odd_output:
         values = {
             name: feed if isinstance(feed, onnxruntime.OrtValue) else onnxruntime.OrtValue.ortvalue_from_numpy(feed)
             for name, feed in given.items()
@@ -144,33 +159,25 @@ def run(model: bytes, feeds: Sequence[Any], infos: Sequence[Any]) -> list[Any]:
     return list(session.run(None, given))
 
 
-def _feed(feed: Any, type_: Any) -> Any:
+def _feed(feed: Any) -> Any:
+    """What onnxruntime takes: an array, or an OrtValue of the stored bytes (elements below a byte lie packed)."""
     feed = onnx.numpy_helper.to_array(feed) if isinstance(feed, onnx.TensorProto) else feed
     feed = np.asarray(feed) if isinstance(feed, np.generic) else feed
-    if _is_odd(feed):
-        bits = feed.view(np.uint16 if feed.dtype.itemsize == 2 else np.uint8)
-        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, type_.tensor_type.elem_type)
-    return feed
-
-
-def _has_odd_output(session: Any) -> bool:
-    return any("bfloat16" in output.type or "float8" in output.type for output in session.get_outputs())
-
-
-def _is_odd(array: Any) -> bool:
-    """Whether numpy itself lacks the array's dtype."""
-    return isinstance(array, np.ndarray) and array.dtype.type.__module__.startswith("ml_dtypes")
+    if not isinstance(feed, np.ndarray) or not feed.dtype.type.__module__.startswith("ml_dtypes"):
+        return feed
+    stored = onnx.numpy_helper.from_array(feed)
+    held = np.zeros(feed.shape, np.uint16 if feed.dtype.itemsize == 2 else np.uint8)
+    held.reshape(-1).view(np.uint8)[: len(stored.raw_data)] = np.frombuffer(stored.raw_data, np.uint8)
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(held, stored.data_type)
 
 
 def _array(value: Any) -> Any:
-    """The array of an OrtValue; one of a dtype that numpy lacks as its bits."""
-    try:
+    """The array of an OrtValue, its bytes read by onnx where onnxruntime gives no array."""
+    if not WITHOUT_ARRAY.search(value.data_type()):
         return value.numpy()
-    except RuntimeError:
-        width = np.uint16 if "bfloat16" in value.data_type() else np.uint8
-        count = int(np.prod(value.shape(), dtype=np.int64))
-        held = (ctypes.c_char * (count * np.dtype(width).itemsize)).from_address(value.data_ptr())
-        return np.frombuffer(bytes(held), width).reshape(value.shape())
+    held = (ctypes.c_char * value.tensor_size_in_bytes()).from_address(value.data_ptr())
+    stored = onnx.TensorProto(data_type=value.element_type(), dims=value.shape(), raw_data=bytes(held))
+    return onnx.numpy_helper.to_array(stored)
 
 
 def differs(found: Any, expected: Any, rtol: float, atol: float) -> str:
@@ -183,8 +190,6 @@ def differs(found: Any, expected: Any, rtol: float, atol: float) -> str:
     if expected is None or found is None:
         return "" if found is expected else "one is absent"
     found, expected = np.asarray(found), np.asarray(expected)
-    if _is_odd(expected) and found.dtype.itemsize == expected.dtype.itemsize:
-        found = found.view(expected.dtype)
     if found.shape != expected.shape or (found.dtype != expected.dtype and not _is_text(expected)):
         return f"{found.dtype}{list(found.shape)}, expected {expected.dtype}{list(expected.shape)}"
     if _is_text(expected):
@@ -199,22 +204,59 @@ def _is_text(array: Any) -> bool:
     return np.asarray(array).dtype.kind in "OUS"
 
 
-def wrong(model: bytes, sample: Sample) -> str:
-    """What onnxruntime gets wrong with this model on the sample's data, "" if nothing."""
+def results(model: bytes, sample: Sample) -> list[list[Any]]:
+    """What onnxruntime gives for each of the sample's data sets."""
     initializers = {tensor.name for tensor in sample.model.graph.initializer}
     infos = [info for info in sample.model.graph.input if info.name not in initializers]
-    for feeds, expected in sample.data:
-        try:
-            found = run(model, feeds, infos)
-        except Exception as error:  # onnxruntime raises errors of many kinds
-            return str(error).splitlines()[0]
-        if len(found) < len(expected):
-            return f"{len(found)} outputs, expected {len(expected)}"
-        for index, (value, wanted) in enumerate(zip(found, expected, strict=False)):
-            text = differs(value, wanted, sample.rtol, sample.atol)
-            if text:
-                return f"output {index}: {text}"
+    return [run(model, feeds, infos) for feeds, _ in sample.data]
+
+
+def wrong(model: bytes, sample: Sample, expected: Sequence[Sequence[Any]] | None = None) -> str:
+    """What onnxruntime gets wrong with this model on the sample's data, "" if nothing. `expected`: the suite's results
+    unless others are given."""
+    try:
+        found = results(model, sample)
+    except Exception as error:  # onnxruntime raises errors of many kinds
+        return str(error).splitlines()[0]
+    return mistakes(found, sample, expected)
+
+
+def mistakes(found: Sequence[Sequence[Any]], sample: Sample, expected: Sequence[Sequence[Any]] | None = None) -> str:
+    """What is wrong with results, "" if nothing."""
+    wanted = [outputs for _, outputs in sample.data] if expected is None else expected
+    return next(filter(None, (_difference(a, b, sample) for a, b in zip(found, wanted, strict=True))), "")
+
+
+def _difference(found: Sequence[Any], expected: Sequence[Any], sample: Sample) -> str:
+    if len(found) < len(expected):
+        return f"{len(found)} outputs, expected {len(expected)}"
+    for index, (value, wanted) in enumerate(zip(found, expected, strict=False)):
+        text = differs(value, wanted, sample.rtol, sample.atol)
+        if text:
+            return f"output {index}: {text}"
     return ""
+
+
+def provide_locale() -> bool:
+    """Make the locale that onnxruntime changes the case of texts in, where the system lacks it; whether it is there."""
+    if _has_locale() or shutil.which("localedef") is None:
+        return _has_locale()
+    folder = tempfile.mkdtemp(prefix="locales-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    name, _, encoding = TEXT_LOCALE.partition(".")
+    subprocess.run(["localedef", "-i", name, "-f", encoding, f"{folder}/{TEXT_LOCALE}"], capture_output=True)
+    os.environ["LOCPATH"] = f"{folder}:/usr/lib/locale"
+    return _has_locale()
+
+
+def _has_locale() -> bool:
+    before = locale.setlocale(locale.LC_CTYPE)
+    try:
+        locale.setlocale(locale.LC_CTYPE, TEXT_LOCALE)
+    except locale.Error:
+        return False
+    locale.setlocale(locale.LC_CTYPE, before)
+    return True
 
 
 def _foreign(graph: Graph) -> str:
@@ -258,13 +300,49 @@ def _is_right(graph: Graph, opset: int, sample: Sample) -> bool:
         return False
 
 
+def _judge_without_onnxruntime(data: bytes, sample: Sample, text: str) -> Outcome:
+    if is_gained(data, sample):
+        return Outcome(sample, "gained", text)
+    try:
+        before = _referred(sample.model, sample)
+    except Exception:  # the reference lacks operators too, and raises errors of many kinds
+        return Outcome(sample, "skipped", text)
+    try:
+        again = onnx.load_from_string(write(*read(data)))
+        found = mistakes(_referred(again, sample), sample, before)
+    except Exception as error:  # of graphir or of the reference: either way something is lost
+        found = f"{type(error).__name__}: {error}"
+    if not found:
+        return Outcome(sample, "reference", text)
+    return Outcome(sample, "skipped" if sample.operators & RANDOM else "lost", found, "in onnx's reference")
+
+
+def _referred(model: Any, sample: Sample) -> list[list[Any]]:
+    """What onnx's reference gives for each of the sample's data sets."""
+    from onnx.reference import ReferenceEvaluator
+
+    weights = {tensor.name for tensor in sample.model.graph.initializer}
+    names = [info.name for info in sample.model.graph.input if info.name not in weights]
+    evaluator = ReferenceEvaluator(model)
+    return [
+        list(evaluator.run(None, {name: _plain(feed) for name, feed in zip(names, feeds, strict=False)}))
+        for feeds, _ in sample.data
+    ]
+
+
+def _plain(feed: Any) -> Any:
+    return onnx.numpy_helper.to_array(feed) if isinstance(feed, onnx.TensorProto) else feed
+
+
 def judge(sample: Sample) -> Outcome:
     """Run a sample as it is, and after the round trip."""
     sample.model.ir_version = min(sample.model.ir_version, NEWEST_IR)
     data = sample.model.SerializeToString()
-    text = wrong(data, sample)
-    if text:
-        return Outcome(sample, "gained" if is_gained(data, sample) else "skipped", text)
+    try:
+        before = results(data, sample)
+    except Exception as error:  # onnxruntime raises errors of many kinds
+        return _judge_without_onnxruntime(data, sample, str(error).splitlines()[0])
+    mistaken = mistakes(before, sample)
     operator = max(sample.operators, key=lambda name: (name.lower() in sample.name.replace("_", ""), len(name)))
     try:
         again = write(*read(data))
@@ -273,8 +351,10 @@ def judge(sample: Sample) -> Outcome:
         return Outcome(sample, "lost", f"{type(error).__name__}: {error}", gaps[0].operator if gaps else operator)
     except Exception as error:  # a defect of graphir: counted, not fatal
         return Outcome(sample, "lost", f"DEFECT {type(error).__name__}: {error}", operator)
-    text = wrong(again, sample)
-    return Outcome(sample, "lost" if text else "right", text, operator)
+    text = wrong(again, sample, before if mistaken else None)
+    if text:
+        return Outcome(sample, "lost", text, operator)
+    return Outcome(sample, "same" if mistaken else "right", mistaken, operator)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -284,6 +364,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="the text of every loss")
     parser.add_argument("--name", default="", help="only models whose name contains this")
     options = parser.parse_args(arguments)
+    if not provide_locale():
+        print(f"without the locale {TEXT_LOCALE}: onnxruntime cannot change the case of texts")
     wanted = set(options.operators)
     chosen = (
         sample
@@ -293,8 +375,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes = [judge(sample) for sample in chosen]
     counts = Counter((outcome.sample.kind, outcome.verdict) for outcome in outcomes)
     for kind in KINDS:
-        right, lost, gained, skipped = (counts[kind, verdict] for verdict in VERDICTS)
-        print(f"{kind:18} {right:5} right of {right + lost:5}; of {gained + skipped} others {gained} right afterwards")
+        right, same, lost, gained, reference, skipped = (counts[kind, verdict] for verdict in VERDICTS)
+        print(
+            f"{kind:18} {right:5} right and {same:2} the same of {right + same + lost:5}; of "
+            f"{gained + reference + skipped} others {gained} right afterwards, {reference} the same in onnx's reference"
+        )
     lost_ones = [outcome for outcome in outcomes if outcome.verdict == "lost"]
     by_operator: dict[str, list[Outcome]] = {}
     for outcome in lost_ones:

@@ -52,6 +52,7 @@ class Export:
         self.node: Node | None = None
         self._asked: dict[Node | None, list[Value]] = {}
         self._entries: dict[Value, Entry] = {}
+        self._named_after: dict[Entry, Value] = {}
         self._carried: dict[Value, DType] = {}
         self._inputs: dict[Value, Entry] = {}
         self._casts: dict[tuple[Entry, DType], Entry] = {}
@@ -112,6 +113,7 @@ class Export:
             else:
                 found = self._source(value)
             self._entries[value] = found
+            self._named_after.setdefault(found, value)
         return found
 
     def covers(self, nodes: Iterable[Node]) -> None:
@@ -126,7 +128,9 @@ class Export:
         return self._asked.get(node, [])
 
     def carried(self, value: Value) -> DType | None:
-        """The dtype in which MXNet holds the value; None if unknown."""
+        """The dtype in which MXNet holds the value; None if unknown. Only what carries it tells that of truths."""
+        if value.dtype is DType.BOOL:
+            self.raw(value)
         if value in self._carried or value.dtype is None:
             return self._carried.get(value)
         return held_dtype(value.dtype)
@@ -150,6 +154,7 @@ class Export:
     def bind(self, value: Value, entry: Entry, carried: DType | None = None) -> None:
         """Say which entry is a value of the graph. The node takes the value's name unless it has that of another."""
         self._entries[value] = entry
+        self._named_after.setdefault(entry, value)
         if carried is not None and carried is not value.dtype:
             self._carried[value] = carried
         index, _ = entry
@@ -248,8 +253,9 @@ class Export:
             assert value.dtype is not None
             annotations["__dtype__"] = str(DTYPES[held_dtype(value.dtype)])
             self.decide_widening(value)
-        if value.shape is not None and all(isinstance(dim, int) for dim in value.shape):
-            annotations["__shape__"] = str(tuple(value.shape))
+        if value.shape is not None:
+            unknown = -1 if self.np_shape else 0
+            annotations["__shape__"] = str(tuple(dim if isinstance(dim, int) else unknown for dim in value.shape))
         entry = self._inputs[value] = self.variable(value.name, None, annotations)
         if scalar:
             entry = self.append("Reshape", f"{value.name}_axis", [entry], {"shape": (1,)}), 0
@@ -278,7 +284,13 @@ class Export:
         self.decide_widening(value)
         for op, attributes in steps:
             entry = self.append(op, f"{self.nodes[entry[0]].name}_{op.lower().lstrip('_')}", [entry], attributes), 0
-        if steps:
+        other = self._named_after.get(entry, value)
+        if not steps and other is not value:  # a node that MXNet does not need gave the value its name
+            alone = other.producer is not None and len(other.producer.outputs) == 1
+            if not alone or self.nodes[entry[0]].op == VARIABLE or self.graph.is_output(other):
+                entry = self.append("_copy", f"{self.nodes[entry[0]].name}_copy", [entry], {}), 0
+            self._named_after[entry] = value
+        if steps or other is not value:
             self.rename(entry[0], value.name.removesuffix(SUFFIX))
         return entry
 

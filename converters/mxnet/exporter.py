@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graphir.converters.mxnet.export_context import (
@@ -21,6 +22,13 @@ from graphir.graph import Decision, Graph, Node, Value
 from graphir.tensor import Tensor
 
 VERSION = 10901
+# Layers from whose data MXNet infers the shapes of their parameters.
+INFERRING = frozenset(
+    (
+        *("BatchNorm", "Convolution", "Deconvolution", "Embedding", "FullyConnected", "GroupNorm", "InstanceNorm"),
+        *("LayerNorm", "RNN", "_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -50,9 +58,10 @@ def export_graph(graph: Graph) -> MXNetModel:
         if gaps:
             count = sum(len(gap.nodes) for gap in gaps)
             raise UnsupportedOpError(f"{count} node(s) cannot be written for MXNet 1.9.1:", gaps)
+    model = attempt.model()
     stated = set(graph.decisions)
     graph.decisions.extend(made for made in (*lowered, *attempt.export.decisions) if made not in stated)
-    return attempt.model()
+    return model
 
 
 def write_graph(graph: Graph, further: ExportTable | None = None) -> Attempt:
@@ -140,10 +149,23 @@ class Attempt:
         export = self.export
         symbol = _without_unused(NNVMGraph(export.nodes, self.heads, VERSION, export.np_shape))
         used = [node.name for node in symbol.nodes if node.op == VARIABLE]
+        for value in export.graph.inputs:
+            if value.name not in used:
+                export.decide("unused input", value.name, "nothing depends on it: MXNet's symbol has no such variable")
         params = {f"arg:{name}": export.parameters[name] for name in used if name in export.parameters}
         states = {name: export.states[name] for name in used if name in export.states}
         params |= {f"aux:{name}": tensor for name, tensor in states.items() if tensor is not None}
+        _state_shapes(symbol, export.parameters)
         return MXNetModel(symbol, params)
+
+
+def _state_shapes(symbol: NNVMGraph, parameters: Mapping[str, Tensor]) -> None:
+    """State the shapes of parameters that MXNet does not infer from data: binding a symbol to data wants them all."""
+    for node in symbol.nodes:
+        for slot, (index, _) in enumerate(node.inputs):
+            read = symbol.nodes[index]
+            if read.op == VARIABLE and read.name in parameters and (slot == 0 or node.op not in INFERRING):
+                read.annotations.setdefault("__shape__", str(parameters[read.name].shape))
 
 
 def _without_unused(symbol: NNVMGraph) -> NNVMGraph:

@@ -39,7 +39,8 @@ class Importer:
     """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only.
 
     Without `settle` sizes that nothing fixes stay unknown. With `gaps` nodes whose import needs such a size are left
-    out, and inputs of unknown type stand for what they give, which is of use for inference only.
+    out, and inputs of unknown type stand for what they give, which is of use for inference only. Inputs for which
+    nothing states a dtype have that of all float parameters, or the `assumed` one; MXNet binds them as float32.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Importer:
         keep_loss: bool = False,
         settle: bool = True,
         gaps: bool = False,
+        assumed: DType = DType.FLOAT32,
         name: str = "graph",
     ) -> None:
         self.source = symbol_graph
@@ -61,6 +63,7 @@ class Importer:
         self.keep_loss = keep_loss
         self.settle = settle
         self.gaps = gaps
+        self.assumed = assumed
         self.graph = Graph(name)
         self._results: list[Sequence[Value] | None] = [None] * len(symbol_graph.nodes)
         self._broken: set[Value] = set()
@@ -128,7 +131,7 @@ class Importer:
 
     def _parameter_dtype(self) -> DType:
         floats = {tensor.dtype for tensor in (self.params or {}).values() if tensor.dtype.is_float}
-        return floats.pop() if len(floats) == 1 else DType.FLOAT32
+        return floats.pop() if len(floats) == 1 else self.assumed
 
     def _heads(self) -> list[tuple[int, int]]:
         nodes, heads = self.source.nodes, list(self.source.heads)

@@ -9,14 +9,16 @@ from __future__ import annotations
 from graphir.converters.mxnet.export_context import ExportTable, Refusal
 from graphir.converters.mxnet.exporter import Attempt, write_graph
 from graphir.converters.mxnet.exports import export_table
-from graphir.errors import Gap, ProviderError
+from graphir.errors import Gap, GraphirError, ProviderError
 from graphir.graph import Decision, Graph, Node, Value
 from graphir.ops.control import If, Loop, Scan
+from graphir.ops.recurrent import GRU, LSTM, RNN
 from graphir.passes.clone import clone
 from graphir.passes.fold_constants import fold_constants, fold_known
 from graphir.passes.inline import Names
 from graphir.passes.inline_branches import inline_branches
 from graphir.passes.no_ops import drop_no_ops
+from graphir.passes.recurrent_to_loop import write_as_loop
 from graphir.passes.select_branches import select_branches
 from graphir.passes.simplify import simplify
 from graphir.passes.static_sequences import resolve_structure
@@ -148,6 +150,8 @@ class _Lowering:
         """Put an operator's definition in its place, if there is one."""
         from graphir.converters.onnx.expansion import NoExpansion, expand
 
+        if isinstance(node.op, RNN | GRU | LSTM):
+            return self._write_as_loop(graph, node)
         try:
             if self._depth(node) >= DEEPEST:
                 raise NoExpansion(f"its definitions are nested more than {DEEPEST} deep")
@@ -156,6 +160,15 @@ class _Lowering:
             self._hopeless.add(node)
             if not error.undefined:
                 self._reasons.setdefault(node.name, str(error))
+            return False
+        return True
+
+    def _write_as_loop(self, graph: Graph, node: Node) -> bool:
+        """Put a loop in the place of a recurrent layer, such as one that is too long to be written step by step."""
+        try:
+            write_as_loop(graph, node, self._names)
+        except GraphirError:
+            self._hopeless.add(node)
             return False
         return True
 

@@ -49,7 +49,7 @@ class MXNetSource:
         from graphir.converters.mxnet.importer import Importer
         from graphir.passes import simplify
 
-        tensors, notes = self.tensors, list(self.notes)
+        tensors, notes = self.tensors or None, list(self.notes)  # a symbol written alone has an empty file beside it
         if tensors is not None and self._is_structural(tensors):
             tensors = self._matched(tensors, shapes, notes)
         with paused_collector():

@@ -71,11 +71,12 @@ def infer_symbol(
     dtypes: Mapping[str, object] | None = None,
     *,
     np_shape: bool | None = None,
+    assumed: DType = DType.FLOAT32,
 ) -> SymbolTypes:
     """The types that follow from shapes and dtypes of any arguments, given by name.
 
     `symbol` is what `open_source` takes, or records; `np_shape` says how unknown sizes are marked (None: as the symbol
-    states).
+    states), `assumed` the dtype of inputs for which nothing states one.
     Where an operator's import needs a rank or a size that nothing fixes, what follows from its results stays unknown.
     Raises ImportFailure or UnsupportedOpError with everything that is wrong, contradictions among it.
     """
@@ -83,7 +84,10 @@ def infer_symbol(
     marked = source.np_shape if np_shape is None else np_shape
     known = {name: _unmarked(shape, marked) for name, shape in (shapes or {}).items()}
     wanted = {name: shape for name, shape in known.items() if shape is not None}
-    graph = Importer(source, None, wanted, dtypes=dtypes, keep_loss=True, settle=False, gaps=True).run()
+    importer = Importer(
+        source, None, wanted, dtypes=dtypes, keep_loss=True, settle=False, gaps=True, assumed=assumed
+    )
+    graph = importer.run()
     found = _by_source(graph)
     if _add_labels(source, graph, found, wanted):
         infer_graph(graph)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
+from graphir.converters.mxnet.export_state import SUFFIX
 from graphir.converters.mxnet.history import OLDEST_LIBRARY, Absent, OldOperator, operator_at, releases
 from graphir.converters.mxnet.nnvm_json import to_json
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.registry import canonical_names, operator_schema
+from graphir.converters.mxnet.release_changes import CHANGED, LIMITED, NOTED, rank_of
 from graphir.converters.mxnet.schema import node_signature, typed_attributes
 from graphir.converters.mxnet.upgrade import HIDDEN_KEYS, RUNNING_VERSION
 from graphir.converters.mxnet.values import Parameter
@@ -38,8 +40,6 @@ _DTYPES_SINCE = {
 }
 # A parameter that is not stated: what it was by default then, and what it is now, mean the same.
 _SAME_DEFAULT = frozenset((((), None), ((0, 0), ())))
-
-_KEEP_RANK = frozenset(("Activation", "BatchNorm", "Dropout", "LeakyReLU", "_mul_scalar", "_plus_scalar", "relu"))
 
 Arrays = dict[str, Tensor]
 
@@ -84,7 +84,7 @@ def export_for(graph: Graph, version: str | int | None = None) -> tuple[NNVMGrap
 
     number = RUNNING_VERSION if version is None else parse_version(version)
     model = export_graph(graph)
-    ranks = {value.name: value.rank for value in graph.inputs if value.rank is not None}
+    ranks = {value.name.removesuffix(SUFFIX): max(value.rank, 1) for value in graph.values if value.rank is not None}
     symbol, params, decisions = for_version(model.symbol, model.params, number, ranks)
     graph.decisions.extend(made for made in decisions if made not in graph.decisions)
     return symbol, params
@@ -96,8 +96,8 @@ def for_version(
     """The symbol and its parameters in the terms of a release, and what that changed.
 
     `symbol` and `params` (`arg:w`, `aux:m`) are in the terms of 1.9.1 and stay as they are; `ranks` are the numbers of
-    axes of its inputs. Raises UnsupportedOpError
-    with every node, attribute and array that the release lacks.
+    axes of variables and of the first results of nodes, by name. Raises UnsupportedOpError with every node, attribute
+    and array that the release lacks.
     """
     if version >= RUNNING_VERSION:
         return symbol, params, []
@@ -108,58 +108,6 @@ def for_version(
         older.refuse("np_shape", "tensors without axes or elements are there since 1.5", "the symbol")
     older.raise_refusals()
     return NNVMGraph(nodes, symbol.heads, version, symbol.np_shape), older.params, older.decisions
-
-
-class _Change(NamedTuple):
-    """What an operator computed otherwise before a release, and which of its nodes that concerns."""
-
-    until: int
-    reason: str
-    concerns: Callable[[Mapping[str, Any]], bool]
-
-
-def _is_uneven(typed: Mapping[str, Any]) -> bool:
-    windows = [typed[name] or (0,) for name in ("kernel", "stride", "dilate", "pad")]
-    dilated = any(step != 1 for step in typed["dilate"] or ())
-    return dilated and any(len(set(window)) > 1 for window in windows)
-
-
-# Found by running the cases of tests/equivalence in the libraries themselves (tests/mxnet_releases.py), but for argmax,
-# which is rule R5 of `upgrade`.
-_CHANGED: Mapping[str, tuple[_Change, ...]] = {
-    **dict.fromkeys(
-        ("argmax", "argmin"),
-        (_Change(905, "axis=-1 meant all axes; count it from the front", lambda typed: typed["axis"] == -1),),
-    ),
-    "Concat": (_Change(10100, "dim counts from the front there", lambda typed: typed["dim"] < 0),),
-    "Convolution": (_Change(1100, "dilations of windows that are not square go wrong there", _is_uneven),),
-    "Reshape": (
-        _Change(905, "codes below -1 are not there", lambda typed: any(size < -1 for size in typed["shape"] or ())),
-    ),
-    "_contrib_MultiBoxDetection": (
-        _Change(
-            10301,
-            "with nms_topk it suppresses across classes otherwise there",
-            lambda typed: typed["force_suppress"] and typed["nms_topk"] > 0,
-        ),
-    ),
-    "LRN": (_Change(1100, "the first and last channels are summed otherwise there", lambda typed: typed["nsize"] > 1),),
-    "take": (
-        _Change(10301, "only axis=0 is there", lambda typed: typed["axis"] != 0),
-        _Change(10301, "only mode=clip is there", lambda typed: typed["mode"] != "clip"),
-    ),
-}
-
-# What differs for some data only, which nobody can see in the symbol: recorded, not refused.
-_NOTED: Mapping[str, tuple[_Change, ...]] = {
-    "Activation": (
-        _Change(1100, "before MXNet 0.11 softrelu is infinite above 88", lambda typed: typed["act_type"] == "softrelu"),
-    ),
-    "_contrib_box_nms": (
-        _Change(10501, "before MXNet 1.5 boxes of the class -1 are not left out", lambda typed: typed["id_index"] >= 0),
-    ),
-    "gather_nd": (_Change(10700, "before MXNet 1.7 negative indices do not count from the end", lambda typed: True),),
-}
 
 
 class _Older:
@@ -192,8 +140,7 @@ class _Older:
             return node  # a variable, or an operator of the user's own
         if node.op == "softmax" and self.version < OLDEST_LIBRARY:
             node = _softmax_activation(symbol, node, self.ranks)
-        if node.op == "LeakyReLU" and 10300 <= self.version < 10400:
-            self._check_slopes(symbol, node)
+        self._check_axes(symbol, node)
         old = operator_at(node.op, self.version)
         if isinstance(old, Absent):
             self.refuse(node.op, f"MXNet has it since {version_name(old.since)}", node.name)
@@ -204,16 +151,17 @@ class _Older:
         ]
         return NNVMNode(old.name, node.name, attrs, node.annotations, node.inputs, subgraphs)
 
-    def _check_slopes(self, symbol: NNVMGraph, node: NNVMNode) -> None:
-        """MXNet 1.3 takes slopes for data of five axes wrongly, where neither 1.2 nor 1.4 does."""
-        if typed_attributes(node)["act_type"] != "prelu":
-            return
-        rank = _rank(symbol, *node.inputs[0], self.ranks)
-        if rank == 5:
-            self.refuse(node.op, "prelu of data with 5 axes goes wrong there", node.name)
-        elif rank is None:
-            text = "MXNet 1.3 computes prelu of data with 5 axes wrongly"
-            self.decisions.append(Decision("older release", node.name, text))
+    def _check_axes(self, symbol: NNVMGraph, node: NNVMNode) -> None:
+        """Refuse data of a number of axes that the release computes wrongly or not; note it where that is open."""
+        for limit in LIMITED.get(node.op, ()):
+            if not limit.since <= self.version < limit.until or not limit.concerns(typed_attributes(node)):
+                continue
+            rank = rank_of(symbol, *node.inputs[0], self.ranks)
+            if rank is None:
+                text = f"MXNet {version_name(self.version)}: {limit.reason}"
+                self.decisions.append(Decision("older release", node.name, text))
+            elif not limit.takes(rank):
+                self.refuse(node.op, limit.reason, node.name)
 
     def _attributes(self, node: NNVMNode, old: OldOperator) -> dict[str, str]:
         typed, schema = typed_attributes(node), operator_schema(node.op)
@@ -234,11 +182,11 @@ class _Older:
                 self.refuse(node.op, f"{name}={wanted}: this MXNet takes {then.kind} only", node.name)
             else:
                 attrs[name] = text
-        for change in _CHANGED.get(node.op, ()):
+        for change in CHANGED.get(node.op, ()):
             if self.version < change.until and change.concerns(typed):
                 self.refuse(node.op, change.reason, node.name)
-        for until, text, concerns in _NOTED.get(node.op, ()):
-            if self.version < until and concerns(typed):
+        for since, until, text, concerns in NOTED.get(node.op, ()):
+            if since <= self.version < until and concerns(typed):
                 self.decisions.append(Decision("older release", node.name, text))
         return attrs
 
@@ -274,28 +222,12 @@ class _Older:
 
 def _softmax_activation(symbol: NNVMGraph, node: NNVMNode, ranks: Mapping[str, int]) -> NNVMNode:
     """A softmax in the words of 0.8, over the features of a matrix or the channels of a picture; else as it is."""
-    typed, rank = typed_attributes(node), _rank(symbol, *node.inputs[0], ranks)
+    typed, rank = typed_attributes(node), rank_of(symbol, *node.inputs[0], ranks)
     axis, parameters = typed["axis"], operator_schema(node.op).parameters
     special = any(typed[name] != parameters[name].default for name in parameters if name != "axis")
     if rank is None or special or not isinstance(axis, int) or axis % rank != 1:
         return node
     return replace(node, op="SoftmaxActivation", attrs={"mode": "channel"} if rank > 2 else {})
-
-
-def _rank(symbol: NNVMGraph, index: int, slot: int, ranks: Mapping[str, int]) -> int | None:
-    """The number of axes of a value, where `ranks` (of inputs) or the operator that gives it says so, else None."""
-    node = symbol.nodes[index]
-    while node.op in _KEEP_RANK and slot == 0:
-        index, slot = node.inputs[0]
-        node = symbol.nodes[index]
-    if node.op == VARIABLE:
-        return ranks.get(node.name)
-    if node.op == "Flatten":
-        return 2
-    if node.op in ("Convolution", "Deconvolution", "Pooling"):
-        kernel = typed_attributes(node)["kernel"]
-        return len(kernel) + 2 if isinstance(kernel, tuple) and kernel else None
-    return 2 if node.op == "FullyConnected" and typed_attributes(node)["flatten"] else None
 
 
 def _same_default(then: Parameter, now: Parameter) -> bool:

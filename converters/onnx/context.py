@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn, Union
 
 import numpy as np
@@ -28,13 +28,18 @@ class SerializedAttribute:
 
 @dataclass
 class OnnxGraph:
-    """An ONNX graph as plain records, its weights still lazy. As an attribute it is a subgraph."""
+    """An ONNX graph as plain records, its weights still lazy. As an attribute it is a subgraph.
+
+    `value_info` are types of inner values to be stated, `metadata` what the IR's graph says of itself.
+    """
 
     name: str
     nodes: list[OnnxNode]
     inputs: list[tuple[str, Type]]
     outputs: list[tuple[str, Type]]
     initializers: dict[str, Tensor]
+    value_info: list[tuple[str, Type]] = field(default_factory=list, kw_only=True)
+    metadata: dict[str, str] = field(default_factory=dict, kw_only=True)
 
 
 Attribute = Union[
@@ -144,6 +149,10 @@ class ExportNode:
         """The target's opset."""
         return self._export.opset
 
+    def source_opset(self) -> int | None:
+        """The opset of the ONNX model that the graph came from, None if it came from elsewhere."""
+        return opset_of_source(self._export.graph)
+
     def input_names(self) -> list[str]:
         """The operands' names, "" for absent ones, without absent ones at the end."""
         names = ["" if value is None else value.name for value in self.node.inputs]
@@ -248,6 +257,12 @@ def _metadata(graph: Graph, key: str) -> str | None:
     return graph.metadata.get(key)
 
 
+def opset_of_source(graph: Graph) -> int | None:
+    """The opset of the ONNX model that a graph, or the one around it, came from; None if it came from elsewhere."""
+    stated = _metadata(graph, OPSET)
+    return int(stated) if stated is not None and stated.isdecimal() else None
+
+
 def _is_output(value: Value) -> bool:
     return value in value.graph.outputs
 
@@ -318,4 +333,5 @@ __all__ = [
     "by_opset",
     "direct",
     "onnx_value",
+    "opset_of_source",
 ]

@@ -13,6 +13,7 @@ from graphir.converters.onnx.exporter import OLDEST_OPSET, export_graph, newest_
 from graphir.converters.onnx.functions import Definition, definition_of
 from graphir.converters.onnx.importer import Importer
 from graphir.converters.onnx.reader import OnnxSource
+from graphir.converters.onnx.records import OPSET
 from graphir.converters.onnx.tensors import TensorSource
 from graphir.converters.onnx.writer import model_bytes
 from graphir.errors import GraphirError
@@ -101,7 +102,8 @@ def _record(node: Node, opset: int) -> Any | None:
     outermost = node.graph
     while outermost is not None and outermost.parent is not None:
         outermost = outermost.parent
-    alone.metadata = {} if outermost is None else dict(outermost.metadata)
+    metadata = {} if outermost is None else outermost.metadata
+    alone.metadata = {key: text for key, text in metadata.items() if key.startswith(OPSET)}
     stand_ins = _stand_ins(node, alone)
     operands = [None if value is None else stand_ins[value] for value in node.inputs]
     try:

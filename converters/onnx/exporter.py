@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from graphir.converters.onnx.context import Export, ExportNode, OnnxGraph, OnnxNode, Refusal
+from graphir.converters.onnx.context import Export, ExportNode, OnnxGraph, OnnxNode, Refusal, opset_of_source
+from graphir.converters.onnx.export_types import check_types, type_text
 from graphir.converters.onnx.ops import export_table
 from graphir.converters.onnx.records import FIELD, OPSET
 from graphir.errors import ExportFailure, Gap, UnsupportedOpError
-from graphir.graph import Graph
+from graphir.graph import Graph, Node
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, TensorType, Type
 
@@ -20,12 +22,10 @@ WITHOUT_KERNEL_FROM = {"MaxRoiPool": 22, "RoiAlign": 22}
 
 @dataclass
 class OnnxModel(OnnxGraph):
-    """An ONNX model as plain records, its weights still lazy. `value_info` are types of inner values to be stated."""
+    """An ONNX model as plain records, its weights still lazy."""
 
     opset: int
-    metadata: dict[str, str] = field(default_factory=dict)
     domains: dict[str, int] = field(default_factory=dict)
-    value_info: list[tuple[str, Type]] = field(default_factory=list)
 
 
 def newest_opset() -> int:
@@ -70,7 +70,7 @@ def export_graph(graph: Graph, *, opset: int | None = None) -> OnnxModel:
     records.outputs = [(name, _stated(f"output {name}", type_)) for name, type_ in records.outputs]
     records.inputs = [(name, _stated(f"input {name}", type_)) for name, type_ in records.inputs]
     records.initializers = _initializers(graph, export)
-    return OnnxModel(**vars(records), opset=opset, metadata=dict(graph.metadata), domains=export.domains)
+    return OnnxModel(**vars(records), opset=opset, domains=export.domains)
 
 
 def export_subgraph(graph: Graph, outer: Export) -> OnnxGraph:
@@ -85,17 +85,45 @@ def export_subgraph(graph: Graph, outer: Export) -> OnnxGraph:
 
 def _export_records(graph: Graph, export: Export) -> OnnxGraph:
     """Nodes, inputs and outputs; the initializers are left to the caller, who knows whether anything was refused."""
-    table = export_table()
+    table, source = export_table(), opset_of_source(graph)
     for node in graph.nodes:
         function = table.get(type(node.op))
+        before = len(export.nodes)
         try:
             if function is None:
                 raise Refusal("ONNX has no such operator and no composition is known")
             function(ExportNode(export, node))
+            made = export.nodes[before:]
+            if source != export.opset:  # at its own opset a model comes back as it was
+                check_types(made, _known_types(node, made, export), export.opset)
         except Refusal as error:
             export.refused.setdefault((node.op.name, str(error)), []).append(node.name)
     inputs = [(value.name, value.type) for value in graph.inputs]
-    return OnnxGraph(graph.name, export.nodes, inputs, _outputs(graph, export), {})
+    outputs = _outputs(graph, export)
+    inner = _declared_types(graph, export, {name for name, _ in outputs})
+    metadata = dict(graph.metadata)
+    return OnnxGraph(graph.name, export.nodes, inputs, outputs, {}, value_info=inner, metadata=metadata)
+
+
+def _known_types(node: Node, made: Sequence[OnnxNode], export: Export) -> dict[str, str]:
+    """The types, as texts, of a node's operands and results and of the constants that were made for it."""
+    found = {value.name: type_text(value.type) for value in (*node.inputs, *node.outputs) if value is not None}
+    for name in (name for one in made for name in one.inputs):
+        tensor = export.initializers.get(name)
+        if tensor is not None and name not in found:
+            found[name] = type_text(tensor.type)
+    return found
+
+
+def _declared_types(graph: Graph, export: Export, outputs: set[str]) -> list[tuple[str, Type]]:
+    """The types of inner values of which the source stated one too."""
+    stated = [
+        value
+        for value in graph.values
+        if value.producer is not None and value.declared != ANYTHING and value.name not in outputs
+    ]
+    made = {name for node in export.nodes for name in node.outputs} if stated else set()
+    return [(value.name, value.type) for value in stated if value.name in made and _open(value.type) != ANYTHING]
 
 
 def _outputs(graph: Graph, export: Export) -> list[tuple[str, Type]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from graphir.converters.onnx.function_calls import expanded
 from graphir.converters.onnx.reader import DEFAULT_DOMAINS
 
 
@@ -63,40 +64,11 @@ def _types(model: Any) -> dict[str, bytes]:
 
 def _filled_in(function: Any, node: Any, schema: Any) -> list[Any]:
     """The function's nodes over the node's own operands, results and attributes."""
-    attributes = {name: stated.default_value for name, stated in schema.attributes.items() if stated.default_value.name}
-    attributes |= {proto.name: proto for proto in function.attribute_proto}
-    attributes |= {proto.name: proto for proto in node.attribute}
-    actual = dict.fromkeys(function.input, "")
-    actual |= zip(function.input, node.input, strict=False)
-    actual |= {formal: name for formal, name in zip(function.output, node.output, strict=False) if name}
-    return [_instance(inner, actual, attributes) for inner in function.node]
-
-
-def _instance(proto: Any, actual: Mapping[str, str], attributes: Mapping[str, Any]) -> Any:
-    """One node of a body. An attribute that refers to one that the node lacks is left out, as ONNX has it."""
-    made = type(proto)()
-    made.CopyFrom(proto)
-    for field in (made.input, made.output):
-        names = [actual.get(name, name) for name in field]
-        del field[:]
-        field.extend(names)
-    del made.attribute[:]
-    for attribute in proto.attribute:
-        if attribute.ref_attr_name:
-            stated = attributes.get(attribute.ref_attr_name)
-            if stated is not None:
-                made.attribute.add().CopyFrom(stated)
-                made.attribute[-1].name = attribute.name
-            continue
-        kept = made.attribute.add()
-        kept.CopyFrom(attribute)
-        for graph in (kept.g, *kept.graphs) if kept.HasField("g") else kept.graphs:
-            inner = [_instance(node, actual, attributes) for node in graph.node]
-            del graph.node[:]
-            graph.node.extend(inner)
-            for info in graph.output:
-                info.name = actual.get(info.name, info.name)
-    return made
+    defaults = {name: stated.default_value for name, stated in schema.attributes.items() if stated.default_value.name}
+    stated = dict.fromkeys(schema.attributes) | defaults
+    call = expanded(function, node, stated, lambda name: name)
+    copies = [type(node)(op_type="Identity", input=[value], output=[name]) for name, value in call.copies]
+    return [*call.nodes, *copies]
 
 
 __all__ = ["Definition", "definition_of"]

@@ -21,6 +21,9 @@ FIELDS = {1: "f", 2: "i", 3: "s", 4: "t", 5: "g", 6: "floats", 7: "ints", 8: "st
 FIELDS |= {11: "sparse_tensor", 12: "sparse_tensors", 13: "tp", 14: "type_protos"}
 
 
+_WHOLE = {1: 2, 6: 7}  # float and int, floats and ints
+
+
 class Refusal(GraphirError):
     """An import function cannot express this node; the importer gathers all of them."""
 
@@ -73,6 +76,26 @@ def schema_defaults(op_type: str, opset: int) -> dict[str, Any] | None:
     return found
 
 
+@cache
+def schema_kinds(op_type: str, opset: int) -> dict[str, int]:
+    """The AttributeProto types of the attributes that ONNX has for a default-domain operator at an opset."""
+    import onnx.defs
+
+    if not onnx.defs.has(op_type, opset):
+        return {}
+    schema = onnx.defs.get_schema(op_type, opset, "")
+    kinds: dict[str, Any] = {name: attribute.type for name, attribute in schema.attributes.items()}
+    return {name: int(kind) for name, kind in kinds.items()}
+
+
+def check_kind(proto: Any, expected: int | None) -> None:
+    """Raise Refusal for an AttributeProto of another type than ONNX wants; whole numbers are numbers too."""
+    kind = proto.type or _kind_of(proto)
+    if expected is None or kind in (expected, _WHOLE.get(expected)):
+        return
+    raise Refusal(f"attribute {proto.name} is stated as {FIELDS.get(kind, kind)}, expected {FIELDS[expected]}")
+
+
 def dtype_of(code: int, name: str) -> DType | None:
     """The dtype of one of ONNX's numbers; 0 stands for none. Raises Refusal."""
     if code and code not in BY_CODE:
@@ -113,6 +136,8 @@ def _reader(annotation: Any) -> Reader | None:
     """What turns an attribute's plain value into a field of this annotation; None for annotations without such."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         members = [member for member in typing.get_args(annotation) if member is not types.NoneType]
+        if members == [DType]:
+            return lambda name, value: dtype_of(_scalar(name, value, int), name)
         return _reader(members[0]) if len(members) == 1 else None
     if typing.get_origin(annotation) is tuple:
         item = typing.get_args(annotation)[0]
@@ -122,10 +147,17 @@ def _reader(annotation: Any) -> Reader | None:
     if annotation in (int, float, str):
         return lambda name, value: _scalar(name, value, annotation)
     if annotation is DType:
-        return lambda name, value: dtype_of(_scalar(name, value, int), name)
+        return _stated_dtype
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
         return lambda name, value: enum_of(annotation, value, name)
     return None
+
+
+def _stated_dtype(name: str, value: Any) -> DType:
+    found = dtype_of(_scalar(name, value, int), name)
+    if found is None:
+        raise Refusal(f"{name} is 0, which stands for no element type")
+    return found
 
 
 def _scalar(name: str, value: Any, kind: type) -> Any:
@@ -179,10 +211,12 @@ __all__ = [
     "BodyRefusal",
     "Fields",
     "Refusal",
+    "check_kind",
     "dtype_of",
     "enum_of",
     "fields_of",
     "padding_of",
     "plain",
     "schema_defaults",
+    "schema_kinds",
 ]

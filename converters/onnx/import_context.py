@@ -104,6 +104,7 @@ class ImportNode:
         self._read.add(name)
         proto = self._attributes.get(name)
         if proto is not None:
+            attributes.check_kind(proto, attributes.schema_kinds(self.op_type, self.opset).get(name))
             return attributes.plain(proto)
         stated = (attributes.schema_defaults(self.op_type, self.opset) or {}).get(name)
         if stated is not None:
@@ -163,14 +164,20 @@ class ImportNode:
         """
         chosen = self.graph if parent is None else parent
         try:
-            return self._scope.subgraph(self.attribute(name), f"{self.name}.{name}", inputs, chosen)
+            return self._scope.subgraph(self._graph_attribute(name), f"{self.name}.{name}", inputs, chosen)
         except attributes.BodyRefusal:
             self._look_at_other_bodies()
             raise
 
     def subgraph_if_valid(self, name: str) -> Graph | None:
         """A graph attribute as a subgraph, or None if it cannot be imported."""
-        return self._scope.subgraph_if_valid(self.attribute(name), f"{self.name}.{name}")
+        return self._scope.subgraph_if_valid(self._graph_attribute(name), f"{self.name}.{name}")
+
+    def _graph_attribute(self, name: str) -> Any:
+        proto = self.attribute(name)
+        if not hasattr(proto, "initializer"):
+            self.refuse(f"attribute {name} is {proto!r}, expected a graph")
+        return proto
 
     def _look_at_other_bodies(self) -> None:
         """Import the graphs that nothing has asked for yet, so that what is wrong with them is recorded too."""

@@ -6,15 +6,18 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from graphir.converters.onnx.function_calls import expanded
 from graphir.converters.onnx.import_attributes import BodyRefusal, schema_defaults
 from graphir.converters.onnx.import_context import ImportFunction, ImportNode, Refusal
 from graphir.converters.onnx.import_order import free_names, sorted_nodes
+from graphir.converters.onnx.notes import keep_graph_notes, keep_node_notes
 from graphir.converters.onnx.ops import import_table
 from graphir.converters.onnx.ops.foreign import import_foreign
 from graphir.converters.onnx.reader import DEFAULT_DOMAINS
 from graphir.converters.onnx.sparse import dense
 from graphir.errors import FormatError, GraphError, GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
+from graphir.inference.rules import UNFIT
 from graphir.ops.elementwise import Identity
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, Type, unify
@@ -38,6 +41,7 @@ class Scope:
 
     def run(self) -> Graph:
         """Import inputs, parameters, nodes and outputs. Problems are gathered by the importer."""
+        keep_graph_notes(self.graph.metadata, self.proto)
         self._declare()
         self._add_inputs_and_parameters()
         for node in sorted_nodes(self.proto.node, self):
@@ -125,13 +129,11 @@ class Scope:
         initializers |= {sparse.values.name for sparse in self.proto.sparse_initializer}
         for name, info in stated.items():
             if name not in initializers:
-                self._guarded(f"input {name}", self._add_input, name, info)
+                self._guarded("input", self._add_input, name, info)
         for proto in self.proto.initializer:
-            self._guarded(f"initializer {proto.name}", self._add_parameter, proto.name, proto, stated, False)
+            self._guarded("initializer", self._add_parameter, proto.name, proto, stated, False)
         for proto in self.proto.sparse_initializer:
-            self._guarded(
-                f"sparse initializer {proto.values.name}", self._add_parameter, proto.values.name, proto, stated, True
-            )
+            self._guarded("sparse initializer", self._add_parameter, proto.values.name, proto, stated, True)
         defaults = [name for name in stated if name in initializers]
         if defaults:
             shown = ", ".join(defaults[:5]) + (f" and {len(defaults) - 5} more" if len(defaults) > 5 else "")
@@ -140,12 +142,15 @@ class Scope:
                 f"parameters: {shown}",
             )
 
-    def _guarded(self, what: str, function: Any, *arguments: Any) -> None:
+    def _guarded(self, kind: str, function: Any, name: str, *arguments: Any) -> None:
+        """Add a value, or else record why not and put a stand-in for it, so that its users are not called wrong too."""
         try:
-            function(*arguments)
+            function(name, *arguments)
         except (FormatError, ShapeError, GraphError) as error:
-            text = str(error)
+            text, what = str(error), f"{kind} {name}"
             self.importer.problem(text if what in text else f"{what}: {text}")
+            if name and name not in self.graph:
+                self.importer.broken.add(self.graph.add_input(name))
 
     def _add_input(self, name: str, info: Any) -> None:
         type_ = self.type_of(info.type) if info.HasField("type") else ANYTHING
@@ -170,10 +175,16 @@ class Scope:
             self.importer.problem(f"node {name} ({proto.op_type}) uses {', '.join(missing)}, which nothing produces")
             self._break(proto)
             return
+        called = self.importer.functions.find(proto)
+        if called is not None:
+            self._call(called, proto, name)
+            return
         stands_on_broken = any(operand in self.importer.broken for operand in operands if operand is not None)
         operator = f"{proto.domain}::{proto.op_type}" if proto.domain else proto.op_type
         count = self.importer.failures
         try:
+            if not any(proto.output) and proto.domain in DEFAULT_DOMAINS:
+                raise Refusal("it has no outputs")
             opset = self.importer.opset(proto.domain, name)
             function = self._function(proto, opset)
         except (Refusal, ImportFailure) as error:
@@ -198,10 +209,36 @@ class Scope:
             if not stands_on_broken:
                 text = str(error)
                 self.importer.problem(text if name in text else f"node {name} ({operator}): {text}")
+        except UNFIT as error:
+            if not stands_on_broken:
+                self.importer.problem(f"node {name} ({operator}): its attributes do not fit its operands: {error}")
         if self.importer.failures > count or stands_on_broken:
             self._break(proto)
         else:
             self._check_declared(proto, name)
+            keep_node_notes(self.graph.metadata, proto)
+
+    def _call(self, function: Any, proto: Any, name: str) -> None:
+        """Import the body of a function of the model in place of a call."""
+        try:
+            with self.importer.call(function):
+                body = expanded(function, proto, {}, lambda inner: self.fresh_name(f"{name}_{inner}", ()))
+                for node in sorted_nodes(body.nodes, self):
+                    if node.name:
+                        node.name = f"{name}_{node.name}"
+                    self._import(node)
+            for result, original in body.copies:
+                value = self.value(original) if original else None
+                if value is not None:
+                    self.bind(result, value)
+            lost = [output for output in proto.output if output and output not in self.graph]
+            if lost:
+                raise ImportFailure(f"its body gives no {', '.join(lost)}")
+        except ImportFailure as error:
+            self.importer.problem(f"node {name} ({proto.domain}::{proto.op_type}, a function of the model): {error}")
+            self._break(proto)
+            return
+        self._check_declared(proto, name)
 
     def _operands(self, proto: Any) -> tuple[list[Value | None], list[str]]:
         operands: list[Value | None] = []
@@ -215,6 +252,7 @@ class Scope:
 
     def _function(self, proto: Any, opset: int) -> ImportFunction:
         if proto.domain not in DEFAULT_DOMAINS:
+            self.importer.foreign_version(proto.domain, opset)
             return import_foreign
         versions = import_table().get(proto.op_type)
         if schema_defaults(proto.op_type, opset) is None:

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from graphir.converters.onnx.function_calls import Functions, Key, key_of, shown
 from graphir.converters.onnx.import_scope import Scope, names_of
 from graphir.converters.onnx.import_types import TypeReader
-from graphir.converters.onnx.reader import DEFAULT_DOMAINS, OnnxSource
-from graphir.converters.onnx.records import DIM_PARAM, FIELD, OPSET, PRODUCER
+from graphir.converters.onnx.notes import text_of
+from graphir.converters.onnx.reader import DEFAULT_DOMAINS, OnnxSource, versions_of
+from graphir.converters.onnx.records import DIM_PARAM, FIELD, METADATA, OPSET, PRODUCER
 from graphir.errors import Gap, ImportFailure, UnsupportedOpError
 from graphir.graph import Graph, Value
 
@@ -30,7 +32,8 @@ class Importer:
 
     def __init__(self, source: OnnxSource) -> None:
         self.source = source
-        self.model = _with_functions_inlined(source.model)
+        self.model = source.model
+        self.functions = Functions(source.model.functions)
         self.types = TypeReader(expressions=source.model.producer_name == PRODUCER)
         self.source_names = names_of(self.model.graph)
         self._names = set(self.source_names)
@@ -38,6 +41,8 @@ class Importer:
         self.broken: set[Value] = set()
         self.failures = 0
         self._opsets = source.opsets
+        self._calls: list[Key] = []
+        self._called: dict[Key, None] = {}
         self._counters: dict[str, int] = {}
         self._refusals: dict[tuple[str, str], list[str]] = {}
         self._problems: list[str] = []
@@ -48,6 +53,8 @@ class Importer:
         self._describe(graph)
         Scope(self, self.model.graph, graph).run()
         self._raise_problems()
+        for key in self._called:
+            graph.decide("function inlined", key[1], f"the model's own {shown(key)}")
         for name, original in self.types.renamed.items():
             graph.metadata[f"{DIM_PARAM}{name}"] = original
         return graph
@@ -59,6 +66,33 @@ class Importer:
             shown = ", ".join(repr(known) for known in self._opsets)
             raise ImportFailure(f"node {node}: its domain {domain!r} is not in opset_import, which has {shown}")
         return found
+
+    def foreign_version(self, domain: str, version: int) -> None:
+        """Note the version of a domain that is kept as it is. Raises ImportFailure for a second one of the same."""
+        key = f"{OPSET}{domain}"
+        held = self.graph.metadata.setdefault(key, str(version))
+        if held != str(version):
+            raise ImportFailure(f"a function wants domain {domain} in version {version}, the model in version {held}")
+
+    @contextmanager
+    def call(self, function: Any) -> Iterator[None]:
+        """While the body of a function is imported: its own versions of the domains hold, those of the model besides.
+
+        Raises ImportFailure for a function that calls itself.
+        """
+        key = key_of(function, function.name)
+        if key in self._calls:
+            circle = [*self._calls[self._calls.index(key) :], key]
+            raise ImportFailure(f"a function calls itself: {' -> '.join(map(shown, circle))}")
+        self._called[key] = None
+        around = self._opsets
+        self._calls.append(key)
+        self._opsets = {**around, **versions_of(function)}
+        try:
+            yield
+        finally:
+            self._opsets = around
+            self._calls.pop()
 
     def fresh_name(self, wanted: str, besides: Iterable[str]) -> str:
         """`wanted`, or with a number: a name that nothing in the model has."""
@@ -105,33 +139,20 @@ class Importer:
     def _describe(self, graph: Graph) -> None:
         """Metadata as the file has it, and its own fields and versions under names with a prefix."""
         for entry in self.model.metadata_props:
-            graph.metadata[entry.key] = entry.value
+            key = text_of(entry.key)
+            graph.metadata[f"{METADATA}{key}" if key.startswith(FIELD) else key] = text_of(entry.value)
         for field in MODEL_FIELDS:
             stated = getattr(self.model, field)
             if stated:
-                graph.metadata[f"{FIELD}{field}"] = str(stated)
-        if self.model.graph.doc_string:
-            graph.metadata[f"{FIELD}graph.doc_string"] = self.model.graph.doc_string
+                graph.metadata[f"{FIELD}{field}"] = text_of(stated) if isinstance(stated, bytes) else str(stated)
         for domain, version in self._opsets.items():
             graph.metadata[f"{OPSET}{domain}"] = str(version)
-        for function in self.source.model.functions:
-            graph.decide("function inlined", function.name, f"the model's own {function.domain}::{function.name}")
         if self.model.training_info:
             graph.decide("training dropped", "-", "the model's training_info has no meaning at inference")
         if self.model.graph.quantization_annotation:
             graph.decide("annotation dropped", "-", "quantization annotations do not change what is computed")
-
-
-def _with_functions_inlined(model: Any) -> Any:
-    """The model without functions of its own. Raises ImportFailure if onnx cannot inline them."""
-    if not model.functions:
-        return model
-    import onnx.inliner
-
-    try:
-        return onnx.inliner.inline_local_functions(model)
-    except Exception as error:  # onnx raises errors of its own of many kinds
-        raise ImportFailure(f"the model's functions cannot be inlined: {error}") from error
+        if getattr(self.model, "configuration", None):
+            graph.decide("placement dropped", "-", "on which devices nodes run does not change what is computed")
 
 
 __all__ = ["Importer"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphir.errors import ImportFailure, ShapeError
-from graphir.graph import Graph
+from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
 from graphir.inference.engine import parse_dims
-from graphir.types import DType, TensorType, unify
+from graphir.types import DType, TensorType, Type, unify
 
 
 def fix_inputs(graph: Graph, shapes: Mapping[str, object], dtypes: Mapping[str, object]) -> None:
@@ -25,10 +25,17 @@ def fix_inputs(graph: Graph, shapes: Mapping[str, object], dtypes: Mapping[str, 
             value = known[name]
             shape = parse_dims(shapes[name]) if name in shapes else None
             given = TensorType(DType.of(dtypes[name]) if name in dtypes else None, shape)
-            value.type = value.declared = unify(given, value.type)
+            value.type = value.declared = _fixed(value, given)
         infer_graph(graph)
     except ShapeError as error:
         raise ImportFailure(f"the shapes given do not fit the model: {error}") from error
+
+
+def _fixed(value: Value, given: TensorType) -> Type:
+    try:
+        return unify(given, value.type)
+    except ShapeError as error:
+        raise ShapeError(f"{value.name} is {value.type} in the model, but was given as {given}: {error}") from error
 
 
 __all__ = ["fix_inputs"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,9 +43,12 @@ class OnnxSource:
     @property
     def opsets(self) -> dict[str, int]:
         """The version of every imported domain; the default domain is ""."""
-        return {
-            "" if entry.domain in DEFAULT_DOMAINS else entry.domain: entry.version for entry in self.model.opset_import
-        }
+        return versions_of(self.model)
+
+
+def versions_of(proto: Any) -> dict[str, int]:
+    """The domains that a ModelProto or FunctionProto imports; the default domain is ""."""
+    return {"" if entry.domain in DEFAULT_DOMAINS else entry.domain: entry.version for entry in proto.opset_import}
 
 
 def open_model(source: onnx.ModelProto | bytes | str | os.PathLike[str]) -> OnnxSource:
@@ -117,32 +121,66 @@ def _check(opened: OnnxSource) -> None:
             "add one with onnx.helper.make_opsetid if you know it",
             path=path,
         )
-    _check_texts(model.graph, path)
-    opset = opened.opsets.get("")
+    _check_texts(model, path)
     newest = int(onnx.defs.onnx_opset_version())
+    _check_opset(opened.opsets, "", newest, path)
+    for function in model.functions:
+        _check_opset(versions_of(function), f"function {function.name}: ", newest, path)
+
+
+def _check_opset(opsets: Mapping[str, int], where: str, newest: int, path: Path | None) -> None:
+    import onnx
+
+    opset = opsets.get("")
     if opset is not None and not 1 <= opset <= newest:
         raise FormatError(
-            f"opset {opset} is unknown: the installed onnx {onnx.__version__} knows 1 to {newest}; "
+            f"{where}opset {opset} is unknown: the installed onnx {onnx.__version__} knows 1 to {newest}; "
             "a newer onnx may know it (pip install -U onnx)",
             path=path,
         )
+    odd = next((domain for domain, version in opsets.items() if not 1 <= version < 1 << 31), None)
+    if odd is not None:
+        raise FormatError(f"{where}domain {odd} has the version {opsets[odd]}, which cannot be", path=path)
 
 
-def _check_texts(graph: Any, path: Path | None) -> None:
+def _check_texts(model: Any, path: Path | None) -> None:
     """Raise FormatError for a name that is not UTF-8, which protobuf hands out as bytes."""
-    values = [*graph.input, *graph.output, *graph.value_info]
-    names: list[object] = [graph.name, *(named.name for named in (*values, *graph.initializer))]
-    names += [dim.dim_param for value in values for dim in value.type.tensor_type.shape.dim]
-    names += [sparse.values.name for sparse in graph.sparse_initializer]
-    for node in graph.node:
-        names += (node.op_type, node.name, node.domain, *node.input, *node.output)
-        for attribute in node.attribute:
-            names.append(attribute.name)
-            for inner in (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs:
-                _check_texts(inner, path)
+    names: list[object] = [entry.domain for entry in model.opset_import]
+    names += _names_in_graph(model.graph)
+    for function in model.functions:
+        names += (function.name, function.domain, getattr(function, "overload", ""))
+        names += (*function.input, *function.output, *function.attribute)
+        names += (entry.domain for entry in function.opset_import)
+        names += _names_in_nodes(function.node)
+        names += _names_in_attributes(function.attribute_proto)
     broken = next((name for name in names if isinstance(name, bytes)), None)
     if broken is not None:
         raise FormatError(f"not a valid ONNX model: the name {broken!r} is not UTF-8", path=path)
 
 
-__all__ = ["OnnxSource", "open_model"]
+def _names_in_graph(graph: Any) -> list[object]:
+    values = [*graph.input, *graph.output, *graph.value_info]
+    names: list[object] = [graph.name, *(named.name for named in (*values, *graph.initializer))]
+    names += [dim.dim_param for value in values for dim in value.type.tensor_type.shape.dim]
+    names += [sparse.values.name for sparse in graph.sparse_initializer]
+    return names + _names_in_nodes(graph.node)
+
+
+def _names_in_nodes(nodes: Iterable[Any]) -> list[object]:
+    names: list[object] = []
+    for node in nodes:
+        names += (node.op_type, node.name, node.domain, *node.input, *node.output)
+        names += _names_in_attributes(node.attribute)
+    return names
+
+
+def _names_in_attributes(attributes: Iterable[Any]) -> list[object]:
+    names: list[object] = []
+    for attribute in attributes:
+        names += (attribute.name, attribute.ref_attr_name)
+        for inner in (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs:
+            names += _names_in_graph(inner)
+    return names
+
+
+__all__ = ["DEFAULT_DOMAINS", "OnnxSource", "open_model", "versions_of"]

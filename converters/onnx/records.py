@@ -6,5 +6,6 @@ PRODUCER = "graphir"
 FIELD = "onnx."
 OPSET = "onnx.opset:"
 DIM_PARAM = "onnx.dim_param:"
+METADATA = "onnx.metadata:"  # before keys of the model's own that begin with FIELD
 
-__all__ = ["DIM_PARAM", "FIELD", "OPSET", "PRODUCER"]
+__all__ = ["DIM_PARAM", "FIELD", "METADATA", "OPSET", "PRODUCER"]

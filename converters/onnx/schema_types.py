@@ -37,7 +37,7 @@ def inferred_types(
     try:
         found = onnx.shape_inference.infer_node_outputs(schema, node, types, opset_imports=versions)
         return tuple([_read(found, f"result{slot}") for slot in range(results)])
-    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, FormatError, RuntimeError):
+    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, FormatError, RuntimeError, ValueError):
         return unknown
 
 

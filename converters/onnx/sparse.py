@@ -9,17 +9,19 @@ import numpy as np
 from graphir.converters.onnx.tensors import TensorSource
 from graphir.errors import FormatError
 from graphir.tensor import Tensor
+from graphir.types import DType
 
 
 def dense(source: TensorSource, proto: Any, what: str) -> Tensor:
     """The dense tensor: zeros, but for the values at the indices (flat, or one row of coordinates each).
 
-    Raises FormatError for indices of another shape or out of range.
+    Raises FormatError for texts, negative sizes, and indices of another type or shape or out of range.
     """
     values = source.tensor(proto.values, what)
     indices = source.tensor(proto.indices, f"indices of {what}")
     shape = tuple(proto.dims)
-    if len(values.shape) != 1 or indices.shape not in (values.shape, (*values.shape, len(shape))):
+    is_odd = values.dtype is DType.STRING or indices.dtype is not DType.INT64 or any(size < 0 for size in shape)
+    if is_odd or len(values.shape) != 1 or indices.shape not in (values.shape, (*values.shape, len(shape))):
         raise FormatError(f"{what}: {indices.type} indices for {values.type} values of {list(shape)}", path=source.path)
     places = indices.numpy()
     sizes = np.asarray(shape, np.int64)

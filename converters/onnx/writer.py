@@ -14,7 +14,8 @@ from typing import IO, Any
 from graphir.converters.onnx.context import OnnxGraph, OnnxNode, SerializedAttribute
 from graphir.converters.onnx.dtypes import CODES, code_of
 from graphir.converters.onnx.exporter import OnnxModel
-from graphir.converters.onnx.records import DIM_PARAM, FIELD, PRODUCER
+from graphir.converters.onnx.notes import METADATA_SINCE, NODE, TENSOR, VALUE, Notes, needs_metadata
+from graphir.converters.onnx.records import DIM_PARAM, FIELD, METADATA, PRODUCER
 from graphir.errors import ExportFailure
 from graphir.files import replacing
 from graphir.tensor import SourceFiles, Tensor
@@ -129,11 +130,12 @@ def _reference_places(model: OnnxModel, target: Path) -> dict[str, Place]:
 def _write_stream(model: OnnxModel, file: IO[bytes], places: Mapping[str, Place]) -> None:
     """ModelProto: everything but the graph (fields 1 to 3, 8, 14), then the graph (7) with its initializers (5)."""
     head, graph = _messages(model)
+    notes = Notes(model.metadata)
     body = graph.SerializeToString()
     frames: list[tuple[bytes, Tensor | None]] = []
     length = len(body)
     for name, tensor in model.initializers.items():
-        header, size = _tensor_header(name, tensor, places.get(name))
+        header, size = _tensor_header(name, tensor, places.get(name), notes)
         frame = _tag(5, 2) + _varint(len(header) + size) + header
         frames.append((frame, tensor if size else None))
         length += len(frame) + size
@@ -149,14 +151,16 @@ def _write_stream(model: OnnxModel, file: IO[bytes], places: Mapping[str, Place]
     file.write(body)
 
 
-def _tensor_header(name: str, tensor: Tensor, place: Place | None) -> tuple[bytes, int]:
+def _tensor_header(name: str, tensor: Tensor, place: Place | None, notes: Notes | None) -> tuple[bytes, int]:
     """The TensorProto up to its raw data, and how many bytes of raw data follow it."""
     import onnx
 
     proto = onnx.TensorProto(dims=tensor.shape, data_type=CODES[tensor.dtype], name=name)
+    if notes is not None:
+        notes.restore(TENSOR, (name,), proto)
     if tensor.dtype is DType.STRING:
         texts = tensor.numpy().reshape(-1)
-        proto.string_data.extend(text if isinstance(text, bytes) else str(text).encode() for text in texts)
+        proto.string_data.extend(_utf8(text, name) for text in texts)
         return proto.SerializeToString(), 0
     if place is not None:
         location, offset, length = place
@@ -165,6 +169,17 @@ def _tensor_header(name: str, tensor: Tensor, place: Place | None) -> tuple[byte
             proto.external_data.add(key=key, value=text)
         return proto.SerializeToString(), 0
     return proto.SerializeToString() + _tag(9, 2) + _varint(tensor.nbytes), tensor.nbytes
+
+
+def _utf8(text: object, what: str) -> bytes:
+    """The bytes of a text. Odd ones that an import kept as surrogates come back. Raises ExportFailure for other halves
+    of surrogate pairs."""
+    if isinstance(text, bytes):
+        return text
+    try:
+        return str(text).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise ExportFailure(f"{what}: {text!r} holds half of a surrogate pair, which UTF-8 has no bytes for") from error
 
 
 def _tag(field: int, wire_type: int) -> bytes:
@@ -187,26 +202,32 @@ def _messages(model: OnnxModel) -> tuple[Any, Any]:
 
     imports = {"": model.opset, **model.domains}
     opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in imports.items()]
+    oldest = METADATA_SINCE if _has_inner_metadata(model) else 7
     head = onnx.ModelProto(
-        ir_version=max(onnx.helper.find_min_ir_version_for(opsets, True), 7),
+        ir_version=max(onnx.helper.find_min_ir_version_for(opsets, True), oldest),
         producer_name=PRODUCER,
         producer_version=_version(),
         opset_import=opsets,
     )
     _fill_fields(head, model.metadata)
-    graph = onnx.GraphProto(doc_string=model.metadata.get(f"{FIELD}graph.doc_string", ""))
+    graph = onnx.GraphProto()
     dims = {key[len(DIM_PARAM) :]: text for key, text in model.metadata.items() if key.startswith(DIM_PARAM)}
     _fill_graph(graph, model, dims)
-    for name, type_ in model.value_info:
-        _fill_value(graph.value_info.add(), name, type_, dims)
     return head, graph
+
+
+def _has_inner_metadata(graph: OnnxGraph) -> bool:
+    if needs_metadata(graph.metadata):
+        return True
+    inner = (value for node in graph.nodes for value in node.attributes.values() if isinstance(value, OnnxGraph))
+    return any(map(_has_inner_metadata, inner))
 
 
 def _fill_fields(head: Any, metadata: Mapping[str, str]) -> None:
     """Metadata of the model's own; what an import kept of the model's fields goes back into those."""
     for key, text in metadata.items():
-        if not key.startswith(FIELD):
-            head.metadata_props.add(key=key, value=text)
+        if not key.startswith(FIELD) or key.startswith(METADATA):
+            head.metadata_props.add(key=key.removeprefix(METADATA), value=text)
     head.domain = metadata.get(f"{FIELD}domain", "")
     head.doc_string = metadata.get(f"{FIELD}doc_string", "")
     version = metadata.get(f"{FIELD}model_version", "")
@@ -216,11 +237,15 @@ def _fill_fields(head: Any, metadata: Mapping[str, str]) -> None:
 
 def _fill_graph(proto: Any, graph: OnnxGraph, dims: Mapping[str, str]) -> None:
     """Everything but the initializers. `dims` maps symbols to the names that their source had for them."""
+    notes = Notes(graph.metadata)
+    notes.restore_graph(proto)
     proto.name = graph.name
-    for name, type_ in graph.inputs:
-        _fill_value(proto.input.add(), name, type_, dims)
-    for name, type_ in graph.outputs:
-        _fill_value(proto.output.add(), name, type_, dims)
+    stated = ((graph.inputs, proto.input), (graph.outputs, proto.output), (graph.value_info, proto.value_info))
+    for values, field in stated:
+        for name, type_ in values:
+            made = field.add()
+            _fill_value(made, name, type_, dims)
+            notes.restore(VALUE, (name,), made)
     add = proto.node.add
     for node in graph.nodes:
         made = add(op_type=node.op_type, input=node.inputs, output=node.outputs)
@@ -230,16 +255,18 @@ def _fill_graph(proto: Any, graph: OnnxGraph, dims: Mapping[str, str]) -> None:
             made.domain = node.domain
         if node.attributes:
             _fill_attributes(made, node, dims)
+        notes.restore(NODE, node.outputs, made)
 
 
 def _fill_subgraph(proto: Any, graph: OnnxGraph, dims: Mapping[str, str]) -> None:
     _fill_graph(proto, graph, dims)
+    notes = Notes(graph.metadata)
     for name, tensor in graph.initializers.items():
-        proto.initializer.add().ParseFromString(_tensor_bytes(name, tensor))
+        proto.initializer.add().ParseFromString(_tensor_bytes(name, tensor, notes))
 
 
-def _tensor_bytes(name: str, tensor: Tensor) -> bytes:
-    header, size = _tensor_header(name, tensor, None)
+def _tensor_bytes(name: str, tensor: Tensor, notes: Notes | None = None) -> bytes:
+    header, size = _tensor_header(name, tensor, None, notes)
     return header + b"".join(tensor.chunks()) if size else header
 
 
@@ -260,7 +287,7 @@ def _fill_attributes(proto: Any, node: OnnxNode, dims: Mapping[str, str]) -> Non
         elif isinstance(value, float):
             add(name=name, type=1, f=value)
         elif isinstance(value, str | bytes):
-            add(name=name, type=3, s=value.encode() if isinstance(value, str) else value)
+            add(name=name, type=3, s=_utf8(value, f"attribute {name} of {node.name}"))
         elif isinstance(value, Tensor):
             add(name=name, type=4).t.ParseFromString(_tensor_bytes("", value))
         elif isinstance(value, OnnxGraph):
@@ -274,7 +301,7 @@ def _fill_attributes(proto: Any, node: OnnxNode, dims: Mapping[str, str]) -> Non
         elif isinstance(value, tuple | list) and all(isinstance(item, int | float) for item in value):
             add(name=name, type=6, floats=value)
         elif isinstance(value, tuple | list) and all(isinstance(item, str) for item in value):
-            add(name=name, type=8, strings=[item.encode() for item in value])
+            add(name=name, type=8, strings=[_utf8(item, f"attribute {name} of {node.name}") for item in value])
         else:
             raise ExportFailure(f"{node.name} ({node.op_type}): attribute {name} is {value!r}, which ONNX cannot hold")
 

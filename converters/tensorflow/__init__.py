@@ -15,6 +15,7 @@ def load(
     *,
     shapes: Mapping[str, object] | None = None,
     dtypes: Mapping[str, object] | None = None,
+    inputs: Sequence[str] = (),
     outputs: Sequence[str] | None = None,
     signature: str | None = None,
     simplified: bool = True,
@@ -24,7 +25,8 @@ def load(
     with the checkpoint beside it. Weights stay in the files.
 
     `shapes` and `dtypes` are those of inputs by name and win over the file's; `outputs` names the nodes (or `node:1`)
-    whose results are wanted, without it the signature's, or those that nothing uses; `signature` chooses among those of
+    whose results are wanted, without it the signature's, or those that nothing uses; `inputs` names those at which the
+    graph is cut: they become inputs, and what computes them is left out; `signature` chooses among those of
     a SavedModel (without it serving_default, or the only one). The graph has the IR's layout: channels first, with
     transposes where values come in and go out channels last; unless `simplified`, around each operator. What scales and
     shifts a layer's channels goes into its weights, unless `fold_weights` is off. What the import assumed, dropped or
@@ -38,19 +40,27 @@ def load(
     from graphir.converters.tensorflow.reader import open_model
 
     with paused_collector():
-        graph = Importer(open_model(source, signature, outputs), shapes, dtypes=dtypes, outputs=outputs).run()
+        graph = Importer(
+            open_model(source, signature, outputs), shapes, dtypes=dtypes, inputs=inputs, outputs=outputs
+        ).run()
         if simplified:
+            from graphir.converters.tensorflow.loops import layer_name
+            from graphir.converters.tensorflow.names import give_back_names
             from graphir.passes import simplify
             from graphir.passes.common_subexpressions import merge_equal_nodes
             from graphir.passes.fold_arithmetic import fold_arithmetic
             from graphir.passes.fold_pad import fold_pads
             from graphir.passes.fold_scales import fold_scales
+            from graphir.passes.recurrent_loops import recognize_recurrent_loops
             from graphir.passes.transposes import move_transposes
 
             simplify(graph)
+            if recognize_recurrent_loops(graph, layer_name=layer_name):
+                simplify(graph)
             fold_arithmetic(graph)
             if move_transposes(graph):
                 simplify(graph)
+            give_back_names(graph)
             fold_pads(graph)
             if fold_weights:
                 fold_scales(graph)

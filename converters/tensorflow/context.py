@@ -203,9 +203,11 @@ class ImportNode:
         """The operand that says a new shape: constant with one -1 where a single size of it is no number."""
         known = value.known
         if known is not None:
-            open_sizes = [place for place, size in enumerate(known.elements) if isinstance(size, Sym)]
-            if len(open_sizes) == 1 and -1 not in known.elements and 0 not in known.elements:
-                return self.vector([-1 if isinstance(size, Sym) else int(size) for size in known.elements])  # type: ignore[arg-type]
+            numbers = [size for size in known.elements if isinstance(size, int)]
+            symbols = [size for size in known.elements if isinstance(size, Sym)]
+            is_open = len(symbols) == 1 and len(numbers) == len(known.elements) - 1
+            if is_open and -1 not in numbers and 0 not in numbers:
+                return self.vector([size if isinstance(size, int) else -1 for size in known.elements])
         return self.int64(value)
 
     def as_attribute(self, value: Value, name: str, default: DType = DType.INT32) -> Value:

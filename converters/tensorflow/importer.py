@@ -7,16 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from graphir.converters.tensorflow.context import Refusal
+from graphir.converters.tensorflow.cut import PLACEHOLDERS, cut_at
 from graphir.converters.tensorflow.dilated import fuse_dilated
 from graphir.converters.tensorflow.frames import lower_frames
 from graphir.converters.tensorflow.inline import Flat, flatten
 from graphir.converters.tensorflow.lists import Reserved
+from graphir.converters.tensorflow.names import similar_names
 from graphir.converters.tensorflow.order import find_outputs, sorted_nodes
 from graphir.converters.tensorflow.reader import TFSource
 from graphir.converters.tensorflow.records import Endpoint, TFFunction, TFNode
 from graphir.converters.tensorflow.schema import operator_schema
 from graphir.converters.tensorflow.scope import Scope
 from graphir.converters.tensorflow.tensor_arrays import lower_tensor_arrays
+from graphir.converters.tensorflow.unfused import unfuse
 from graphir.errors import Gap, ImportFailure, UnsupportedOpError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
@@ -25,7 +28,6 @@ from graphir.ops.elementwise import Identity
 from graphir.passes.inline import is_needed
 from graphir.types import DType
 
-PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
 # Nodes that only watch or wait: that something runs after them changes no number.
 HARMLESS = frozenset({"NoOp", "Assert", "Print", "PrintV2", "CheckNumerics", "Const", "Identity", "Placeholder"})
 SHOWN = 8
@@ -42,7 +44,7 @@ class Importer:
     """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only.
 
     `outputs` are names of nodes or endpoints (`logits`, `split:1`); without them the signature's, or the nodes that
-    nothing uses.
+    nothing uses. At `inputs`, likewise named, the graph is cut: they are inputs whatever computes them.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Importer:
         shapes: Mapping[str, object] | None = None,
         *,
         dtypes: Mapping[str, object] | None = None,
+        inputs: Sequence[str] = (),
         outputs: Sequence[str] | None = None,
     ) -> None:
         self.source = source
@@ -59,10 +62,12 @@ class Importer:
         self.graph = Graph(source.name)
         self.graph.metadata["tensorflow.format"] = source.kind
         self.broken: set[Value] = set()
+        self.pairs: set[Value] = set()  # those that are complex in TensorFlow (see `pairs`)
         self.unfrozen: list[str] = []
         self.functions: dict[str, TFFunction] = dict(source.graph.functions)
         self.reserved: dict[Value, Reserved] = {}
         self.assumed: list[Value] = []
+        self._stated_inputs = inputs
         self._stated_outputs = outputs
         self._names: set[str] = set()
         self._counters: dict[str, int] = {}
@@ -90,6 +95,9 @@ class Importer:
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
         flat = flatten(self.source.graph)
+        flat.nodes = unfuse(flat.nodes)
+        for name in self._stated_inputs:
+            self.graph.decide("inputs chosen", _plain(name), cut_at(flat, _plain(name), self.dtypes))
         nodes = fuse_dilated({node.name: node for node in lower_tensor_arrays(flat.nodes)})
         outputs = self._outputs(flat, nodes)
         nodes, now = lower_frames(nodes, outputs.values(), self.functions)
@@ -138,8 +146,12 @@ class Importer:
 
     def shape_hint(self) -> str:
         """What to say when a size is missing."""
-        names = [value.name for value in self.graph.inputs if value not in self.broken]
-        return f"; give its shape, as in -i {names[0]}:1,224,224,3" if names else ""
+        inputs = [value for value in self.graph.inputs if value not in self.broken]
+        if not inputs:
+            return ""
+        shape = inputs[0].shape or (1, 224, 224, 3)
+        sizes = [dim if isinstance(dim, int) else 224 if axis else 1 for axis, dim in enumerate(shape)]
+        return f"; give its shape, as in -i {inputs[0].name}:{','.join(map(str, sizes))}"
 
     def _outputs(self, flat: Flat, nodes: Mapping[str, TFNode]) -> dict[str, Endpoint]:
         """The endpoints of the outputs, by the names that the graph shall have for them."""
@@ -152,11 +164,16 @@ class Importer:
         else:
             stated = {name: Endpoint(name) for name in find_outputs(self.source.graph.nodes)}
         if not stated:
-            raise ImportFailure(f"{self.source.name}: no node's result is left unused, so that nothing is an output")
+            for call in flat.aliases:
+                flat.resolve(call)  # where every result is used, something goes in a circle
+            sorted_nodes(nodes, map(Endpoint, nodes))
+            ops = sorted({node.op for node in nodes.values()})
+            raise ImportFailure(f"{self.source.name}: nothing in it computes an output; its nodes are {_shown(ops)}")
         found = {name: flat.resolve(endpoint) for name, endpoint in stated.items()}
         missing = [name for name, endpoint in found.items() if endpoint.node not in nodes]
         if missing:
-            raise ImportFailure(f"no node gives the output {', '.join(missing)}")
+            hint = similar_names(str(found[missing[0]].node), nodes)
+            raise ImportFailure(f"no node gives the output {', '.join(missing)}{hint}")
         return found
 
     def _place_inputs(self, order: list[TFNode], nodes: Mapping[str, TFNode]) -> None:
@@ -174,6 +191,8 @@ class Importer:
                 value = scope.value(endpoint)
             except Refusal as error:
                 raise ImportFailure(f"output {name}: {error}") from error
+            if value in self.pairs:
+                raise ImportFailure(f"output {name} is complex64, which no target takes: name Real and Imag of it")
             chosen.append(self._as_output(value, name, chosen))
         self.graph.set_outputs(chosen)
 
@@ -204,7 +223,10 @@ class Importer:
         for name in dict.fromkeys([*self.shapes, *self.dtypes]):
             if nodes.get(name) is None or nodes[name].op not in PLACEHOLDERS:
                 known = ", ".join(value.name for value in self.graph.inputs) or "none"
-                problems.append(f"a shape or dtype was given for {name!r}, which is no input; the inputs are: {known}")
+                hint = "" if Endpoint.of(name).node not in nodes else f" (inputs=[{name!r}] or --inputs makes it one)"
+                problems.append(
+                    f"a shape or dtype was given for {name!r}, which is no input{hint}; the inputs are: {known}"
+                )
         if problems:
             raise ImportFailure(f"{len(problems)} problem(s) with the model:\n  " + "\n  ".join(problems))
 

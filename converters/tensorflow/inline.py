@@ -31,8 +31,13 @@ class Flat:
     inlined: list[str] = field(default_factory=list)
 
     def resolve(self, endpoint: Endpoint) -> Endpoint:
-        """The endpoint itself, or what became of it."""
+        """The endpoint itself, or what became of it. Raises ImportFailure where calls give each other's results."""
+        passed: dict[Endpoint, None] = {}
         while endpoint in self.aliases:
+            if endpoint in passed:
+                shown = " -> ".join(str(held) for held in (*passed, endpoint))
+                raise ImportFailure(f"the graph has a cycle of {len(passed)} calls: {shown}")
+            passed[endpoint] = None
             endpoint = self.aliases[endpoint]
         return endpoint
 

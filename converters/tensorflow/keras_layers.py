@@ -1,135 +1,39 @@
-"""Keras's layers as nodes of TensorFlow's, which the importer knows: what each layer computes at inference."""
+"""Keras's layers as nodes of TensorFlow's, which the importer knows: what each layer computes at inference.
+
+`LAYERS` holds the layers of all families; those that have no family of their own are here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from graphir.converters.tensorflow.records import Endpoint, TFNode
-from graphir.errors import FormatError, GraphirError
-from graphir.tensor import Tensor
+from graphir.converters.tensorflow import (
+    keras_activations,
+    keras_attention,
+    keras_merging,
+    keras_normalization,
+    keras_recurrent,
+    keras_spatial,
+)
+from graphir.converters.tensorflow.context import Imported, ImportNode
+from graphir.converters.tensorflow.keras_activations import activated
+from graphir.converters.tensorflow.keras_context import Held, Layer, LayerRefusal, import_float
+from graphir.converters.tensorflow.records import Endpoint
+from graphir.graph import Value
+from graphir.ops.elementwise import Cast
+from graphir.ops.shape import Reshape, Shape
+from graphir.ops.shape_parts import Concat
+from graphir.ops.slicing import Slice
 from graphir.types import DType
 
-
-class LayerRefusal(GraphirError):
-    """A layer cannot be expressed; the reader gathers all of them."""
-
-
-@dataclass
-class Layer:
-    """One call of a layer: its configuration, weights and operands, and the nodes that are made for it."""
-
-    name: str
-    config: Mapping[str, Any]
-    weights: Sequence[Tensor]
-    inputs: Sequence[Endpoint]
-    keras: int = 3
-    nodes: list[TFNode] = field(default_factory=list)
-
-    def constant(self, suffix: str, value: object, dtype: type = np.int32) -> Endpoint:
-        """A constant node; tensors stay where they lie."""
-        tensor = value if isinstance(value, Tensor) else Tensor.of(np.array(value, dtype))
-        return self.add("Const", suffix, (), value=tensor, dtype=tensor.dtype)
-
-    def weight(self, slot: int) -> Endpoint:
-        """A weight. Raises FormatError if the file holds fewer."""
-        if slot >= len(self.weights):
-            raise FormatError(f"layer {self.name} has {len(self.weights)} weights, expected {slot + 1} or more")
-        return self.constant(f"weight_{slot}", self.weights[slot])
-
-    def add(self, op: str, suffix: str, inputs: Sequence[Endpoint], **attrs: Any) -> Endpoint:
-        """A node."""
-        name = f"{self.name}/{suffix}"
-        self.nodes.append(TFNode(name, op, tuple(inputs), (), attrs))
-        return Endpoint(name)
-
-    @property
-    def data(self) -> Endpoint:
-        """The first operand."""
-        return self.inputs[0]
-
-    def pair(self, key: str, default: int = 1) -> list[int]:
-        """A number for each of two spatial axes."""
-        held = self.config.get(key, default)
-        return [held] * 2 if isinstance(held, int) else list(held)
-
-    @property
-    def data_format(self) -> str:
-        """TensorFlow's name of the layout. Refuses others than Keras's two."""
-        return "NCHW" if self.config.get("data_format") == "channels_first" else "NHWC"
-
-    def whole(self, numbers: Sequence[int]) -> tuple[int, ...]:
-        """Numbers of spatial axes with 1 for batch and channels."""
-        return (1, 1, *numbers) if self.data_format == "NCHW" else (1, *numbers, 1)
-
-    def padding(self) -> str:
-        """TensorFlow's padding."""
-        held = self.config.get("padding", "valid")
-        if held not in ("same", "valid"):
-            raise LayerRefusal(f"padding {held!r}")
-        return str(held).upper()
-
-    def activated(self, value: Endpoint) -> Endpoint:
-        """The value behind the layer's activation."""
-        held = self.config.get("activation", "linear")
-        if isinstance(held, Mapping):
-            held = held.get("config", held) if isinstance(held.get("config"), str) else held.get("class_name")
-        return activation(self, str(held or "linear"), value)
-
-
-_PLAIN = {
-    "relu": "Relu", "relu6": "Relu6", "softmax": "Softmax", "sigmoid": "Sigmoid", "tanh": "Tanh", "elu": "Elu",
-    "selu": "Selu", "softplus": "Softplus", "softsign": "Softsign", "exponential": "Exp", "log_softmax": "LogSoftmax",
-}  # fmt: skip
-
-
-def activation(layer: Layer, name: str, value: Endpoint) -> Endpoint:
-    """An activation function by its name. Refuses unknown ones."""
-    if name == "linear":
-        return value
-    if name in _PLAIN:
-        return layer.add(_PLAIN[name], name, [value])
-    if name in ("swish", "silu"):
-        return layer.add("Mul", name, [value, layer.add("Sigmoid", "sigmoid", [value])])
-    if name in ("hard_sigmoid", "hard_swish", "hard_silu") and layer.keras >= 3:
-        shifted = layer.add("AddV2", "shifted", [value, layer.constant("three", 3.0, np.float32)])
-        limited = layer.add("Relu6", "limited", [shifted])
-        gate = layer.add("Mul", "gate", [limited, layer.constant("sixth", 1.0 / 6.0, np.float32)])
-        return gate if name == "hard_sigmoid" else layer.add("Mul", name, [value, gate])
-    raise LayerRefusal(f"the activation {name!r}")
-
-
-def _biased(layer: Layer, value: Endpoint, slot: int) -> Endpoint:
-    if layer.config.get("use_bias", True):
-        value = layer.add("BiasAdd", "bias_add", [value, layer.weight(slot)], data_format=layer.data_format)
-    return layer.activated(value)
-
-
-def _convolution(op: str) -> Callable[[Layer], Endpoint]:
-    def convolution(layer: Layer) -> Endpoint:
-        attrs = {
-            "strides": layer.whole(layer.pair("strides")),
-            "dilations": layer.whole(layer.pair("dilation_rate")),
-            "padding": layer.padding(),
-            "data_format": layer.data_format,
-        }
-        return _biased(layer, layer.add(op, "convolution", [layer.data, layer.weight(0)], **attrs), 1)
-
-    return convolution
-
-
-def separable(layer: Layer) -> Endpoint:
-    """A depthwise convolution and one of 1 by 1."""
-    form = {"data_format": layer.data_format}
-    attrs = {"strides": layer.whole(layer.pair("strides")), "dilations": layer.whole(layer.pair("dilation_rate"))}
-    deep = layer.add(
-        "DepthwiseConv2dNative", "depthwise", [layer.data, layer.weight(0)], padding=layer.padding(), **attrs, **form
-    )
-    ones = {"strides": (1, 1, 1, 1), "padding": "VALID"}
-    return _biased(layer, layer.add("Conv2D", "pointwise", [deep, layer.weight(1)], **ones, **form), 2)
+# Layers that see the last axis only, so that a TimeDistributed around them changes nothing.
+ON_LAST_AXIS = frozenset({
+    "Activation", "ActivityRegularization", "AlphaDropout", "Dense", "Dropout", "ELU", "GaussianDropout",
+    "GaussianNoise", "Identity", "LeakyReLU", "ReLU", "Rescaling", "ThresholdedReLU",
+})  # fmt: skip
 
 
 def dense(layer: Layer) -> Endpoint:
@@ -137,77 +41,91 @@ def dense(layer: Layer) -> Endpoint:
     product = layer.add("MatMul", "product", [layer.data, layer.weight(0)], transpose_a=False, transpose_b=False)
     if layer.config.get("use_bias", True):
         product = layer.add("AddV2", "bias_add", [product, layer.weight(1)])
-    return layer.activated(product)
+    return activated(layer, product)
 
 
-def batch_normalization(layer: Layer) -> Endpoint:
-    """With the moving statistics; gamma and beta may be left out."""
-    axis = layer.config.get("axis", -1)
-    axis = axis[0] if isinstance(axis, list) else axis
-    if axis not in (-1, 3):
-        raise LayerRefusal(f"axis {axis}: only the last axis of four is read")
-    count = layer.config.get("scale", True) + layer.config.get("center", True)
-    mean, variance = layer.weight(count), layer.weight(count + 1)
-    size = layer.weights[count].shape
-    scale = layer.weight(0) if layer.config.get("scale", True) else layer.constant("ones", np.ones(size), np.float32)
-    place = count - 1
-    centered = layer.config.get("center", True)
-    offset = layer.weight(place) if centered else layer.constant("zeros", np.zeros(size), np.float32)
-    epsilon = layer.constant("epsilon", layer.config.get("epsilon", 1e-3), np.float32)
-    deviation = layer.add("Rsqrt", "deviation", [layer.add("AddV2", "stable", [variance, epsilon])])
-    factor = layer.add("Mul", "factor", [deviation, scale])
-    scaled = layer.add("Mul", "scaled", [layer.data, factor])
-    shift = layer.add("Sub", "shift", [offset, layer.add("Mul", "moved", [mean, factor])])
-    return layer.add("AddV2", "normalized", [scaled, shift])
+def einsum_dense(layer: Layer) -> Endpoint:
+    """A product by an equation, and a bias that broadcasts."""
+    product = layer.add("Einsum", "product", [layer.data, layer.weight(0)], equation=layer.config["equation"], N=2)
+    if layer.config.get("bias_axes"):
+        product = layer.add("AddV2", "bias_add", [product, layer.weight(1)])
+    return activated(layer, product)
 
 
-def _pooling(op: str) -> Callable[[Layer], Endpoint]:
-    def pooling(layer: Layer) -> Endpoint:
-        size = layer.pair("pool_size", 2)
-        strides = size if layer.config.get("strides") is None else layer.pair("strides")
-        return layer.add(
-            op, "pool", [layer.data], ksize=layer.whole(size), strides=layer.whole(strides), padding=layer.padding(),
-            data_format=layer.data_format,
-        )  # fmt: skip
-
-    return pooling
+def embedding(layer: Layer) -> Endpoint:
+    """Rows of a table by their numbers; 0 is masked if the layer says so."""
+    numbers = layer.apply(import_integers, "numbers", [layer.data])
+    if layer.config.get("mask_zero"):
+        layer.mask = layer.apply(_not_zero, "mask", [numbers])
+    return layer.add("GatherV2", "rows", [layer.weight(0), numbers, layer.constant("axis", 0)], batch_dims=0)
 
 
-def _global_pooling(op: str) -> Callable[[Layer], Endpoint]:
-    def pooling(layer: Layer) -> Endpoint:
-        axes = layer.constant("axes", [2, 3] if layer.data_format == "NCHW" else [1, 2])
-        return layer.add(op, "pool", [layer.data, axes], keep_dims=bool(layer.config.get("keepdims", False)))
-
-    return pooling
+def import_integers(node: ImportNode) -> Imported:
+    """A value as integers: floats as int32."""
+    value = node.input(0)
+    return node.emit(Cast(DType.INT32), value) if value.dtype is not None and value.dtype.is_float else value
 
 
-def _paired(layer: Layer, key: str) -> list[list[int]]:
-    """(before, after) of the two spatial axes, from one number, two, or two pairs."""
-    held = layer.config[key]
-    if isinstance(held, int):
-        return [[held, held]] * 2
-    return [[side, side] if isinstance(side, int) else list(side) for side in held]
+def _not_zero(node: ImportNode) -> Imported:
+    from graphir.ops.elementwise import Equal, Not
+
+    value = node.input(0)
+    return node.emit(Not(), node.step(Equal(), value, node.scalar_like(value, 0), suffix="zero"))
 
 
-def zero_padding(layer: Layer) -> Endpoint:
-    """Zeros around the spatial axes."""
-    pads = _paired(layer, "padding")
-    rows = [[0, 0], [0, 0], *pads] if layer.data_format == "NCHW" else [[0, 0], *pads, [0, 0]]
-    return layer.add("Pad", "pad", [layer.data, layer.constant("pads", rows)])
+def masking(layer: Layer) -> Endpoint:
+    """Steps whose elements are all `mask_value` are masked, and 0."""
+    masked = layer.constant("value", layer.config.get("mask_value", 0.0), np.float32)
+    other = layer.add("NotEqual", "other", [layer.data, masked])
+    last = layer.constant("last", [-1])
+    layer.mask = layer.add("Any", "mask", [other, last], keep_dims=False)
+    kept = layer.add("Any", "kept", [other, last], keep_dims=True)
+    return layer.add("Mul", "masked", [layer.data, layer.add("Cast", "ones", [kept], DstT=layer.dtype)])
 
 
-def cropping(layer: Layer) -> Endpoint:
-    """The spatial axes without their margins."""
-    (top, bottom), (left, right) = _paired(layer, "cropping")
-    if layer.data_format == "NCHW":
-        raise LayerRefusal("channels_first")
-    far = [0, -bottom, -right, 0]
-    mask = 9 | (0 if bottom else 2) | (0 if right else 4)
-    begin = layer.constant("begin", [0, top, left, 0])
-    return layer.add(
-        "StridedSlice", "cut", [layer.data, begin, layer.constant("end", far), layer.constant("steps", [1, 1, 1, 1])],
-        begin_mask=9, end_mask=mask, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0,
-    )  # fmt: skip
+def time_distributed(layer: Layer) -> Endpoint:
+    """A layer or a model on each step of (N, steps, ...): the steps are taken for samples."""
+    entry = layer.config["layer"]
+    stored = layer.stored.part("layer")
+    layer.mask = layer.stated_mask()
+    if entry["class_name"] in ON_LAST_AXIS:
+        return layer.call(entry, "layer", stored, [Held(layer.data)])[0].value
+    if entry["class_name"] in keras_recurrent.LAYERS and layer.mask is not None:
+        raise LayerRefusal("a recurrent layer on each step of values with a mask")
+    data = layer.data
+    folded = layer.apply(_import_fold, "samples", [data])
+    results = layer.call(entry, "layer", stored, [Held(folded)])
+    return layer.apply(_import_unfold, "steps", [results[0].value, data])
+
+
+def _import_fold(node: ImportNode) -> Imported:
+    value = node.input(0)
+    rest = node.sizes_if_known(value, range(2, node.rank(value)))
+    if rest is not None:
+        return node.emit(Reshape(), value, node.vector([-1, *rest]))
+    shape = node.step(Shape(), value, suffix="shape")
+    return node.emit(Reshape(), value, node.step(Concat(0), node.vector([-1]), _sizes(node, shape, 2), suffix="sizes"))
+
+
+def _import_unfold(node: ImportNode) -> Imported:
+    value, whole = node.inputs()
+    rest = node.sizes_if_known(value, range(1, node.rank(value)))
+    steps = node.sizes_if_known(whole, (1,))
+    if rest is not None and steps is not None:
+        return node.emit(Reshape(), value, node.vector([-1, *steps, *rest]))
+    first = node.step(Slice(), node.step(Shape(), whole), node.vector([0]), node.vector([2]), suffix="batch")
+    last = node.vector(rest) if rest is not None else _sizes(node, node.step(Shape(), value), 1)
+    return node.emit(Reshape(), value, node.step(Concat(0), first, last, suffix="sizes"))
+
+
+def _sizes(node: ImportNode, shape: Value, first: int) -> Value:
+    return node.step(Slice(), shape, node.vector([first]), node.vector([64]), suffix="rest")
+
+
+def wrapped(layer: Layer) -> list[Endpoint]:
+    """A wrapper that acts in training only."""
+    found = layer.call(layer.config["layer"], "layer", layer.stored.part("layer"), layer.operands)
+    return [held.value for held in found]
 
 
 def _batch(layer: Layer) -> Endpoint:
@@ -219,21 +137,36 @@ def _batch(layer: Layer) -> Endpoint:
     )  # fmt: skip
 
 
-def _reshaped(layer: Layer, sizes: Sequence[int]) -> Endpoint:
+def _reshaped(layer: Layer, data: Endpoint, sizes: Sequence[int]) -> Endpoint:
     parts = [_batch(layer), *(layer.constant(f"size_{place}", size) for place, size in enumerate(sizes))]
-    return layer.add("Reshape", "reshape", [layer.data, layer.add("Pack", "shape", parts, axis=0, N=len(parts))])
+    return layer.add("Reshape", "reshape", [data, layer.add("Pack", "shape", parts, axis=0, N=len(parts))])
 
 
 def flatten(layer: Layer) -> Endpoint:
-    """Everything behind the batch in one axis."""
-    if layer.data_format == "NCHW":
-        raise LayerRefusal("channels_first, which it brings behind the others first")
-    return _reshaped(layer, [-1])
+    """Everything behind the batch in one axis; channels that come first are brought behind the others before."""
+    data = layer.data
+    if layer.channels_first:
+        data = layer.apply(_channels_last, "channels_last", [data])
+    return _reshaped(layer, data, [-1])
+
+
+def _channels_last(node: ImportNode) -> Imported:
+    from graphir.ops.shape import Transpose
+
+    value = node.input(0)
+    rank = node.rank(value)
+    return value if rank < 3 else node.emit(Transpose((0, *range(2, rank), 1)), value)
 
 
 def reshape(layer: Layer) -> Endpoint:
     """Other sizes behind the batch."""
-    return _reshaped(layer, layer.config["target_shape"])
+    return _reshaped(layer, layer.data, layer.config["target_shape"])
+
+
+def repeat_vector(layer: Layer) -> Endpoint:
+    """(N, C) as (N, n, C)."""
+    wide = layer.add("ExpandDims", "expanded", [layer.data, layer.constant("axis", 1)])
+    return layer.add("Tile", "repeated", [wide, layer.constant("counts", [1, layer.config["n"], 1])])
 
 
 def permute(layer: Layer) -> Endpoint:
@@ -241,53 +174,20 @@ def permute(layer: Layer) -> Endpoint:
     return layer.add("Transpose", "permuted", [layer.data, layer.constant("order", [0, *layer.config["dims"]])])
 
 
-def _folded(op: str) -> Callable[[Layer], Endpoint]:
-    def folded(layer: Layer) -> Endpoint:
-        value = layer.data
-        for place, other in enumerate(layer.inputs[1:]):
-            value = layer.add(op, f"step_{place}", [value, other])
-        return value
-
-    return folded
-
-
-def average(layer: Layer) -> Endpoint:
-    """The mean of the operands."""
-    factor = layer.constant("factor", 1.0 / len(layer.inputs), np.float32)
-    return layer.add("Mul", "average", [_folded("AddV2")(layer), factor])
-
-
-def concatenate(layer: Layer) -> Endpoint:
-    """The operands along an axis."""
-    axis = layer.constant("axis", layer.config.get("axis", -1))
-    return layer.add("ConcatV2", "concat", [*layer.inputs, axis], N=len(layer.inputs))
-
-
-def re_lu(layer: Layer) -> Endpoint:
-    """ReLU, with a limit of 6 or none."""
-    most = layer.config.get("max_value")
-    if layer.config.get("negative_slope") or layer.config.get("threshold") or most not in (None, 6, 6.0):
-        raise LayerRefusal("a slope, a threshold or another limit than 6")
-    return layer.add("Relu" if most is None else "Relu6", "relu", [layer.data])
-
-
-def leaky_re_lu(layer: Layer) -> Endpoint:
-    """x, below zero times a slope: 0.3 unless stated."""
-    slope = layer.config.get("negative_slope", layer.config.get("alpha", 0.3))
-    return layer.add("LeakyRelu", "relu", [layer.data], alpha=float(slope))
-
-
-def softmax(layer: Layer) -> Endpoint:
-    """Softmax over the last axis."""
-    if layer.config.get("axis", -1) != -1:
-        raise LayerRefusal(f"axis {layer.config['axis']}: only the last one is read")
-    return layer.add("Softmax", "softmax", [layer.data])
-
-
 def rescaling(layer: Layer) -> Endpoint:
     """x times a scale and an offset."""
-    scaled = layer.add("Mul", "scaled", [layer.data, layer.constant("scale", layer.config["scale"], np.float32)])
+    data = layer.apply(import_float, "float", [layer.data])
+    scaled = layer.add("Mul", "scaled", [data, layer.constant("scale", layer.config["scale"], np.float32)])
     return layer.add("AddV2", "shifted", [scaled, layer.constant("offset", layer.config.get("offset", 0), np.float32)])
+
+
+def discretization(layer: Layer) -> Endpoint:
+    """The number of the bin that an element falls into."""
+    if layer.config.get("output_mode", "int") != "int" or layer.config.get("bin_boundaries") is None:
+        raise LayerRefusal("only output_mode 'int' with stated bin_boundaries is read")
+    boundaries = tuple(float(edge) for edge in layer.config["bin_boundaries"])
+    bins = layer.add("Bucketize", "bins", [layer.data], boundaries=boundaries)
+    return bins if layer.keras >= 3 else layer.add("Cast", "bins_int64", [bins], DstT=DType.INT64)
 
 
 def same(layer: Layer) -> Endpoint:
@@ -295,39 +195,55 @@ def same(layer: Layer) -> Endpoint:
     return layer.data
 
 
-LAYERS: dict[str, Callable[[Layer], Endpoint]] = {
-    "Activation": lambda layer: layer.activated(layer.data),
+LAYERS: dict[str, Callable[[Layer], Any]] = {
+    **keras_activations.LAYERS,
+    **keras_attention.LAYERS,
+    **keras_merging.LAYERS,
+    **keras_normalization.LAYERS,
+    **keras_recurrent.LAYERS,
+    **keras_spatial.LAYERS,
     "ActivityRegularization": same,
-    "Add": _folded("AddV2"),
     "AlphaDropout": same,
-    "Average": average,
-    "AveragePooling2D": _pooling("AvgPool"),
-    "BatchNormalization": batch_normalization,
-    "Concatenate": concatenate,
-    "Conv2D": _convolution("Conv2D"),
-    "Cropping2D": cropping,
     "Dense": dense,
-    "DepthwiseConv2D": _convolution("DepthwiseConv2dNative"),
+    "Discretization": discretization,
     "Dropout": same,
+    "EinsumDense": einsum_dense,
+    "Embedding": embedding,
     "Flatten": flatten,
     "GaussianDropout": same,
     "GaussianNoise": same,
-    "GlobalAveragePooling2D": _global_pooling("Mean"),
-    "GlobalMaxPooling2D": _global_pooling("Max"),
-    "LeakyReLU": leaky_re_lu,
-    "MaxPooling2D": _pooling("MaxPool"),
-    "Maximum": _folded("Maximum"),
-    "Minimum": _folded("Minimum"),
-    "Multiply": _folded("Mul"),
+    "Identity": same,
+    "Masking": masking,
     "Permute": permute,
-    "ReLU": re_lu,
+    "RepeatVector": repeat_vector,
     "Rescaling": rescaling,
     "Reshape": reshape,
-    "SeparableConv2D": separable,
-    "Softmax": softmax,
+    "SpatialDropout1D": same,
     "SpatialDropout2D": same,
-    "Subtract": _folded("Sub"),
-    "ZeroPadding2D": zero_padding,
+    "SpatialDropout3D": same,
+    "SpectralNormalization": wrapped,
+    "TimeDistributed": time_distributed,
+    **{
+        f"Random{name}": same
+        for name in ("Brightness", "Contrast", "Flip", "Rotation", "Translation", "Zoom")
+    },
+}
+RANDOM = frozenset({
+    "AlphaDropout", "BatchNormalization", "Dropout", "GaussianDropout", "GaussianNoise", "SpatialDropout1D",
+    "SpatialDropout2D", "SpatialDropout3D", *(name for name in LAYERS if name.startswith("Random")),
+})  # fmt: skip
+# Layers that hand on the mask of what they are given; those that make one themselves say so in `Layer.mask`.
+PASS_MASKS = frozenset({
+    "Activation", "ActivityRegularization", "AdditiveAttention", "AlphaDropout", "Attention", "BatchNormalization",
+    "Dense", "Dropout", "ELU", "GaussianDropout", "GaussianNoise", "GroupNormalization", "Identity",
+    "LayerNormalization", "LeakyReLU", "MultiHeadAttention", "Normalization", "PReLU", "ReLU", "Rescaling", "Softmax",
+    "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "ThresholdedReLU", "UnitNormalization",
+})  # fmt: skip
+_STRINGS = "it works on strings and tables that the file keeps apart; give the model what comes behind it"
+REFUSED = {
+    "Lambda": "it holds Python code, which is not run: write it with Keras's layers or operations, or use model.export",
+    **dict.fromkeys(("Hashing", "HashedCrossing", "IntegerLookup", "StringLookup", "TextVectorization"), _STRINGS),
+    **dict.fromkeys(("TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer"), "it holds another framework's code"),
 }
 
-__all__ = ["LAYERS", "Layer", "LayerRefusal"]
+__all__ = ["LAYERS", "PASS_MASKS", "RANDOM", "REFUSED"]

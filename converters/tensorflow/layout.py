@@ -70,10 +70,15 @@ def channels_first(node: ImportNode, layout: Layout, value: Value) -> Value:
 
 
 def finish(node: ImportNode, layout: Layout, op: Operator, *operands: Value | None) -> Value:
-    """The node's result in its own layout, by an operator over channels first."""
+    """The node's result in its own layout, by an operator over channels first.
+
+    What that operator gives has the node's result for its source too: it is all that is left where the Transpose goes.
+    """
     if not layout.channels_last:
         return node.emit(op, *operands)
-    return node.emit(Transpose(layout.to_last), node.step(op, *operands, suffix="nchw"))
+    first = node.step(op, *operands, suffix="nchw")
+    first.sources = (f"{node.name}:0",)
+    return node.emit(Transpose(layout.to_last), first)
 
 
 def padding_of(

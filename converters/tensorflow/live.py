@@ -5,18 +5,15 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import signal
-import subprocess
 import sys
-import tempfile
-import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.child_process import ChildProcess
 from graphir.converters.tensorflow.reader import TFSource, open_model
 from graphir.converters.tensorflow.records import Endpoint
 from graphir.converters.tensorflow.schema import output_types
@@ -25,20 +22,17 @@ from graphir.types import DType
 
 Array = NDArray[Any]
 PYTHON_VARIABLE = "GRAPHIR_TENSORFLOW_PYTHON"
-SETTINGS = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "0",
-            "PYTHONSAFEPATH": "1"}
-read_array: Any = np.lib.format.read_array
+SETTINGS = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "PYTHONSAFEPATH": "1"}
+# TensorFlow's plain kernels want channels last on the CPU; those of oneDNN take channels first too.
+ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 
 
 class TensorFlowMissing(VerificationError):
     """The interpreter that was to run TensorFlow cannot import it."""
 
 
-class _Pipe:
-    """A pipe that does not look like a file to numpy, which would ask for its position."""
-
-    def __init__(self, pipe: IO[bytes]) -> None:
-        self.read = pipe.read
+class TensorFlowRefuses(VerificationError):
+    """TensorFlow is there, but cannot load the model, or cannot compute what is asked of it."""
 
 
 def live_python() -> str | None:
@@ -59,7 +53,7 @@ class LiveTensorFlow:
         self.outputs = list(outputs)
         self._python = python
         self._path = Path(path)
-        self._source: TFSource = open_model(path, signature)
+        self._source: TFSource = open_model(path, signature, outputs)
         self._process: _Process | None = None
 
     @property
@@ -78,16 +72,18 @@ class LiveTensorFlow:
             except FormatError:
                 types = []
             found += [f"{node.name}:{slot}" for slot, dtype in enumerate(types) if isinstance(dtype, DType)]
-        return [*found, *self.outputs]
+        known = set(found)
+        return [*found, *(name for name in self.outputs if f"{name}:0" not in known)]
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values. Raises TensorFlowMissing if the interpreter cannot import TensorFlow, and VerificationError
         with TensorFlow's own message, or with the signal that ended it."""
         if self._process is None:
-            self._process = _Process(self._python, self._kind(), self._path)
-        self.label = f"TensorFlow {self._process.version} in a child process"
+            self._process = _Process(self._python, self._kind(), self._path, onednn=self._has_channels_first)
+        with_onednn = " with oneDNN" if self._has_channels_first else ""
+        self.label = f"TensorFlow {self._process.version}{with_onednn} in a child process"
         wanted = list(dict.fromkeys(names))
-        fed = {self._tensor(name): array for name, array in feeds.items()}
+        fed = {self._tensor(name, is_fed=True): array for name, array in feeds.items()}
         found = self._process.evaluate(fed, [self._tensor(name) for name in wanted])
         yield from zip(wanted, (array for _, array in found), strict=True)
 
@@ -118,107 +114,63 @@ class LiveTensorFlow:
         return self._source.signature is not None and bool(self._source.graph.functions)
 
     @property
+    def _has_channels_first(self) -> bool:
+        """Whether a node works on channels first."""
+        graph = self._source.graph
+        attributes = [node.attrs for node in graph.nodes]
+        attributes += [node.attrs for function in graph.functions.values() for node in function.nodes]
+        return any(str(attrs.get("data_format", "")).startswith("NC") for attrs in attributes)
+
+    @property
     def _is_keras(self) -> bool:
         return self._source.kind.startswith("Keras")
 
-    def _tensor(self, name: str) -> str:
+    def _not_reachable(self, name: str) -> VerificationError:
+        signature = self._source.signature
+        assert signature is not None
+        return TensorFlowRefuses(
+            f"{self._path}: live TensorFlow gives the results {', '.join(signature.outputs)} of the inputs "
+            f"{', '.join(signature.inputs)} only; {name} is inside"
+        )
+
+    def _tensor(self, name: str, *, is_fed: bool = False) -> str:
         """TensorFlow's name of an input, an output or a node's result; for Keras its number."""
         if self._is_keras and self._source.signature is not None:
-            if name in self.outputs:
-                return f"output:{self.outputs.index(name)}"
-            return f"input:{list(self._source.signature.inputs).index(name)}"
-        if self._has_functions:
-            return name
+            inputs, outputs = list(self._source.signature.inputs), list(self._source.signature.outputs)
+            if name in outputs:
+                return f"output:{outputs.index(name)}"
+            if name in inputs:
+                return f"input:{inputs.index(name)}"
+            raise self._not_reachable(name)
         signature = self._source.signature
+        if self._has_functions and signature is not None:
+            if name not in (signature.inputs if is_fed else signature.outputs):
+                raise self._not_reachable(name)
+            return name
         endpoint = None if signature is None else signature.outputs.get(name) or signature.inputs.get(name)
         endpoint = endpoint or Endpoint.of(name)
         return str(Endpoint(self._source.renamed.get(endpoint.node, endpoint.node), endpoint.slot))
 
 
-class _Process:
+class _Process(ChildProcess):
     """A child with a model, which evaluates it on feeds until it is closed."""
 
-    def __init__(self, python: str, kind: str, path: Path) -> None:
-        self._python = python
-        self._folder = tempfile.TemporaryDirectory(prefix="graphir-tensorflow-", ignore_cleanup_errors=True)
-        self._place = Path(self._folder.name)
-        script = Path(__file__).with_name("live_child.py")
-        with open(self._place / "stderr.txt", "wb") as errors:
-            try:
-                self._child = subprocess.Popen(
-                    [python, str(script), str(self._place), kind, str(path.resolve())],
-                    env=os.environ | SETTINGS,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                )
-            except OSError as error:
-                reason = error.strerror or error
-                raise TensorFlowMissing(f"cannot start {python} to run TensorFlow: {reason}") from error
-        self._finalizer = weakref.finalize(self, _end, self._child, self._folder)
-        first = self._answer()
-        if "missing" in first:
-            raise TensorFlowMissing(f"{python} cannot import TensorFlow: {first['missing']}")
+    framework, missing, refuses = "TensorFlow", TensorFlowMissing, TensorFlowRefuses
+
+    def __init__(self, python: str, kind: str, path: Path, *, onednn: bool = False) -> None:
+        super().__init__(python)
+        settings = SETTINGS | {ONEDNN: str(int(onednn))}
+        first = self.start(Path(__file__).with_name("live_child.py"), [kind, str(path.resolve())], settings)
         if "error" in first:
-            raise VerificationError(f"live TensorFlow ({python}) cannot load {path}: {first['error']}")
+            raise TensorFlowRefuses(f"live TensorFlow ({python}) cannot load {path}: {first['error']}")
         self.version = str(first["version"])
 
     def evaluate(self, feeds: Mapping[str, Array], fetches: Sequence[str]) -> Iterator[tuple[str, Array]]:
         """The tensors, one after the other. All of them must be taken before the next call."""
-        np.savez(self._place / "feeds.npz", **{f"a{index}": array for index, array in enumerate(feeds.values())})
+        np.savez(self.place / "feeds.npz", **{f"a{index}": array for index, array in enumerate(feeds.values())})
         request = {"feeds": list(feeds), "fetches": list(fetches)}
-        (self._place / "request.json").write_text(json.dumps(request), encoding="utf-8")
-        assert self._child.stdin is not None
-        try:
-            self._child.stdin.write(b"evaluate\n")
-            self._child.stdin.flush()
-        except OSError as error:
-            raise self._ended() from error
-        while True:
-            answer = self._answer()
-            if "error" in answer:
-                raise VerificationError(f"live TensorFlow ({self._python}) failed: {answer['error']}")
-            if "name" not in answer:
-                return
-            yield str(answer["name"]), read_array(_Pipe(self._output), allow_pickle=False)
-
-    def close(self) -> None:
-        """End the child and remove its files."""
-        self._finalizer()
-
-    @property
-    def _output(self) -> IO[bytes]:
-        assert self._child.stdout is not None
-        return self._child.stdout
-
-    def _answer(self) -> dict[str, Any]:
-        line = self._output.readline()
-        try:
-            found: dict[str, Any] = json.loads(line)
-        except ValueError as error:
-            raise self._ended() from error
-        return found
-
-    def _ended(self) -> VerificationError:
-        self._child.kill()  # it may still run, if what it said is no answer
-        code = self._child.wait()
-        lines = (self._place / "stderr.txt").read_text(errors="replace").strip().splitlines()
-        reason = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-        return VerificationError(
-            f"live TensorFlow ({self._python}) {reason}{f': {lines[-1][:300]}' if lines else ''}"
-        )
+        (self.place / "request.json").write_text(json.dumps(request), encoding="utf-8")
+        yield from self.ask()
 
 
-def _end(child: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str]) -> None:
-    child.kill()
-    child.wait()
-    for pipe in (child.stdin, child.stdout):
-        if pipe is not None:
-            try:
-                pipe.close()
-            except OSError:
-                continue  # what was still to be written is of no use to a process that has ended
-    folder.cleanup()
-
-
-__all__ = ["PYTHON_VARIABLE", "LiveTensorFlow", "TensorFlowMissing", "live_python"]
+__all__ = ["PYTHON_VARIABLE", "LiveTensorFlow", "TensorFlowMissing", "TensorFlowRefuses", "live_python"]

@@ -15,7 +15,9 @@ import io
 import json
 import os
 import sys
+import zipfile
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -39,17 +41,35 @@ class Signature:
 
 
 class Keras:
-    """A Keras model, to be run as a session is: feeds are `input:0` and so on, fetches `output:0`."""
+    """A Keras model, to be run as a session is: feeds are `input:0` and so on, fetches `output:0`.
+
+    Files of versions 1 and 2 are opened by tf_keras, which is version 2, where it is installed: version 3 refuses some,
+    and computes others differently.
+    """
 
     def __init__(self, path: str) -> None:
-        self._model = import_module("keras").models.load_model(path, compile=False)
+        old = keras_version(path) < 3 and find_spec("tf_keras") is not None
+        self._model = import_module("tf_keras" if old else "keras").models.load_model(path, compile=False)
 
     def run(self, fetches: list[str], feeds: dict[str, Any]) -> list[Any]:
         """The numbered outputs."""
         operands = [feeds[f"input:{index}"] for index in range(len(feeds))]
         found = self._model(operands[0] if len(operands) == 1 else operands, training=False)
+        if isinstance(found, dict):
+            found = list(found.values())
         results = found if isinstance(found, (list, tuple)) else [found]
         return [np.asarray(results[int(name.partition(":")[2])]) for name in fetches]
+
+
+def keras_version(path: str) -> int:
+    """The version of Keras that wrote a file."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            text = json.loads(archive.read("metadata.json"))["keras_version"]
+    else:
+        with import_module("h5py").File(path, "r") as file:
+            text = file.attrs.get("keras_version", "1")
+    return int((text.decode() if isinstance(text, bytes) else str(text)).partition(".")[0])
 
 
 def open_session(tf: Any, kind: str, model: str) -> Any:

@@ -8,19 +8,22 @@ iterations give, stacked. All else is carried.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from graphir.converters.tensorflow.bodies import Body, body_of, close, import_nodes
 from graphir.converters.tensorflow.context import ImportNode
-from graphir.converters.tensorflow.lists import elements_of, number_of
+from graphir.converters.tensorflow.lists import Reserved, elements_of, number_of, vector_of
 from graphir.converters.tensorflow.records import Endpoint, TFNode
 from graphir.graph import Graph, Value
 from graphir.ops import elementwise as ew
 from graphir.ops.control import Loop, common_type
+from graphir.ops.creation import ConstantOfShape
 from graphir.ops.indexing import Gather
-from graphir.ops.shape import Reshape, Unsqueeze
+from graphir.ops.shape import Reshape, Shape, Unsqueeze
 from graphir.ops.shape_parts import Concat
+from graphir.passes.recurrent_frames import counted
 from graphir.types import DType, TensorType, Type
 
 TRIALS = 5
@@ -279,16 +282,33 @@ class _Lowering:
             if reserved is not None and reserved.size == 0:
                 return stacked
             return node.step(Concat(0), initial, stacked, suffix="list")
-        size = None if reserved is None else reserved.size
         if reserved is None:
             node.refuse("a list that held elements before is written by the loop at its counter's place")
-        if isinstance(size, int) and isinstance(trips, int) and size != trips:
-            if size > trips:
-                node.refuse(f"a list of {size} elements of which the loop writes {trips}")
-            node.decide("list length", f"the list of {size} elements grows to the {trips} that the loop writes")
-        elif size != trips or size is None:
-            node.decide("list length", "the list is taken to be as long as the loop is")
-        return stacked
+        return self._filled(stacked, reserved, self.plan.lists[place].writer)
+
+    def _filled(self, stacked: Value, reserved: Reserved, writer: TFNode) -> Value:
+        """A list that is written at the counter's place, with zeros at the places that the loop does not reach."""
+        node, size = self.node, reserved.size
+        assert self.trips is not None
+        trips = number_of(self.trips)
+        if size == 0 or (size is not None and size == trips) or counted(reserved.length) is counted(self.trips):
+            return stacked
+        if isinstance(size, int) and isinstance(trips, int):
+            if size < trips:
+                node.decide("list length", f"the list of {size} elements grows to the {trips} that the loop writes")
+                return stacked
+            missing = node.vector([size - max(0, trips)])
+        else:
+            written = node.step(Shape(end=1), stacked, suffix="written")
+            rest = node.step(ew.Sub(), vector_of(node, reserved.length), written, suffix="rest")
+            missing = node.step(ew.Max(), rest, node.vector([0]), suffix="missing")
+        sizes = node.step(Concat(0), missing, node.step(Shape(start=1), stacked), suffix="missing_shape")
+        zeros = node.step(ConstantOfShape(0.0, reserved.dtype), sizes, suffix="unwritten")
+        filled = node.step(Concat(0), stacked, zeros, suffix="list")
+        may_grow = writer.attrs.get("may_grow") or writer.attrs.get("resize_if_index_out_of_bounds")
+        if size is not None and not may_grow:
+            self.graph.refine(filled, TensorType(None, (size, *(stacked.shape or ())[1:])))
+        return filled
 
     def _holds(self, graph: Graph, values: Mapping[int, Value]) -> Value:
         """The condition for these variables, a boolean scalar."""
@@ -308,7 +328,7 @@ class _Lowering:
                 trial.kept = common == types
             if trial.kept:
                 return graph
-            dissolve(graph)
+            graph.dissolve()
             types = common
         types = [TensorType(type_.dtype) if isinstance(type_, TensorType) else type_ for type_ in types]
         return self._attempt(types)
@@ -369,14 +389,15 @@ def as_condition(node: ImportNode, graph: Graph, value: Value) -> Value:
     return value
 
 
-def dissolve(graph: Graph) -> None:
-    """Take out what a graph holds, so that it uses nothing around it any more."""
-    graph.set_outputs(())
-    for held in reversed(list(graph.nodes)):
-        inner, held.subgraphs = held.subgraphs, ()
-        graph.erase(held)
-        for one in inner:
-            dissolve(one)
+def layer_name(loop: str) -> str:
+    """What the layer that a loop computes is called: the scope around Keras's `while` or TensorFlow 1's frame.
+
+    >>> layer_name("model/lstm_1/while"), layer_name("rnn/while/LoopCond/loop"), layer_name("while")
+    ('model/lstm_1', 'rnn', 'while')
+    """
+    scopes = loop.split("/")
+    places = [place for place, scope in enumerate(scopes) if place and re.fullmatch(r"while(_\d+)?", scope)]
+    return "/".join(scopes[: places[-1]]) if places else loop
 
 
 def _loose(type_: Type) -> Type:
@@ -388,4 +409,4 @@ def _same_number(left: Value, right: Value) -> bool:
     return number is not None and number == number_of(right)
 
 
-__all__ = ["as_condition", "dissolve", "import_while"]
+__all__ = ["as_condition", "import_while", "layer_name"]

@@ -7,7 +7,13 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from graphir.converters.tensorflow.live import PYTHON_VARIABLE, LiveTensorFlow, TensorFlowMissing, live_python
+from graphir.converters.tensorflow.live import (
+    PYTHON_VARIABLE,
+    LiveTensorFlow,
+    TensorFlowMissing,
+    TensorFlowRefuses,
+    live_python,
+)
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.runtime.equivalence import Reference, VerificationReport
@@ -49,6 +55,11 @@ def against_tensorflow(
         except TensorFlowMissing:
             if against == "live" or os.environ.get(PYTHON_VARIABLE):
                 raise
+        except TensorFlowRefuses as error:
+            error.add_note(
+                "--against reference holds the result against the imported graph instead, which proves the export only"
+            )
+            raise
     with closing(stand_in(graph)) as reference:
         report = check(reference)
     report.notes.append(

@@ -15,6 +15,7 @@ from graphir.converters.tensorflow.context import (
     result_name,
 )
 from graphir.converters.tensorflow.ops import import_table
+from graphir.converters.tensorflow.pairs import on_pairs
 from graphir.converters.tensorflow.records import Endpoint, TFNode
 from graphir.converters.tensorflow.schema import Attributes, operator_schema, output_types
 from graphir.errors import FormatError, GraphError, ShapeError
@@ -97,7 +98,8 @@ class Scope:
         try:
             operands += map(self.value, record.inputs)
             attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
-            result = function(ImportNode(self, record, attrs, operands))
+            node = ImportNode(self, record, attrs, operands)
+            result = on_pairs(record.op, function, operands, importer.pairs)(node)
         except Refusal as error:
             if not isinstance(error, QuietRefusal):
                 importer.refuse(record, str(error))

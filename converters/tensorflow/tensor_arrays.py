@@ -56,6 +56,8 @@ def _lowered(node: TFNode) -> list[TFNode]:
     if len(node.inputs) <= max(slot for slot in slots if isinstance(slot, int)):
         raise ImportFailure(f"node {node.name} ({node.op}) has {len(node.inputs)} inputs, which are too few")
     attrs: dict[str, Any] = {} if not dtype else {"element_dtype": node.attrs.get(dtype)}
+    if op == "TensorListSetItem":
+        attrs["may_grow"] = True  # whether the array's size is dynamic is not stated here
     made: list[TFNode] = []
     inputs: list[Endpoint] = []
     for slot in slots:

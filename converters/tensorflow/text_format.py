@@ -202,6 +202,8 @@ class _Parser:
             number = sign * int(digits, base)
         except ValueError:
             self._fail(f"found {text!r} for {name}, expected a whole number")
+        if not -(1 << 63) <= number < 1 << 64:
+            self._fail(f"{text} for {name} takes more than 64 bits")
         self._next()
         return number
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from graphir.analysis.fingerprint import fingerprint
-from graphir.analysis.skeleton import Label, Skeleton, coarse, fine, kind_of
+from graphir.analysis.skeleton import Label, Skeleton, coarse, fine, kind_of, loose_kind
 from graphir.graph import Graph, Node, Value
 from graphir.ops.shape import Transpose
 from graphir.tensor import Tensor
@@ -137,7 +137,7 @@ class _Aligner:
     def _pair_single(self, left: Iterable[Node], right: Iterable[Node]) -> None:
         """Pair the nodes that are the only ones of their kind on both sides, by what they are exactly or roughly."""
         one, two = list(left), list(right)
-        for key in (fine, coarse, kind_of):
+        for key in (fine, coarse, kind_of, loose_kind):
             self._pair_unique(one, two, key)
 
     def _pair_unique(self, left: Iterable[Node], right: Iterable[Node], key: Key) -> None:

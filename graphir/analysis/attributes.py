@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 import struct
+from collections.abc import Sequence
 from typing import Any
 
-from graphir.graph import Node
+from graphir.graph import Node, Value
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool
 from graphir.padding import Explicit, Padding, Same, resolve, valid
@@ -31,6 +32,8 @@ def attributes_of(node: Node) -> dict[str, Any]:
         if kernel is not None:
             found["kernel_shape"] = kernel
             _fill_window(node, found, kernel)
+    if found.get("noop_with_empty_axes") and _has_elements(node.inputs[1:2]):
+        found["noop_with_empty_axes"] = False
     axis, first = found.get("axis"), node.inputs[0] if node.inputs else None
     if type(axis) is int and axis < 0 and first is not None and first.rank is not None:
         found["axis"] = axis + first.rank
@@ -46,6 +49,11 @@ def described(node: Node) -> str:
         if value != defaults.get(name, ...) and not _is_neutral(name, value)
     ]
     return f"{node.op.name}({', '.join(parts)})" if parts else node.op.name
+
+
+def _has_elements(operands: Sequence[Value | None]) -> bool:
+    """Whether there is an operand, and it has elements."""
+    return any(value is not None and value.shape is not None and 0 not in value.shape for value in operands)
 
 
 def _is_neutral(name: str, value: object) -> bool:

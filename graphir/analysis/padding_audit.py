@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from graphir.analysis.alignment import align
-from graphir.analysis.windows import Pads, Window, prepared, windows_with_nodes
-from graphir.graph import Graph
+from graphir.analysis.padding_fixes import (
+    attribute_fix,
+    by,
+    divisor_fix,
+    fill_of,
+    filters_fix,
+    listed,
+    padding_fix,
+    rounding,
+)
+from graphir.analysis.skeleton import loose_kind
+from graphir.analysis.windows import Pads, Window, prepared
+from graphir.graph import Graph, Node
 from graphir.padding import Same, SameMode, resolve
-from graphir.types import Dim
 
 Pair = tuple[Window | None, Window | None]
 
@@ -19,7 +29,7 @@ Pair = tuple[Window | None, Window | None]
 class Disagreement:
     """One thing about a pair of windows that differs: of what kind, in a sentence, and how the second model is mended.
 
-    Kinds: missing, operator, kernel, stride, dilation, padding, divisor, filters.
+    Kinds: missing, operator, kernel, stride, dilation, padding, ceil, divisor, filters.
     """
 
     kind: str
@@ -38,10 +48,12 @@ class Compared:
 
 @dataclass(frozen=True)
 class PaddingAudit:
-    """Every pair of windows of two models. `framework` is that of the second, in whose terms fixes are given."""
+    """Every pair of windows of two models. `framework` is that of the second, in whose terms fixes are given; `notes`
+    say what to bear in mind about the whole."""
 
     pairs: tuple[Compared, ...]
     framework: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -56,19 +68,55 @@ class PaddingAudit:
 def audit_graphs(left: Graph, right: Graph, framework: str = "") -> PaddingAudit:
     """Align two models and hold their windows against each other. Both stay as they are.
 
-    Windows that only one of them has are pairs with one side. Raises what reading weights raises.
+    Windows that only one of them has are pairs with one side. Where one model has a window over all data and the other
+    an operator that always reads all (a global pooling, a matrix product), neither pads, and there is no pair. Raises
+    what reading weights raises.
     """
-    one, two = prepared(left), prepared(right)
-    windows = {node: window for window, node in windows_with_nodes(one)}
-    others = {node: window for window, node in windows_with_nodes(two)}
+    (one, windows), (two, others) = prepared(left), prepared(right)
+    sides = {node: window for window, node in windows}, {node: window for window, node in others}
     pairs: list[Pair] = []
     for node, other in align(one, two).pairs:
-        found = windows.pop(node, None) if node is not None else None
-        held = others.pop(other, None) if other is not None else None
-        if found is not None or held is not None:
+        found = sides[0].pop(node, None) if node is not None else None
+        held = sides[1].pop(other, None) if other is not None else None
+        if (found is None) == (held is None) or not _reads_all(found or held, node if held else other):
             pairs.append((found, held))
-    pairs += [(window, None) for window in windows.values()] + [(None, window) for window in others.values()]
-    return audit(pairs, framework)
+    pairs = [pair for pair in pairs if pair != (None, None)]
+    pairs += [(window, None) for window in sides[0].values()] + [(None, window) for window in sides[1].values()]
+    return replace(audit(pairs, framework), notes=tuple(_notes(pairs, (one, two))))
+
+
+def _reads_all(window: Window | None, other: Node | None) -> bool:
+    """Whether a window covers all data, and the other model's node always does."""
+    return window is not None and window.covers_all and other is not None and loose_kind(other) in WHOLE
+
+
+WHOLE = ("mean", "maximum", "linear")
+
+
+def _notes(pairs: Sequence[Pair], graphs: tuple[Graph, Graph]) -> Iterable[str]:
+    """What one should know before reading the disagreements."""
+    both = sum(left is not None and right is not None and _alike(left, right) for left, right in pairs)
+    fewer = min(sum(pair[side] is not None for pair in pairs) for side in (0, 1))
+    if not pairs:
+        yield "neither model has a convolution or pooling that could pad: there is nothing to compare"
+    elif 2 * both < fewer or not fewer:
+        yield (
+            f"only {both} of {len(pairs)} windows have a counterpart of the same kind: these look like different "
+            "networks, and what is said below may be about layers that have nothing to do with each other"
+        )
+    sizes = [tuple(value.shape for value in graph.inputs if value.shape is not None) for graph in graphs]
+    shown = [sorted(sorted(map(str, shape[1:])) for shape in side if len(shape) > 2) for side in sizes]
+    if shown[0] != shown[1] and len(shown[0]) == len(shown[1]) and both:
+        texts = [", ".join(by(shape) for shape in side) for side in sizes]
+        yield (
+            f"the inputs have other sizes: {texts[0]} in the first model, {texts[1]} in the second; SAME pads by the "
+            "size, so state the same one for both (-i, --other-input)"
+        )
+
+
+def _alike(left: Window, right: Window) -> bool:
+    """Whether two windows may well be of one layer."""
+    return (left.operator, left.kernel, left.strides) == (right.operator, right.kernel, right.strides)
 
 
 def audit(pairs: Iterable[Pair], framework: str = "") -> PaddingAudit:
@@ -87,55 +135,121 @@ def compare(left: Window | None, right: Window | None, framework: str = "") -> l
     if left.operator != right.operator:
         text = f"{left.operator} in the first model, {right.operator} in the second"
         return [Disagreement("operator", text, f"make it a {left.operator}")]
+    left, right = _same_axes(left, right)
     found = []
     for kind, name in (("kernel", "kernel"), ("stride", "strides"), ("dilation", "dilations")):
         wanted, held = getattr(left, name), getattr(right, name)
-        if wanted != held:
-            fix = _ATTRIBUTES.get(framework, _plain_attribute)(kind, wanted)
-            found.append(Disagreement(kind, f"{kind} {_by(wanted)} in the first model, {_by(held)} in the second", fix))
+        if wanted != held and not _is_unread(kind, left, right):
+            text = f"{kind} {by(wanted)} in the first model, {by(held)} in the second"
+            found.append(Disagreement(kind, text, attribute_fix(framework, kind, wanted)))
     if not found:
         found += _padding(left, right, framework)
         found += _divisor(left, right, framework)
     numbers = isinstance(left.filters, int) and isinstance(right.filters, int)
     if numbers and left.filters != right.filters and "Conv" in left.operator:
         text = f"{left.filters} filters in the first model, {right.filters} in the second"
-        fix = f"num_filter={left.filters}" if framework == "mxnet" else f"{left.filters} filters"
-        found.append(Disagreement("filters", text, fix))
+        found.append(Disagreement("filters", text, filters_fix(framework, left.filters)))
     return found
+
+
+def _same_axes(left: Window, right: Window) -> tuple[Window, Window]:
+    """Without the axes of size 1 that one of them has and the other has not: a window over one axis is also one over
+    two, of which one is nothing."""
+    rank = min(len(left.kernel), len(right.kernel))
+    return _without_axes(left, rank), _without_axes(right, rank)
+
+
+def _without_axes(window: Window, rank: int) -> Window:
+    axes = range(len(window.kernel))
+    nothing = [axis for axis in axes if window.sizes[axis] == window.kernel[axis] == 1 and _is_bare(window, axis)]
+    kept = [axis for axis in axes if axis not in nothing[: len(axes) - rank]]
+    if len(kept) == len(axes):
+        return window
+    names = ("kernel", "strides", "dilations", "sizes", "results", "pads", "output_padding")
+    changes: Mapping[str, object] = {
+        name: tuple(numbers[axis] for axis in kept) for name in names if (numbers := getattr(window, name))
+    }
+    return replace(window, **changes)  # type: ignore[arg-type]
+
+
+def _is_bare(window: Window, axis: int) -> bool:
+    return window.pads is None or not any(window.pads[axis])
+
+
+def _is_unread(kind: str, left: Window, right: Window) -> bool:
+    """Whether the attribute says nothing: the stride of an axis with one window, the dilation of a kernel of 1."""
+    if len(left.kernel) != len(right.kernel):
+        return False
+    if kind == "stride" and not left.transposed:
+        pairs = zip(left.strides, right.strides, strict=True)
+        ends = zip(left.results, right.results, strict=True)
+        return all(a == b or end == (1, 1) for (a, b), end in zip(pairs, ends, strict=True))
+    if kind == "dilation":
+        spans = zip(left.dilations, right.dilations, left.kernel, right.kernel, strict=True)
+        return all(a == b or width == other == 1 for a, b, width, other in spans)
+    return False
 
 
 def _missing(left: Window | None, right: Window | None) -> Disagreement:
     present = left or right
     assert present is not None
     where, lacking = ("first", "second") if right is None else ("second", "first")
-    shape = f"{present.operator} {_by(present.kernel)}, stride {_by(present.strides)}"
+    shape = f"{present.operator} {by(present.kernel)}, stride {by(present.strides)}"
     text = f"{present.name} ({shape}) of the {where} model has no counterpart in the {lacking}"
     return Disagreement("missing", text, "look at the layers before and behind it in both models")
 
 
 def _padding(left: Window, right: Window, framework: str) -> list[Disagreement]:
     wanted, held = left.effective_pads, right.effective_pads
-    if wanted is None or held is None:
+    exact = wanted is not None and held is not None
+    if left.around != right.around:
+        text = f"the first model has {left.around or 'no Pad'} in front, the second {right.around or 'no Pad'}"
+        fix = f"take out the Pad {right.pad_node}" if right.around else f"{left.around} in front"
+        return [Disagreement("padding", text, fix)]
+    if not exact:
         wanted, held = left.pads, right.pads
     if left.sizes != right.sizes and _same_rule(left, right):
         return []
-    if wanted == held and left.output_padding == right.output_padding and _same(left.results, right.results):
+    rounds = exact or left.ceil_mode == right.ceil_mode
+    same = wanted == held and rounds and (exact or _extra(left) == _extra(right)) and left.results == right.results
+    if same and (_same_fill(left, right) or not _pads_something(wanted)):
         return []
     if wanted is None or held is None:
-        if left.policy == right.policy and left.pads == right.pads:
+        if left.policy == right.policy != "computed" and left.pads == right.pads:
             return []
         text = f"{_stated(left)}; the second model has {_stated(right)}: whether they agree depends on the input's size"
         return [Disagreement("padding", text, "state the inputs' shapes (-i) to have both as numbers")]
+    fix = padding_fix(framework, left, right)
+    if same:
+        effect = f"the first model fills them with {fill_of(left)}, the second with {fill_of(right)}"
+        return [Disagreement("padding", f"{_stated(left)}, as in the second model; {effect}: other borders", fix)]
     effect = _effect(left, right, wanted, held)
-    text = f"{_stated(left)}; the second model pads {_listed(right.pads)}: {effect}"
-    pads = left.pads
-    assert pads is not None
-    return [Disagreement("padding", text, _PADS.get(framework, _plain_pads)(pads, left))]
+    if left.pads == right.pads and left.ceil_mode != right.ceil_mode:
+        ways = f"the first model rounds the number of windows {rounding(left)}, the second {rounding(right)}"
+        return [Disagreement("ceil", f"{ways}: {effect}", fix)]
+    verb = "crops" if left.transposed else "pads"
+    extra = f" with output padding {by(_extra(right))}" if any(_extra(right)) else ""
+    text = f"{_stated(left)}; the second model {verb} {listed(right.pads)}{extra}: {effect}"
+    return [Disagreement("padding", text, fix)]
+
+
+def _extra(window: Window) -> tuple[int, ...]:
+    return window.output_padding or (0,) * len(window.kernel)
+
+
+def _same_fill(left: Window, right: Window) -> bool:
+    return left.fill == right.fill and left.filled == right.filled
+
+
+def _pads_something(pads: Pads | None) -> bool:
+    return pads is None or any(number > 0 for pair in pads for number in pair)
 
 
 def _same_rule(left: Window, right: Window) -> bool:
     """Whether both pad by the same rule, so that only what stands before them explains why sizes differ."""
-    if left.pads == right.pads and left.output_padding == right.output_padding:
+    if left.ceil_mode != right.ceil_mode or left.fill != right.fill:
+        return False
+    if left.pads == right.pads and _extra(left) == _extra(right):
         return True
     if left.transposed or not left.policy.startswith("SAME") or right.pads is None:
         return False
@@ -146,92 +260,59 @@ def _same_rule(left: Window, right: Window) -> bool:
 
 def _stated(window: Window) -> str:
     """What a window pads and why, as in `SAME_UPPER at stride 2 on 224x224 pads (0, 1), (0, 1)`."""
-    on = f" on {_by(window.sizes)}" if any(stride > 1 for stride in window.strides) else ""
+    on = f" on {by(window.sizes)}" if any(stride > 1 for stride in window.strides) else ""
+    if window.policy == "computed":
+        return f"padding that other nodes compute, at stride {by(window.strides)}{on}"
     policy = window.policy if window.policy != "explicit" else window.also or "the first model"
-    at = f"{policy} at stride {_by(window.strides)}{on}"
+    at = f"{policy} at stride {by(window.strides)}{on}"
     verb = "crops" if window.transposed else "pads"
-    return f"{at} {verb} {_listed(window.pads)}" if window.pads is not None else f"{at}, in numbers open"
+    extra = f" with output padding {by(_extra(window))}" if any(_extra(window)) else ""
+    return f"{at} {verb} {listed(window.pads)}{extra}" if window.pads is not None else f"{at}, in numbers open"
 
 
 def _effect(left: Window, right: Window, wanted: Pads, held: Pads) -> str:
-    if not _same(left.results, right.results):
+    if left.results != right.results:
         if left.sizes != right.sizes:
-            return f"{_by(left.results)} becomes {_by(right.results)}, on an input of {_by(right.sizes)}"
-        return f"{_by(left.results)} becomes {_by(right.results)}"
+            return f"{by(left.results)} becomes {by(right.results)}, on an input of {by(right.sizes)}"
+        return f"{by(left.results)} becomes {by(right.results)}"
     shifts = [abs(before - other) for (before, _), (other, _) in zip(wanted, held, strict=True)]
     pixels = max(shifts)
     if not pixels:
-        return "other data under the last windows" if left.results == right.results else "same shape, other edges"
+        return "same shape, other data under the last windows"
     moved = f"same shape, output shifted by {pixels} pixel{'' if pixels == 1 else 's'}"
-    return moved + (f" (axes {_by(shifts)})" if len(set(shifts)) > 1 else "")
+    return moved + (f" (axes {by(shifts)})" if len(set(shifts)) > 1 else "")
 
 
 def _divisor(left: Window, right: Window, framework: str) -> list[Disagreement]:
-    pads = (*(left.effective_pads or ()), *(right.effective_pads or ()))
-    reads_padding = any(number > 0 for pair in pads for number in pair)
-    if left.divisor == right.divisor or not (left.divisor and right.divisor) or not reads_padding:
+    if left.operator != "AveragePool":
         return []
-    whole = math.prod(left.kernel)
-    texts = {
-        "data": f"by the number of data in the window, fewer than {whole} at the border",
-        "data and padding": f"by {whole} everywhere, padding included",
-    }
-    sides = f"the first model divides {texts[left.divisor]}; the second {texts[right.divisor]}"
-    flag = left.divisor == "data and padding"
-    fix = f"count_include_pad={int(flag) if framework == 'onnx' else flag}"
-    return [Disagreement("divisor", f"{sides}: other values at the border", fix)]
+    wanted, held = left.divisors, right.divisors
+    if wanted is None or held is None or left.results != right.results:
+        differ = left.divisor != right.divisor and left.divisor and right.divisor and _reads_padding(left, right)
+    else:
+        differ = wanted != held
+    if not differ:
+        return []
+    sides = f"the first model divides {_divides(left)}; the second {_divides(right)}"
+    return [Disagreement("divisor", f"{sides}: other values at the border", divisor_fix(framework, left, right))]
 
 
-def _same(left: Sequence[Dim], right: Sequence[Dim]) -> bool:
-    return tuple(left) == tuple(right)
+def _reads_padding(*windows: Window) -> bool:
+    return any(_pads_something(window.effective_pads) for window in windows)
 
 
-def _by(numbers: Iterable[Dim]) -> str:
-    return "x".join(map(str, numbers))
+def _divides(window: Window) -> str:
+    """What an average is divided by, in words."""
+    whole = math.prod(window.kernel)
+    axes = zip(window.divisors or (), window.kernel, strict=False)
+    everywhere = all(count == width for axis, width in axes for count in axis)
+    if window.include and everywhere:
+        return f"by {whole} everywhere, padding included"
+    if window.divisors is not None and everywhere:
+        return f"by {whole} everywhere"
+    if window.include and any(map(any, window.pads or ())):
+        return f"by the number of data and stated padding in the window, fewer than {whole} where rounding up adds more"
+    return f"by the number of data in the window, fewer than {whole} at the border"
 
-
-def _listed(pads: Pads | None) -> str:
-    return "an open number" if pads is None else ", ".join(f"({before}, {after})" for before, after in pads)
-
-
-def _plain_attribute(kind: str, numbers: tuple[int, ...]) -> str:
-    return f"{kind} {_by(numbers)}"
-
-
-def _mxnet_attribute(kind: str, numbers: tuple[int, ...]) -> str:
-    return f"{ {'dilation': 'dilate'}.get(kind, kind)}={numbers}"
-
-
-def _onnx_attribute(kind: str, numbers: tuple[int, ...]) -> str:
-    name = {"kernel": "kernel_shape", "stride": "strides", "dilation": "dilations"}[kind]
-    return f"{name}={list(numbers)}"
-
-
-def _plain_pads(pads: Pads, window: Window) -> str:
-    verb = "crop" if window.transposed else "pad"
-    return f"{verb} {_listed(pads)}, before and after each axis"
-
-
-def _mxnet_pads(pads: Pads, window: Window) -> str:
-    """MXNet's `pad` is one number an axis; what is not symmetric goes into a Pad in front."""
-    if all(before == after for before, after in pads):
-        return f"pad={tuple(before for before, _ in pads)}"
-    if window.transposed:
-        return f"pad=(0, ...) and a slice of the result that takes off {_listed(pads)}"
-    width = (0, 0, 0, 0, *(number for pair in pads for number in pair))
-    fill = "a very low constant_value" if window.operator == "MaxPool" else "constant_value=0"
-    made = f"mx.sym.Pad(mode='constant', pad_width={width}, {fill}) in front and pad={(0,) * len(pads)}"
-    if window.divisor == "data":
-        made += "; an average over data only needs pool_type='sum' and a division"
-    return made
-
-
-def _onnx_pads(pads: Pads, window: Window) -> str:
-    extra = f", output_padding={list(window.output_padding)}" if any(window.output_padding) else ""
-    return f"pads={[before for before, _ in pads] + [after for _, after in pads]}{extra}"
-
-
-_ATTRIBUTES: dict[str, Callable[[str, tuple[int, ...]], str]] = {"mxnet": _mxnet_attribute, "onnx": _onnx_attribute}
-_PADS: dict[str, Callable[[Pads, Window], str]] = {"mxnet": _mxnet_pads, "onnx": _onnx_pads}
 
 __all__ = ["Compared", "Disagreement", "PaddingAudit", "Pair", "audit", "audit_graphs", "compare"]

@@ -12,6 +12,7 @@ from graphir.graph import Graph, Node, Value
 from graphir.ops import activation, convolution, elementwise, linear, normalization, pooling, reduction, shape
 from graphir.ops.base import Operator
 from graphir.ops.shape_parts import Concat
+from graphir.padding import Explicit, valid
 
 TRANSPARENT = frozenset(
     {
@@ -35,6 +36,23 @@ Label = Callable[[Node], Hashable]
 def kind_of(node: Node) -> str:
     """What a node does, in one word that formats agree on."""
     return KINDS.get(type(node.op), node.op.name)
+
+
+def loose_kind(node: Node) -> str:
+    """`kind_of`, but a window over all data is a mean, a maximum or a matrix product, which others write it as."""
+    whole = {convolution.Conv: "linear", pooling.AveragePool: "mean", pooling.MaxPool: "maximum"}.get(type(node.op))
+    if whole is not None and _covers_all(node):
+        return whole
+    maxima = pooling.GlobalMaxPool, reduction.ReduceMax
+    return "maximum" if isinstance(node.op, maxima) else kind_of(node)
+
+
+def _covers_all(node: Node) -> bool:
+    """Whether a window without padding holds all data."""
+    data, made, weight = node.inputs[0], node.outputs[0].shape, node.inputs[1] if len(node.inputs) > 1 else None
+    kernel = getattr(node.op, "kernel_shape", ()) or (weight.shape[2:] if weight is not None and weight.shape else ())
+    plain = getattr(node.op, "padding", None) in (Explicit(), valid(len(kernel)))
+    return plain and data is not None and made is not None and data.shape is not None and data.shape[2:] == kernel
 
 
 def coarse(node: Node) -> Hashable:
@@ -113,4 +131,4 @@ def _is_transparent(node: Node, computed: tuple[int, ...]) -> bool:
     return len(set(computed)) == 1 and (type(node.op) in TRANSPARENT or type(node.op) in SCALING)
 
 
-__all__ = ["Skeleton", "coarse", "fine", "kind_of"]
+__all__ = ["Skeleton", "coarse", "fine", "kind_of", "loose_kind"]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from graphir.analysis.window_forms import counted, unite_windows
 from graphir.graph import Graph, Node
 from graphir.ops.convolution import Conv, ConvTranspose, DeformConv
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool
+from graphir.ops.shape import Pad, PadMode
 from graphir.padding import Explicit, Padding, Same, SameMode, extent, resolve, resolve_transposed, same_total
 from graphir.passes.clone import clone
 from graphir.passes.explicit_padding import kernel_of, spatial_sizes
-from graphir.passes.fold_pad import fold_pads
+from graphir.passes.fold_pad import fill_is_neutral, fill_of, pad_in_front, spatial_pads
 from graphir.types import UNKNOWN, Dim
 
 WINDOWED = (Conv, ConvTranspose, DeformConv, MaxPool, AveragePool, LpPool)
@@ -23,8 +25,12 @@ class Window:
     """One convolution or pooling. Every tuple has an entry for each spatial axis.
 
     `pads` are (before, after), None where SAME needs a size that is not known; of a transposed convolution they are
-    cropped from the result. `policy` is SAME_UPPER, SAME_LOWER, VALID or explicit. `filters` is the number of output
-    channels. `divisor` says what an average is divided by where padding can be among it: "data" or "data and padding".
+    cropped from the result. `policy` is SAME_UPPER, SAME_LOWER, VALID, explicit, "output shape" (of a transposed
+    convolution) or computed (by other nodes of the model). `filters` is the number of output channels. `divisor` says
+    what an average is divided by where padding can be among it: "data" or "data and padding"; `include` whether stated
+    padding would count. `fill` is what a Pad in front fills the padding with, where that is not what the operator's own
+    padding is: reflect, edge, wrap or a number. `pad_node` is the Pad in front that `pads` include, `around` describes
+    one that they cannot include; `own_policy` is the operator's policy without it.
     """
 
     name: str
@@ -40,6 +46,11 @@ class Window:
     output_padding: tuple[int, ...] = ()
     divisor: str = ""
     ceil_mode: bool = False
+    include: bool = False
+    fill: str = ""
+    pad_node: str = ""
+    around: str = ""
+    own_policy: str = ""
 
     @property
     def transposed(self) -> bool:
@@ -48,7 +59,7 @@ class Window:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What deserves a look: asymmetric, size-dependent, dilated, divisor, ceil."""
+        """What deserves a look: asymmetric, size-dependent, dilated, divisor, ceil, fill."""
         found = []
         if self.pads is not None and any(before != after for before, after in self.pads):
             found.append("asymmetric")
@@ -60,6 +71,8 @@ class Window:
             found.append("divisor")
         if self.ceil_mode:
             found.append("ceil")
+        if self.fill or self.around:
+            found.append("fill")
         return tuple(found)
 
     @property
@@ -77,18 +90,51 @@ class Window:
     def effective_pads(self) -> Pads | None:
         """The pads that windows reach: what no window reads behind the data does not count. None if sizes are open.
 
-        Negative numbers behind are data that no window reads.
+        Negative numbers behind are data that no window reads. Of a transposed convolution, what is cropped less what
+        the output padding gives back.
         """
-        if self.pads is None or self.transposed:
-            return self.pads
+        if self.pads is None:
+            return None
+        if self.transposed:
+            extra = self.output_padding or (0,) * len(self.pads)
+            return tuple((before, after - more) for (before, after), more in zip(self.pads, extra, strict=True))
         found = []
         for axis, (before, _) in enumerate(self.pads):
             size, count = self.sizes[axis], self.results[axis]
             if not isinstance(size, int) or not isinstance(count, int):
                 return None
             span = extent(self.kernel[axis], self.dilations[axis])
+            if "Pool" in self.operator and count == 1 and self.dilations[axis] == 1 and 0 <= before <= span - size:
+                before = 0  # the only window holds all data, wherever they lie in it
             found.append((before, (count - 1) * self.strides[axis] + span - size - before))
         return tuple(found)
+
+    @property
+    def filled(self) -> Pads:
+        """The part of the pads that windows reach that a Pad in front fills; rounding up adds what is not filled."""
+        reached = self.effective_pads if self.fill else None
+        if reached is None or self.pads is None:
+            return ()
+        return tuple((before, min(after, own)) for (before, after), (_, own) in zip(reached, self.pads, strict=True))
+
+    @property
+    def divisors(self) -> tuple[tuple[int, ...], ...] | None:
+        """By how many elements each window of an average is divided, for each axis; None if sizes are open."""
+        found = []
+        for axis, (before, after) in enumerate(self.pads or ()):
+            size, count = self.sizes[axis], self.results[axis]
+            if not isinstance(size, int) or not isinstance(count, int):
+                return None
+            spans = self.kernel[axis], self.strides[axis], self.dilations[axis]
+            around = (before, after) if self.include else (0, 0)
+            found.append(tuple(counted(size, count, *spans, before, around)))
+        return tuple(found) if self.pads is not None else None
+
+    @property
+    def covers_all(self) -> bool:
+        """Whether there is one window, which holds all data and nothing else."""
+        plain = self.pads is not None and not any(map(any, self.pads))
+        return plain and self.sizes == self.kernel and all(size == 1 for size in self.results)
 
     @property
     def _spans(self) -> tuple[tuple[int, ...], ...]:
@@ -102,29 +148,38 @@ def _varies(kernel: int, stride: int, dilation: int) -> bool:
 
 
 def find_windows(graph: Graph) -> list[Window]:
-    """The windows of a graph in order, those of subgraphs included. A Pad in front counts as the window's own padding.
+    """The windows of a graph in order, those of subgraphs included. A Pad in front counts as the window's own padding,
+    a Slice behind a transposed convolution as its crop.
 
     The graph stays as it is. Windows whose kernel is not known are left out. Linear in nodes.
     """
-    return [window for window, _ in windows_with_nodes(prepared(graph))]
+    return [window for window, _ in prepared(graph)[1]]
 
 
-def prepared(graph: Graph) -> Graph:
-    """A copy in which every Pad that can is part of the window behind it."""
+def prepared(graph: Graph) -> tuple[Graph, list[tuple[Window, Node]]]:
+    """A copy in which windows that are made of several nodes are one, and its windows with their nodes."""
     copy = clone(graph)
-    fold_pads(copy)
-    return copy
+    pads = {node.name: before.name for node in _nodes(copy) if (before := _pad_of(node)) is not None}
+    unite_windows(copy)
+    found = []
+    for node in _nodes(copy):
+        if isinstance(node.op, WINDOWED):
+            window = _window(node)
+            if window is not None:
+                found.append((replace(window, pad_node=pads.get(node.name, "")), node))
+    return copy, found
 
 
-def windows_with_nodes(graph: Graph) -> Iterator[tuple[Window, Node]]:
-    """Each window with its node."""
+def _nodes(graph: Graph) -> Iterator[Node]:
+    """All nodes, those of subgraphs before the node that has them."""
     for node in graph.nodes:
         for inner in node.subgraphs:
-            yield from windows_with_nodes(inner)
-        if isinstance(node.op, WINDOWED):
-            found = _window(node)
-            if found is not None:
-                yield found, node
+            yield from _nodes(inner)
+        yield node
+
+
+def _pad_of(node: Node) -> Node | None:
+    return pad_in_front(node)[0] if isinstance(node.op, Conv | MaxPool | AveragePool | LpPool) else None
 
 
 def _window(node: Node) -> Window | None:
@@ -140,19 +195,18 @@ def _window(node: Node) -> Window | None:
     strides, dilations = op.strides or ones, op.dilations or ones
     padding: Padding = op.padding
     output_padding: tuple[int, ...] = ()
+    policy = _policy(padding)
     if isinstance(op, ConvTranspose):
         numbers = resolve_transposed(
             padding, sizes, kernel, strides, dilations, op.output_padding or zeros, op.output_shape
         )
         pads = None if numbers is None else numbers[0].pads
         output_padding = op.output_padding or zeros if numbers is None else numbers[1]
+        policy = "output shape" if op.output_shape and isinstance(padding, Explicit) else policy
     else:
         found = resolve(padding, sizes, kernel, strides, dilations)
         pads = None if found is None else found.pads
-    divisor = ""
-    if isinstance(op, AveragePool) and (pads is None or any(map(any, pads))):
-        divisor = "data and padding" if op.count_include_pad else "data"
-    return Window(
+    window = Window(
         node.name,
         op.name,
         kernel,
@@ -161,12 +215,73 @@ def _window(node: Node) -> Window | None:
         sizes,
         shape[2:],
         shape[1],
-        _policy(padding),
+        policy,
         pads,
         output_padding,
-        divisor,
-        getattr(op, "ceil_mode", False) and isinstance(padding, Explicit),
+        ceil_mode=getattr(op, "ceil_mode", False) and isinstance(padding, Explicit),
+        include=getattr(op, "count_include_pad", False),
+        own_policy=policy,
     )
+    window = _with_windows_outside(node, _with_pad_in_front(node, window))
+    if not isinstance(op, AveragePool):
+        return window
+    if window.pads is None or any(map(any, window.pads)):
+        return replace(window, divisor="data and padding" if window.include else "data")
+    return replace(window, include=False)
+
+
+def _with_pad_in_front(node: Node, window: Window) -> Window:
+    """The window with the padding of a Pad in front that could not become part of the operator."""
+    before = _pad_of(node)
+    if before is None:
+        return window
+    assert isinstance(before.op, Pad)
+    order, data = pad_in_front(node)[1], before.inputs[0]
+    if data is None or data.shape is None:
+        return window
+    sizes = tuple(data.shape[axis] for axis in order or range(len(data.shape)))[2:]
+    amounts = before.inputs[1]
+    plain = window.pads is not None and not any(map(any, window.pads))
+    if plain and (amounts is None or amounts.known is None or amounts.known.integers() is None):
+        return replace(window, policy="computed", pads=None, sizes=sizes)
+    pads = spatial_pads(before, order, tuple(PadMode))
+    if pads is not None and not any(map(any, pads)):
+        return window
+    constant = before.op.mode is PadMode.CONSTANT
+    number = fill_of(before)
+    if pads is None or window.pads is None or (constant and number is None):
+        return replace(window, around=f"the Pad {before.name}")
+    averages = window.operator == "AveragePool"
+    if averages and window.ceil_mode and not plain:
+        return replace(window, around=f"the Pad {before.name}")
+    whole = tuple((a + c, b + d) for (a, b), (c, d) in zip(window.pads, pads, strict=True))
+    if constant and fill_is_neutral(node.op, before) and (plain or window.include or not averages):
+        united = replace(window, policy="explicit", pads=whole, sizes=sizes, include=averages)
+        return united if averages else _rounded_down(united)
+    fill = f"{number:g}" if constant else before.op.mode.value
+    if plain:
+        return replace(window, policy="explicit", pads=pads, sizes=sizes, fill=fill, include=averages)
+    shown = ", ".join(f"({first}, {last})" for first, last in pads)
+    return replace(window, around=f"a Pad {fill} of {shown}")
+
+
+def _with_windows_outside(node: Node, window: Window) -> Window:
+    """The window with the results behind the data that MXNet's convention `full` counts: its importer puts them there
+    as constants."""
+    users = node.outputs[0].users()
+    behind = users[0] if len(users) == 1 else None
+    if behind is None or not isinstance(behind.op, Pad) or node.name != f"{behind.name}_inside":
+        return window
+    shape = behind.outputs[0].shape
+    return window if shape is None else replace(window, name=behind.name, results=shape[2:], ceil_mode=True)
+
+
+def _rounded_down(window: Window) -> Window:
+    """With ceil mode, what that adds as padding: where rounding up ends it asks what is data, and a Pad makes data."""
+    reached = window.effective_pads if window.ceil_mode else None
+    if reached is None:
+        return window
+    return replace(window, pads=tuple((before, max(after, 0)) for before, after in reached), ceil_mode=False)
 
 
 def _policy(padding: Padding) -> str:
@@ -175,4 +290,4 @@ def _policy(padding: Padding) -> str:
     return "VALID" if padding.is_zero else "explicit"
 
 
-__all__ = ["Pads", "Window", "find_windows", "prepared", "windows_with_nodes"]
+__all__ = ["Pads", "Window", "find_windows", "prepared"]

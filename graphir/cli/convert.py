@@ -94,6 +94,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         weights=options.weights,
         keep_loss=options.keep_loss,
         signature=options.signature,
+        inputs=options.cut_at,
+        outputs=options.outputs,
         feeds=options.feeds,
         seed=options.seed or 0,
         rtol=options.rtol,

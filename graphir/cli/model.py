@@ -22,18 +22,22 @@ def open_graph(
     Without `simplified` an MXNet model's graph has a value for each of the model's own, without `settled` its open
     sizes stay unknown.
     """
-    from graphir.converters import detect_format, load
+    from graphir.converters import check_choice, detect_format, load
 
     console.stage(f"reading {options.source}")
-    if detect_format(options.source) != "mxnet":
+    kind = detect_format(options.source)
+    if kind != "mxnet":
         graph = load(
             options.source,
             params=options.params,
             shapes=shapes_of(options),
             dtypes=dtypes_of(options),
             signature=options.signature,
+            inputs=options.cut_at,
+            outputs=options.outputs,
         )
         return graph, None
+    check_choice(options.source, kind, options.signature, options.cut_at, options.outputs)
     from graphir.converters.mxnet.source import open_source
 
     opened = open_source(options.source, options.params)

@@ -62,6 +62,14 @@ def _shape(shape: str, text: str) -> tuple[Any, ...]:
         raise argparse.ArgumentTypeError(f"cannot read the shape {shape!r} in {text!r}: {error}") from None
 
 
+def names(text: str) -> list[str]:
+    """Read names with commas between. Raises ArgumentTypeError for an empty one."""
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"{text!r} has an empty name; write names with commas between, as in a,b:1")
+    return found
+
+
 def constant_value(text: str) -> tuple[str, Any]:
     """Read `name=value`, the value a number or lists of numbers. Raises ArgumentTypeError."""
     name, sign, value = text.partition("=")
@@ -106,7 +114,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """-p, -i and --signature."""
+    """-p, -i, and what is meant of a TensorFlow model: --signature, --outputs, --inputs."""
     parser.add_argument(
         "-p", "--params", metavar="FILE", help="the parameters, where they are not found beside the model"
     )
@@ -123,6 +131,23 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--signature", metavar="NAME", help="which signature of a TensorFlow SavedModel (default serving_default)"
     )
+    parser.add_argument(
+        "--outputs",
+        metavar="NAMES",
+        type=names,
+        action="extend",
+        help="the nodes of a TensorFlow graph whose results are wanted, as in logits,split:1 (default: those of the "
+        "signature, or that nothing uses)",
+    )
+    parser.add_argument(
+        "--inputs",
+        dest="cut_at",
+        metavar="NAMES",
+        type=names,
+        action="extend",
+        default=[],
+        help="nodes of a TensorFlow graph that become inputs, so that what comes before them is left out",
+    )
 
 
 def add_other_options(parser: argparse.ArgumentParser, other: str = "OTHER") -> None:
@@ -137,6 +162,9 @@ def add_other_options(parser: argparse.ArgumentParser, other: str = "OTHER") -> 
         default=[],
         help=f"the shape of an input of {other}; without any, -i holds for both models",
     )
+    parser.add_argument(
+        "--other-signature", metavar="NAME", help=f"which signature of {other}, where that is a TensorFlow SavedModel"
+    )
 
 
 def other_options(options: argparse.Namespace) -> argparse.Namespace:
@@ -144,7 +172,7 @@ def other_options(options: argparse.Namespace) -> argparse.Namespace:
     inputs = options.other_inputs or options.inputs
     return argparse.Namespace(
         **{**vars(options), "source": getattr(options, "other", None), "params": options.other_params, "inputs": inputs,
-           "signature": None}
+           "signature": options.other_signature, "outputs": None, "cut_at": []}
     )
 
 
@@ -202,6 +230,7 @@ __all__ = [
     "constants_of",
     "dtypes_of",
     "input_spec",
+    "names",
     "need_files",
     "one_of",
     "other_options",

@@ -41,7 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_model_options(parser)
     add_other_options(parser, "B")
-    add_comparison_options(parser.add_argument_group("comparison"))
+    comparison = parser.add_argument_group("comparison")
+    add_comparison_options(comparison)
+    comparison.add_argument(
+        "--match",
+        metavar="A=B[:AXES]",
+        action="append",
+        default=[],
+        help="which input or output of A is which of B, where names do not tell; with the order of axes in which it is "
+        "handed over, as in data=image:0,2,3,1; repeatable",
+    )
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
     add_output_options(parser)
 
@@ -84,6 +93,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
         providers=options.provider,
         candidate_params=options.other_params,
         candidate_shapes=shapes_of(other_options(options)),
+        signature=options.signature,
+        inputs=options.cut_at,
+        outputs=options.outputs,
+        candidate_signature=options.other_signature,
+        match=options.match,
     )
     if options.report:
         from graphir.report.write import write_report

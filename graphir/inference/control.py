@@ -166,6 +166,10 @@ class _Iteration:
         found = _run_body(self.run, self.node, self.body, types, [known for _, known in inputs])
         return self.split([_settled(type_, known, around) for type_, known in found])
 
+    def count_trips(self, states: list[Found]) -> bool:
+        """Find the number of iterations, once the body has run over what all of them find. True if it ran again."""
+        return False
+
     def fixpoint(self, states: list[Found]) -> tuple[list[Found], list[Found], list[Found]]:
         """The carried values as every iteration finds them, as each leaves them, and the slices."""
         for _ in range(ROUNDS + len(states)):
@@ -180,6 +184,8 @@ class _Iteration:
     def results(self, states: list[Found], axes: Sequence[int]) -> list[Found]:
         """The last carried values and the stacked slices."""
         before, after, slices = self.fixpoint(states)
+        if self.count_trips(states):
+            self.step(before)
         if self.trips == 0:
             return [*states, *_stacked(slices, axes, 0)]
         if before != states and isinstance(self.trips, int) and self._is_short(self.trips):
@@ -253,8 +259,6 @@ class _Loop(_Iteration):
         ]
         if len(self.body.outputs) < len(states) + 1:
             raise ShapeError(f"its subgraph gives {len(self.body.outputs)} values for {len(states)} carried ones")
-        self.step(states)
-        self._count_trips(self.run.known[self.body.outputs[0]])
         return self.results(states, ())
 
     def inputs(self, states: Sequence[Found], iteration: int | None) -> list[Found]:
@@ -267,20 +271,38 @@ class _Loop(_Iteration):
         count = len(self.operands) - 2
         return outputs[1 : count + 1], outputs[count + 1 :]
 
-    def _count_trips(self, following: Known | None) -> None:
-        """Find the number of iterations; `following` is the condition that the body gives while it runs."""
-        limit = _number(self.values[0]) if self.operands[0] is not None else None
+    def count_trips(self, states: list[Found]) -> bool:
+        limit = None if self.operands[0] is None else _number(self.values[0])
         start = 1 if self.operands[1] is None else _number(self.values[1])
-        goes_on = _number(following)
         if start == 0:
             self.trips = 0
-        elif goes_on == 1 and limit is not None and start == 1:
-            self.trips = dim_max(limit, 0)
-        elif goes_on == 0 and start == 1 and (self.operands[0] is None or (isinstance(limit, int) and limit > 0)):
-            self.trips = 1
+            return False
         self.at_least_once = start == 1 and (
             self.operands[0] is None or (limit is not None and dim_max(limit, 1) == limit)
         )
+        if start == 1 and limit is not None and self._goes_on() == 1:
+            self.trips = dim_max(limit, 0)
+            return False
+        if self.at_least_once:
+            self.trips = self._trips_by_running(states, limit)
+        return self.at_least_once
+
+    def _goes_on(self) -> Dim | None:
+        """The condition that the body gives, as it was run last."""
+        return _number(self.run.known[self.body.outputs[0]])
+
+    def _trips_by_running(self, states: list[Found], limit: Dim | None) -> Dim:
+        """The number of iterations, found by running them while it is certain that there is another."""
+        for count in range(1, UNROLLED_ITERATIONS + 1):
+            if count > 1 and not self._is_short(count):
+                break
+            states, _ = self.step(states, count - 1)
+            goes_on = self._goes_on()
+            if goes_on == 0 or limit == count:
+                return count
+            if goes_on != 1 or (limit is not None and dim_max(limit, count + 1) != limit):
+                break
+        return UNKNOWN
 
 
 def _number(known: Known | None) -> Dim | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..collector import paused_collector
 from ..errors import GraphError
 from ..ops.base import Known
 from ..ops.control import Loop, Scan
 from ..types import DType, Sym, TensorType, Type, Unknown
 from .given import given_types
-from .trace import DTYPE, ELEMENTS, RANK, Event, Fact, Tracing, facts_of, holds, reasons
+from .trace import DTYPE, ELEMENTS, RANK, Event, Fact, Reasons, Tracing, facts_of, holds
 
 if TYPE_CHECKING:
     from ..graph import Graph
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 SHOWN_PASSES = 3
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One fact and where it comes from.
 
     `source` is `given`, `declared`, `parameter`, `assumed`, `rule`, `subgraph` or `unknown`. With a rule, `node` and
@@ -156,14 +156,16 @@ def explain(
 
     A name is a value's own or one that its source model had for it; `body/name` is a value of a subgraph. Raises
     GraphError for a name that there is not, and ShapeError for a contradiction. Cost: an inference that remembers what
-    it learned, then for each fact on the way one call of a rule for each fact that the rule saw.
+    it learned, then a step for each fact on the way, and for each kind of them one call of a rule for each fact that
+    the rule saw.
     """
     value = find_value(graph, name)
-    run = Tracing(graph, given_types(graph, shapes, dtypes), stored=False)
-    run.run()
-    run.assume_dtypes()
-    run.finish()
-    return _Explaining(run, shapes or {}, dtypes or {}).explain(value)
+    with paused_collector():
+        run = Tracing(graph, given_types(graph, shapes, dtypes), stored=False)
+        run.run()
+        run.assume_dtypes()
+        run.finish()
+        return _Explaining(run, shapes or {}, dtypes or {}).explain(value)
 
 
 def find_value(graph: Graph, name: str) -> Value:
@@ -203,6 +205,7 @@ class _Explaining:
         self.run = run
         self.shapes = shapes
         self.dtypes = dtypes
+        self.reasons = Reasons()
         self.steps: list[Step] = []
         self.numbers: dict[Fact, int] = {}
 
@@ -217,20 +220,21 @@ class _Explaining:
 
     def _number(self, asked: Fact) -> int:
         """The number of the fact's step; its causes' steps come before it."""
-        stack: list[tuple[Fact, list[Fact] | None]] = [(asked, None)]
+        numbers = self.numbers
+        stack: list[tuple[Fact, Event | None, list[Fact] | None]] = [(asked, None, None)]
         while stack:
-            fact, causes = stack.pop()
-            if fact in self.numbers:
+            fact, event, causes = stack.pop()
+            if fact in numbers:
                 continue
-            event = self._event(fact)
             if causes is None:
+                event = self._event(fact)
                 causes = self._causes(event, fact)
-                stack.append((fact, causes))
-                stack.extend((cause, None) for cause in reversed(causes) if cause not in self.numbers)
+                stack.append((fact, event, causes))
+                stack.extend([(cause, None, None) for cause in reversed(causes) if cause not in numbers])
                 continue
-            self.numbers[fact] = len(self.steps)
-            self.steps.append(self._step(fact, event, tuple(self.numbers[cause] for cause in causes)))
-        return self.numbers[asked]
+            numbers[fact] = len(self.steps)
+            self.steps.append(self._step(fact, event, tuple([numbers[cause] for cause in causes])))
+        return numbers[asked]
 
     def _event(self, fact: Fact) -> Event | None:
         """What first said the fact; None if it held from the start."""
@@ -246,7 +250,7 @@ class _Explaining:
             return []
         if event.node.subgraphs or fact.value.graph is not event.node.graph:
             return self._through_subgraph(event.node, fact)
-        needed = reasons(event, fact)
+        needed = self.reasons.of(event, fact)
         return [cause for cause in needed if cause.what != RANK] or needed
 
     def _step(self, fact: Fact, event: Event | None, causes: tuple[int, ...]) -> Step:

@@ -11,7 +11,7 @@ from ..types import TensorType, Type
 
 MEMO_LIMIT = 20_000
 # What rules raise where attributes and types do not fit each other in a way that no check of theirs names.
-UNFIT = (LookupError, ArithmeticError, ValueError)
+UNFIT = (LookupError, ArithmeticError, ValueError, MemoryError)
 _results: dict[object, tuple[Type, ...]] = {}
 _operands: dict[object, tuple[TensorType | None, ...]] = {}
 
@@ -87,10 +87,17 @@ def infer_values(op: Operator, operands: tuple[Type | None, ...], values: Values
     """The known elements of the results, or None if there are none to know.
 
     An element that the result's dtype does not hold is not known: at run time it would wrap around or be rounded.
+    Raises ShapeError where elements and operator do not fit each other.
     """
     if not op.propagates or (not any(values) and op.least_inputs and not op.knows_itself):
         return None
-    found = op.propagate(cast("tuple[TensorType | None, ...]", operands), values)
+    try:
+        found = op.propagate(cast("tuple[TensorType | None, ...]", operands), values)
+    except AttributeError as error:
+        _refuse_other_types(op, operands, error)
+        raise
+    except UNFIT as error:
+        raise ShapeError(f"{op} does not fit the elements that are known: {error}") from error
     if all(known is None for known in found):
         return None
     types = infer_outputs(op, operands, values)

@@ -7,8 +7,8 @@ forgotten: what cannot be forgotten is a reason. That works for every rule, forw
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import ShapeError
 from ..ops.base import Known
@@ -24,8 +24,7 @@ DTYPE, RANK, ELEMENTS = "dtype", "rank", "elements"
 MANY_FACTS = 400
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """One thing that is known of a value: its dtype, its rank, the size of an axis (`what` is its number), elements."""
 
     value: Value
@@ -33,8 +32,7 @@ class Fact:
     content: object
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """What a node's rule taught of a value, and everything that the rule saw.
 
     `node` is None for an assumption, and the node around for what a subgraph's input is given.
@@ -87,13 +85,13 @@ class Tracing(Inference):
         event = self._event(value, node)
         if not super()._learn(value, type_, node):
             return False
-        self.events.setdefault(value, []).append(replace(event, after=self.types[value]))
+        self.events.setdefault(value, []).append(event._replace(after=self.types[value]))
         return True
 
     def _know(self, value: Value, elements: Known, node: Node) -> None:
         event = self._event(value, node)
         super()._know(value, elements, node)
-        self.events.setdefault(value, []).append(replace(event, after=elements))
+        self.events.setdefault(value, []).append(event._replace(after=elements))
 
     def _event(self, value: Value, node: Node | None) -> Event:
         """An event of now: what a rule of the node sees."""
@@ -175,11 +173,41 @@ def _forget(type_: Type | None, what: str | int) -> Type | None:
     return TensorType(type_.dtype, (*type_.shape[:what], UNKNOWN, *type_.shape[what + 1 :]))
 
 
-def reasons(event: Event, fact: Fact) -> list[Fact]:
-    """The facts that the event's rule needs to say `fact`: a smallest set, the first operands' where several would do.
+class Reasons:
+    """The facts that rules need to say others; asked of the rules once for all nodes that are alike."""
 
-    Cost: one call of the rule for each fact that it saw.
-    """
+    def __init__(self) -> None:
+        self._found: dict[object, list[tuple[bool, int, str | int, object]]] = {}
+
+    def of(self, event: Event, fact: Fact) -> list[Fact]:
+        """The facts that the event's rule needs to say `fact`: a smallest set.
+
+        Where several would do, the first operands'. Cost: one call of the rule for each fact that it saw, unless a like
+        node was asked about before.
+        """
+        node = event.node
+        assert node is not None
+        inputs, outputs = node.inputs, node.outputs
+        places = [fact.value.index]
+        if event.backward:
+            places = [slot for slot, operand in enumerate(inputs) if operand is fact.value]
+        same = tuple(map(inputs.index, inputs)) if len(set(inputs)) < len(inputs) else ()
+        seen = (event.operands, event.known, event.results if event.backward else ())
+        key = (node.op, fact.what, fact.content, event.backward, same, *places, seen)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = [
+                (held.value in outputs, (outputs if held.value in outputs else inputs).index(held.value), held.what,
+                 held.content)
+                for held in _reasons(event, fact)
+            ]
+        return [
+            Fact(outputs[slot] if is_result else cast("Value", inputs[slot]), what, content)
+            for is_result, slot, what, content in found
+        ]
+
+
+def _reasons(event: Event, fact: Fact) -> list[Fact]:
     node = event.node
     assert node is not None
     view = _View(list(event.operands), list(event.results) if event.backward else [], list(event.known))
@@ -243,4 +271,4 @@ def _is_new(fact: Fact, wanted: Type | None, held: Type | None) -> bool:
     return holds(fact, wanted) and not holds(fact, held)
 
 
-__all__ = ["DTYPE", "ELEMENTS", "RANK", "Event", "Fact", "Tracing", "facts_of", "holds", "reasons"]
+__all__ = ["DTYPE", "ELEMENTS", "RANK", "Event", "Fact", "Reasons", "Tracing", "facts_of", "holds"]

@@ -69,7 +69,7 @@ class Operator:
     absent, `"X*"` stands for one or more. `outputs` names the results; an operator with a number of results that
     depends on its attributes overrides `output_count`. `reads` holds the slots whose elements the rule wants (the
     `shape` of Reshape); they come in `values`. `takes` holds the dtypes that each operand may have; None, or
-    no entry, stands for all. `counts` says that results have
+    no entry, stands for all. `may_leave_gaps` says that any operand may be absent. `counts` says that results have
     sizes that only a run can tell (see `counts`).
     """
 
@@ -80,6 +80,7 @@ class Operator:
     domain: ClassVar[str] = ""
     least_inputs: ClassVar[int] = 0
     most_inputs: ClassVar[int | None] = 0
+    may_leave_gaps: ClassVar[bool] = False
     field_names: ClassVar[tuple[str, ...]] = ()
     field_defaults: ClassVar[dict[str, Any]] = {}
     has_backward: ClassVar[bool] = False
@@ -115,7 +116,8 @@ class Operator:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.field_names)
+        mine, theirs = self.__dict__, other.__dict__
+        return [mine[name] for name in self.field_names] == [theirs[name] for name in self.field_names]
 
     def __hash__(self) -> int:
         stored: int | None = self.__dict__.get("_hash")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import ShapeError
-from ..padding import Explicit, Padding, data_sizes, resolve, window_size
+from ..padding import Explicit, Padding, check_window, data_sizes, resolve, window_size
 from ..types import UNKNOWN, Dim, Shape, TensorType, ceildiv, format_shape, product, unify_dim, unify_shape
 from .base import Operand, Operator, operator, refine, same_dtype
 from .dtypes import FLOATS
@@ -84,6 +84,8 @@ class Conv(Operator):
         strides = _spatial("strides", self.strides, rank, 1)
         dilations = _spatial("dilations", self.dilations, rank, 1)
         if not isinstance(self.padding, Explicit):
+            for width, stride, dilation in zip(kernel, strides, dilations, strict=True):
+                check_window(width, stride, dilation)
             return tuple(map(ceildiv, sizes, strides))
         pads = self.padding.pads or ((0, 0),) * rank
         if len(pads) != rank:
@@ -190,6 +192,8 @@ class ConvTranspose(Operator):
 
     def _sizes(self, sizes: Shape, kernel: tuple[Dim, ...]) -> tuple[Dim, ...]:
         rank = len(sizes)
+        for field, default in (("strides", 1), ("dilations", 1), ("output_padding", 0)):
+            _spatial(field, getattr(self, field), rank, default)
         if self.output_shape:
             return _spatial("output_shape", self.output_shape, rank, 1)
         if not isinstance(self.padding, Explicit):
@@ -224,7 +228,7 @@ class ConvTranspose(Operator):
         for axis, size in enumerate(sizes):
             stride = _spatial("strides", self.strides, rank, 1)[axis]
             steps = size - self._size(axis, 1, kernel)
-            if isinstance(steps, int) and (steps < 0 or steps % stride):
+            if isinstance(steps, int) and (steps < -stride or steps % stride):
                 raise ShapeError(f"no size of spatial axis {axis} gives {size} with the stride {stride}")
             found.append(steps // stride + 1 if isinstance(steps, int) or stride == 1 else UNKNOWN)
         return tuple(found)

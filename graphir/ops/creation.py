@@ -37,7 +37,11 @@ class Range(Operator):
         dtype = same_dtype(*operands)
         if dtype is not None and dtype.is_float and isinstance(start, int | float) and isinstance(limit, int | float):
             distance = elements.held(elements.subtract(limit, start), dtype)
-            return UNKNOWN if isinstance(distance, Unknown | Sym) else max(math.ceil(distance / delta), 0)
+            if isinstance(distance, Unknown | Sym):
+                return UNKNOWN
+            # Runtimes differ in what they round to the dtype before they divide.
+            counts = {max(math.ceil(span / delta), 0) for span in (distance, limit - start)}
+            return counts.pop() if len(counts) == 1 else UNKNOWN
         if isinstance(delta, float) or isinstance(start, float) or isinstance(limit, float):
             return UNKNOWN
         distance = limit - start if delta > 0 else start - limit

@@ -18,7 +18,8 @@ from .base import Element
 
 # Up to these powers of two a floating dtype holds every integer; sizes are taken to be below those of WIDE.
 EXACT_BITS = {DType.FLOAT64: 53, DType.FLOAT32: 24, DType.FLOAT16: 11, DType.BFLOAT16: 8}
-WIDE = frozenset({DType.INT64, DType.INT32, DType.UINT64, DType.UINT32, DType.FLOAT64, DType.FLOAT32, None})
+UNSIGNED = frozenset({DType.UINT64, DType.UINT32})
+WIDE = UNSIGNED | {DType.INT64, DType.INT32, DType.FLOAT64, DType.FLOAT32, None}
 
 
 def whole(number: float) -> Element:
@@ -37,7 +38,8 @@ def held(element: Element, dtype: DType | None) -> Element:
     if isinstance(element, Unknown):
         return element
     if isinstance(element, Sym):
-        return element if dtype in WIDE else UNKNOWN
+        wraps = dtype in UNSIGNED and not is_natural(element)
+        return element if dtype in WIDE and not wraps else UNKNOWN
     if dtype is None:
         return UNKNOWN if isinstance(element, float) else element
     if dtype.is_float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..errors import ShapeError
-from ..types import DType, Shape, TensorType, unify_shape
+from ..types import UNKNOWN, DType, Shape, TensorType, unify_shape
 from . import elements
 from .base import Known, Operand, Operator, Values, broadcast, broadcast_operand, operator, refine, same_dtype
 from .dtypes import (
@@ -272,13 +272,17 @@ class _Variadic(Operator):
         dtype = same_dtype(*operands, results[0])
         return tuple(map(refine, operands, _wanted_shapes(operands, results[0].shape), [dtype] * len(operands)))
 
+    def known_by(self, function: Function, operands: tuple[Operand, ...], values: Values) -> Values:
+        """The known elements by a function of two; those of a single operand as they are."""
+        return values if len(operands) == 1 else each(function, operands, values)
+
 
 @operator
 class Sum(_Variadic):
     """The sum of all operands. Source: ONNX Sum-13."""
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return each(elements.add_whole, operands, values)
+        return self.known_by(elements.add_whole, operands, values)
 
 
 @operator
@@ -293,7 +297,7 @@ class Max(_Variadic):
     takes = (NUMBERS,)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return each(elements.largest, operands, values)
+        return self.known_by(elements.largest, operands, values)
 
 
 @operator
@@ -303,7 +307,7 @@ class Min(_Variadic):
     takes = (NUMBERS,)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        return each(elements.smallest, operands, values)
+        return self.known_by(elements.smallest, operands, values)
 
 
 @operator
@@ -323,7 +327,9 @@ class Clip(Operator):
         found = values[0]
         for slot, function in ((1, elements.largest), (2, elements.smallest)):
             if slot < len(operands) and operands[slot] is not None:
-                (found,) = each(function, (operands[0], operands[slot]), (found, values[slot]))
+                held = values[slot]
+                bound = Known.scalar(held.elements[0] if held is not None and len(held.elements) == 1 else UNKNOWN)
+                (found,) = each(function, (operands[0], TensorType(None, ())), (found, bound))
         return (found,)
 
 

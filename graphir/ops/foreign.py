@@ -16,6 +16,7 @@ class Foreign(Operator):
     """
 
     inputs = ("inputs*",)
+    may_leave_gaps = True
     foreign_domain: str = ""
     operator_name: str = ""
     attribute_items: tuple[tuple[str, object], ...] = ()

@@ -141,9 +141,11 @@ class GatherND(Operator):
         if data is None or places is None or self.batch_dims:
             return (None,)
         try:
-            return (known_array(array_of(data)[tuple(places[..., axis] for axis in range(places.shape[-1]))]),)
+            found = array_of(data)[tuple(places[..., axis] for axis in range(places.shape[-1]))]
         except IndexError:
             return (None,)
+        whole = len(data.shape) == places.shape[-1] and places.ndim == 1
+        return (Known.scalar(found) if whole else known_array(found),)
 
 
 class Reduction(enum.Enum):

@@ -116,9 +116,12 @@ def choose(condition: Known, yes: Known, no: Known) -> Known | None:
 
 
 def folded(
-    function: Function, known: Known, axes: Iterable[int], keepdims: bool, empty: Element | None
+    function: Function, known: Known, dtype: DType | None, axes: Iterable[int], keepdims: bool, empty: Element | None
 ) -> Known | None:
-    """The function folded over axes (counted from the front); over no elements the result is `empty`, or unknown."""
+    """The function folded over axes (counted from the front); over no elements the result is `empty`, or unknown.
+
+    What `dtype` does not hold on the way is unknown, as the order of the steps would matter.
+    """
     import numpy as np
 
     array = array_of(known)
@@ -126,13 +129,13 @@ def folded(
         return None
     for axis in sorted(axes, reverse=True):
         rest = array.shape[:axis] + ((1,) if keepdims else ()) + array.shape[axis + 1 :]
-        lanes = np.moveaxis(array, axis, -1).reshape(-1, array.shape[axis])
-        made = np.empty(len(lanes) if array.shape[axis] else math.prod(rest), dtype=object)
+        lanes = np.moveaxis(array, axis, -1).reshape(math.prod(rest), array.shape[axis])
+        made = np.empty(len(lanes), dtype=object)
         for place in range(len(made)):
-            lane = lanes[place].tolist() if array.shape[axis] else []
+            lane = lanes[place].tolist()
             total: Element = lane[0] if lane else empty  # type: ignore[assignment]
             for element in lane[1:]:
-                total = function(total, element)
+                total = held(function(total, element), dtype)
             made[place] = total
         array = made.reshape(rest)
     return known_array(array)

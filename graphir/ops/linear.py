@@ -233,7 +233,7 @@ class Einsum(Operator):
                     batch = broadcast(batch, shape[axis : axis + hidden])
                     axis += hidden
                     continue
-                sizes[label] = _label_size(label, sizes.get(label, UNKNOWN), shape[axis])
+                sizes[label] = _label_size(label, sizes[label], shape[axis]) if label in sizes else shape[axis]
                 axis += 1
         return sizes, batch
 
@@ -249,11 +249,12 @@ def _labels(term: str) -> list[str]:
 
 
 def _label_size(label: str, left: Dim, right: Dim) -> Dim:
+    """The size of a label that two axes have: runtimes repeat an axis of size 1."""
+    if 1 in (left, right):
+        return left if right == 1 else right
     try:
         return unify_dim(left, right)
     except ShapeError:
-        if 1 in (left, right):
-            return left if right == 1 else right
         raise ShapeError(f"label {label} is both {left} and {right}") from None
 
 

@@ -28,7 +28,8 @@ class _PerChannel(_Elementwise):
     """Normalizations whose further operands are vectors with one element for each channel of X (N, C, D...)."""
 
     takes: ClassVar[tuple[DTypes, ...]] = (FLOATS, FLOATS, FLOATS)
-    least_axes = 2
+    least_axes: ClassVar[int] = 2
+    one_dtype: ClassVar[bool] = True
 
     def _channels(self, x: TensorType, vectors: dict[str, Operand]) -> Dim:
         """The number of channels. Raises ShapeError where X or a vector does not fit."""
@@ -56,10 +57,11 @@ class _PerChannel(_Elementwise):
         return TensorType(x.dtype, (x.shape[0], channels, *x.shape[2:]))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        x = refine(operands[0], results[0].shape, results[0].dtype)
+        dtype = same_dtype(*operands, results[0]) if self.one_dtype else None
+        x = refine(operands[0], results[0].shape, dtype or results[0].dtype)
         assert x is not None
         channels = self._channels(x, dict(zip(self.inputs[1:], operands[1:], strict=False)))
-        return self._with_channels(x, channels), *(refine(vector, (channels,)) for vector in operands[1:])
+        return self._with_channels(x, channels), *(refine(vector, (channels,), dtype) for vector in operands[1:])
 
 
 @operator
@@ -72,6 +74,7 @@ class BatchNormalization(_PerChannel):
 
     inputs = ("X", "scale", "B", "input_mean", "input_var")
     takes = (FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
+    one_dtype = False
     epsilon: float = 1e-5
     momentum: float = 0.9
 
@@ -136,9 +139,8 @@ def _fits(name: str, operand: Operand, x: TensorType) -> None:
         return
     found = broadcast(x.shape, operand.shape)
     assert found is not None
-    grown = [
-        (size, wide) for size, wide in zip(x.shape, found, strict=False) if isinstance(size, int) and size != wide
-    ]
+    pairs = zip(x.shape, found, strict=False)
+    grown = any(isinstance(size, int) and isinstance(wide, int) and size != wide for size, wide in pairs)
     if len(found) != len(x.shape) or grown:
         raise ShapeError(f"{name} {format_shape(operand.shape)} does not broadcast to X {format_shape(x.shape)}")
 

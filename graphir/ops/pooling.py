@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import ShapeError
-from ..padding import Explicit, Padding, data_sizes, window_size
+from ..padding import Explicit, Padding, check_window, data_sizes, window_size
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape, unify_shape
 from .base import Operand, Operator, Values, operator, refine, same_dtype, same_rank
 from .dtypes import BYTES, FLOATS, INT64
@@ -35,11 +35,13 @@ class _WindowPool(Operator):
         rank = len(self.kernel_shape)
         strides = self.strides or (1,) * rank
         dilations = self.dilations or (1,) * rank
-        if not isinstance(self.padding, Explicit):
-            return tuple(map(ceildiv, sizes, strides))
-        pads = self.padding.pads or ((0, 0),) * rank
+        pads = (isinstance(self.padding, Explicit) and self.padding.pads) or ((0, 0),) * rank
         if not len(strides) == len(dilations) == len(pads) == rank:
             raise ShapeError(f"strides, dilations and padding must each have {rank} entries")
+        if not isinstance(self.padding, Explicit):
+            for width, stride, dilation in zip(self.kernel_shape, strides, dilations, strict=True):
+                check_window(width, stride, dilation)
+            return tuple(map(ceildiv, sizes, strides))
         found = []
         for axis, size in enumerate(sizes):
             width = self.kernel_shape[axis]

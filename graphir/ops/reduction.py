@@ -88,7 +88,8 @@ class _Reduce(Operator):
             return (data,)
         rank = len(data.shape)
         chosen = [normalize_axis(axis, rank) for axis in axes or range(rank)]
-        return (folded(function, data, chosen, self.keepdims, self.empty),)
+        dtype = None if operands[0] is None else operands[0].dtype
+        return (folded(function, data, dtype, chosen, self.keepdims, self.empty),)
 
 
 def _reduction(

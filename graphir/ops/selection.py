@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import ClassVar
 
 from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, TensorType, Unknown, format_shape
+from ..types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, format_shape, product
 from . import elements
 from .base import Element, Known, Operand, Operator, Values, normalize_axis, operator, refine
 from .counts import new_size
@@ -39,13 +39,20 @@ class Compress(Operator):
         if condition.shape is not None and len(condition.shape) != 1:
             raise ShapeError(f"the condition has the shape {format_shape(condition.shape)}, expected one axis")
         count = None if values[1] is None else values[1].integers()
-        size: Dim = new_size() if count is None else sum(count)
+        size: Dim = new_size() if count is None else sum(count[: self._length(x.shape)])
         if self.axis is None:
             return TensorType(x.dtype, (size,))
         if x.shape is None:
             return TensorType(x.dtype, None)
         axis = normalize_axis(self.axis, len(x.shape))
         return TensorType(x.dtype, (*x.shape[:axis], size, *x.shape[axis + 1 :]))
+
+    def _length(self, shape: Shape | None) -> int | None:
+        """How many entries of a condition count, as there are no slices behind; None if all do."""
+        size = UNKNOWN if shape is None else product(shape)
+        if shape is not None and self.axis is not None:
+            size = shape[normalize_axis(self.axis, len(shape))]
+        return size if isinstance(size, int) else None
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         shape, wanted = results[0].shape, None
@@ -60,13 +67,15 @@ class Compress(Operator):
             return (None,)
         import numpy as np
 
-        return (known_array(np.compress(np.array(condition, bool), array_of(data), self.axis)),)
+        chosen = np.array(condition, bool)[: self._length(data.shape)]
+        return (known_array(np.compress(chosen, array_of(data), self.axis)),)
 
 
 @operator
 class NonZero(Operator):
     """The places of the elements of X that are not 0: int64 (rank of X, how many), in row-major order.
 
+    For a scalar ONNX says that there are no rows, but onnxruntime gives one: their number is open.
     Source: ONNX NonZero-13.
     """
 
@@ -77,7 +86,7 @@ class NonZero(Operator):
 
     def infer(self, x: TensorType, *, values: Values) -> TensorType:
         found = _true_places(values[0])
-        rank = UNKNOWN if x.shape is None else len(x.shape)
+        rank = len(x.shape) if x.shape else UNKNOWN
         return TensorType(DType.INT64, (rank, new_size() if found is None else found.shape[1]))
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
@@ -85,8 +94,8 @@ class NonZero(Operator):
 
 
 def _true_places(x: Known | None) -> Known | None:
-    """Where the elements are not 0, None if that is open for one."""
-    if x is None:
+    """Where the elements are not 0, None if that is open for one, or what is said of scalars."""
+    if x is None or not x.shape:
         return None
     import numpy as np
 
@@ -119,7 +128,7 @@ class Unique(Operator):
             vector = TensorType(DType.INT64, (size,))
             return TensorType(x.dtype, (size,)), vector, TensorType(DType.INT64, (x.elements(),)), vector
         if x.shape is None:
-            return TensorType(x.dtype, None), vector, vector, vector
+            return TensorType(x.dtype, None), vector, TensorType(DType.INT64, (UNKNOWN,)), vector
         axis = normalize_axis(self.axis, len(x.shape))
         kept = TensorType(x.dtype, (*x.shape[:axis], new_size(), *x.shape[axis + 1 :]))
         return kept, vector, TensorType(DType.INT64, (x.shape[axis],)), vector

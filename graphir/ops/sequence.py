@@ -17,6 +17,7 @@ from ..types import (
     TensorType,
     Type,
     ceildiv,
+    dim_min,
     format_shape,
 )
 from .base import Known, Operand, Operator, Values, normalize_axis, operator
@@ -186,7 +187,8 @@ class SplitToSequence(Operator):
     """The parts of X along `axis` as a sequence.
 
     `split` is the size of each part but perhaps the last (a scalar), or of every part (a vector). Without it parts have
-    size 1, and lose the axis unless `keepdims`. Source: ONNX SplitToSequence-24.
+    size 1, and lose the axis unless `keepdims`; onnxruntime drops it also where a scalar `split` makes parts of 1, so
+    that the rank is open there. Source: ONNX SplitToSequence-24.
     """
 
     inputs = ("X", "split?")
@@ -204,6 +206,10 @@ class SplitToSequence(Operator):
         before, behind = x.shape[:place], x.shape[place + 1 :]
         if split is None and not self.keepdims:
             return SequenceType(TensorType(x.dtype, (*before, *behind)))
+        if split is not None and not self.keepdims and not split.shape:
+            longest = dim_min(_length(values[1]), x.shape[place])
+            if not is_natural(longest, 2):
+                return SequenceType(TensorType(x.dtype, None))
         size = 1 if split is None else _part(x.shape, place, values[1])
         return SequenceType(TensorType(x.dtype, (*before, size, *behind)))
 

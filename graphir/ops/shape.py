@@ -244,6 +244,7 @@ def _axes(stated: Known | None, rank: int) -> tuple[int, ...] | None:
 class Squeeze(Operator):
     """X without the axes named by the int64 vector `axes`, each of size 1; without it, without all of size 1.
 
+    An empty `axes` names none, but onnxruntime takes it for an absent one: the shape is open where a size may be 1.
     Source: ONNX Squeeze-24.
     """
 
@@ -268,6 +269,8 @@ class Squeeze(Operator):
             if len(rest) == rank - count and all(is_natural(dim, 2) for dim in rest):
                 return TensorType(x.dtype, rest)  # there are no other axes that could go
             return TensorType(x.dtype, (UNKNOWN,) * (rank - count))
+        if not chosen and not all(is_natural(dim, 2) for dim in x.shape):
+            return TensorType(x.dtype, None)
         for axis in chosen:
             if isinstance(x.shape[axis], int) and x.shape[axis] != 1:
                 raise ShapeError(f"axis {axis} of {format_shape(x.shape)} has size {x.shape[axis]}, expected 1")
@@ -280,7 +283,7 @@ class Squeeze(Operator):
         axes = elements_of(values, 1)
         if shape is not None and axes is not None:
             chosen = _axes(axes, len(shape) + len(axes.elements))
-            wanted = None if chosen is None else _with_ones(shape, chosen)
+            wanted = _with_ones(shape, chosen) if chosen else None
         return (refine(operands[0], wanted, results[0].dtype), *operands[1:])
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
@@ -290,7 +293,7 @@ class Squeeze(Operator):
         if len(operands) < 2 or operands[1] is None:
             return (Known(tuple(dim for dim in data.shape if dim != 1), data.elements),)
         chosen = _axes(values[1], len(data.shape))
-        if chosen is None:
+        if chosen is None or (not chosen and 1 in data.shape):
             return (None,)
         return (Known(tuple(dim for axis, dim in enumerate(data.shape) if axis not in chosen), data.elements),)
 

@@ -24,6 +24,8 @@ class _Window(Operator):
     periodic: bool = True
 
     def infer(self, size: TensorType, *, values: Values) -> TensorType:
+        if size.shape:
+            raise ShapeError(f"size has the shape {format_shape(size.shape)}, expected a scalar")
         count = _size(values, 0)
         if isinstance(count, int) and count < 0:
             raise ShapeError(f"a window of {count} elements")

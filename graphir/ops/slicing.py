@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..errors import ShapeError
 from ..types import UNKNOWN, Dim, TensorType, ceildiv, dim_max, dim_min
 from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine
@@ -19,17 +21,73 @@ def slice_size(size: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
     >>> slice_size(5, 1, 4, 2), slice_size(5, -1, -BEYOND, -1)
     (2, 5)
     """
-    if not isinstance(step, int):
-        return UNKNOWN
     if step == 0:
         raise ShapeError("a step of 0")
+    if not isinstance(step, int) or _is_odd_end(end, step):
+        return UNKNOWN
     if isinstance(size, int) and isinstance(start, int) and isinstance(end, int):
-        return len(range(*slice(start, end, step).indices(size)))
-    lowest = 0 if step > 0 else -1
-    highest = size + lowest
-    first, last = _bound(start, size, lowest, highest), _bound(end, size, lowest, highest)
-    distance = last - first if step > 0 else first - last
+        return len(places_taken(size, start, end, step))
+    if step > 0:
+        distance = _bound(end, size, 0, size) - _bound(start, size, 0, size)
+    else:
+        distance = _last_place(start, size) - _bound(end, size, -1, size - 1)
     return dim_max(ceildiv(distance, abs(step)), 0)
+
+
+def places_taken(size: int, start: int, end: int, step: int) -> range:
+    """The places of an axis that [start:end:step] takes, in order.
+
+    Unlike Python, ONNX begins a backward slice within the axis: a start before it is the first place.
+
+    >>> list(places_taken(5, 1, 4, 2)), list(places_taken(5, -7, -9, -1))
+    ([1, 3], [0])
+    """
+    highest = size if step > 0 else size - 1
+    first = min(max(start + size if start < 0 else start, 0), highest)
+    last = min(max(end + size if end < 0 else end, 0 if step > 0 else -1), highest)
+    return range(first, last, step)
+
+
+class PythonSlice(NamedTuple):
+    """How ONNX says Python's [start:end:step]; `turned`: of the axis turned around."""
+
+    turned: bool
+    start: int
+    end: int
+    step: int
+
+
+def python_slice(start: int, end: int, step: int, size: Dim) -> PythonSlice:
+    """Python's [start:end:step] of an axis of `size`, which may be open. Bounds of BEYOND and more are no bounds.
+
+    They differ for backward slices that begin before the axis: Python has no elements then, ONNX the first one.
+
+    >>> python_slice(-2, -BEYOND, -1, 5)
+    PythonSlice(turned=False, start=-2, end=-2147483647, step=-1)
+    >>> from ..types import symbol
+    >>> python_slice(-2, 0, -1, symbol("N"))
+    PythonSlice(turned=True, start=1, end=-1, step=1)
+    """
+    if step > 0:
+        return PythonSlice(False, start, end, step)
+    end = min(end, BEYOND - 1)
+    if start >= -1 or is_natural(size, -start):
+        return PythonSlice(False, start, end, step)
+    if isinstance(size, int):
+        return PythonSlice(False, 0, BEYOND - 1, step)
+    return PythonSlice(True, -1 - start, BEYOND if end <= -BEYOND else -1 - end, -step)
+
+
+def _is_odd_end(end: Dim, step: int) -> bool:
+    """Whether a backward slice ends at "to the end": the last place by ONNX, but the first one to onnxruntime."""
+    return step < 0 and isinstance(end, int) and end >= BEYOND
+
+
+def _last_place(start: Dim, size: Dim) -> Dim:
+    """Where a backward slice begins; unknown where the axis may be empty and the start is not its last place."""
+    if start == -1 or (isinstance(start, int) and start >= BEYOND):
+        return size - 1
+    return _bound(start, size, 0, size - 1) if is_natural(size, 1) else UNKNOWN
 
 
 def _bound(bound: Dim, size: Dim, lowest: Dim, highest: Dim) -> Dim:
@@ -110,10 +168,12 @@ class Slice(Operator):
             steps = (values[4].integers() if values[4] is not None else None) or (0,)
         if places is None or first is None or last is None or 0 in steps:
             return (None,)
-        cuts = [slice(None)] * len(data.shape)
+        if any(map(_is_odd_end, last, steps)):
+            return (None,)
+        cut = array_of(data)
         for place, start, end, step in zip(places, first, last, steps, strict=True):
-            cuts[place] = slice(start, end, step)
-        return (known_array(array_of(data)[tuple(cuts)]),)
+            cut = cut.take(places_taken(data.shape[place], start, end, step), place)
+        return (known_array(cut),)
 
 
 def _entries(known: Known | None, count: int) -> tuple[Dim, ...]:
@@ -124,4 +184,4 @@ def _entries(known: Known | None, count: int) -> tuple[Dim, ...]:
     return known.dims()
 
 
-__all__ = ["BEYOND", "Slice", "slice_size"]
+__all__ = ["BEYOND", "PythonSlice", "Slice", "places_taken", "python_slice", "slice_size"]

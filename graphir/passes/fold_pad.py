@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 
 from ..graph import Graph, Node, Value
@@ -9,7 +10,7 @@ from ..ops.activation import Relu, Sigmoid, Softmax
 from ..ops.base import Operator
 from ..ops.convolution import Conv
 from ..ops.pooling import AveragePool, MaxPool
-from ..ops.shape import Pad, PadMode
+from ..ops.shape import Pad, PadMode, Transpose
 from ..padding import Explicit, Same, valid
 from .dead_code import remove_dead_code
 from .explicit_padding import kernel_of
@@ -23,34 +24,66 @@ def fold_pads(graph: Graph) -> bool:
 
     A convolution takes zeros; average pooling zeros, which its divisor then counts; max pooling the lowest number or
     minus infinity, or zeros in front of data that are never negative if every window touches the data. A Pad that has
-    other users stays for them. Returns whether anything changed. Linear in nodes.
+    other users stays for them. A Transpose between the two stays too, if nothing else reads it. Returns whether
+    anything changed. Linear in nodes.
     """
     changed = False
     for node in list(graph.nodes):
         for inner in node.subgraphs:
             changed |= fold_pads(inner)
-        value = node.inputs[0] if node.inputs else None
-        if not isinstance(node.op, Conv | AveragePool | MaxPool) or value is None or value.producer is None:
+        if not isinstance(node.op, Conv | AveragePool | MaxPool):
             continue
-        before = value.producer
-        if isinstance(before.op, Pad) and before.graph is graph:
-            merged = _merged(node, before)
-            if merged is not None:
-                replace_node(graph, node, merged, (before.inputs[0], *node.inputs[1:]))
-                changed = True
+        before, order = pad_in_front(node)
+        merged = None if before is None else _merged(node, before, order)
+        if before is not None and merged is not None:
+            _without_pad(graph, node, merged, before, order)
+            changed = True
     if changed:
         remove_dead_code(graph)
     return changed
 
 
-def _merged(node: Node, before: Node) -> Operator | None:
+def pad_in_front(node: Node) -> tuple[Node | None, tuple[int, ...]]:
+    """The Pad that makes a window's data, None if there is none, and the order of a Transpose between them, () if there
+    is none. A Transpose that others read too does not count."""
+    order: tuple[int, ...] = ()
+    value, graph = node.inputs[0], node.graph
+    if value is None or graph is None or value.producer is None or value.producer.graph is not graph:
+        return None, ()
+    maker = value.producer
+    if isinstance(maker.op, Transpose) and len(value.uses) == 1 and not graph.is_output(value):
+        order = maker.op.perm or tuple(reversed(range(value.rank or 0)))
+        source = maker.inputs[0]
+        if source is None or source.producer is None or source.producer.graph is not graph:
+            return None, ()
+        maker = source.producer
+    return (maker, order) if isinstance(maker.op, Pad) else (None, ())
+
+
+def _without_pad(graph: Graph, node: Node, merged: Operator, before: Node, order: tuple[int, ...]) -> None:
+    """`merged` in place of the node, reading what the Pad reads."""
+    data, rest = before.inputs[0], node.inputs[1:]
+    if not order:
+        replace_node(graph, node, merged, (data, *rest))
+        return
+    old = node.inputs[0]
+    assert old is not None
+    assert old.producer is not None
+    name, turned = old.name, old.producer
+    made = graph.add(Transpose(order), data, name=turned.name, output=graph.fresh_name(name), before=node)
+    replace_node(graph, node, merged, (made, *rest))
+    graph.erase(turned)
+    graph.rename(made, name)
+
+
+def _merged(node: Node, before: Node, order: tuple[int, ...]) -> Operator | None:
     """The operator with the padding of the Pad in front of it, None where that would change numbers."""
     op, kernel = node.op, kernel_of(node)
     assert isinstance(op, Conv | AveragePool | MaxPool)
-    pads = spatial_pads(before)
+    pads = spatial_pads(before, order)
     if pads is None or kernel is None or len(kernel) != len(pads) or isinstance(op.padding, Same):
         return None
-    fill = _fill(before)
+    fill = fill_of(before)
     own = op.padding.pads or ((0, 0),) * len(pads)
     whole = Explicit(tuple((a + c, b + d) for (a, b), (c, d) in zip(own, pads, strict=True)))
     if fill is None:
@@ -66,14 +99,17 @@ def _merged(node: Node, before: Node) -> Operator | None:
     return replace(op, padding=whole) if _is_lowest(fill, before) or _is_harmless(op, before, fill) else None
 
 
-def spatial_pads(node: Node) -> tuple[tuple[int, int], ...] | None:
-    """The (before, after) of the spatial axes of a Pad with constants that pads nothing else and crops nothing."""
+def spatial_pads(
+    node: Node, order: tuple[int, ...] = (), modes: Container[PadMode] = (PadMode.CONSTANT,)
+) -> tuple[tuple[int, int], ...] | None:
+    """The (before, after) of the spatial axes of a Pad that pads nothing else, crops nothing and has one of the modes;
+    `order` is that of a Transpose behind it."""
     op = node.op
     assert isinstance(op, Pad)
     data, amounts = node.inputs[0], node.inputs[1]
     axes = node.inputs[3] if len(node.inputs) > 3 else None
     numbers = None if amounts is None or amounts.known is None else amounts.known.integers()
-    if op.mode is not PadMode.CONSTANT or numbers is None or data is None or data.rank is None:
+    if op.mode not in modes or numbers is None or data is None or data.rank is None:
         return None
     chosen = tuple(range(data.rank))
     if axes is not None:
@@ -85,12 +121,20 @@ def spatial_pads(node: Node) -> tuple[tuple[int, int], ...] | None:
     found = [(0, 0)] * data.rank
     for axis, first, last in zip(chosen, numbers[:half], numbers[half:], strict=True):
         found[axis] = first, last
+    found = [found[axis] for axis in order] if order else found
     if any(number < 0 for pair in found for number in pair) or any(map(any, found[:2])):
         return None
     return tuple(found[2:])
 
 
-def _fill(node: Node) -> float | None:
+def fill_is_neutral(op: Operator, before: Node) -> bool:
+    """Whether what a Pad with constants pads with is what the window behind it takes its own padding for; an average
+    counts it."""
+    fill = fill_of(before)
+    return fill is not None and (_is_lowest(fill, before) if isinstance(op, MaxPool) else fill == 0)
+
+
+def fill_of(node: Node) -> float | None:
     """What a Pad pads with, None if that is computed."""
     value: Value | None = node.inputs[2] if len(node.inputs) > 2 else None
     if value is None:
@@ -120,4 +164,4 @@ def _is_harmless(op: MaxPool, before: Node, fill: float) -> bool:
     return op.padding in (Explicit(), valid(len(op.kernel_shape))) and all(dilation == 1 for dilation in op.dilations)
 
 
-__all__ = ["fold_pads", "spatial_pads"]
+__all__ = ["fill_is_neutral", "fill_of", "fold_pads", "pad_in_front", "spatial_pads"]

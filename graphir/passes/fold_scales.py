@@ -11,6 +11,7 @@ from ..ops.convolution import Conv, ConvTranspose
 from ..ops.elementwise import Add, Div, Mul, Sub
 from ..ops.linear import Gemm, MatMul
 from ..ops.normalization import BatchNormalization
+from ..ops.shape import Transpose
 from ..tensor import Tensor
 
 KIND = "folded scale"
@@ -21,11 +22,11 @@ def fold_scales(graph: Graph) -> bool:
     """Multiply constants that scale the channels of a convolution or matrix product into its weights, and add those
     that shift them to its bias. Returns whether anything changed.
 
-    Batch normalization is both. Done where nothing else reads what lies between and nothing else uses the weights,
-    which are computed when they are first read. Rounding differs: one decision says in how many layers. Linear in
-    nodes.
+    Batch normalization is both. Done where nothing else reads what lies between, which may be a Transpose too, and
+    nothing else uses the weights, which are computed when they are first read. Rounding differs: one decision says in
+    how many layers. Linear in nodes.
     """
-    folded = set()
+    folded: list[Node] = []
     for node in list(graph.nodes):
         target = node
         while isinstance(target.op, Conv | ConvTranspose | Gemm | MatMul):
@@ -33,10 +34,11 @@ def fold_scales(graph: Graph) -> bool:
             if made is None:
                 break
             target = made
-            folded.add(made.outputs[0].name)
+        if target is not node:
+            folded.append(target)
     if folded:
         layers = "1 layer" if len(folded) == 1 else f"{len(folded)} layers"
-        first = next(node.name for node in graph.nodes if node.outputs[0].name in folded)
+        first = folded[0].name
         text = f"scale and shift behind {layers} were multiplied into their weights and bias, which rounds otherwise"
         graph.decide(KIND, first, text)
     return bool(folded)
@@ -44,39 +46,50 @@ def fold_scales(graph: Graph) -> bool:
 
 def _fold_next(graph: Graph, node: Node) -> Node | None:
     """The node with what follows it folded in, None if nothing can be."""
-    value = node.outputs[0]
-    if len(value.uses) != 1 or graph.is_output(value):
+    value, rank = node.outputs[0], node.outputs[0].rank
+    use, channels = _only_use(graph, value), _channels(node)
+    if use is None or rank is None or channels is None:
         return None
-    ((user, slot),) = value.uses
-    if user.graph is not graph or not isinstance(user.op, AFFINE) or value.rank is None:
+    axis, turned = _channel_axis(node, rank), use[0]
+    if isinstance(turned.op, Transpose) and len(turned.op.perm) == rank:
+        axis, use = turned.op.perm.index(axis), _only_use(graph, turned.outputs[0])
+    if use is None or not isinstance(use[0].op, AFFINE):
         return None
-    channels = _channels(node)
-    found = None if channels is None else _affine(user, slot, value.rank, _channel_axis(node, value.rank), channels)
-    if found is None:
-        return None
-    scale, shift = found
-    operands = _operands(graph, node, scale, shift)
+    user, slot = use
+    found = _affine(user, slot, rank, axis, channels)
+    operands = None if found is None else _operands(graph, node, *found)
     if operands is None:
         return None
     op = node.op
     if isinstance(op, MatMul):
-        if value.rank != 2 or node.inputs[0] is None or node.inputs[0].rank != 2:
-            return None
         op = Gemm()
     elif isinstance(op, Gemm):
         op = replace(op, beta=1.0)
     made = graph.add_node(op, operands, name=node.name, before=user)
     result, last = made.outputs[0], user.outputs[0]
-    name, sources = last.name, (*value.sources, *last.sources)
+    name, sources = last.name, last.sources  # what lay between is computed nowhere now
+    result.sources = sources
+    if turned is not user:
+        result = graph.add_node(turned.op, (result,), name=turned.name, before=user).outputs[0]
     graph.replace_uses(last, result)
-    graph.erase(user)
-    graph.erase(node)
+    for gone in dict.fromkeys((user, turned, node)):
+        graph.erase(gone)
+    if turned is not user:
+        graph.rename(made.outputs[0], value.name)
     graph.rename(result, name)
+    result.sources = sources
     for old, new in zip(node.inputs[1:], made.inputs[1:], strict=False):
         if old is not None and new is not None and old is not new:
             _take_place(graph, old, new)
-    result.sources = tuple(dict.fromkeys(sources))
     return made
+
+
+def _only_use(graph: Graph, value: Value) -> tuple[Node, int] | None:
+    """The node of this graph that alone reads the value, and where; None where others do, or it is an output."""
+    if len(value.uses) != 1 or graph.is_output(value):
+        return None
+    ((user, slot),) = value.uses
+    return (user, slot) if user.graph is graph else None
 
 
 def _channel_axis(node: Node, rank: int) -> int:
@@ -96,7 +109,8 @@ def _channels(node: Node) -> int | None:
     if isinstance(op, Gemm):
         return shape[0 if op.transB else 1] if op.alpha == 1 else None
     if isinstance(op, MatMul):
-        return shape[1] if len(shape) == 2 else None
+        data = node.inputs[0]
+        return shape[1] if len(shape) == 2 and data is not None and data.rank == 2 else None
     return shape[0]
 
 

@@ -197,9 +197,13 @@ def _only_use_of(value: Value | None) -> tuple[int, ...]:
 
 
 def _transpose_of(graph: Graph, value: Value, perm: tuple[int, ...]) -> Node | None:
-    """A node of this graph that gives the value with its axes in that order, and whose result may be moved."""
-    for user in value.users() if value.graph is graph else ():
-        if user.graph is graph and user.op == Transpose(perm) and not graph.is_output(user.outputs[0]):
+    """A node of this graph that gives the value with its axes in that order, and whose result may be moved; none of a
+    parameter, whose transposes are folded."""
+    if value.graph is not graph or value.tensor is not None:
+        return None
+    for user, _ in value.uses:
+        op = user.op
+        if isinstance(op, Transpose) and op.perm == perm and user.graph is graph and not graph.is_output(user.output):
             return user
     return None
 

@@ -54,7 +54,9 @@ def pads(window: Window) -> str:
     shown = ", ".join(f"({before}, {after})" for before, after in window.pads)
     if any(window.output_padding):
         shown += f" output padding {by(window.output_padding)}"
-    return shown
+    if window.fill:
+        shown += f" filled: {window.fill}"
+    return f"{shown} around {window.around}" if window.around else shown
 
 
 def by(numbers: Iterable[object]) -> str:
@@ -65,6 +67,8 @@ def by(numbers: Iterable[object]) -> str:
 def audit_text(audit: PaddingAudit, left: str, right: str, *, verbose: bool = False) -> str:
     """The verdict, each disagreement with its sentence and its fix, and with `verbose` every pair."""
     lines = [verdict_line(audit), f"  first   {left}", f"  second  {right}", ""]
+    for note in audit.notes:
+        lines += [wrapped(f"note: {note}"), ""]
     for pair in audit.pairs:
         if pair.disagreements:
             lines.append(f"{title(pair)}")
@@ -79,6 +83,8 @@ def audit_text(audit: PaddingAudit, left: str, right: str, *, verbose: bool = Fa
 
 def verdict_line(audit: PaddingAudit) -> str:
     """The outcome in one line."""
+    if not audit.pairs:
+        return "agreed: nothing pads in either model"
     if audit.agrees:
         return f"agreed: {plural(len(audit.pairs), 'window')} of both models read the same data"
     kinds = dict.fromkeys(found.kind for pair in audit.pairs for found in pair.disagreements)
@@ -89,8 +95,12 @@ def verdict_line(audit: PaddingAudit) -> str:
 
 def title(pair: Compared) -> str:
     """Whom a pair is made of."""
-    names = [window.name for window in (pair.left, pair.right) if window is not None]
-    return " / ".join(dict.fromkeys(names))
+    return " / ".join(names(pair))
+
+
+def names(pair: Compared) -> list[str]:
+    """The names of a pair's windows, one if they are the same."""
+    return list(dict.fromkeys(window.name for window in (pair.left, pair.right) if window is not None))
 
 
 def _pair_cells(pair: Compared) -> tuple[str, ...]:
@@ -128,6 +138,9 @@ def window_json(window: Window) -> dict[str, Any]:
         "pads": None if window.pads is None else [list(pair) for pair in window.pads],
         "output_padding": list(window.output_padding),
         "divisor": window.divisor or None,
+        "ceil_mode": window.ceil_mode,
+        "fill": window.fill or None,
+        "pad_node": window.pad_node or None,
         "flags": list(window.flags),
     }
 
@@ -137,6 +150,7 @@ def audit_json(audit: PaddingAudit) -> dict[str, Any]:
     return {
         "agrees": audit.agrees,
         "windows": len(audit.pairs),
+        "notes": list(audit.notes),
         "pairs": [
             {
                 "first": None if pair.left is None else window_json(pair.left),
@@ -161,6 +175,7 @@ __all__ = [
     "audit_json",
     "audit_text",
     "by",
+    "names",
     "pads",
     "summary",
     "title",

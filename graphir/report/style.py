@@ -29,6 +29,12 @@ td { border-bottom: 1px solid var(--line); padding: 5px 14px 5px 0; vertical-ali
 tbody tr:last-child td { border-bottom: 0; }
 .right { text-align: right; white-space: nowrap; }
 .decisions td:first-child { white-space: nowrap; font-weight: 500; }
+.windows td { overflow-wrap: normal; }
+.windows td:first-child, .windows .name { overflow-wrap: anywhere; }
+.windows td:first-child { min-width: 190px; }
+.windows .name { display: block; min-width: 160px; }
+.audit td:first-child { width: 34%; }
+.audit td:last-child { width: 24%; }
 .whole { white-space: nowrap; }
 small { color: var(--soft); font-weight: 400; }
 .legend { color: var(--soft); font-size: 13px; margin: 10px 0 0; }

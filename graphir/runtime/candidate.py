@@ -92,10 +92,19 @@ class OnnxCandidate:
         made._fitting = self._fitting
         return made
 
-    def fit(self, feeds: Mapping[str, NDArray[Any]]) -> list[str]:
+    def fit(self, feeds: Mapping[str, NDArray[Any]], stated: Fitting | None = None) -> list[str]:
         """Take feeds like these, which another model's inputs are named after; the notes say how (see `fit_inputs`)."""
-        self._fitting, notes = fit_inputs(feeds, self.session.inputs)
+        self._fitting, notes = fit_inputs(feeds, self.session.inputs, stated)
         return notes
+
+    @property
+    def fitting(self) -> Fitting:
+        """Which feed each input takes, and how."""
+        return dict(self._fitting or {})
+
+    @fitting.setter
+    def fitting(self, fitting: Fitting) -> None:
+        self._fitting = fitting
 
     def run(
         self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None

@@ -7,19 +7,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import VerificationError
 from ..graph import Graph
 from .candidate import OnnxCandidate
-from .compare import Comparison, Verdict, compare, difference
+from .compare import Comparison, Verdict, compare, relative_change
 from .feeds import perturbed
-from .heads import hides_errors, values_before_heads
-from .layouts import laid_out
+from .heads import Wiring, hides_errors, values_before_heads
+from .hidden_heads import HiddenHead, compare_hidden, hidden_heads
+from .layouts import laid_out, laid_out_inside
+from .matches import Match, agreeing_outputs, other_fittings, question, split_matches, turned
+from .providers import PROVIDERS
 
 Array = NDArray[Any]
 SLICE_BYTES = 256 << 20
+PERTURBATIONS = 3
+LAYERS_INSIDE = 8
+RANDOM = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
 
 
 class Reference(Protocol):
@@ -92,10 +99,25 @@ class _Tolerances:
     rtol: float | None
     atol: float | None
     step: float = 0.0
+    elsewhere: bool = False
 
     def compare(self, name: str, reference: Array, candidate: Array, floor: float) -> Comparison:
         candidate, _ = laid_out(candidate, reference)
-        return compare(name, reference, candidate, floor=floor, rtol=self.rtol, atol=self.atol, step=self.step)
+        return self._compare(name, reference, candidate, floor)
+
+    def compare_inside(self, name: str, reference: Array, candidate: Array, floor: float) -> Comparison:
+        """The same for a value that is no output, and has the layout that suits its model."""
+        return self._compare(name, reference, laid_out_inside(candidate, reference), floor)
+
+    def compare_as_is(self, name: str, reference: Array, candidate: Array) -> Comparison:
+        """The same for axes that are known to be in order, without a measured floor."""
+        return self._compare(name, reference, candidate, 0.0)
+
+    def _compare(self, name: str, reference: Array, candidate: Array, floor: float) -> Comparison:
+        return compare(
+            name, reference, candidate, floor=floor, rtol=self.rtol, atol=self.atol, step=self.step,
+            elsewhere=self.elsewhere,
+        )  # fmt: skip
 
 
 def verify_against(
@@ -108,14 +130,18 @@ def verify_against(
     atol: float | None = None,
     per_layer: bool = False,
     seed: int = 0,
+    matches: Sequence[Match] = (),
+    wiring: Wiring | None = None,
 ) -> VerificationReport:
     """Run both on the feeds and compare; the reference is evaluated once.
 
     `graph` is the candidate's graph where there is one: it tells which value is which layer of the source; without it
     values of the same name are taken for the same. The value before a saturating head (softmax, sigmoid) is compared
-    too, since heads hide errors. The noise floor of an output is what one unit in the last place of the inputs changes,
-    or onnxruntime's optimisations, whichever is more. Raises VerificationError if either side fails to run, has other
-    outputs, or there is nothing to compare.
+    too, since heads hide errors: it is known by its name, or by its place in the reference, whose `wiring` tells the
+    names of the reference's own values. The noise floor of an output is what one unit in the last place of the inputs
+    changes, or onnxruntime's optimisations, whichever is more. `matches` say which input and output is which, where
+    names do not; where results differ and the pairing was a guess, a note asks for them if another one agrees. Raises
+    VerificationError if either side fails to run, has other outputs, or there is nothing to compare.
     """
     report = VerificationReport(
         reference="",
@@ -123,18 +149,32 @@ def verify_against(
         feeds={name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()},
         outputs=[],
     )
-    report.notes += candidate.fit(feeds)
-    pairs = _output_pairs(reference.outputs, candidate, report.notes)
+    own = candidate.session
+    fed, given = split_matches(matches, list(feeds), list(own.inputs), reference.outputs, own.outputs)
+    for match in fed.values():
+        turned(feeds[match.source], match)
+    report.notes += candidate.fit(feeds, {name: (match.source, match.order) for name, match in fed.items()})
+    drawn = sorted({operator for operator, _ in candidate.structure.producers.values() if operator in RANDOM})
+    if drawn:
+        report.notes.append(f"{', '.join(drawn)} draws other numbers in every run: what depends on them differs")
+    pairs = _output_pairs(reference.outputs, candidate, report.notes, given)
+    found = _first_run(candidate, feeds, [name for _, name in pairs], list(fed), report.notes)
     paired = {source for source, _ in pairs}
     lacking = [name for name in reference.outputs if name not in paired and name not in reference.may_lack]
     layers = _layer_pairs(reference, candidate, graph)
     heads = values_before_heads(candidate.structure, [name for _, name in pairs], layers)
+    hidden: list[HiddenHead] = []
     if not heads and hides_errors(candidate.structure, [name for _, name in pairs]):
-        report.notes.append("a softmax or the like hides errors before it, and no value before it is known to both")
-    limits = _Tolerances(rtol, atol, candidate.structure.coarsest_step)
-    moved = perturbed(graph if graph is not None else Graph(), feeds, seed)
+        hidden = hidden_heads(wiring, candidate.structure, pairs, reference.values())
+        if not hidden:
+            report.notes.append("a softmax or the like hides errors before it, and no value before it is known to both")
+    elsewhere = own.providers[0] != PROVIDERS["cpu"]
+    limits = _Tolerances(rtol, atol, candidate.structure.coarsest_step, elsewhere)
+    origin = graph if graph is not None else Graph()
+    moved = perturbed(origin, feeds, seed)
+    more = [perturbed(origin, feeds, seed + step) for step in range(1, PERTURBATIONS)]
     expected = {}
-    wanted = dict.fromkeys([*(source for source, _ in pairs), *heads])
+    wanted = dict.fromkeys([*(source for source, _ in pairs), *heads, *(head.source for head in hidden)])
     streamed = {*layers} if per_layer else set()
     order = dict.fromkeys([*(name for name in reference.values() if name in wanted or name in streamed), *wanted])
     part: dict[str, Array] = {}
@@ -150,13 +190,14 @@ def verify_against(
                 part, held = {}, 0
     report.layers += _compare_layers(part, layers, candidate, feeds, moved, limits)
 
-    names = [name for _, name in pairs]
-    found = candidate.run(feeds, names)
-    floors = _floors(candidate, feeds, moved, found)
+    floors = _floors(candidate, feeds, (moved, *more), found)
     for source, name in pairs:
-        if laid_out(found[name], expected[source])[1]:
+        if source in given and given[source].order:
+            found[name] = turned(found[name], given[source])
+        elif laid_out(found[name], expected[source])[1]:
             report.notes.append(f"{name} was compared with its channels where {source} has them")
         report.outputs.append(limits.compare(source, expected[source], found[name], floors[name]))
+    numb = [source for source, name in pairs if moved is not None and _is_numb(expected[source], floors[name])]
     report.outputs += [
         Comparison(name, (), 0.0, math.inf, math.inf, 0.0, 0.0, Verdict.BROKEN, "the candidate has no such output")
         for name in lacking
@@ -166,14 +207,125 @@ def verify_against(
         floors = _perturbation(candidate, moved, inner)
         for source, name in heads.items():
             title = f"{source} (before the head)"
-            report.outputs.append(limits.compare(title, expected[source], inner[name], floors.get(name, 0.0)))
+            report.outputs.append(limits.compare_inside(title, expected[source], inner[name], floors.get(name, 0.0)))
+    if hidden:
+        inner = candidate.run(feeds, [head.name for head in hidden])
+        again = inner if moved is None else candidate.run(moved, list(inner))
+        report.outputs += compare_hidden(hidden, expected, inner, again, limits.compare_inside)
+    doubtful = [found for found in report.outputs if not found.explained]
+    if report.ok and (doubtful or (numb and not (heads or hidden))):
+        known = [name for name in layers if name not in reference.outputs]
+        chosen = known if doubtful else known[-LAYERS_INSIDE:]
+        inside = _compare_inside(reference, chosen, layers, candidate, feeds, moved, limits)
+        report.outputs += [layer for layer in inside if not layer.verdict.passes]
+        if numb:
+            said = f"the last {len(inside)} layers were compared too" if inside else "other ones say more (--feeds)"
+            report.notes.append(f"{', '.join(numb)} does not react to small changes of these inputs: {said}")
+    if not report.ok and not lacking:
+        wanted_outputs = {source: expected[source] for source, _ in pairs}
+        report.notes += _questions(candidate, feeds, wanted_outputs, dict(pairs), (fed, given), limits)
     report.reference, report.candidate = reference.label, candidate.label
     return report
 
 
-def _output_pairs(expected: Sequence[str], candidate: OnnxCandidate, notes: list[str]) -> list[tuple[str, str]]:
-    """Outputs of the source and of the candidate that belong together: by name, or all of them by position."""
-    own = candidate.session.outputs
+def _is_numb(output: Array, floor: float) -> bool:
+    return floor == 0 and output.dtype.kind in "fV" and output.size > 0
+
+
+def _compare_inside(
+    reference: Reference,
+    names: Sequence[str],
+    layers: Mapping[str, str],
+    candidate: OnnxCandidate,
+    feeds: Mapping[str, Array],
+    moved: Mapping[str, Array] | None,
+    limits: _Tolerances,
+) -> list[Comparison]:
+    """These layers, in slices."""
+    found: list[Comparison] = []
+    part: dict[str, Array] = {}
+    for name, array in reference.stream(feeds, names) if names else ():
+        part[name] = array
+        if sum(held.nbytes for held in part.values()) >= SLICE_BYTES:
+            found += _compare_layers(part, layers, candidate, feeds, moved, limits)
+            part = {}
+    return found + _compare_layers(part, layers, candidate, feeds, moved, limits)
+
+
+def _first_run(
+    candidate: OnnxCandidate, feeds: Mapping[str, Array], names: Sequence[str], settled: Sequence[str], notes: list[str]
+) -> dict[str, Array]:
+    """The candidate's outputs. Where it refuses the feeds and others suit its inputs' sizes too, those; a note says
+    so."""
+    try:
+        return candidate.run(feeds, names)
+    except VerificationError:
+        primary = candidate.fitting
+        for fitting in other_fittings(feeds, candidate.session.inputs, primary, settled):
+            candidate.fitting = fitting
+            try:
+                found = candidate.run(feeds, names)
+            except VerificationError:
+                continue
+            ways = ", ".join(
+                f"{source} to {name}" + (f" with its axes in the order {list(order)}" if order else "")
+                for name, (source, order) in fitting.items()
+                if primary.get(name) != (source, order)
+            )
+            notes.append(f"the candidate refuses the feeds as they are; it was fed {ways}")
+            return found
+        candidate.fitting = primary
+        raise
+
+
+def _questions(
+    candidate: OnnxCandidate,
+    feeds: Mapping[str, Array],
+    expected: Mapping[str, Array],
+    pairs: Mapping[str, str],
+    stated: tuple[Mapping[str, Match], Mapping[str, Match]],
+    limits: _Tolerances,
+) -> Iterator[str]:
+    """At most one: whether another pairing is meant, under which the models agree."""
+    fed, given = stated
+    guessed = [name for source, name in pairs.items() if source != name and source not in given]
+    free = {source: [name, *(other for other in guessed if other != name)] if name in guessed else [name]
+            for source, name in pairs.items()}  # fmt: skip
+    primary = candidate.fitting
+
+    def passes(source: str, wanted: Array, name: str, found: Array) -> bool:
+        return limits.compare_as_is(source, wanted, found).verdict.passes
+
+    for fitting in (primary, *other_fittings(feeds, candidate.session.inputs, primary, list(fed))):
+        candidate.fitting = fitting
+        try:
+            found = candidate.run(feeds, list(pairs.values()))
+        except VerificationError:
+            continue
+        finally:
+            candidate.fitting = primary
+        chosen = agreeing_outputs(expected, found, free, passes)
+        asked = "" if chosen is None else question(fitting, primary, chosen, pairs)
+        if asked:
+            yield asked
+            return
+
+
+def _output_pairs(
+    all_expected: Sequence[str], candidate: OnnxCandidate, notes: list[str], given: Mapping[str, Match]
+) -> list[tuple[str, str]]:
+    """Outputs of the source and of the candidate that belong together: as stated, by name, or the rest by position."""
+    stated = [(name, given[name].name) for name in all_expected if name in given]
+    taken = {name for _, name in stated}
+    expected = [name for name in all_expected if name not in given]
+    own = [name for name in candidate.session.outputs if name not in taken]
+    if stated and not expected:
+        return stated
+    return [*stated, *_pairs_by_name(expected, own, notes)]
+
+
+def _pairs_by_name(expected: Sequence[str], own: Sequence[str], notes: list[str]) -> list[tuple[str, str]]:
+    """Outputs of one name, and the rest by position; those that one side lacks stay alone."""
     common = [name for name in expected if name in own]
     if not expected or not own:
         raise VerificationError("there is nothing to compare: one of the models has no outputs")
@@ -186,13 +338,14 @@ def _output_pairs(expected: Sequence[str], candidate: OnnxCandidate, notes: list
         return [(name, name) for name in expected]
     if common and len(own) < len(expected):
         lacking = ", ".join(name for name in expected if name not in own)
-        notes.append(f"outputs that the candidate lacks, not compared: {lacking}")
+        notes.append(f"outputs that the candidate lacks: {lacking}")
         return [(name, name) for name in common]
     if len(own) != len(expected):
         raise VerificationError(
             f"the reference has the outputs {', '.join(expected)}, the candidate {', '.join(own)}: they do not match"
         )
-    paired = list(zip(expected, own, strict=True))
+    rest = iter([name for name in own if name not in common])
+    paired = [(name, name if name in common else next(rest)) for name in expected]
     shown = ", ".join(f"{source} with {name}" for source, name in paired if source != name)
     notes.append(f"outputs of different names were compared by position: {shown}")
     return paired
@@ -225,7 +378,7 @@ def _compare_layers(
     found = candidate.run(feeds, list(dict.fromkeys(pairs[source] for source in expected)))
     floors = _perturbation(candidate, moved, found)
     return [
-        limits.compare(source, array, found[pairs[source]], floors.get(pairs[source], 0.0))
+        limits.compare_inside(source, array, found[pairs[source]], floors.get(pairs[source], 0.0))
         for source, array in expected.items()
     ]
 
@@ -233,14 +386,16 @@ def _compare_layers(
 def _floors(
     candidate: OnnxCandidate,
     feeds: Mapping[str, Array],
-    moved: Mapping[str, Array] | None,
+    moved: Sequence[Mapping[str, Array] | None],
     found: Mapping[str, Array],
 ) -> dict[str, float]:
-    """For each output the relative change that rounding the inputs or another order of computation causes."""
-    floors = dict.fromkeys(found, 0.0) | _perturbation(candidate, moved, found)
+    """For each output the relative change that rounding the inputs or another order of computation causes at most."""
+    floors = dict.fromkeys(found, 0.0)
+    for step in moved:
+        floors |= {name: max(floors[name], change) for name, change in _perturbation(candidate, step, found).items()}
     with candidate.twin() as twin:
         for name, array in twin.run(feeds, list(found)).items():
-            floors[name] = max(floors[name], _relative(found[name], array))
+            floors[name] = max(floors[name], relative_change(found[name], array))
     return floors
 
 
@@ -250,12 +405,7 @@ def _perturbation(
     if moved is None:
         return {}
     again = candidate.run(moved, list(found))
-    return {name: _relative(array, again[name]) for name, array in found.items()}
-
-
-def _relative(array: Array, again: Array) -> float:
-    scale, max_abs, _ = difference(array, again)
-    return max_abs / scale if scale and np.isfinite(max_abs) else 0.0
+    return {name: relative_change(array, again[name]) for name, array in found.items()}
 
 
 __all__ = ["Reference", "VerificationReport", "verify_against"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,18 +65,22 @@ def sample_sizes(graph: Graph) -> dict[str, int]:
     return sizes | dict.fromkeys(others - batches, SIZES_TRIED[0])
 
 
-def sizes_of(value: Value, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """The input's shape as numbers, its symbols taken from `sizes`."""
-    if value.shape is None:
-        raise VerificationError(f"the rank of input {value.name} is unknown; give its shape, as in -i {value.name}:1,3")
-    found = []
-    for dim in value.shape:
-        if isinstance(dim, Sym):
-            dim = substitute(dim, sizes)
-        if not isinstance(dim, int):
-            raise VerificationError(f"input {value.name} is {value.type}; give its shape, as in -i {value.name}:1,3")
-        found.append(dim)
-    return tuple(found)
+def _sizes_of(value: Value, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
+    """The input's shape as numbers, its symbols taken from `sizes`; None if some stay open."""
+    shape = [substitute(dim, sizes) if isinstance(dim, Sym) else dim for dim in value.shape or ()]
+    numbers = tuple(dim for dim in shape if isinstance(dim, int))
+    return numbers if value.shape is not None and len(numbers) == len(shape) else None
+
+
+def _ask_for(values: Sequence[Value]) -> VerificationError:
+    """The error for inputs whose shapes are not known, with words that would state them."""
+    words = []
+    for value in values:
+        dims = (1, 3) if value.shape is None else value.shape
+        sizes = [str(dim) if isinstance(dim, int) else "1" for dim in dims]
+        words.append(f"-i {value.name}:{','.join(sizes)}")
+    shown = ", ".join(f"{value.name} {value.type}" for value in values)
+    return VerificationError(f"sizes of inputs are open: {shown}; give them, as in {' '.join(words)}")
 
 
 def make_feeds(
@@ -93,9 +97,15 @@ def make_feeds(
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     chosen = {**sample_sizes(graph), **(sizes or {})}
+    found = {
+        value: shapes[value.name] if shapes and value.name in shapes else _sizes_of(value, chosen)
+        for value in graph.inputs
+    }
+    if unknown := [value for value, shape in found.items() if shape is None]:
+        raise _ask_for(unknown)
     feeds: dict[str, NDArray[Any]] = {}
-    for value in graph.inputs:
-        shape = shapes[value.name] if shapes and value.name in shapes else sizes_of(value, chosen)
+    for value, shape in found.items():
+        assert shape is not None
         dtype = value.dtype or DType.FLOAT32
         limit = index_limit(value)
         drawn: NDArray[Any]
@@ -135,4 +145,4 @@ def _is_real(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or dtype.name == "bfloat16"
 
 
-__all__ = ["index_limit", "make_feeds", "perturbed", "sample_sizes", "sizes_of"]
+__all__ = ["index_limit", "make_feeds", "perturbed", "sample_sizes"]

@@ -3,38 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice, permutations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .compare import difference
+
 Array = NDArray[Any]
 Order = tuple[int, ...]
 Fitting = dict[str, tuple[str, Order]]
+MOST_ORDERS = 5040
 
 
-def fit_inputs(feeds: Mapping[str, Array], inputs: Mapping[str, Sequence[Any]]) -> tuple[Fitting, list[str]]:
+def fit_inputs(
+    feeds: Mapping[str, Array], inputs: Mapping[str, Sequence[Any]], stated: Fitting | None = None
+) -> tuple[Fitting, list[str]]:
     """Which feed each input of another model takes, and in which order of axes; and what is to be told about it.
 
-    Inputs of the same names take those feeds; otherwise all of them go by position, if there are as many. A feed that
-    fits an input only with its channels moved (from last to second place, or back) is transposed. What fits neither way
-    is left as it is, for the model to refuse.
+    What is `stated` goes first. Inputs of the same names take those feeds; the rest go by position, or by their shapes
+    if these allow one way only, if there are as many. A feed that fits an input only with its channels moved (from last
+    to second place, or back) is transposed. What fits neither way is left as it is, for the model to refuse.
     """
+    fitting: Fitting = dict(stated or {})
+    taken = {source for source, _ in fitting.values()}
+    names = {name: name for name in inputs if name in feeds and name not in fitting and name not in taken}
+    alone = [name for name in inputs if name not in names and name not in fitting]
+    left = [name for name in feeds if name not in names and name not in taken]
     notes = []
-    names = dict(zip(inputs, inputs, strict=True))
-    if inputs.keys() != feeds.keys() and len(inputs) == len(feeds):
-        names = dict(zip(inputs, feeds, strict=True))
+    if alone and len(alone) == len(left):
+        chosen, how = _by_shape({name: feeds[name].shape for name in left}, [inputs[name] for name in alone])
+        names |= dict(zip(alone, chosen, strict=True))
         shown = ", ".join(f"{source} to {name}" for name, source in names.items() if source != name)
-        notes.append(f"inputs of different names were fed by position: {shown}")
-    fitting: Fitting = {}
+        notes.append(f"inputs of different names were fed by {how}: {shown}")
     for name, source in names.items():
-        if source in feeds:
-            order = channel_order(feeds[source].shape, inputs[name])
-            fitting[name] = source, order
-            if order:
-                wanted = "second" if order[1] != 2 else "last"
-                notes.append(f"{source} was fed to {name} with its channels in the {wanted} place")
-    return fitting, notes
+        order = channel_order(feeds[source].shape, inputs[name])
+        fitting[name] = source, order
+        if order:
+            wanted = "second" if order[1] != 2 else "last"
+            notes.append(f"{source} was fed to {name} with its channels in the {wanted} place")
+    return {name: fitting[name] for name in inputs if name in fitting}, notes
+
+
+def _by_shape(shapes: Mapping[str, Sequence[int]], wanted: Sequence[Sequence[Any]]) -> tuple[list[str], str]:
+    """The names in the order in which their shapes suit what is wanted, and whether that is their own ("position") or
+    the only one that does ("shape")."""
+    names = list(shapes)
+    orders = islice(permutations(names), MOST_ORDERS)
+    suiting = [order for order in orders if all(map(_can_fit, map(shapes.get, order), wanted))]
+    if tuple(names) not in suiting and len(suiting) == 1:
+        return list(suiting[0]), "shape"
+    return names, "position"
+
+
+def _can_fit(shape: Sequence[int] | None, wanted: Sequence[Any]) -> bool:
+    if shape is None or len(shape) != len(wanted):
+        return False
+    return fits(shape, wanted) or bool(channel_order(shape, wanted))
 
 
 def fitted_feeds(fitting: Fitting, feeds: Mapping[str, Array]) -> dict[str, Array]:
@@ -57,11 +83,10 @@ def channel_order(shape: Sequence[int], wanted: Sequence[Any]) -> Order:
     ((), ())
     """
     rank = len(shape)
-    if len(wanted) != rank or rank < 3 or _fits(shape, wanted):
+    if len(wanted) != rank or rank < 3 or fits(shape, wanted):
         return ()
-    to_second, to_last = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
-    for order in (to_second, to_last):
-        if _fits([shape[axis] for axis in order], wanted):
+    for order in channel_moves(rank):
+        if fits([shape[axis] for axis in order], wanted):
             return order
     return ()
 
@@ -72,8 +97,28 @@ def laid_out(found: Array, expected: Array) -> tuple[Array, bool]:
     return (found.transpose(order), True) if order else (found, False)
 
 
-def _fits(shape: Sequence[int], wanted: Sequence[Any]) -> bool:
+def laid_out_inside(found: Array, expected: Array) -> Array:
+    """A layer's values with their channels where those of the expected ones are.
+
+    Where all sizes behind the batch are equal they do not tell the layout, and the order counts that differs least: the
+    inside of two models may have different layouts, unlike their outputs.
+    """
+    shape = found.shape
+    if shape != expected.shape or len(shape) < 3 or len(set(shape[1:])) != 1:
+        return laid_out(found, expected)[0]
+    orders = (tuple(range(len(shape))), *channel_moves(len(shape)))
+    return min((found.transpose(order) for order in orders), key=lambda array: difference(expected, array)[1])
+
+
+def channel_moves(rank: int) -> tuple[Order, Order]:
+    """The orders of axes that move channels from last to second place, and back."""
+    return (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
+
+
+def fits(shape: Sequence[int], wanted: Sequence[Any]) -> bool:
+    """Whether sizes are what is wanted; what is no number there takes any."""
     return all(not isinstance(other, int) or size == other for size, other in zip(shape, wanted, strict=True))
 
 
-__all__ = ["Fitting", "channel_order", "fit_inputs", "fitted_feeds", "laid_out"]
+__all__ = ["Fitting", "Order", "channel_moves", "channel_order", "fit_inputs", "fits", "fitted_feeds", "laid_out",
+           "laid_out_inside"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ from .providers import PROVIDERS, Placement, check_running, import_onnxruntime, 
 if TYPE_CHECKING:
     from ..graph import Graph
 
+# Operators of a newer opset than this may lack kernels that they had before.
+RECENT = 18
 EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
@@ -47,7 +50,7 @@ class Session:
         runtime = import_onnxruntime()
         asked = provider_names(providers)
         options = runtime.SessionOptions()
-        options.log_severity_level = 3
+        options.log_severity_level = 4  # what goes wrong is raised, with the same text
         options.intra_op_num_threads = threads
         level = runtime.GraphOptimizationLevel
         options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
@@ -133,6 +136,12 @@ def _started(
         return runtime.InferenceSession(source, options, providers=with_options, enable_fallback=0)
     except Exception as error:
         refusal = VerificationError(f"onnxruntime refuses the model: {_one_line(error)}")
+        lacking = re.search(r"implementation for (\w+)\((\d+)\)", str(error))
+        if lacking is not None and int(lacking[2]) > RECENT:
+            refusal.add_note(
+                f"onnxruntime {runtime.__version__} may have a kernel for an older {lacking[1]}: write opset "
+                f"{int(lacking[2]) - 1}"
+            )
         if "IR version" in str(error) or "opset" in str(error).lower():
             refusal.add_note(f"onnxruntime {runtime.__version__} may be too old for this opset: write a lower one")
         if list(asked) == [PROVIDERS["cpu"]]:

@@ -146,3 +146,16 @@ def test_the_audit_finds_the_published_networks_defects_and_nothing_else(golden_
     assert texts == {"128 filters in the first model, 129 in the second"}
     fixes = {text.fix for pair in disagreeing for text in pair.disagreements}
     assert fixes == {"pad=(0, 3)", "pad=(3, 0)", "num_filter=128", "count_include_pad=False"}
+
+
+def test_the_published_network_is_mended_by_the_fixes(golden_pair, shared):
+    """Each of the 61 fixes is an attribute; with all of them done nothing disagrees."""
+    left, right, _ = golden_pair
+    symbol = json.loads((shared / "golden" / "irv2_apache_example_symbol.json").read_text())
+    nodes = {node["name"]: node for node in symbol["nodes"]}
+    pairs = audit_graphs(left, right, "mxnet").pairs
+    fixes = [(nodes[pair.right.name], *text.fix.split("=")) for pair in pairs for text in pair.disagreements]
+    changed = [node["attrs"].update({name: value}) for node, name, value in fixes]
+    mended = from_symbol(json.dumps(symbol), shapes={"data": (1, 3, 299, 299)})
+    assert len(changed) == 61
+    assert audit_graphs(left, mended, "mxnet").agrees

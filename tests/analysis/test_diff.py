@@ -22,6 +22,7 @@ from graphir.ops.linear import Gemm
 from graphir.ops.normalization import BatchNormalization
 from graphir.ops.pooling import GlobalAveragePool, MaxPool
 from graphir.ops.random import RandomNormal
+from graphir.ops.reduction import ReduceSum
 from graphir.ops.shape import Flatten, Transpose
 from graphir.ops.shape_parts import Concat
 from graphir.padding import Explicit, Same, symmetric
@@ -101,7 +102,17 @@ def found(left: Graph, right: Graph) -> list[str]:
     return lines
 
 
+def summed(noop: bool, *axes: int) -> Graph:
+    """A sum over axes, of all without any."""
+    graph = Graph()
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (2, 3)))
+    held = [graph.constant(list(axes), DType.INT64)] if axes else []
+    graph.set_outputs([graph.add_node(ReduceSum(noop_with_empty_axes=noop), (x, *held), name="sum").outputs[0]])
+    return graph
+
+
 EQUAL = [
+    pytest.param(summed(True, 1), summed(False, 1), id="what a sum over no axes would be"),
     pytest.param(network(), network(), id="copy"),
     pytest.param(network(), network("other_"), id="renamed"),
     pytest.param(network(), reordered(network()), id="reordered"),
@@ -130,6 +141,10 @@ def test_no_difference(left: Graph, right: Graph) -> None:
 
 
 CHANGED: list[Any] = [
+    pytest.param(
+        summed(True), summed(False),
+        ["sum / sum changed: noop_with_empty_axes is True in the first, False in the second"], id="a sum over no axes",
+    ),
     pytest.param(
         network(),
         network("p_", conv1=replace(CONV, padding=symmetric((2, 2)), dilations=(2, 2))),

@@ -29,7 +29,6 @@ def test_script_stands_alone(graphir: Command) -> None:
 
 @pytest.mark.live
 def test_capture_agrees(graphir: Command, digits: Path, tmp_path: Path, mxnet: ModuleType) -> None:
-    pytest.importorskip("onnxruntime")
     script, capture = tmp_path / "capture.py", tmp_path / "capture.npz"
     script.write_text(graphir("verify", "--capture-script").out)
     words = [f"{digits}-symbol.json", f"{digits}-0000.params", str(capture), "data:4,1,8,8", "--seed", "3"]

@@ -18,7 +18,6 @@ TEST_SET = DIGITS / "digits-test.npz"
 
 
 def test_convert_verify_accuracy(graphir: Command, digits: Path, tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime")
     target = tmp_path / "m.onnx"
     outcome = graphir(
         "convert", digits, target, "-i", "data:N,1,8,8", "--verify", "--against", "reference", "--accuracy", TEST_SET
@@ -35,7 +34,6 @@ def test_convert_verify_accuracy(graphir: Command, digits: Path, tmp_path: Path)
 
 
 def test_fixed_batch_is_filled_up(graphir: Command, digits: Path, tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime")
     outcome = graphir(
         "convert", digits, tmp_path / "m.onnx", "-i", "data:64,1,8,8", "--accuracy", TEST_SET, "--json"
     )
@@ -57,7 +55,6 @@ def test_fixed_batch_is_filled_up(graphir: Command, digits: Path, tmp_path: Path
 def test_unfitting_labelled_data(
     graphir: Command, digits: Path, tmp_path: Path, arrays: dict[str, tuple[int, ...]], said: str
 ) -> None:
-    pytest.importorskip("onnxruntime")
     data = tmp_path / "set.npz"
     np.savez(data, **{name: np.zeros(shape, np.float32) for name, shape in arrays.items()})  # type: ignore[arg-type]
     outcome = graphir("convert", digits, tmp_path / "m.onnx", "--accuracy", data)
@@ -93,7 +90,6 @@ def test_reports_as_files(graphir: Command, digits: Path, tmp_path: Path) -> Non
 
 
 def test_own_format_and_back(graphir: Command, digits: Path, tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime")
     own, target = tmp_path / "m.graphir.json", tmp_path / "m.onnx"
     assert graphir("convert", digits, own, "-i", "data:N,1,8,8").code == 0
     assert graphir("convert", own, target, "--verify").code == 0
@@ -103,8 +99,6 @@ def test_own_format_and_back(graphir: Command, digits: Path, tmp_path: Path) -> 
 def test_failed_check_names_made_up_sizes(
     graphir: Command, digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("onnxruntime")
-
     def fail(*_: object, **__: object) -> None:
         raise VerificationError("it did not run")
 
@@ -124,7 +118,6 @@ def test_failed_check_names_made_up_sizes(
 
 
 def test_different_models(graphir: Command, digits: Path, tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime")
     target = tmp_path / "m.onnx"
     assert graphir("convert", digits, target, "-i", "data:N,1,8,8").code == 0
     model = onnx.load(target)
@@ -145,7 +138,6 @@ def test_different_models(graphir: Command, digits: Path, tmp_path: Path) -> Non
 
 
 def test_same_seed_same_numbers(graphir: Command, digits: Path, tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime")
     target = tmp_path / "m.onnx"
     assert graphir("convert", digits, target, "-i", "data:N,1,8,8").code == 0
 

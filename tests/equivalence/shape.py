@@ -101,6 +101,7 @@ PARTS = (
     case("slice", "negative", IMAGE, begin=(-1, -3), end=(2, -1)),
     case("slice", "step", IMAGE, begin=(0, 0, 1), end=(2, 3, 5), step=(1, 2, 3)),
     case("slice", "step_-1", CUBE, begin=(None, None), end=(None, None), step=(1, -1)),
+    case("slice", "step_-1_from_the_back", CUBE, begin=(-2, -1), end=(None, -3), step=(-1, -1)),
     case("slice", "step_-2_bounds", IMAGE, begin=(None, None, 4), end=(None, None, 0), step=(None, None, -2)),
     case("slice", "float16", data(4, 5, dtype="float16"), begin=(1, None), end=(None, -1)),
     case("slice", "int64", data(4, 5, dtype="int64"), begin=(1,), end=(3,)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 
@@ -17,6 +16,7 @@ from graphir.errors import GraphirError, VerificationError
 from tests.equivalence.case import Case
 from tests.equivalence.live import Live, LiveError
 from tests.equivalence.table import CASES, REFUSED
+from tests.requirements import needing
 
 TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-11}
 
@@ -29,12 +29,8 @@ class Oracle:
 
     def __call__(self, case: Case) -> dict[str, NDArray[np.generic]]:
         """MXNet's outputs by name; skips without MXNet, unless GRAPHIR_REQUIRE_MXNET wants it."""
-        try:
+        with needing("MXNet"):
             return self._processes[case.onednn].run(case.symbol_json(), case.arrays())
-        except ImportError as error:
-            if os.environ.get("GRAPHIR_REQUIRE_MXNET"):
-                pytest.fail(f"GRAPHIR_REQUIRE_MXNET is set: {error}")
-            pytest.skip(f"live MXNet: {error}")
 
     def close(self) -> None:
         """End the processes."""

@@ -8,6 +8,7 @@ import pytest
 
 from graphir.errors import GraphError, ShapeError
 from graphir.graph import Graph
+from graphir.inference import infer_outputs, trace
 from graphir.inference.explain import Explanation, explain
 from graphir.ops.activation import Relu
 from graphir.ops.elementwise import Add, Cast
@@ -148,6 +149,35 @@ def test_json():
     ]  # fmt: skip
     assert answers[0]["direction"] == "forward"
     assert all(max(step["causes"], default=-1) < number for number, step in enumerate(found["steps"]))
+
+
+def residual(blocks: int) -> Graph:
+    """Blocks that are alike: a sum of the last value and itself, one of that and the block's input, and a Relu."""
+    graph = Graph("residual")
+    value = graph.add_input("x", tensor("float32[N, 4]"))
+    for number in range(blocks):
+        twice = graph.add(Add(), value, value, name=f"twice{number}")
+        both = graph.add(Add(), twice, value, name=f"both{number}")
+        value = graph.add(Relu(), both, name=f"relu{number}")
+    graph.set_outputs([value])
+    return graph
+
+
+def test_nodes_that_are_alike_are_asked_about_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr(trace, "infer_outputs", lambda *view: asked.append(view) or infer_outputs(*view))
+    found = explain(residual(300), "relu299")
+    assert len(found.steps) == 3 * 901
+    assert len(asked) < 100
+
+
+@pytest.mark.parametrize(("name", "causes"), [
+    ("twice7", ["relu6[0] = N"]), ("both7", ["twice7[0] = N", "relu6[0] = N"]), ("relu7", ["both7[0] = N"]),
+])  # fmt: skip
+def test_alike_nodes_name_their_own_operands(name, causes):
+    found = explain(residual(9), name)
+    (step,) = [found.steps[answer] for answer in found.answers if found.steps[answer].what == 0]
+    assert [found.steps[cause].fact for cause in step.causes] == causes
 
 
 @pytest.mark.parametrize(("graph", "name", "error", "text"), [

@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.requirements import missing
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 
@@ -19,8 +21,5 @@ def keras() -> ModuleType:
     try:
         import tensorflow as tf
     except ImportError as error:
-        reason = f"live TensorFlow cannot be imported: {error}"
-        if "GRAPHIR_REQUIRE_TENSORFLOW" in os.environ:
-            pytest.fail(reason)
-        pytest.skip(reason)
+        missing("TensorFlow", f"live TensorFlow cannot be imported: {error}")
     return tf.keras

@@ -118,6 +118,8 @@ FOLLOWED = (
     (ir.Min(), "s:N s:N+1", "s:N"),
     (ir.Clip(), "i:-1,5,N s:0", "i:0,5,N"),
     (ir.Clip(), "i:-1,5 - s:4", "i:-1,4"),
+    (ir.Clip(), "s:1 i:4 i:9", "s:4"),
+    (ir.Clip(), "i:1,N i[] s:9", "i:?,?"),
     (ir.Greater(), "i:N+1,N,N-1,3 i:N,N,N,2", "i:1,0,0,1"),
     (ir.Greater(), "i:N,? s:1", "i:?,?"),
     (ir.GreaterOrEqual(), "i:N,0 s:1", "i:1,0"),

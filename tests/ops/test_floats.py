@@ -36,6 +36,7 @@ VALUES = (
     (Max(), (real("N"), real(0.5)), [None]),
     (ReduceSum(), (real(1, 2),), ["[3]"]),
     (ReduceSum(), (real(1, 0.5),), [None]),
+    (ReduceSum(), (real(2**24, 1, -(2**24)),), [None]),
 )
 
 
@@ -47,6 +48,7 @@ def test_propagates_elements(op, operands, expected):
 SIZES = (
     (Range(), (real(1), real(2), real(0.5)), ["float32[2]"]),
     (Range(), (real(0), real(1), real(SINGLE_TENTH)), ["float32[10]"]),
+    (Range(), (real(-1.2999999523162842), real(3), real(SINGLE_TENTH)), ["float32[?]"]),
     (Range(), (real(0), real("N"), real(1)), ["float32[N]"]),
     (Range(), (real(0), real(0.5), real("N")), ["float32[?]"]),
     (Resize(), ("float32[N, 5]", None, real(1, 1.5)), ["float32[N, 7]"]),
@@ -68,6 +70,9 @@ HELD = (
     (2, DType.BOOL, UNKNOWN),
     (N, DType.INT8, UNKNOWN),
     (N, DType.INT32, N),
+    (N - 5, DType.INT32, N - 5),
+    (N, DType.UINT32, N),
+    (N - 5, DType.UINT32, UNKNOWN),
     (0.5, DType.INT64, UNKNOWN),
     (0.5, None, UNKNOWN),
     (0.1, DType.FLOAT32, SINGLE_TENTH),

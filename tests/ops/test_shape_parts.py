@@ -20,6 +20,8 @@ from graphir.ops.shape_parts import (
     Trilu,
     slice_size,
 )
+from graphir.ops.slicing import places_taken, python_slice
+from graphir.types import UNKNOWN
 from tests.ops.rule import backwards, elements, known, results
 
 GOOD = (
@@ -117,6 +119,19 @@ def test_propagates_elements(op, operands, expected):
     assert elements(op, *operands) == expected
 
 
+BOUNDS = st.one_of(st.integers(-12, 12), st.sampled_from([BEYOND, -BEYOND]))
+
+
+@given(st.integers(0, 9), BOUNDS, BOUNDS, st.integers(-4, 4).filter(bool), st.booleans())
+def test_python_slices_as_onnx_says_them(size, start, end, step, is_open):
+    cut = python_slice(start, end, step, UNKNOWN if is_open else size)
+    axis = list(range(size))
+    places = places_taken(size, cut.start, cut.end, cut.step)
+    assert [(axis[::-1] if cut.turned else axis)[place] for place in places] == axis[start:end:step]
+
+
 @given(st.integers(0, 9), st.integers(-12, 12), st.integers(-12, 12), st.integers(-4, 4).filter(bool))
 def test_slice_size_is_pythons(size, start, end, step):
-    assert slice_size(size, start, end, step) == len(range(size)[start:end:step])
+    """But for a backward slice from before the axis, which ONNX begins at the first place."""
+    begin = start if step > 0 else max(start, -size)
+    assert slice_size(size, start, end, step) == len(range(size)[begin:end:step])

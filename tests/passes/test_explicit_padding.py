@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,12 +17,13 @@ from graphir.ops.activation import Relu
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.elementwise import Add
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool
-from graphir.ops.shape import Pad, PadMode
+from graphir.ops.shape import Pad, PadMode, Transpose
 from graphir.padding import Explicit, Same, SameMode, symmetric
 from graphir.passes.explicit_padding import make_padding_explicit
 from graphir.passes.fold_pad import fold_pads
 from graphir.types import DType, TensorType
 from tests.inference.running import outputs_of
+from tests.requirements import missing
 
 DATA = next(iter(Path(__file__).resolve().parents[3].glob("shared/golden/padding_golden.json")), None)
 FORBIDDEN = ("p0460", "p0467")  # TensorFlow's documentation forbids stride 2 with dilation 2
@@ -45,10 +45,7 @@ def pieces() -> list[str]:
 def some(piece: str) -> list[dict]:
     """The cases whose number begins so."""
     if piece == "none":
-        reason = "no folder `shared` with golden data beside the repository"
-        if "CI" in os.environ:
-            pytest.fail(reason)
-        pytest.skip(reason)
+        missing("shared", "no folder `shared` with golden data beside the repository")
     return [case for name, case in golden().items() if name.startswith(piece)]
 
 
@@ -284,6 +281,36 @@ def test_a_pad_joins_the_window_behind_it(case, padding):
     assert not fold_pads(graph)
 
 
+def last_graph(*, users=1, pads=(0, 1, 0, 0, 0, 1, 2, 0), padded_output=False):
+    """A Pad of channels that stand last, a Transpose and convolutions behind it."""
+    graph = Graph("last")
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 6, 7, 2)))
+    padded = graph.add(Pad(), x, graph.constant(np.array(pads, np.int64), name="pads"), name="padded")
+    turned = graph.add(Transpose((0, 3, 1, 2)), padded, name="turned")
+    weight = graph.constant(np.cos(np.arange(36)).reshape(2, 2, 3, 3).astype(np.float32), name="w")
+    made = [graph.add(Conv((3, 3)), turned, weight, name=f"y{index}") for index in range(users)]
+    graph.set_outputs([*made, *([padded] if padded_output else [])])
+    return graph
+
+
+TURNED = [({}, True, 0), ({"padded_output": True}, True, 1), ({"users": 2}, False, 1),
+          ({"pads": (0, 0, 0, 1, 0, 0, 0, -1)}, False, 1)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "changed", "left"), TURNED)
+def test_a_pad_joins_the_window_behind_a_transpose(case, changed, left):
+    graph = last_graph(**case)
+    before = outputs_of(graph)
+    assert fold_pads(graph) == changed
+    graph.check()
+    assert [type(node.op) for node in graph.nodes].count(Pad) == left
+    if changed:
+        assert graph["y0"].producer.op.padding == Explicit(((1, 1), (0, 2)))
+        assert graph["y0"].producer.inputs[0].name == "turned"
+    after = outputs_of(graph)
+    assert all(np.allclose(after[name], before[name], rtol=1e-5, atol=1e-6) for name in before)
+
+
 @pytest.mark.parametrize("case", KEPT)
 def test_a_pad_that_means_something_else_stays(case):
     graph = padded_graph(**case)
@@ -315,3 +342,28 @@ def test_onnxruntime_does_not_make_zeros_the_padding_of_a_max_pool(opset, fill, 
     wide = np.pad(given, ((0, 0), (0, 0), (1, 1), (0, 2)), constant_values=fill or 0.0)
     wanted = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), (2, 3)).max((-2, -1))
     assert np.array_equal(found, wanted)
+
+
+REFUSED = [
+    (AveragePool((1, 1)), (0, 1, 0, 0)),
+    (AveragePool((2, 2), padding=symmetric((1, 1)), count_include_pad=True), (1, 1, 1, 1)),
+    (AveragePool((1, 1), strides=(2, 2), padding=Same()), (0, 1, 0, 1)),
+    (AveragePool((3, 3), strides=(2, 2), ceil_mode=True, count_include_pad=True), (0, 1, 0, 0)),
+]
+
+
+@pytest.mark.parametrize("opset", [17, 18, 23])
+@pytest.mark.parametrize(("op", "pads"), REFUSED)
+def test_onnxruntime_does_not_make_zeros_the_padding_of_an_average_that_has_no_room(op, pads, opset):
+    """Its fusion would make a model of it that onnxruntime refuses, or with ceil mode other divisors."""
+    import onnxruntime
+
+    from graphir.converters.onnx import to_model
+
+    graph = padded_graph(op, pads=(0, 0, *pads[:2], 0, 0, *pads[2:]))
+    given = np.random.default_rng(0).random((1, 2, 6, 7), np.float32)
+    plain = onnxruntime.SessionOptions()
+    plain.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    model = to_model(graph, opset=opset).SerializeToString()
+    results = [onnxruntime.InferenceSession(model, options).run(None, {"x": given})[0] for options in (None, plain)]
+    np.testing.assert_allclose(*results, rtol=1e-5)

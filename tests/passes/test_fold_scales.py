@@ -12,6 +12,7 @@ from graphir.ops.elementwise import Add, Div, Mul, Sub
 from graphir.ops.linear import Gemm, MatMul
 from graphir.ops.normalization import BatchNormalization
 from graphir.ops.random import RandomNormalLike
+from graphir.ops.shape import Transpose
 from graphir.ops.shape_parts import Concat
 from graphir.passes.common_subexpressions import merge_equal_nodes
 from graphir.passes.fold_scales import KIND, fold_scales
@@ -46,12 +47,20 @@ FOLDED = [
     (PRODUCT, [(Add(), floats(4))], Gemm),
     (PRODUCT, [(Mul(), floats(1, 4)), (Add(), floats(4))], Gemm),
 ]
+TURNED = [
+    (CONV, [(Transpose((0, 2, 3, 1)),), (Add(), floats(4))]),
+    (BIASED, [(Transpose((0, 2, 3, 1)),), (Mul(), floats(1, 1, 4)), (Add(), floats(4))]),
+    (BIASED, [(Transpose((0, 1, 3, 2)),), (BatchNormalization(), *NORM)]),
+    (GEMM, [(Transpose((1, 0)),), (Mul(), floats(4, 1))]),
+]
 KEPT = [
     (CONV, [(Mul(), floats(1, 1, 4, 5))]),
     (CONV, [(Add(), floats(4, 4, 5))]),
     (PRODUCT, [(Add(), floats(2, 4))]),
     (GEMM, [(Mul(), floats(2, 1))]),
     (CONV, [(Relu(),)]),
+    (CONV, [(Transpose((0, 2, 3, 1)),), (Add(), floats(4, 5, 1))]),
+    ((MatMul(), (2, 2, 3), (floats(3, 4),)), [(Add(), floats(4))]),
 ]
 
 
@@ -88,13 +97,40 @@ def test_scales_and_shifts_go_into_the_layer(layer, steps, kind):
     assert after.keys() == before.keys()
     assert all(np.allclose(after[name], before[name], rtol=2e-6, atol=1e-6) for name in before)
     assert [(found.kind, found.node) for found in graph.decisions] == [(KIND, "layer")]
+    assert "behind 1 layer " in graph.decisions[0].text
     assert not fold_scales(graph)
+
+
+@pytest.mark.parametrize(("layer", "steps"), TURNED)
+def test_a_transpose_between_stays_behind(layer, steps):
+    graph = network(layer, steps)
+    for value in graph.values:
+        value.sources = (f"source_{value.name}",)
+    (name, before), = outputs_of(graph).items()
+    assert fold_scales(graph)
+    graph.check()
+    (first, last) = graph.nodes
+    assert isinstance(last.op, Transpose)
+    assert [value.name for value in graph.outputs] == [name]
+    assert np.allclose(outputs_of(graph)[name], before, rtol=2e-6, atol=1e-6)
+    assert {first.output.sources, last.output.sources} == {(f"source_{name}",)}
+
+
+@pytest.mark.parametrize(("layer", "steps", "kind"), FOLDED)
+def test_only_the_last_source_is_what_is_computed(layer, steps, kind):
+    graph = network(layer, steps)
+    for value in graph.values:
+        value.sources = (f"source_{value.name}",)
+    fold_scales(graph)
+    assert graph.outputs[0].sources == (f"source_step{len(steps) - 1}",)
 
 
 @pytest.mark.parametrize(("layer", "steps"), KEPT)
 def test_what_is_no_scale_of_channels_stays(layer, steps):
     graph = network(layer, steps)
+    parameters = list(graph.parameters)
     assert not fold_scales(graph)
+    assert list(graph.parameters) == parameters
     assert len(graph) == 1 + len(steps)
     assert not graph.decisions
 

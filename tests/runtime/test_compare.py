@@ -35,8 +35,8 @@ def array(elements: object, dtype: Any = F32) -> np.ndarray[Any, Any]:
     [
         (array([1, 2]), array([1, 2]), IDENTICAL, ""),
         (array([0.0, 2]), array([-0.0, 2]), IDENTICAL, ""),
-        (array([1, 2]), array([1, 2.00001]), NOISE, ""),
-        (array([1, 2]), array([1, 2.0001]), SUSPICIOUS, ""),
+        (array([1, 2]), array([1, 2.000002]), NOISE, ""),
+        (array([1, 2]), array([1, 2.00005]), SUSPICIOUS, ""),
         (array([1, 2]), array([1, 2.1]), BROKEN, ""),
         (array([1, 2]), array([2, 1]), BROKEN, ""),
         (array([1, 2]), array([[1, 2]]), BROKEN, "the shapes differ: [2] and [1, 2]"),
@@ -89,10 +89,10 @@ def test_verdict(reference: Any, candidate: Any, verdict: Verdict, note: str) ->
 @pytest.mark.parametrize(
     "floor, relative, verdict",
     [
-        (0.0, 9e-6, NOISE),
+        (0.0, 4e-6, NOISE),
         (0.0, 2e-5, SUSPICIOUS),
         (0.0, 3e-4, BROKEN),
-        (1e-6, 4e-5, NOISE),
+        (1e-6, 9e-6, NOISE),
         (1e-6, 6e-5, SUSPICIOUS),
         (1e-6, 2e-3, BROKEN),
         (1.0, 9e-4, NOISE),
@@ -108,10 +108,32 @@ def test_noise_floor_moves_the_limits(floor: float, relative: float, verdict: Ve
 
 @pytest.mark.parametrize(
     "floor, step, limit",
-    [(0.0, 0.0, NOISE_LEAST), (1e-6, 0.0, 5e-5), (1.0, 0.0, NOISE_MOST), (0.0, 2**-10, 2**-8), (1.0, 2**-10, 2**-5)],
+    [(0.0, 0.0, NOISE_LEAST), (1e-6, 0.0, 1e-5), (1.0, 0.0, NOISE_MOST), (0.0, 2**-10, 2**-8), (1.0, 2**-10, 2**-5)],
 )
 def test_noise_limit(floor: float, step: float, limit: float) -> None:
     assert noise_limit(floor, step) == pytest.approx(limit)
+
+
+EXPLAINED = [
+    # relative, floor, more, explained
+    (5e-7, 0.0, {}, True),
+    (3e-6, 1e-7, {}, False),
+    (3e-6, 4e-7, {}, True),
+    (3e-6, 1e-7, {"rtol": 1e-4}, True),
+    (3e-6, 1e-7, {"step": 2**-10}, True),
+    (3e-6, 1e-7, {"elsewhere": True}, True),
+]
+
+
+@pytest.mark.parametrize(("relative", "floor", "more", "explained"), EXPLAINED)
+def test_a_difference_that_the_floor_explains(relative: float, floor: float, more: Any, explained: bool) -> None:
+    found = compare("y", array([1.0], np.float64), array([1.0 + relative], np.float64), floor=floor, **more)
+    assert (found.verdict, found.explained) == (NOISE, explained)
+
+
+@pytest.mark.parametrize(("floor", "limit"), [(0.0, 1e-5), (1e-6, 5e-5), (1.0, NOISE_MOST)])
+def test_noise_limit_of_another_device(floor: float, limit: float) -> None:
+    assert noise_limit(floor, elsewhere=True) == pytest.approx(limit)
 
 
 @pytest.mark.parametrize(

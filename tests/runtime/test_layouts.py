@@ -11,7 +11,7 @@ from graphir.ops.convolution import Conv
 from graphir.ops.elementwise import Mul
 from graphir.ops.pooling import GlobalAveragePool
 from graphir.ops.shape import Transpose
-from graphir.runtime.layouts import channel_order, fit_inputs, fitted_feeds, laid_out
+from graphir.runtime.layouts import channel_order, fit_inputs, fitted_feeds, laid_out, laid_out_inside
 from graphir.types import DType, TensorType
 
 WEIGHT = np.random.default_rng(0).standard_normal((5, 3, 2, 2)).astype(np.float32)
@@ -91,3 +91,17 @@ def test_results_come_into_the_expected_order():
     found, moved = laid_out(array.transpose(0, 2, 3, 1), array)
     assert moved
     assert np.array_equal(found, array)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 3, 1), (0, 3, 1, 2)])
+@pytest.mark.parametrize("shape", [(2, 3, 3, 3), (1, 4, 4, 4)])
+def test_values_inside_come_into_the_expected_order_where_sizes_do_not_tell(shape, order):
+    array = np.arange(float(np.prod(shape))).reshape(shape)
+    assert np.array_equal(laid_out_inside(array.transpose(order), array), array)
+
+
+def test_outputs_of_equal_sizes_are_not_turned():
+    array = np.arange(27.0).reshape(1, 3, 3, 3)
+    found, moved = laid_out(array.transpose(0, 2, 3, 1), array)
+    assert not moved
+    assert not np.array_equal(found, array)

@@ -15,8 +15,10 @@ from graphir.converters import load, save, verify
 from graphir.converters.mxnet.params import write_params
 from graphir.converters.verification import GoldenCapture, verify_conversion
 from graphir.errors import VerificationError
+from graphir.graph import Graph
 from graphir.runtime import Session
 from graphir.runtime.compare import NOISE_LEAST, Verdict
+from graphir.types import UNKNOWN, DType, TensorType
 
 from . import models
 
@@ -260,6 +262,18 @@ def test_indices_are_drawn_from_their_table(shape: Any) -> None:
     report = verify_conversion(source, graph, graph, against="reference")
     assert report.verdict is Verdict.IDENTICAL
     assert (report.outputs[0].floor, report.outputs[0].limit) == (0.0, NOISE_LEAST)
+
+
+def test_open_inputs_are_asked_for_at_once() -> None:
+    from graphir.runtime.feeds import make_feeds
+
+    graph = Graph()
+    types = {"a": (UNKNOWN, 540), "b": None, "c": (2,), "d": (3, UNKNOWN)}
+    for name, shape in types.items():
+        graph.add_input(name, TensorType(DType.FLOAT32, shape))
+    with pytest.raises(VerificationError, match=r"a float32\[\?, 540\].*, as in -i a:1,540 -i b:1,3 -i d:3,1$"):
+        make_feeds(graph)
+    assert make_feeds(graph, shapes={"a": (1, 540), "b": (), "d": (3, 2)})["b"].shape == ()
 
 
 def test_a_model_without_inputs(tmp_path: Path) -> None:

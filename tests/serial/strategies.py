@@ -236,7 +236,7 @@ def _add(draw: st.DrawFn, graph: Graph, op: Operator, depth: int) -> None:
 
 
 def _operand(op: Operator, slot: int, pool: list[Value]) -> st.SearchStrategy[Value | None]:
-    optional = op.inputs[min(slot, len(op.inputs) - 1)].endswith(("?", "*"))
+    optional = op.may_leave_gaps or op.inputs[min(slot, len(op.inputs) - 1)].endswith("?")
     return st.none() | st.sampled_from(pool) if optional else st.sampled_from(pool)
 
 

@@ -21,6 +21,10 @@ CASES: tuple[Case, ...] = (
     *(case(op, "uint8", data(6, dtype="uint8", kind="integers:0:255"), data(6, dtype="uint8", kind="integers:0:7"))
       for op in SHIFTS),
     *(case(op, "broadcast", data(3, 2, dtype="int32"), data(2, dtype="int32", kind="integers:0:6")) for op in SHIFTS),
+    *(case(op, f"far_{dtype}", values(-5, 3, 1, 7, 100, 1, dtype=dtype), values(-3, 8, 40, 100, 7, 31, dtype=dtype))
+      for op in SHIFTS for dtype in ("int8", "int32")),
+    *(case(op, "far_uint8", data(4, dtype="uint8", kind="integers:0:255"), values(7, 8, 9, 200, dtype="uint8"))
+      for op in SHIFTS),
     case("Bitcast", "float_to_int", data(2, 3), type="int32", least_opset=26, open_axes=""),
     case("Bitcast", "same", data(2, 3), type="float32"),
 )  # fmt: skip

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from numpy.typing import NDArray
 
+from graphir.converters.tensorflow.live import live_python
+from tests.requirements import missing, needing
 from tests.tensorflow.case import Case
 from tests.tensorflow.live import Live
 
@@ -23,12 +24,8 @@ class Oracle:
     def __call__(self, case: Case) -> list[NDArray[Any]]:
         """The case's results; skips without TensorFlow, unless GRAPHIR_REQUIRE_TENSORFLOW wants it."""
         if case.name not in self._held:
-            try:
+            with needing("TensorFlow"):
                 self._held[case.name] = self.live.run(case.graph(), case.feeds(), case.outputs)
-            except ImportError as error:
-                if os.environ.get("GRAPHIR_REQUIRE_TENSORFLOW"):
-                    pytest.fail(f"live TensorFlow cannot be imported: {error}")
-                pytest.skip(f"live TensorFlow cannot be imported: {error}")
         return self._held[case.name]
 
 
@@ -37,3 +34,10 @@ def tensorflow() -> Iterator[Oracle]:
     """Live TensorFlow."""
     with Live() as live:
         yield Oracle(live)
+
+
+@pytest.fixture(scope="session")
+def live_tensorflow() -> None:
+    """For tests that let graphir itself start TensorFlow; they are skipped where no interpreter has it."""
+    if live_python() is None:
+        missing("TensorFlow", "live TensorFlow cannot be imported")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.tensorflow import recurrent_loops
 from tests.tensorflow.case import Case, Input, Network, data, ints, param
 from tests.tensorflow.graphdef import const, function, node
 from tests.tensorflow.networks import network
@@ -334,7 +335,7 @@ OLD: tuple[Case, ...] = (
     ),
 )  # fmt: skip
 
-CASES: tuple[Case, ...] = (*IFS, *LOOPS, *OLD)
+CASES: tuple[Case, ...] = (*IFS, *LOOPS, *OLD, *recurrent_loops.CASES)
 REFUSED: tuple[Case, ...] = (
     _conditional("no-such-function", _flag(True), "twice", "lost", reason="'lost' is not in the library"),
 )  # fmt: skip

@@ -31,6 +31,11 @@ def zeros(op: str) -> Case:
     return case(op, "zeros", values(0, 1, 0, 2), values(0, 0, 3, 0.5))
 
 
+def limit(number: float) -> Input:
+    """A constant scalar."""
+    return Input("limit", (), values=(number,), role="param")
+
+
 def bits(*shape: int, name: str = "data") -> Input:
     """A boolean operand."""
     return data(*shape, dtype="bool", kind="bits", name=name)
@@ -49,6 +54,7 @@ CASES = (
     case("RealDiv", "default", data(2, 3), data(3, kind="positive")),
     case("Div", "default", data(2, 3), data(3, kind="positive")),
     signs("RealDiv", "float32"),
+    *(signs("TruncateDiv", dtype) for dtype in ("float16", "float32", "float64")),
     *(signs(op, "int32") for op in ("Div", "TruncateDiv", "FloorDiv", "FloorMod", "TruncateMod", "Mod")),
     *(signs(op, "float32") for op in ("FloorDiv", "FloorMod", "TruncateMod", "Mod")),
     *(signs(op, "int64") for op in ("FloorDiv", "FloorMod")),
@@ -59,6 +65,8 @@ CASES = (
     case("Pow", "int32", data(4, dtype="int32"), values(3, shape=(), dtype="int32")),
     Case("ApproximateEqual", (values(1, 2, 3), values(1.05, 2.5, 3)), {"tolerance": 0.1}, "tolerance"),
     Case("ApproximateEqual", (values(1, 2, 3), values(1.05, 2.5, 3)), variant="default_tolerance"),
+    Case("ApproximateEqual", (values(1, 2, 3), values(1.5, 2.75, 3)), {"tolerance": 0.5}, "just_the_tolerance"),
+    Case("ApproximateEqual", (values(1, 2, 3), values(1, 2, 4)), {"tolerance": 0.0}, "no_tolerance"),
     case("AddN", "one", data(2, 3)),
     case("AddN", "two", data(2, 3), data(2, 3)),
     case("AddN", "three", data(2, 3), data(2, 3), data(2, 3)),
@@ -71,6 +79,9 @@ CASES = (
     case("BiasAdd", "nchw", data(2, 3, 4, 5), param("b", 3), data_format="NCHW"),
     case("BiasAdd", "nchw_rank_3", data(2, 3, 4), param("b", 3), data_format="NCHW"),
     case("BiasAddV1", "default", data(2, 4, 3), param("b", 3)),
+    case("ClipByValue", "crossed", data(2, 3), values(0.5, shape=()), values(-0.5, shape=())),
+    case("ClipByValue", "crossed_constants", data(2, 3), limit(0.5), limit(-0.5)),
+    case("ClipByValue", "constants", data(2, 3), limit(-0.5), limit(0.5)),
     case("ClipByValue", "scalars", data(2, 3), values(-0.5, shape=()), values(0.5, shape=())),
     case("ClipByValue", "tensors", data(2, 2), values(-0.5, -0.1, -0.2, 0, shape=(2, 2)),
          values(0.5, 0.1, 0.2, 0, shape=(2, 2))),

@@ -27,6 +27,7 @@ CASES = (
     *(case(op, "float16", data(2, 3, dtype="float16", kind="positive")) for op in ("Exp", "Log", "Rsqrt")),
     *(case(op, "halves", values(*HALVES)) for op in ("Round", "Rint", "Floor", "Ceil")),
     *(case(op, "odd", values(*ODD)) for op in ("IsFinite", "IsInf", "IsNan")),
+    *(case(op, "odd_float16", values(*ODD, dtype="float16")) for op in ("IsFinite", "IsInf", "IsNan")),
     case("LogicalNot", "default", data(2, 3, dtype="bool", kind="bits")),
     *(
         case("Cast", f"{source}_{target}", data(2, 5, dtype=source, kind="bits" if source == "bool" else "scale:3"),

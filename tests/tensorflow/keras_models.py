@@ -51,10 +51,10 @@ def functional(keras: Any) -> Any:
 
 def unknown(keras: Any) -> Any:
     """Layers that cannot be read."""
-    source = keras.Input((4,))
+    source = keras.Input((4, 5, 2))
     layers = keras.layers
-    noisy = layers.GaussianNoise(0.1)(layers.LayerNormalization()(source))
-    return keras.Model(source, layers.UnitNormalization()(noisy))
+    value = layers.ConvLSTM1D(3, 2, return_sequences=True)(source)
+    return keras.Model(source, layers.UpSampling2D(2, interpolation="lanczos3")(layers.GaussianNoise(0.1)(value)))
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.tensorflow import dilated
@@ -19,6 +20,34 @@ def _conv(name: str, source: str, weight: str) -> dict[str, Any]:
     return node("Conv2D", name, [source, weight], T="float32", strides=(1, 1, 1, 1), padding="SAME")
 
 
+def fused(op: str, *parts: str, operands: tuple[str, ...] = (), **attrs: Any) -> Network:
+    """An operator with what TensorFlow's optimizer fused into it; `operands` are those of the parts."""
+    attrs = {"fused_ops": parts, "num_args": len(operands), "T": "float32"} | attrs
+    if op == "_FusedConv2D":
+        attrs["TArgs"] = ["float32"] * len(operands)
+    inner = ("flat", "m") if op == "_FusedMatMul" else ("x", "w")
+    if op != "_FusedMatMul":
+        attrs |= {"strides": (1, 2, 1, 1), "padding": "SAME"}
+    return network(
+        f"{op}-{'-'.join(parts)}", node("Reshape", "flat", ["x", "sizes"], T="float32"),
+        node(op, "f", [*inner, *operands], **attrs), node("Neg", "y", ["f"], T="float32"),
+        inputs=(data(1, 5, 6, 4, name="x"), param("w", 3, 3, 4, 4), param("m", 4, 4), ints(-1, 4, name="sizes"),
+                *(replace(param(name, 4), kind="positive") for name in ("scale", "offset", "mean", "variance"))),
+    )  # fmt: skip
+
+
+GELU = ("BiasAdd", "GeluExact")
+NORM = ("scale", "offset", "mean", "variance")
+FUSED = (
+    fused("_FusedConv2D", "BiasAdd", operands=("offset",)),
+    *(fused("_FusedConv2D", "BiasAdd", part, operands=("offset",)) for part in ("Relu", "Relu6", "Elu")),
+    fused("_FusedConv2D", "BiasAdd", "LeakyRelu", operands=("offset",), leakyrelu_alpha=0.3),
+    fused("_FusedConv2D", "FusedBatchNorm", operands=NORM, epsilon=0.05),
+    fused("_FusedConv2D", "FusedBatchNorm", "Relu", operands=NORM),
+    fused("_FusedMatMul", "BiasAdd", operands=("offset",)),
+    *(fused("_FusedMatMul", "BiasAdd", part, operands=("offset",)) for part in ("Relu", "Tanh", "Sigmoid")),
+    fused("_FusedMatMul", "BiasAdd", "Elu", operands=("offset",), transpose_b=True),
+)
 FLATTEN = (
     node("Shape", "shape", ["x"], T="float32"),
     node("StridedSlice", "batch", ["shape", "zero", "one", "one"], T="int32", Index="int32", shrink_axis_mask=1),
@@ -48,6 +77,13 @@ CASES: tuple[Case, ...] = (
                 param("w", 2, 2, 3, 4)),
     ),
     *dilated.CASES,
+    *FUSED,
     network("flatten", *FLATTEN, inputs=(data(2, 3, 4, name="x"), *AXES)),
 )  # fmt: skip
-REFUSED: tuple[Case, ...] = ()
+REFUSED: tuple[Case, ...] = (
+    replace(
+        fused("_FusedMatMul", "BiasAdd", "GeluExact", operands=("offset",)), reason="_FusedMatMul: 1 node", variant="f",
+        nodes=(node("_FusedMatMul", "y", ["x", "w", "v"], T="float32", num_args=1, fused_ops=GELU),),
+        inputs=(data(2, 3, name="x"), param("w", 3, 4), param("v", 4)),
+    ),
+)  # fmt: skip

@@ -20,6 +20,13 @@ def axis(number: int) -> Input:
     return ints(number, shape=())
 
 
+# Which axes go shows only when the graph is run: the rank of the result is open, or with keep_dims its sizes.
+COMPUTED_AXES = tuple(
+    case(op, f"computed_axes_{number}_{keep}", data(2, 3, 4), values(*axes, shape=shape, dtype="int32"), keep_dims=keep)
+    for op in OPS
+    for number, (axes, shape) in enumerate([((1,), ()), ((-1,), (1,)), ((0, 2), (2,))])
+    for keep in (True, False)
+)
 CASES = (
     *(case(op, "one_axis", data(2, 3, 4), ints(1)) for op in OPS),
     *(case(op, "keep", data(2, 3, 4), ints(0, -1), keep_dims=True) for op in OPS),
@@ -78,6 +85,8 @@ CASES = (
       for op, since in UNSORTED.items()),
     *(case(op, "default", data(6, 3), data(5, dtype="int32", kind="indices:6"), ints(0, 0, 2, 3, 3), least_opset=16)
       for op in SPARSE),
+    *(case(f"{op}WithNumSegments", "default", data(6, 3), data(5, dtype="int32", kind="indices:6"),
+           ints(0, 0, 2, 3, 3), axis(6), least_opset=16) for op in SPARSE),
 )  # fmt: skip
 REFUSED: tuple[Case, ...] = (
     case("All", "computed", bits(2, 3), data(1, dtype="int32", kind="indices:2"), reason="the axes"),

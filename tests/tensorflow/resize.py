@@ -69,9 +69,13 @@ CASES: tuple[Case, ...] = (
     resized("ResizeBicubic", "odd", (5, 7), (8, 10), **CENTERS, tolerance=ROUNDED),
     resized("ResizeBicubic", "legacy_odd", (5, 7), (8, 10), tolerance=ROUNDED),
     resized("ResizeBicubic", "uint8", (4, 5), (8, 10), "uint8", **CENTERS),
+    *(resized("ResizeBicubic", f"{name}_{change}", (9, 7), new, open_axes="batch", **attrs)
+      for name, attrs in CONVENTIONS for change, new in (("shrink", (4, 3)), ("one", (1, 9)))),
     resized("ResizeArea", "whole", (8, 9), (4, 3), open_axes="batch"),
     resized("ResizeArea", "parts", (7, 10), (3, 4), open_axes="batch"),
     resized("ResizeArea", "grow", (3, 4), (7, 6), open_axes="batch"),
+    *(resized("ResizeArea", f"from_one_{number}", (1, 5), (3, 4), align_corners=aligned, open_axes="batch")
+      for number, aligned in enumerate((False, True))),
     resized("ResizeArea", "corners", (7, 5), (3, 9), **CORNERS, open_axes="batch"),
     resized("ResizeArea", "uint8", (6, 5), (3, 2), "uint8", open_axes="batch"),
     doubled("ResizeBilinear", **CENTERS),

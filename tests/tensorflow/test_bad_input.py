@@ -10,7 +10,7 @@ import pytest
 import graphir
 from graphir.cli import main
 from graphir.errors import FormatError, GraphirError, ImportFailure, UnsupportedOpError
-from tests.tensorflow.graphdef import const, graph_def, node, placeholder
+from tests.tensorflow.graphdef import const, function, graph_def, node, placeholder
 
 X = placeholder("x", "float32", (1, 4))
 
@@ -27,6 +27,17 @@ UNFROZEN = graph_def(
 )  # fmt: skip
 UNKNOWN = graph_def(X, node("MyOp", "mine", ["x"]), node("OtherOp", "other", ["mine"]), _relu("y", "other"))
 CYCLE = graph_def(X, _relu("a", "c"), _relu("b", "a"), _relu("c", "b"), _relu("y", "c"))
+CLOSED = graph_def(X, _relu("a", "c"), _relu("b", "a"), _relu("c", "b"))
+SAME = function("same", {"a": "float32"}, {"r": ("float32", "a")})
+
+
+def _call(name: str, argument: str) -> dict[str, object]:
+    return node("PartitionedCall", name, [argument], f="same", Tin=["float32"], Tout=["float32"])
+
+
+CALLS = graph_def(X, _call("a", "b"), _call("b", "a"), _relu("y", "a"), functions=[SAME])
+CLOSED_CALL = graph_def(X, _call("a", "a"), functions=[SAME])
+NOTHING = graph_def(X, const("k", [1.0], "float32"), node("NoOp", "init"))
 LOST = graph_def(X, _relu("y", "nowhere"))
 NO_LOOP = graph_def(
     X, node("Enter", "in", ["x"], T="float32", frame_name="f"), node("Exit", "left", ["in"], T="float32"),
@@ -40,6 +51,10 @@ ROWS: list[tuple[str, bytes, type[GraphirError], list[str]]] = [
     ("unfrozen", UNFROZEN, ImportFailure, ["2 variable(s)", "v", "old", "SavedModel"]),
     ("unknown", UNKNOWN, UnsupportedOpError, ["MyOp", "OtherOp", "2 node(s)"]),
     ("cycle", CYCLE, ImportFailure, ["cycle of 3 nodes"]),
+    ("cycle-without-output", CLOSED, ImportFailure, ["cycle of 3 nodes: a -> c -> b -> a"]),
+    ("cycle-of-calls", CALLS, ImportFailure, ["cycle of 2 calls: a:0 -> b:0 -> a:0"]),
+    ("call-of-itself", CLOSED_CALL, ImportFailure, ["cycle of 1 calls: a:0 -> a:0"]),
+    ("nothing-computed", NOTHING, ImportFailure, ["nothing in it computes an output", "Const, NoOp, Placeholder"]),
     ("lost-node", LOST, ImportFailure, ["'nowhere', which is not in the graph"]),
     ("cut", GOOD[:-40], FormatError, ["cut short", "at byte"]),
     ("no-protobuf", b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", FormatError, ["at byte"]),

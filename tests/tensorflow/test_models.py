@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import graphir
+from graphir.cli import main
 from tests.models.judge import LIMIT, relative, run_onnx
 
 # The nodes that an expert would write: no transpose but the one at the border.
@@ -48,3 +49,24 @@ def test_model_equals_its_golden(
     assert list(found) == list(expected)
     assert max(relative(found[key], expected[key]) for key in expected) <= LIMIT
     assert sum(1 for _ in graph.nodes) <= sum(most.values())
+
+
+@pytest.mark.live
+@pytest.mark.usefixtures("live_tensorflow")
+def test_what_hinders_a_check_is_told(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model that draws random numbers, for which onnxruntime has kernels in old opsets only."""
+    source = str(shared / "models" / "tf" / "tf2onnx-lstm" / "frozen.pb")
+    np.savez(tmp_path / "feeds.npz", X=np.ones((1, 784), np.float32), keep_prob=np.float32(1))
+    options = ["-i", "keep_prob:", "--verify", "--against", "live", "--feeds", str(tmp_path / "feeds.npz")]
+    assert main(["convert", source, str(tmp_path / "new.onnx"), *options, "--opset", "22"]) == 1
+    assert "an older RandomUniformLike: write opset 21" in capsys.readouterr().err
+    assert main(["convert", source, str(tmp_path / "old.onnx"), *options, "--opset", "21"]) == 0
+    assert "RandomUniformLike draws other numbers in every run" in capsys.readouterr().out
+
+
+@pytest.mark.live
+@pytest.mark.usefixtures("live_tensorflow")
+def test_sizes_that_were_made_up_are_named(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = str(shared / "models" / "tf" / "tract-hey-snips" / "frozen.pb")
+    assert main(["convert", source, str(tmp_path / "out.onnx"), "-i", "inputs:T,40", "--verify"]) == 1
+    assert "made up for the check (inputs is float32[T, 40])" in capsys.readouterr().err

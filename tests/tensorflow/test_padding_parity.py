@@ -6,7 +6,6 @@ CI draws the same cases each time, every other run others; `pytest --hypothesis-
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,10 +31,11 @@ from graphir.passes.explicit_padding import KIND
 from tests.equivalence.live import LivePair as MXNet
 from tests.passes.test_explicit_padding import golden, pieces, some, wanted_of, window_graph
 from tests.passes.test_explicit_padding import graph_of as ir_graph_of
+from tests.requirements import needing
 from tests.tensorflow.conftest import Oracle
 from tests.tensorflow.windows import Window, feeds_of, graph_of, results_of, windows
 
-BATCH, BATCHES, MXNET_SHARE = 50, 42, 8
+BATCH, BATCHES = 50, 42
 TOLERANCE = 1e-5
 Array = NDArray[Any]
 
@@ -63,18 +63,8 @@ def differing(cases: Sequence[Window], found: Sequence[Array], wanted: Sequence[
 
 def live_results(cases: Sequence[Window], oracle: Oracle, weights: Sequence[Array] | None = None) -> list[Array]:
     graph = graph_of(cases, oracle=True, weights=weights)
-    try:
+    with needing("TensorFlow"):
         return oracle.live.run(graph, feeds_of(cases), [f"{name}:0" for name in results_of(cases)])
-    except ImportError as error:
-        return absent("TensorFlow", error)
-
-
-def absent(name: str, error: ImportError) -> Any:
-    """Skip, unless the environment demands the live framework."""
-    reason = f"live {name} cannot be imported: {error}"
-    if os.environ.get(f"GRAPHIR_REQUIRE_{name.upper()}"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def onnx_results(graph: Graph, feeds: Mapping[str, Array]) -> list[Array]:
@@ -92,10 +82,8 @@ def mxnet_results(graph: Graph, feeds: Mapping[str, Array], live: MXNet) -> list
     """What live MXNet computes of the exported graph."""
     symbol, params = to_symbol(graph)
     arrays = {name.partition(":")[2]: array for name, array in params.items()} | dict(feeds)
-    try:
+    with needing("MXNet"):
         return list(live.run(symbol, arrays).values())
-    except ImportError as error:
-        return absent("MXNet", error)
 
 
 # golden cases
@@ -178,7 +166,7 @@ def test_golden_numbers_through_mxnet(shared: Path, mxnet_live: MXNet) -> None:
 
 @pytest.mark.live
 def test_drawn_cases_equal_tensorflow(tensorflow: Oracle, mxnet_live: MXNet) -> None:
-    seen: dict[str, set[Window]] = {"onnx": set(), "mxnet": set()}
+    seen: set[Window] = set()
 
     # A case is small by itself and the failure names it, so nothing is shrunk.
     @settings(max_examples=BATCHES, phases=[Phase.explicit, Phase.generate], database=None,
@@ -188,17 +176,13 @@ def test_drawn_cases_equal_tensorflow(tensorflow: Oracle, mxnet_live: MXNet) -> 
         wanted = live_results(cases, tensorflow)
         graph = load(graph_of(cases), outputs=results_of(cases))
         assert differing(cases, onnx_results(graph, feeds_of(cases)), wanted) == {}
-        seen["onnx"].update(cases)
-        chosen = cases[:MXNET_SHARE]
-        known = [replace(case, open=False) for case in chosen]
+        known = [replace(case, open=False) for case in cases]
         graph = load(graph_of(known), outputs=results_of(known))
-        theirs = [wanted[cases.index(case)] for case in chosen]
-        assert differing(chosen, mxnet_results(graph, feeds_of(known), mxnet_live), theirs) == {}
-        seen["mxnet"].update(chosen)
+        assert differing(cases, mxnet_results(graph, feeds_of(known), mxnet_live), wanted) == {}
+        seen.update(cases)
 
     compare()
-    assert len(seen["onnx"]) >= 2000
-    assert len(seen["mxnet"]) >= 300
+    assert len(seen) >= 2000
 
 
 # what was wrong once, and what is rare

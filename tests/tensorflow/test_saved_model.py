@@ -19,6 +19,7 @@ from graphir.converters.tensorflow.live import SETTINGS, LiveTensorFlow, live_py
 from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.runtime.feeds import make_feeds
 from tests.equivalence.test_onnx import distance, run_model
+from tests.requirements import missing
 
 pytestmark = pytest.mark.live
 
@@ -47,9 +48,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The models, written by live TensorFlow."""
     python = live_python()
     if python is None:
-        if os.environ.get("GRAPHIR_REQUIRE_TENSORFLOW"):
-            pytest.fail("there is no TensorFlow to write models")
-        pytest.skip("there is no TensorFlow to write models")
+        missing("TensorFlow", "there is no TensorFlow to write models")
     folder = tmp_path_factory.mktemp("models")
     done = subprocess.run(
         [python, str(WRITER), str(folder)], env=os.environ | SETTINGS, capture_output=True, text=True, check=False

@@ -134,8 +134,8 @@ def _weight(
 ) -> tuple[Entry, tuple[int, ...], tuple[int, ...]]:
     """The weight, its kernel and its dilations.
 
-    MXNet's plain CPU kernel is wrong for strides and dilations together and has no dilations over three axes; oneDNN's,
-    which takes float32, is right. For other dtypes the weight gets its gaps itself.
+    MXNet's plain CPU kernel is wrong for strides and dilations together; oneDNN's, which takes float32, is right. For
+    other dtypes, and over three axes, for which MXNet has no dilations, the weight gets its gaps itself.
     """
     rank = len(kernel)
     dilations = op.dilations or (1,) * rank
@@ -143,9 +143,10 @@ def _weight(
     if all(step == 1 for step in dilations) or not together:
         return node.entry(1), kernel, dilations
     tensor = node.value(1).tensor
-    if node.dtype() is DType.FLOAT32 or tensor is None:
-        text = "strides and dilations together, or dilations over three axes, need MXNet's oneDNN or a GPU"
-        node.decide("dilated deconvolution", text)
+    if tensor is None and rank == 3:
+        node.refuse("MXNet has no dilations over three axes, and its weight, which could get the gaps, is computed")
+    if tensor is None or (node.dtype() is DType.FLOAT32 and rank < 3):
+        node.decide("dilated deconvolution", "strides and dilations together need MXNet's oneDNN or a GPU")
         return node.entry(1), kernel, dilations
     wide = tuple(extent(width, step) for width, step in zip(kernel, dilations, strict=True))
 

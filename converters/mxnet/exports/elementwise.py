@@ -52,7 +52,6 @@ def truth_dtype(node: ExportNode) -> DType:
     if left.dtype is not DType.BOOL:
         return node.dtype(0 if left.dtype is not None else 1)
     export = node.export
-    export.raw(left), export.raw(right)
     held = export.carried(left)
     return held if held is export.carried(right) and held is not None else DType.FLOAT32
 
@@ -257,24 +256,44 @@ def export_identity(node: ExportNode) -> None:
     node.emit("_copy", node.export.raw(node.value(0)), carried=node.export.carried(node.value(0)))
 
 
-def _stretched(node: ExportNode, entry: Entry, value: Value, like: Value | None) -> Entry:
-    """An operand's entry with the result's shape, for `where`, which does not broadcast."""
-    own, wanted = value.shape, node.result.shape
-    if own == wanted:
-        return entry
-    if own is None or wanted is None:
+def _with_axes(node: ExportNode, entry: Entry, value: Value, rank: int) -> Entry:
+    """An operand's entry with axes of one element before its own."""
+    own = value.shape
+    if own is None:
         node.refuse("the shapes of its operands are unknown; `where` does not broadcast")
-    if len(own) < len(wanted):
-        sizes = [dim if isinstance(dim, int) else -1 for dim in own]
-        if sizes.count(-1) > 1:
-            node.refuse(f"the sizes of {value.name} {value.type} are open, and `where` does not broadcast")
-        ones = (1,) * (len(wanted) - len(own))
-        entry = node.step("Reshape", entry, suffix="apart", shape=(*ones, *sizes))
+    missing = rank - max(len(own), 1)
+    sizes = [dim if isinstance(dim, int) else -1 for dim in own] or [1]
+    if missing > 0 and sizes.count(-1) <= 1:
+        return node.step("Reshape", entry, suffix="apart", shape=(*(1,) * missing, *sizes))
+    for _ in range(missing):
+        entry = node.step("expand_dims", entry, suffix="apart", axis=0)
+    return entry
+
+
+def _in_one_shape(node: ExportNode, values: list[Value], entries: list[Entry]) -> list[Entry]:
+    """The operands' entries with the result's shape, for `where`, which does not broadcast."""
+    wanted = node.result.shape
+    if wanted is None:
+        node.refuse("the shapes of its operands are unknown; `where` does not broadcast")
+    entries = [_with_axes(node, entry, value, len(wanted)) for entry, value in zip(entries, values, strict=True)]
+    whole = [value.shape == wanted for value in values]
     if all(isinstance(dim, int) for dim in wanted):
-        return node.step("broadcast_to", entry, suffix="stretched", shape=tuple(wanted))
-    if like is None:
-        node.refuse("its operands broadcast to open sizes; `where` does not broadcast")
-    return node.step("broadcast_like", entry, node.export.raw(like), suffix="stretched")
+        sizes = tuple(wanted)
+        return [
+            entry if done else node.step("broadcast_to", entry, suffix="stretched", shape=sizes)
+            for entry, done in zip(entries, whole, strict=True)
+        ]
+    if any(whole):
+        like = entries[whole.index(True)]
+    else:
+        zeros = [node.step("Cast", node.step("zeros_like", entry, suffix="zeros"), suffix="zeros", dtype="float32")
+                 for entry in entries]  # fmt: skip
+        like = node.step("broadcast_add", *zeros[:2], suffix="like")
+        like = node.step("broadcast_add", like, zeros[2], suffix="like")
+    return [
+        entry if done else node.step("broadcast_like", entry, like, suffix="stretched")
+        for entry, done in zip(entries, whole, strict=True)
+    ]
 
 
 def export_where(node: ExportNode) -> None:
@@ -283,8 +302,7 @@ def export_where(node: ExportNode) -> None:
     choices, carried = same_truths(node, values[1:])
     entries = [node.export.raw(values[0]), *choices]
     if len({value.shape for value in values}) > 1:
-        like = next((value for value in values if value.shape == node.result.shape), None)
-        entries = [_stretched(node, entry, value, like) for entry, value in zip(entries, values, strict=True)]
+        entries = _in_one_shape(node, values, entries)
     node.emit("where", *entries, carried=carried)
 
 

@@ -11,6 +11,7 @@ from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTab
 from graphir.converters.mxnet.exports.coordinates import places
 from graphir.converters.mxnet.exports.idioms import unconverted
 from graphir.converters.mxnet.exports.results import bind_constant
+from graphir.converters.mxnet.exports.steps import MOST_SLICED_AXES
 from graphir.graph import Value
 from graphir.ops import indexing as ir
 from graphir.ops import reduction
@@ -68,13 +69,17 @@ def _is_parameter(node: ExportNode, value: Value) -> bool:
 def export_gather(node: ExportNode) -> None:
     """Embedding of a table, slice of one index, else take."""
     data, indices = node.value(0), node.value(1)
+    carried = node.export.carried(data)
     axis = node.op.axis if data.rank is None else normalize_axis(node.op.axis, data.rank)
     number = _constant(indices)
     if number is not None and indices.rank == 0 and node.rank() > 1:
-        around = (None,) * axis
-        begin, end = (*around, number), (*around, None if number == -1 else number + 1)
-        part = node.step("slice", node.export.raw(data), begin=begin, end=end)
-        node.emit("squeeze", part, axis=(axis,))
+        end = None if number == -1 else number + 1
+        if node.rank() > MOST_SLICED_AXES:
+            part = node.step("slice_axis", node.export.raw(data), axis=axis, begin=number, end=str(end))
+        else:
+            around = (None,) * axis
+            part = node.step("slice", node.export.raw(data), begin=(*around, number), end=(*around, end))
+        node.emit("squeeze", part, axis=(axis,), carried=carried)
         return
     unlimited = _unlimited(node, indices, _last(data, axis))
     scalar = indices.rank == 0 and data.rank != 1
@@ -89,9 +94,9 @@ def export_gather(node: ExportNode) -> None:
         entry, mode = unlimited, "clip"
     if scalar:
         found = node.step("take", node.export.raw(data), entry, axis=axis, mode=mode)
-        node.emit("squeeze", found, axis=(axis,))
+        node.emit("squeeze", found, axis=(axis,), carried=carried)
     else:
-        node.emit("take", node.export.raw(data), entry, axis=axis, mode=mode)
+        node.emit("take", node.export.raw(data), entry, axis=axis, mode=mode, carried=carried)
 
 
 def export_gather_nd(node: ExportNode) -> None:
@@ -100,18 +105,20 @@ def export_gather_nd(node: ExportNode) -> None:
     length = node.shape(1)[-1]
     if batch == 1 and _export_sequence_last(node):
         return
-    indices = node.entry(1)
+    indices, carried = node.entry(1), node.export.carried(node.value(0))
     if rank == 1:
+        if not isinstance(length, int):
+            node.refuse("the length of its index vector is open; state the inputs' shapes")
         column = node.step("expand_dims", indices, suffix="column", axis=1)
         if node.result.rank == 0:
-            node.emit("gather_nd", node.export.raw(node.value(0)), column)
+            node.emit("gather_nd", node.export.raw(node.value(0)), column, carried=carried)
             return
         found = node.step("gather_nd", node.export.raw(node.value(0)), column)
-        node.emit("squeeze", found, axis=(0,))
+        node.emit("squeeze", found, axis=(0,), carried=carried)
         return
     before = _as_mxnet_has_them(node.value(1))
     if before is not None and not batch:
-        node.emit("gather_nd", node.export.raw(node.value(0)), node.export.entry(before))
+        node.emit("gather_nd", node.export.raw(node.value(0)), node.export.entry(before), carried=carried)
         return
     indices = node.step("transpose", indices, suffix="vectors", axes=(rank - 1, *range(rank - 1)))
     if batch:
@@ -120,7 +127,7 @@ def export_gather_nd(node: ExportNode) -> None:
         if not isinstance(length, int):
             node.refuse("the length of its index vectors is open; state the inputs' shapes")
         indices = node.step("Concat", *rows, indices, suffix="all", dim=0, num_args=batch + 1)
-    node.emit("gather_nd", node.export.raw(node.value(0)), indices)
+    node.emit("gather_nd", node.export.raw(node.value(0)), indices, carried=carried)
 
 
 def _as_mxnet_has_them(vectors: Value) -> Value | None:
@@ -163,10 +170,11 @@ def export_gather_elements(node: ExportNode) -> None:
     rank = node.rank()
     axis = normalize_axis(node.op.axis, rank)
     data, indices = node.value(0), node.value(1)
+    carried = node.export.carried(data)
     own, wanted = node.shape(0), node.shape(1)
     if rank == 1:
         entry, mode = _chosen(node, indices, own[0])
-        node.emit("take", node.export.raw(data), entry, axis=0, mode=mode)
+        node.emit("take", node.export.raw(data), entry, axis=0, mode=mode, carried=carried)
         return
     if wanted[axis] == 1 and all(own[other] == wanted[other] for other in range(rank) if other != axis):
         _export_pick(node, axis, own[axis])
@@ -174,7 +182,7 @@ def export_gather_elements(node: ExportNode) -> None:
     entry = node.entry(1)
     rows = [entry if other == axis else places(node, entry, rank, other) for other in range(rank)]
     vectors = node.step("stack", *rows, suffix="vectors", axis=0, num_args=rank)
-    node.emit("gather_nd", node.export.raw(data), vectors)
+    node.emit("gather_nd", node.export.raw(data), vectors, carried=carried)
 
 
 def _export_pick(node: ExportNode, axis: int, size: object) -> None:
@@ -198,7 +206,7 @@ def _export_pick(node: ExportNode, axis: int, size: object) -> None:
             node.export.bind(last, (index, 0), node.export.carried(node.value(0)))
             node.export.covers([user])
             return
-    node.emit("pick", data, entry, axis=axis, keepdims=True, mode=mode)
+    node.emit("pick", data, entry, axis=axis, keepdims=True, mode=mode, carried=node.export.carried(node.value(0)))
 
 
 def counts_from_zero(value: Value) -> bool:

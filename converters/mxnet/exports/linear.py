@@ -235,26 +235,36 @@ def _turned(node: ExportNode, slot: int, entry: Entry) -> tuple[Entry, bool]:
 def _stretched(node: ExportNode, factors: Sequence[tuple[Entry, Shape]], batch: Shape) -> list[Entry]:
     """The factors with all the batch axes, which batch_dot does not broadcast."""
     entries: list[Entry] = []
-    axes: list[tuple[int, ...]] = []
+    shapes: list[Shape] = []
     for slot, (entry, shape) in enumerate(factors):
         missing = len(batch) + 2 - len(shape)
         for _ in range(missing):
             entry = node.step("expand_dims", entry, suffix=f"apart{slot}", axis=0)
         entries.append(entry)
-        own = (*(1,) * missing, *shape[:-2])
-        axes.append(tuple(axis for axis, size in enumerate(batch) if own[axis] != size))
+        shapes.append((*(1,) * missing, *shape[:-2]))
     found: list[Entry] = []
     for slot, entry in enumerate(entries):
-        if not axes[slot]:
+        own, others, name = shapes[slot], shapes[1 - slot], f"batch{slot}"
+        grows = tuple(axis for axis, size in enumerate(batch) if own[axis] == 1 != size)
+        if any(not isinstance(size, int) and size != other != 1 for size, other in zip(own, others, strict=True)):
+            found.append(_stretched_by_sum(node, entry, entries[1 - slot], len(batch), name))
+        elif not grows:
             found.append(entry)
-        elif all(isinstance(batch[axis], int) for axis in axes[slot]):
-            sizes = tuple(batch[axis] if axis in axes[slot] else 0 for axis in range(len(batch)))
-            found.append(node.step("broadcast_to", entry, suffix=f"batch{slot}", shape=(*sizes, 0, 0)))
+        elif all(isinstance(batch[axis], int) for axis in grows):
+            sizes = tuple(batch[axis] if axis in grows else 0 for axis in range(len(batch)))
+            found.append(node.step("broadcast_to", entry, suffix=name, shape=(*sizes, 0, 0)))
         else:
-            like, same = entries[1 - slot], axes[slot]
-            name = f"batch{slot}"
-            found.append(node.step("broadcast_like", entry, like, suffix=name, lhs_axes=same, rhs_axes=same))
+            like = entries[1 - slot]
+            found.append(node.step("broadcast_like", entry, like, suffix=name, lhs_axes=grows, rhs_axes=grows))
     return found
+
+
+def _stretched_by_sum(node: ExportNode, entry: Entry, other: Entry, axes: int, name: str) -> Entry:
+    """A factor with all the batch axes, where an open size may be 1 or that of the other: it and zeros of the other."""
+    corner = other
+    for axis in (axes, axes + 1):
+        corner = node.step("slice_axis", corner, suffix=f"{name}_corner", axis=axis, begin=0, end=1)
+    return node.step("broadcast_add", entry, node.step("zeros_like", corner, suffix=f"{name}_zeros"), suffix=name)
 
 
 EXPORTS: ExportTable = {Gemm: export_gemm, MatMul: export_matmul}

@@ -23,7 +23,7 @@ def export_pad(node: ExportNode) -> None:
     for place, axis in enumerate(axes):
         pads[normalize_axis(axis, rank)] = (numbers[place], numbers[place + len(axes)])
     data, shape = node.entry(0), node.shape()
-    dtype = node.export.carried(node.value(0)) or node.dtype()
+    dtype = (node.export.carried(node.value(0)) or node.dtype()) if node.dtype() is DType.BOOL else node.dtype()
     if not any(map(any, pads)):
         node.bind(node.step("_copy", data))
     elif node.op.mode is ir.PadMode.CONSTANT:
@@ -31,7 +31,7 @@ def export_pad(node: ExportNode) -> None:
     elif node.op.mode in MXNET_MODES and _is_spatial(shape, dtype, pads):
         node.bind(padded(node, data, shape, dtype, pads, 0.0, node.op.mode.value))
     else:
-        node.bind(_taken(node, data, node.sizes(shape, node.value(0).name), pads))
+        node.bind(_taken(node, data, shape, pads))
 
 
 def _fill(node: ExportNode) -> float:
@@ -52,16 +52,20 @@ def _is_spatial(shape: tuple[Dim, ...], dtype: DType, pads: Pads) -> bool:
     )
 
 
-def _taken(node: ExportNode, data: Entry, sizes: tuple[int, ...], pads: Pads) -> Entry:
+def _taken(node: ExportNode, data: Entry, shape: tuple[Dim, ...], pads: Pads) -> Entry:
     """Along each axis, the elements at the places that numpy's padding of `0 ... size - 1` gives."""
     data = cropped(node, data, pads)
     for axis, (before, after) in enumerate(pads):
-        size = sizes[axis] + min(before, 0) + min(after, 0)
         wanted = max(before, 0), max(after, 0)
-        if any(wanted):
-            places = np.pad(np.arange(size), wanted, mode=node.op.mode.value)
-            held = node.constant(places.astype(np.int32), suffix=f"places{axis}")
-            data = node.step("take", data, held, axis=axis, mode="clip")
+        if not any(wanted):
+            continue
+        size = shape[axis]
+        if not isinstance(size, int):
+            node.refuse(f"the size of axis {axis} of {node.value(0).name} is open; state the inputs' shapes")
+        left = size + min(before, 0) + min(after, 0)
+        places = np.pad(np.arange(left), wanted, mode=node.op.mode.value)
+        held = node.constant(places.astype(np.int32), suffix=f"places{axis}")
+        data = node.step("take", data, held, axis=axis, mode="clip")
     return data
 
 

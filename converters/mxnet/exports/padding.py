@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from graphir.converters.mxnet.export_context import Entry, ExportNode, dtype_name
+from graphir.converters.mxnet.exports.steps import MOST_SLICED_AXES
 from graphir.padding import Explicit, Padding, Same, resolve, resolve_transposed, same_total
 from graphir.passes.explicit_padding import KIND, described
 from graphir.types import Dim, DType, Shape
@@ -95,26 +96,41 @@ def padded(
         return node.step("squeeze", result, suffix="padded", axis=(2,)) if rank == 3 else result
     if mode != "constant":
         node.refuse(f"MXNet pads with mode {mode} only the spatial axes of float tensors of 3 to 5 axes")
-    sizes = list(node.sizes(shape, "what is padded"))
-    for axis, (before, after) in enumerate(pads):
-        sizes[axis] += min(before, 0) + min(after, 0)
+    sizes = [size + sum(min(number, 0) for number in pair) if isinstance(size, int) else size
+             for size, pair in zip(shape, pads, strict=True)]  # fmt: skip
     for axis, pair in enumerate(wanted):
-        parts = []
-        for count in pair:
-            edge = tuple(count if place == axis else size for place, size in enumerate(sizes))
-            parts.append(
-                node.step("_full", suffix="fill", shape=edge, value=fill, dtype=dtype_name(dtype)) if count else None
-            )
-        present = [part for part in (parts[0], data, parts[1]) if part is not None]
+        before, after = (_fill(node, data, sizes, axis, count, fill, dtype) if count else None for count in pair)
+        present = [part for part in (before, data, after) if part is not None]
         if len(present) > 1:
             data = node.step("Concat", *present, suffix="padded", dim=axis, num_args=len(present))
-        sizes[axis] += sum(pair)
+        size = sizes[axis]
+        sizes[axis] = size + sum(pair) if isinstance(size, int) else size
     return data
+
+
+def _fill(
+    node: ExportNode, data: Entry, sizes: list[Dim], axis: int, count: int, fill: float, dtype: DType
+) -> Entry:
+    """As many elements as `count` along an axis, all the same; beside open sizes they are made of the first ones."""
+    if all(place == axis or isinstance(size, int) for place, size in enumerate(sizes)):
+        shape = tuple(count if place == axis else size for place, size in enumerate(sizes))
+        return node.step("_full", suffix="fill", shape=shape, value=fill, dtype=dtype_name(dtype))
+    first = node.step("slice_axis", data, suffix="first", axis=axis, begin=0, end=1)
+    found = node.step("zeros_like", first, suffix="fill")
+    if fill:
+        found = node.step("_plus_scalar", found, suffix="fill", scalar=fill)
+    return found if count == 1 else node.step("repeat", found, suffix="fill", repeats=count, axis=axis)
 
 
 def cropped(node: ExportNode, data: Entry, pads: Pads) -> Entry:
     """`data` without as many elements as the negative numbers say."""
     if all(number >= 0 for pair in pads for number in pair):
+        return data
+    if len(pads) > MOST_SLICED_AXES:
+        for axis, (before, after) in enumerate(pads):
+            if min(before, after) < 0:
+                bounds = {"begin": max(-before, 0), "end": str(after if after < 0 else None)}
+                data = node.step("slice_axis", data, suffix="cropped", axis=axis, **bounds)
         return data
     begin = tuple(-before if before < 0 else None for before, _ in pads)
     end = tuple(after if after < 0 else None for _, after in pads)

@@ -65,10 +65,10 @@ def _sizes(node: ExportNode, slot: int) -> tuple[int, ...]:
 
 
 def _updates(node: ExportNode) -> Entry:
-    """The updates in the dtype that carries the data."""
+    """The updates in the dtype that carries the data, where they are only placed; in their own for arithmetic."""
+    if node.op.reduction is not ir.Reduction.NONE:
+        return node.entry(2)
     updates, held = node.value(2), node.export.carried(node.value(0))
-    node.export.raw(node.value(0))
-    held = node.export.carried(node.value(0))
     entry = node.export.raw(updates)
     if held is None or node.export.carried(updates) is held:
         return entry

@@ -8,16 +8,16 @@ from graphir.ops import shape as ir
 from graphir.ops.base import normalize_axis
 from graphir.types import DType
 
-MOST_TILED_AXES = 3
 MOST_TRANSPOSED = 6
 
 
 def export_transpose(node: ExportNode) -> None:
     """transpose, which MXNet has for up to six axes."""
-    rank = node.value(0).rank
+    value = node.value(0)
+    rank = value.rank
     if rank is not None and rank > MOST_TRANSPOSED:
         node.refuse(f"MXNet transposes up to {MOST_TRANSPOSED} axes, found {rank}")
-    node.emit("transpose", node.export.raw(node.value(0)), axes=node.op.perm or None)
+    node.emit("transpose", node.export.raw(value), axes=node.op.perm or None, carried=node.export.carried(value))
 
 
 def export_reshape(node: ExportNode) -> None:
@@ -29,7 +29,7 @@ def export_reshape(node: ExportNode) -> None:
         if source is not None and isinstance(source.op, ir.Shape) and not source.op.start and source.op.end is None:
             like = source.inputs[0]
             assert like is not None
-            node.emit("reshape_like", entry, node.export.raw(like))
+            node.emit("reshape_like", entry, node.export.raw(like), carried=node.export.carried(value))
             return
         node.refuse_unknown(wanted)
     own = value.shape or ()
@@ -106,6 +106,9 @@ def export_expand(node: ExportNode) -> None:
     if wanted is None:
         node.refuse("the shape of its result is unknown; state the inputs' shapes")
     own, entry, carried = node.shape(), node.export.raw(value), node.export.carried(value)
+    if not wanted:
+        node.export.bind(node.result, entry, carried)
+        return
     if len(own) < len(wanted):
         codes = [dim if isinstance(dim, int) else -1 for dim in own]
         if codes.count(-1) > 1:
@@ -126,7 +129,7 @@ def export_tile(node: ExportNode) -> None:
     reps = node.known(1) or ()
     entry, carried = node.export.raw(node.value(0)), node.export.carried(node.value(0))
     repeated = [axis for axis, count in enumerate(reps) if count != 1]
-    while len(reps) > MOST_TILED_AXES and len(repeated) > 2:
+    while len(repeated) > 2:
         axes, repeated = repeated[:2], repeated[2:]
         part = tuple(count if axis in axes else 1 for axis, count in enumerate(reps))
         entry = node.step("tile", entry, reps=part)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.export_context import ExportNode, ExportTable
+import numpy as np
+
+from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exports.idioms import unconverted
-from graphir.converters.mxnet.exports.steps import same_truths
+from graphir.converters.mxnet.exports.steps import MOST_SLICED_AXES, same_truths
 from graphir.ops import shape_parts as ir
 from graphir.ops.base import normalize_axis
-from graphir.types import DType
+from graphir.ops.slicing import places_taken
+from graphir.types import Dim, DType
 
 FARTHEST = 1 << 30
+
 
 def export_concat(node: ExportNode) -> None:
     """Concat of what has elements."""
@@ -52,7 +56,7 @@ def export_split(node: ExportNode) -> None:
 
 
 def export_slice(node: ExportNode) -> None:
-    """slice_axis of one axis, slice of several or by steps."""
+    """slice_axis of one axis, slice of several, by steps, or of what may go beyond an open size."""
     starts, ends = node.known(1) or (), node.known(2) or ()
     rank = node.rank()
     axes = node.known(3) or tuple(range(len(starts)))
@@ -65,22 +69,41 @@ def export_slice(node: ExportNode) -> None:
         place = normalize_axis(axis, rank)
         size = shape[place]
         if isinstance(size, int):
-            first, last, _ = slice(start, stop, stride).indices(size)
-            if stride < 0 and stop < -size:
-                last = -1
-            begin[place], end[place] = first, None if last < 0 else last
+            places = places_taken(size, start, stop, stride)
+            begin[place], end[place] = places.start, None if places.stop < 0 else places.stop
         else:
             begin[place] = start if stride > 0 or start != -1 else None
             end[place] = stop if abs(stop) < ir.BEYOND else None
         step[place] = stride
     entry, carried = node.export.raw(node.value(0)), node.export.carried(node.value(0))
     touched = [axis for axis in range(rank) if step[axis] is not None]
-    if len(touched) == 1 and step[touched[0]] == 1 and end[touched[0]] is not None:
-        (axis,) = touched
+    axis = touched[0] if touched else 0
+    if len(touched) == 1 and step[axis] == 1 and _is_inside(shape[axis], begin[axis], end[axis]):
         node.emit("slice_axis", entry, axis=axis, begin=begin[axis] or 0, end=end[axis], carried=carried)
+        return
+    if rank > MOST_SLICED_AXES and touched:
+        for axis in touched:
+            entry = _cut(node, entry, axis, shape[axis], slice(begin[axis], end[axis], step[axis]))
+        node.bind(entry, carried=carried)
         return
     stride_text = tuple(step) if any(number not in (None, 1) for number in step) else None
     node.emit("slice", entry, begin=tuple(begin), end=tuple(end), step=stride_text, carried=carried)
+
+
+def _is_inside(size: Dim, begin: int | None, end: int | None) -> bool:
+    """Whether slice_axis takes these bounds, which must not lie beyond the axis: those of an open one may."""
+    return end is not None and (isinstance(size, int) or (end < 0 <= (begin or 0)))
+
+
+def _cut(node: ExportNode, entry: Entry, axis: int, size: Dim, part: slice) -> Entry:
+    """A part along one axis: slice_axis, or where it goes by steps take of the places."""
+    if part.step == 1:
+        begin, end = part.start or 0, str(part.stop)
+        return node.step("slice_axis", entry, suffix=f"axis{axis}", axis=axis, begin=begin, end=end)
+    if not isinstance(size, int):
+        node.refuse(f"MXNet slices up to {MOST_SLICED_AXES} axes by steps; the size of axis {axis} is open")
+    places = node.constant(np.arange(size)[part], DType.INT64, f"places{axis}")
+    return node.step("take", entry, places, suffix=f"axis{axis}", axis=axis, mode="clip")
 
 
 def export_depth_to_space(node: ExportNode) -> None:

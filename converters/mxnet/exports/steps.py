@@ -10,6 +10,8 @@ from graphir.converters.mxnet.export_dtypes import held_dtype
 from graphir.graph import Value
 from graphir.types import DType
 
+MOST_SLICED_AXES = 5  # by MXNet's `slice`; slice_axis takes any number
+
 
 def emit_first(node: ExportNode, op: str, *inputs: Entry, carried: DType | None = None, **attributes: Any) -> Entry:
     """Add the MXNet node whose first output is the node's first result, and give that."""
@@ -77,4 +79,6 @@ def along(entry: Entry, node: ExportNode, axis: int, rank: int, suffix: str) -> 
     return node.step("Reshape", entry, suffix=suffix, shape=(*(1,) * axis, -1, *(1,) * (rank - axis - 1)))
 
 
-__all__ = ["along", "cast", "computing", "emit_as", "emit_first", "held", "is_used", "same_truths", "wide"]
+__all__ = [
+    "MOST_SLICED_AXES", "along", "cast", "computing", "emit_as", "emit_first", "held", "is_used", "same_truths", "wide",
+]  # fmt: skip

@@ -13,4 +13,6 @@ from graphir.converters.mxnet.mx import ndarray as nd
 from graphir.converters.mxnet.mx import symbol as sym
 from graphir.converters.mxnet.mx.context import Context, cpu, gpu
 
+__version__ = "1.9.1"  # the MXNet whose behaviour this is, which scripts ask for
+
 __all__ = ["Context", "contrib", "cpu", "gpu", "model", "nd", "ndarray", "onnx", "sym", "symbol"]

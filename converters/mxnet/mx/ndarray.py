@@ -84,6 +84,17 @@ class NDArray:
         """The same elements, said to be elsewhere."""
         return NDArray(self.tensor, context)
 
+    def copyto(self, other: Context) -> NDArray:
+        """The same elements, said to be elsewhere. Raises TypeError for an array: nothing here changes one."""
+        if not isinstance(other, Context):
+            raise TypeError(f"copyto does not support type {type(other)}: only contexts, as no array is changed")
+        return self.as_in_context(other)
+
+    @property
+    def T(self) -> NDArray:
+        """The elements with the axes in reverse."""
+        return NDArray(self.tensor.numpy().T, self.context)
+
     def wait_to_read(self) -> None:
         """Nothing: the elements are there."""
 

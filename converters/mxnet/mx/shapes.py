@@ -1,15 +1,19 @@
-"""`Symbol.infer_shape`: shapes of arguments, outputs and states from some of them, by the graph's own inference."""
+"""`Symbol.infer_shape` and `infer_type`: what arguments, outputs and states are, from some of them, by the graph's own
+inference.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from graphir.converters.mxnet.records import NNVMGraph
-from graphir.converters.mxnet.symbol_types import infer_symbol
-from graphir.types import ANYTHING, TensorType
+from graphir.converters.mxnet.symbol_types import SymbolTypes, infer_symbol
+from graphir.errors import ShapeError
+from graphir.types import ANYTHING, DType, TensorType
 
 Shape = tuple[int, ...]
 Shapes = tuple[list[Shape], list[Shape], list[Shape]]
+Types = tuple[list[type | None], list[type | None], list[type | None]]
 
 
 def infer_shapes(
@@ -35,10 +39,45 @@ def is_complete(shapes: Shapes) -> bool:
     return all(shape and 0 not in shape for group in shapes for shape in group)
 
 
+def infer_types(
+    records: NNVMGraph, arguments: Sequence[str], states: Sequence[str], given: Mapping[str, object]
+) -> Types:
+    """The class that numpy has for the dtype of every argument, output and state, None where it is not known.
+
+    Raises TypeError for what is no dtype, and GraphirError for names that are no variables and for dtypes that
+    contradict each other.
+    """
+    dtypes = {name: _dtype(name, dtype) for name, dtype in given.items() if dtype is not None}
+    # an input for which nothing states a dtype gets one for inference: what depends on it is not known
+    assumed = [
+        infer_symbol(records, None, dtypes, np_shape=False, assumed=dtype) for dtype in (DType.FLOAT32, DType.FLOAT64)
+    ]
+    groups = zip(*(_classes(types, arguments, states) for types in assumed), strict=True)
+    found = [[one if one == other else None for one, other in zip(*group, strict=True)] for group in groups]
+    return found[0], found[1], found[2]
+
+
+def _classes(types: SymbolTypes, arguments: Sequence[str], states: Sequence[str]) -> Types:
+    known = types.arguments | types.auxiliary
+    rows = [[_class(known.get(name, ANYTHING)) for name in names] for names in (arguments, states)]
+    return rows[0], [_class(type_) for type_ in types.outputs], rows[1]
+
+
+def _dtype(name: str, stated: object) -> DType:
+    try:
+        return DType.of(stated)
+    except ShapeError as error:
+        raise TypeError(f"the dtype of {name}: {error}") from error
+
+
+def _class(type_: TensorType) -> type | None:
+    return None if type_.dtype is None else type_.dtype.numpy().type
+
+
 def _plain(type_: TensorType) -> Shape:
     if type_.shape is None:
         return ()
     return tuple(size if isinstance(size, int) else 0 for size in type_.shape)
 
 
-__all__ = ["Shapes", "infer_shapes", "is_complete"]
+__all__ = ["Shapes", "Types", "infer_shapes", "infer_types", "is_complete"]

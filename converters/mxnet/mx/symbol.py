@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NoReturn
 
-from graphir.converters.mxnet.mx.shapes import Shapes, infer_shapes, is_complete
+from graphir.converters.mxnet.mx.shapes import Shapes, Types, infer_shapes, infer_types, is_complete
 from graphir.converters.mxnet.mx.structure import Entry, head_names, post_order, state_variables
 from graphir.converters.mxnet.nnvm_json import read_symbol, to_json
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
@@ -104,13 +106,22 @@ class Symbol:
 
     def infer_shape_partial(self, *args: object, **kwargs: object) -> Shapes:
         """`infer_shape` with what is known: () is a shape of which nothing is, 0 an open size."""
-        if args and kwargs:
-            raise ValueError("give shapes by name or in order, not both")
-        arguments = self.list_arguments()
-        if len(args) > len(arguments):
-            raise ValueError(f"{len(args)} shapes are given, the symbol has {len(arguments)} arguments")
-        given = {name: shape for name, shape in zip(arguments, args, strict=False) if shape is not None} | kwargs
-        return infer_shapes(self.records(), arguments, self.list_auxiliary_states(), given)
+        given = self._given("shapes", args, kwargs)
+        return infer_shapes(self.records(), self.list_arguments(), self.list_auxiliary_states(), given)
+
+    def infer_type(self, *args: object, **kwargs: object) -> Types | tuple[None, None, None]:
+        """The dtypes of arguments, outputs and auxiliary states as numpy's classes; three times None if some stay open.
+
+        Dtypes are given by name, or for the arguments in order (None for what is not known). Raises GraphirError for
+        dtypes that contradict each other, and TypeError for what is none.
+        """
+        found = self.infer_type_partial(*args, **kwargs)
+        return (None, None, None) if any(None in group for group in found) else found
+
+    def infer_type_partial(self, *args: object, **kwargs: object) -> Types:
+        """`infer_type` with what is known, None for what is not."""
+        given = self._given("dtypes", args, kwargs)
+        return infer_types(self.records(), self.list_arguments(), self.list_auxiliary_states(), given)
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
         """The text of a symbol.json that MXNet 1.9.1 reads; without casts of mixed precision unless asked."""
@@ -172,6 +183,15 @@ class Symbol:
         found = {index for index, _ in self.heads}
         return self.nodes[found.pop()] if len(found) == 1 else None
 
+    def _given(self, what: str, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """What was given by name or in order, by name; in order None gives nothing."""
+        if args and kwargs:
+            raise ValueError(f"give {what} by name or in order, not both")
+        arguments = self.list_arguments()
+        if len(args) > len(arguments):
+            raise ValueError(f"{len(args)} {what} are given, the symbol has {len(arguments)} arguments")
+        return {name: held for name, held in zip(arguments, args, strict=False) if held is not None} | dict(kwargs)
+
     def _variables(self, *, states: bool) -> list[str]:
         order = post_order(self.nodes, self.heads)
         held = state_variables(self.nodes, order)
@@ -195,9 +215,34 @@ def load_json(json_str: str) -> Symbol:
     return Symbol.of(read_symbol(json_str.encode()))
 
 
+def Group(symbols: Sequence[Symbol]) -> Symbol:
+    """The outputs of several symbols as one symbol. Raises TypeError for what is none, or nothing."""
+    if isinstance(symbols, Symbol):
+        symbols = list(symbols)
+    if not symbols or not all(isinstance(symbol, Symbol) for symbol in symbols):
+        raise TypeError(f"expected a list of symbols, got {symbols!r}")
+    nodes: list[NNVMNode] = []
+    heads: list[Entry] = []
+    begins: dict[int, int] = {}  # symbols that were taken out of one another share their nodes
+    for symbol in symbols:
+        begin = begins.setdefault(id(symbol.nodes), len(nodes))
+        if begin == len(nodes):
+            nodes += [replace(node, inputs=[(begin + index, slot) for index, slot in node.inputs])
+                      for node in symbol.nodes]  # fmt: skip
+        heads += [(begin + index, slot) for index, slot in symbol.heads]
+    return Symbol(nodes, heads, np_shape=any(symbol.np_shape for symbol in symbols))
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(
+        f"mx.sym.{name} is not here: these symbols are read, looked into and written, not composed; "
+        "to make a network use MXNet, or graphir.Graph"
+    )
+
+
 def symbol_of(source: object) -> Symbol:
     """A symbol of ours, of MXNet's (anything with `tojson`), or of a file."""
     return source if isinstance(source, Symbol) else Symbol.of(read_symbol(source))
 
 
-__all__ = ["Symbol", "load", "load_json", "symbol_of"]
+__all__ = ["Group", "Symbol", "load", "load_json", "symbol_of"]

@@ -11,6 +11,7 @@ from graphir.ops.base import normalize_axis
 from graphir.ops.elementwise import Add, Div, Sub
 from graphir.ops.shape import Pad, PadMode, Shape, Squeeze, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, Concat, Slice, Split
+from graphir.ops.slicing import python_slice
 from graphir.types import UNKNOWN, TensorType, unify_dim
 
 
@@ -104,19 +105,28 @@ def import_slice(node: ImportNode) -> Value:
     step = node.attrs["step"] or (None,) * len(begin)
     if not len(begin) == len(end) == len(step):
         node.refuse(f"begin {begin}, end {end} and step {step} differ in length")
-    axes, starts, ends, steps = [], [], [], []
+    axes, starts, ends, steps, turned = [], [], [], [], []
     for axis, (first, last, stated) in enumerate(zip(begin, end, step, strict=True)):
         stride = 1 if stated is None else stated
         if stride == 0:
             node.refuse("step may not be 0")
         if first in (None, 0) and last is None and stride == 1:
             continue
+        start = (0 if stride > 0 else BEYOND) if first is None else first
+        stop = (BEYOND if stride > 0 else -BEYOND) if last is None else last
+        size = static_size(data, axis)
+        cut = python_slice(start, stop, stride, UNKNOWN if size is None else size)
         axes.append(axis)
-        starts.append((0 if stride > 0 else BEYOND) if first is None else first)
-        ends.append((BEYOND if stride > 0 else -BEYOND) if last is None else last)
-        steps.append(stride)
+        starts.append(cut.start)
+        ends.append(cut.end)
+        steps.append(cut.step)
+        if cut.turned:
+            turned.append(axis)
     if not axes:
         return data
+    if turned:
+        back, far = node.vector([-1] * len(turned)), node.vector([-BEYOND] * len(turned))
+        data = node.step(Slice(), data, back, far, node.vector(turned), back, suffix="turned")
     operands = [node.vector(starts), node.vector(ends), node.vector(axes)]
     if any(stride != 1 for stride in steps):
         operands.append(node.vector(steps))

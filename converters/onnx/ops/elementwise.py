@@ -28,18 +28,26 @@ def export_arithmetic(node: ExportNode) -> None:
 def export_cast(node: ExportNode) -> None:
     """Cast; a cast to the dtype that the operand has is left out by the passes, not here."""
     op: ir.Cast = node.op
-    node.emit("Cast", node.input_names(), to=CODES[op.to], saturate=None if op.saturate else 0)
+    saturate = None if op.saturate or node.opset < 19 else 0
+    node.emit("Cast", node.input_names(), to=CODES[op.to], saturate=saturate)
 
 
 def export_mod(node: ExportNode) -> None:
-    """Mod: ONNX's integer form takes the divisor's sign; for floats there is only C's fmod, which is taken twice."""
+    """Mod: ONNX's integer form takes the divisor's sign, and that of floats from opset 28 on.
+
+    Before there is only C's fmod for floats: to a rest of the other sign than the divisor's that is added.
+    """
     op: ir.Mod = node.op
     names = node.input_names()
-    if op.fmod or not node.dtype().is_float:
+    if op.fmod or not node.dtype().is_float or node.opset >= 28:
         node.emit("Mod", names, fmod=1 if op.fmod else None)
         return
     rest = node.step("Mod", names, fmod=1, suffix="fmod")
-    node.emit("Mod", [node.step("Add", [rest, names[1]]), names[1]], fmod=1)
+    zero = node.scalar(0.0)
+    signs = [node.step("Less", [name, zero], suffix=suffix) for name, suffix in ((rest, "below"), (names[1], "sign"))]
+    is_zero = node.step("Equal", [rest, zero])
+    other = node.step("And", [node.step("Xor", signs), node.step("Not", [is_zero])])
+    node.emit("Where", [other, node.step("Add", [rest, names[1]]), rest])
 
 
 def export_round(node: ExportNode) -> None:
@@ -47,16 +55,27 @@ def export_round(node: ExportNode) -> None:
     node.emit("Round" if node.dtype().is_float else "Identity", node.input_names())
 
 
+def export_is_inf(node: ExportNode) -> None:
+    """IsInf takes float16 and bfloat16 from opset 20 on; before it looks at them as float32, which changes nothing."""
+    op: ir.IsInf = node.op
+    names = node.input_names()
+    if node.opset < 20 and node.dtype().bits < 32:
+        names = [node.step("Cast", names, to=CODES[DType.FLOAT32], suffix="wide")]
+    positive, negative = (None if is_set else 0 for is_set in (op.detect_positive, op.detect_negative))
+    node.emit("IsInf", names, detect_positive=positive, detect_negative=negative)
+
+
 DIRECT: tuple[type[Operator], ...] = (
     *(ir.Pow, ir.PRelu, ir.Equal, ir.Greater, ir.GreaterOrEqual, ir.Less),
     *(ir.LessOrEqual, ir.And, ir.Or, ir.Xor, ir.Abs, ir.Acos, ir.Acosh, ir.Asin, ir.Asinh, ir.Atan, ir.Atanh),
     *(ir.Ceil, ir.Cos, ir.Cosh, ir.Erf, ir.Exp, ir.Floor, ir.Identity, ir.Log, ir.Neg, ir.Not, ir.Reciprocal),
-    *(ir.Sign, ir.Sin, ir.Sinh, ir.Sqrt, ir.Tan, ir.IsNaN, ir.IsInf, ir.Sum, ir.Mean, ir.Max, ir.Min, ir.Clip),
+    *(ir.Sign, ir.Sin, ir.Sinh, ir.Sqrt, ir.Tan, ir.IsNaN, ir.Sum, ir.Mean, ir.Max, ir.Min, ir.Clip),
     ir.Where,
 )
 FOUR: tuple[type[Operator], ...] = (ir.Add, ir.Sub, ir.Mul, ir.Div)
 EXPORTS: ExportTable = dict.fromkeys(DIRECT, _direct) | dict.fromkeys(FOUR, export_arithmetic) | {
     ir.Cast: export_cast,
+    ir.IsInf: export_is_inf,
     ir.Mod: export_mod,
     ir.Round: export_round,
 }
@@ -85,9 +104,10 @@ def import_legacy_binary(cls: type[Operator]) -> ImportFunction:
 
 
 def import_clip_6(node: ImportNode) -> None:
-    """Clip before opset 11, whose limits are attributes (opset 1: without defaults)."""
+    """Clip before opset 11, whose limits are attributes. From opset 6 on they default to the largest float32s, which
+    infinities are limited to; 16 bits hold no number beyond these."""
     dtype = node.input(0).dtype or DType.FLOAT32
-    limits = [node.attribute(name) if node.has(name) else None for name in ("min", "max")]
+    limits = [node.attribute(name, None) if node.has(name) or dtype.bits > 16 else None for name in ("min", "max")]
     bounds = [None if limit is None else node.constant(limit, dtype) for limit in limits]
     if limits == [None, None]:
         node.emit(ir.Identity(), node.input(0))
@@ -125,7 +145,7 @@ def import_prelu_1(node: ImportNode) -> None:
 ARITHMETIC = (*FOUR, ir.Pow, ir.Equal, ir.Greater, ir.Less, ir.And, ir.Or, ir.Xor)
 SPECIAL = (*ARITHMETIC, ir.PRelu, ir.Clip)
 IMPORTS: ImportTable = {
-    **{op.__name__: {1: import_direct(op)} for op in (*DIRECT, ir.Mod, ir.Round) if op not in SPECIAL},
+    **{op.__name__: {1: import_direct(op)} for op in (*DIRECT, ir.IsInf, ir.Mod, ir.Round) if op not in SPECIAL},
     **{op.__name__: {1: import_legacy_binary(op), 7: import_direct(op)} for op in ARITHMETIC},
     "PRelu": {1: import_prelu_1, 7: import_direct(ir.PRelu)},
     "Clip": {1: import_clip_6, 11: import_direct(ir.Clip)},

@@ -7,6 +7,7 @@ from typing import Any
 from graphir.converters.onnx import import_attributes
 from graphir.converters.onnx.context import ExportNode, ExportTable, SerializedAttribute
 from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.converters.onnx.reader import DEFAULT_DOMAINS
 from graphir.converters.onnx.schema_types import inferred_types
 from graphir.ops.foreign import Foreign
 
@@ -54,13 +55,48 @@ def _held(node: ImportNode, proto: Any) -> object:
 
 
 def export_foreign(node: ExportNode) -> None:
-    """The operator as it came."""
+    """The operator as it came. Refuses graphs inside it whose operators mean something else at the target's opset."""
     op: Foreign = node.op
+    changed = _changed_operators(op, node.source_opset(), node.opset)
+    if changed:
+        node.refuse(
+            f"it holds a graph with {', '.join(changed)}, which mean something else at opset {node.opset}; "
+            f"write it at its own, {node.source_opset()}"
+        )
     attributes = {
         name: SerializedAttribute(value) if isinstance(value, bytes) else value for name, value in op.attribute_items
     }
     name = "" if op.unnamed else node.node.name
     node.emit_as_is(op.foreign_domain, op.operator_name, op.absent_results, attributes, name=name)
+
+
+def _changed_operators(op: Foreign, own: int | None, target: int) -> list[str]:
+    """ONNX's operators in the graphs that an operator holds which the import reads in another way at the target."""
+    import onnx
+
+    if own is None or own == target:
+        return []
+    held = [value for _, value in op.attribute_items if isinstance(value, bytes)]
+    found: set[str] = set()
+    pending = [onnx.AttributeProto.FromString(data) for data in held]
+    while pending:
+        attribute = pending.pop()
+        for inner in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
+            for node in inner.node:
+                pending.extend(node.attribute)
+                if node.domain in DEFAULT_DOMAINS and not _means_the_same(node, own, target):
+                    found.add(node.op_type)
+    return sorted(found)
+
+
+def _means_the_same(node: Any, own: int, target: int) -> bool:
+    from graphir.converters.onnx.ops import import_table
+
+    known = import_attributes.schema_kinds(node.op_type, target)
+    exists = import_attributes.schema_defaults(node.op_type, target) is not None
+    versions = import_table().get(node.op_type, {})
+    read_as = [max((since for since in versions if since <= opset), default=0) for opset in (own, target)]
+    return exists and read_as[0] == read_as[1] and all(attribute.name in known for attribute in node.attribute)
 
 
 EXPORTS: ExportTable = {Foreign: export_foreign}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,20 +23,49 @@ from graphir.ops.pooling import (
     MaxRoiPool,
     MaxUnpool,
 )
-from graphir.padding import Explicit, Padding
+from graphir.padding import Explicit, Padding, extent
 from graphir.types import DType
 
 
 def _window_attributes(node: ExportNode, padding: Padding | None) -> dict[str, Any]:
-    """The attributes of a windowed pooling; without a padding its data are padded already."""
+    """The attributes of a windowed pooling; without a padding its data are padded already.
+
+    SAME says how many windows there are, whatever the ceil mode, which onnx's own inference does not always heed.
+    """
     op: MaxPool | AveragePool | LpPool = node.op
+    rounds_up = op.ceil_mode and isinstance(op.padding, Explicit) and not _rounds_down_anyway(node)
     return {
         "kernel_shape": op.kernel_shape,
         "strides": unless_all(op.strides, 1),
         "dilations": unless_all(op.dilations, 1),
-        "ceil_mode": 1 if op.ceil_mode and padding is not None else None,
+        "ceil_mode": 1 if rounds_up else None,
         **pad_attributes(padding or Explicit()),
     }
+
+
+def _rounds_down_anyway(node: ExportNode) -> bool:
+    """Whether ceil mode gives no further window for these sizes, but a reader of the target's opset may think so.
+
+    That a window must not begin behind the data's own end is in ONNX's text from opset 22 on; the sizes that onnx
+    infers for older ones count it.
+    """
+    op: MaxPool | AveragePool | LpPool = node.op
+    value = node.value(0)
+    sizes = value.shape[2:] if value is not None and value.shape is not None else ()
+    assert isinstance(op.padding, Explicit)
+    if node.opset >= 22 or not sizes:
+        return False
+    whole = [size for size in sizes if isinstance(size, int)]
+    rounded_down = replace(op, ceil_mode=False)
+    if len(whole) < len(sizes) or op.windows(sizes) != rounded_down.windows(sizes):
+        return False
+    ones = (1,) * len(whole)
+    steps, pads = op.strides or ones, op.padding.pads or ((0, 0),) * len(whole)
+    spans = map(extent, op.kernel_shape, op.dilations or ones)
+    return any(
+        (size + sum(pair) - span) % step
+        for size, pair, span, step in zip(whole, pads, spans, steps, strict=True)
+    )
 
 
 def export_max_pool(node: ExportNode) -> None:
@@ -43,9 +73,12 @@ def export_max_pool(node: ExportNode) -> None:
     op: MaxPool = node.op
     names, padding = node.input_names(), stated_padding(node)
     if padding is None:
-        if node.node.outputs[1].uses or node.node.outputs[1] in node.node.outputs[1].graph.outputs:
-            node.refuse("SAME with indices needs the sizes of the input; state the inputs' shapes")
-        names[0] = padded_at_run_time(node, names[0], _lowest(node))
+        if not (node.node.outputs[1].uses or node.node.outputs[1] in node.node.outputs[1].graph.outputs):
+            names[0] = padded_at_run_time(node, names[0], _lowest(node))
+        elif not unless_all(op.dilations, 1):
+            padding = op.padding
+        else:
+            node.refuse("dilated SAME with indices needs the sizes of the input; state the inputs' shapes")
     attributes = _window_attributes(node, padding)
     node.emit("MaxPool", names, storage_order=op.storage_order or None, **attributes)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.import_context import ImportNode, ImportTable
 from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.graph import Value
+from graphir.ops.convolution import Conv, ConvTranspose
+from graphir.ops.linear import Gemm, MatMul
+from graphir.ops.pooling import AveragePool, MaxPool
 from graphir.ops.resize import (
     AffineGrid,
     AspectPolicy,
@@ -24,22 +29,32 @@ from graphir.ops.resize import (
     SamplePadding,
     all_factors,
 )
+from graphir.ops.shape import Reshape, Transpose
 from graphir.types import DType
+
+LAID_OUT = (Conv, ConvTranspose, AveragePool, MaxPool, Gemm, MatMul, Reshape)
+NEARBY = 64
 
 
 def export_resize(node: ExportNode) -> None:
-    """Resize; `axes` and antialiasing exist from opset 18 on, before that sizes and factors name all axes."""
+    """Resize; antialiasing exists from opset 18 on, and so does `axes`, without which sizes and factors name all axes.
+
+    They name all axes in any opset where that takes no more operators, or where a Transpose stands before: onnxruntime
+    (1.31) moves those behind a Resize as if it had no `axes`, and refuses the model then.
+    """
     op: Resize = node.op
     if op.coordinates is Coordinates.HALF_PIXEL_SYMMETRIC and node.opset < 19:
         node.refuse(f"half_pixel_symmetric exists from opset 19 on, the target is {node.opset}")
     if node.opset < 18 and (op.antialias or op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH):
         node.refuse(f"antialias and keep_aspect_ratio_policy exist from opset 18 on, the target is {node.opset}")
     data, roi, scales, sizes = (*node.input_names(), "", "", "")[:4]
-    spelled_out = bool(op.axes) and node.opset < 18
+    spelled_out = bool(op.axes) and (node.opset < 18 or _can_name_all_axes(node))
     rank = _rank(node) if spelled_out else 0
-    if op.factors:
-        factors = all_factors(op.factors, op.axes, rank) if spelled_out else op.factors
-        scales = node.constant(np.asarray(factors, np.float32), suffix="scales")
+    factors = all_factors(op.factors, op.axes, rank) if spelled_out and op.factors else op.factors
+    if spelled_out and not factors:
+        factors = _exact_factors(node, rank)
+    if factors:
+        scales, sizes = node.constant(np.asarray(factors, np.float32), suffix="scales"), ""
     elif spelled_out and sizes:
         sizes = _all_sizes(node, rank)
     elif spelled_out:
@@ -65,6 +80,64 @@ def export_resize(node: ExportNode) -> None:
             op.keep_aspect_ratio_policy.value if op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH else None
         ),
     )
+
+
+def _can_name_all_axes(node: ExportNode) -> bool:
+    """Whether sizes or factors of all axes can be said, and better so."""
+    op: Resize = node.op
+    value = node.value(0)
+    if value is None or value.shape is None or op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH:
+        return False
+    if len(node.input_names()) > 1 and node.input_names()[1]:
+        return False
+    axes = [axis % len(value.shape) for axis in op.axes]
+    if op.factors or node.value(3) is None:
+        return bool(op.factors)
+    if node.known(3) is not None:
+        others = [size for axis, size in enumerate(value.shape) if axis not in axes]
+        if all(isinstance(size, int) for size in others) or _exact_factors(node, len(value.shape)):
+            return True
+    return axes == list(range(axes[0], len(value.shape))) and _is_behind_transpose(value)
+
+
+def _exact_factors(node: ExportNode, rank: int) -> tuple[float, ...]:
+    """Factors of all axes that give the known sizes of some of them, where the others are open; none if there are none.
+
+    They are quotients in float32, rounded up where a runtime that multiplies in more digits would lose an element. The
+    nearest element may be another one by such a quotient, so that it has to be exact for that.
+    """
+    known, value = node.known(3) if node.value(3) is not None else None, node.value(0)
+    shape = () if value is None or value.shape is None else value.shape
+    axes = [axis % rank for axis in node.op.axes]
+    if known is None or all(isinstance(size, int) for axis, size in enumerate(shape) if axis not in axes):
+        return ()
+    found = [np.float32(1)] * rank
+    for axis, new in zip(axes, known, strict=True):
+        old = shape[axis]
+        if not isinstance(old, int) or not isinstance(new, int) or old < 1:
+            return ()
+        factor = np.float32(new) / np.float32(old)
+        product = Fraction(float(factor)) * old
+        if product < new:
+            factor = np.nextafter(factor, np.float32(math.inf))
+        if (node.op.mode is ResizeMode.NEAREST and product != new) or int(np.float32(old) * factor) != new:
+            return ()
+        found[axis] = factor
+    return tuple(float(factor) for factor in found)
+
+
+def _is_behind_transpose(value: Value) -> bool:
+    """Whether a Transpose stands before the value with nothing in between that has a layout of its own."""
+    pending, seen = [value], 0
+    while pending and seen < NEARBY:
+        producer = pending.pop().producer
+        seen += 1
+        if producer is None or isinstance(producer.op, LAID_OUT):
+            continue
+        if isinstance(producer.op, Transpose):
+            return True
+        pending += [operand for operand in producer.inputs if operand is not None]
+    return False
 
 
 def _rank(node: ExportNode) -> int:

@@ -8,7 +8,7 @@ from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable, attribute_as_operand
 from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.ops.elementwise import Cast, Equal, Where
-from graphir.ops.pooling import MaxPool
+from graphir.ops.pooling import AveragePool, MaxPool
 from graphir.ops.shape import (
     Expand,
     Flatten,
@@ -22,6 +22,7 @@ from graphir.ops.shape import (
     Transpose,
     Unsqueeze,
 )
+from graphir.padding import Explicit
 from graphir.types import DType
 
 
@@ -47,16 +48,29 @@ def export_pad(node: ExportNode) -> None:
 
 
 def _would_be_fused_wrongly(node: ExportNode) -> bool:
-    """Whether onnxruntime (1.23 to 1.31 at least) would make these zeros the padding of the MaxPool that reads them.
+    """Whether onnxruntime (1.23 to 1.31 at least) would make these zeros the padding of the pooling that reads them.
 
-    There padding counts as smaller than every number, so that maxima of negative numbers come out wrong.
+    Padding of a MaxPool counts as smaller than every number, so that maxima of negative numbers come out wrong. An
+    AveragePool with as much padding as its window is wide is refused, and with ceil mode it has other divisors.
     """
-    result = node.node.outputs[0]
-    users = result.users()
-    if node.op.mode is not PadMode.CONSTANT or len(users) != 1 or not isinstance(users[0].op, MaxPool):
+    users = node.node.outputs[0].users()
+    op = users[0].op if len(users) == 1 else None
+    if node.op.mode is not PadMode.CONSTANT or not isinstance(op, MaxPool | AveragePool):
         return False
     value = node.value(2)
-    return value is None or (value.tensor is not None and not value.tensor.numpy().any())
+    zeros = value is None or (value.tensor is not None and not value.tensor.numpy().any())
+    return zeros and (isinstance(op, MaxPool) or _pads_too_much(node, op))
+
+
+def _pads_too_much(node: ExportNode, op: AveragePool) -> bool:
+    """Whether the Pad's and the pooling's own padding together could reach the width of its window, or ceil mode asks
+    which of it is data."""
+    amounts, rank = node.known(1), len(op.kernel_shape)
+    if amounts is None or not isinstance(op.padding, Explicit) or op.ceil_mode or len(amounts) != 2 * (rank + 2):
+        return True
+    own = op.padding.pads or ((0, 0),) * rank
+    pads = zip(amounts[2 : rank + 2], amounts[rank + 4 :], own, op.kernel_shape, strict=True)
+    return any(first + before >= width or last + after >= width for first, last, (before, after), width in pads)
 
 
 def _emit_unfused_pad(node: ExportNode, names: list[str]) -> None:

@@ -19,9 +19,14 @@ from graphir.ops.shape_parts import (
 )
 from graphir.types import DType
 
+MOST_PARTS = 1 << 16
+
 
 def export_split(node: ExportNode) -> None:
-    """Split; before opset 18 parts without stated sizes must be equal, from then on their number is an attribute."""
+    """Split; before opset 18 parts without stated sizes must be equal, from then on their number is an attribute.
+
+    What comes from opset 18 or newer may have a smaller last part: of a size that is not known it is computed.
+    """
     op: Split = node.op
     names = node.input_names()
     count = None
@@ -32,7 +37,21 @@ def export_split(node: ExportNode) -> None:
         size = value.shape[op.axis] if value is not None and value.shape is not None else None
         if isinstance(size, int) and size % op.num_outputs:
             names = [*names, node.vector([int(part) for part in even_parts(size, op.num_outputs)])]  # type: ignore[arg-type]
+        elif not isinstance(size, int) and (node.source_opset() or 0) >= 18:
+            names = [*names, _computed_parts(node, op)]
     node.emit("Split", names, every_output=True, axis=op.axis or None, num_outputs=count)
+
+
+def _computed_parts(node: ExportNode, op: Split) -> str:
+    """The sizes of the parts as a vector: all alike, but the last one that holds what is left."""
+    whole = node.step("Shape", node.input_names())
+    end = op.axis + 1 or 1 << 31
+    size = node.step("Slice", [whole, node.vector([op.axis]), node.vector([end])], suffix="size")
+    rounding = node.step("Add", [size, node.vector([op.num_outputs - 1])], suffix="rounding")
+    part = node.step("Div", [rounding, node.vector([op.num_outputs])], suffix="part")
+    others = node.step("Mul", [part, node.vector([op.num_outputs - 1])], suffix="others")
+    last = node.step("Sub", [size, others], suffix="last")
+    return node.step("Concat", [*[part] * (op.num_outputs - 1), last], suffix="parts", axis=0)
 
 
 def export_depth_to_space(node: ExportNode) -> None:
@@ -77,6 +96,8 @@ def import_concat_1(node: ImportNode) -> None:
 def import_split(node: ImportNode) -> None:
     """Split; without `num_outputs` (before opset 18, or with sizes) the parts are as many as the results."""
     count = node.attribute("num_outputs", len(node.output_names))
+    if count > MOST_PARTS:
+        node.refuse(f"num_outputs is {count}, more than {MOST_PARTS}")
     node.emit(Split(count, node.attribute("axis")), *node.inputs)
 
 

@@ -6,6 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from graphir.converters.tensorflow.context import ImportFunction, families
+from graphir.converters.tensorflow.keras_context import KERAS_LAYER, import_layer
 
 FAMILIES = (
     "activation",
@@ -41,7 +42,8 @@ FAMILIES = (
 @cache
 def import_table() -> dict[str, ImportFunction]:
     """The import function of every TensorFlow operator that can be imported."""
-    return families(*(import_module(f"{__name__}.{family}").IMPORTS for family in FAMILIES))
+    layers = {KERAS_LAYER: import_layer}
+    return families(layers, *(import_module(f"{__name__}.{family}").IMPORTS for family in FAMILIES))
 
 
 __all__ = ["FAMILIES", "import_table"]

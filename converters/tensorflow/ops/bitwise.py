@@ -5,12 +5,12 @@ from __future__ import annotations
 from graphir.converters.tensorflow.context import ImportFunction, ImportNode, direct
 from graphir.graph import Value
 from graphir.ops import bitwise as bw
-from graphir.ops.elementwise import Cast, Div, Mod, Mul, Pow, Sub
+from graphir.ops.elementwise import Cast, Clip, Div, Mod, Mul, Pow, Sub
 from graphir.types import DType
 
 
 def shifting(direction: bw.Direction) -> ImportFunction:
-    """The import function of LeftShift and RightShift, the second operand being less than the number of bits.
+    """The import function of LeftShift and RightShift, by 0 places at least and one less than there are bits at most.
 
     ONNX shifts signed numbers from opset 28 on; here they are multiplied or divided (rounded down) by a power of two.
     """
@@ -18,11 +18,15 @@ def shifting(direction: bw.Direction) -> ImportFunction:
     def import_shift(node: ImportNode) -> Value:
         data, places = node.inputs()
         dtype = node.dtype()
+        known = node.known(1)
+        is_in_range = known is not None and all(0 <= count < dtype.bits for count in known)
         if dtype.value.startswith("u"):
-            return node.emit(bw.BitShift(direction), data, places)
+            return node.emit(bw.BitShift(direction), data, places if is_in_range else _limited(node, places, dtype))
         node.decide("shift", f"a shift of {dtype} is computed by a power of two in int64; up to 62 places are exact")
         if dtype is not DType.INT64:
             data, places = (node.step(Cast(DType.INT64), value, suffix="wide") for value in (data, places))
+        if not is_in_range:
+            places = _limited(node, places, DType.INT64, dtype.bits)
         power = node.step(Pow(), node.constant(2, DType.INT64), places, suffix="power")
         if direction is bw.Direction.LEFT:
             found = node.step(Mul(), data, power, suffix="moved")
@@ -32,6 +36,12 @@ def shifting(direction: bw.Direction) -> ImportFunction:
         return found if dtype is DType.INT64 else node.emit(Cast(dtype), found)
 
     return import_shift
+
+
+def _limited(node: ImportNode, places: Value, dtype: DType, bits: int = 0) -> Value:
+    """How many places are shifted: from 0 to one less than there are bits, as in TensorFlow's kernels."""
+    limits = (node.constant(limit, dtype) for limit in (0, (bits or dtype.bits) - 1))
+    return node.step(Clip(), places, *limits, suffix="places")
 
 
 def import_bitcast(node: ImportNode) -> Value:

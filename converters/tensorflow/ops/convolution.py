@@ -61,7 +61,8 @@ def _swapped(spatial: int) -> tuple[int, ...]:
     return (spatial + 1, spatial, *range(spatial))
 
 
-def _import_conv(node: ImportNode, spatial: int) -> Value:
+def import_conv(node: ImportNode, spatial: int) -> Value:
+    """A convolution over that many axes."""
     layout = layout_of(node, spatial)
     data = node.input(0)
     weight, kernel = _filter(node, 1, layout)
@@ -92,20 +93,25 @@ def _groups(node: ImportNode, layout: Layout, data: Value, weight: Value) -> int
 
 def import_conv_2d(node: ImportNode) -> Value:
     """Conv2D."""
-    return _import_conv(node, 2)
+    return import_conv(node, 2)
 
 
 def import_conv_3d(node: ImportNode) -> Value:
     """Conv3D."""
-    return _import_conv(node, 3)
+    return import_conv(node, 3)
 
 
 def import_depthwise(node: ImportNode) -> Value:
-    """DepthwiseConv2dNative: a filter (H, W, C, M) gives M results for each of C channels."""
-    layout = layout_of(node, 2)
+    """DepthwiseConv2dNative."""
+    return import_depthwise_conv(node, 2)
+
+
+def import_depthwise_conv(node: ImportNode, spatial: int) -> Value:
+    """A filter (K..., C, M) gives M results for each of C channels."""
+    layout = layout_of(node, spatial)
     data = node.input(0)
     weight, kernel = _filter(node, 1, layout)
-    channels, multiplier = node.sizes(weight, (2, 3))
+    channels, multiplier = node.sizes(weight, (spatial, spatial + 1))
     strides, dilations = _per_axis(node, layout, "strides"), _per_axis(node, layout, "dilations")
     op = Conv(
         kernel_shape=kernel,
@@ -114,7 +120,7 @@ def import_depthwise(node: ImportNode) -> Value:
         padding=_padding(node, layout, data, kernel, strides, dilations),
         group=channels,
     )
-    weight = node.step(Transpose((2, 3, 0, 1)), weight, suffix="weight")
+    weight = node.step(Transpose((spatial, spatial + 1, *range(spatial))), weight, suffix="weight")
     if multiplier != 1:
         weight = node.step(Reshape(), weight, node.vector([channels * multiplier, 1, *kernel]), suffix="weight_flat")
     return finish(node, layout, op, channels_first(node, layout, data), weight)
@@ -230,4 +236,4 @@ IMPORTS: dict[str, ImportFunction] = {
     "DepthwiseConv2dNative": import_depthwise,
 }
 
-__all__ = ["IMPORTS"]
+__all__ = ["IMPORTS", "import_conv", "import_depthwise_conv"]

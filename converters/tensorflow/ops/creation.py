@@ -36,11 +36,16 @@ def import_placeholder(node: ImportNode) -> Value:
     dtype = node.given_dtype or node.attrs["dtype"]
     if not isinstance(dtype, DType):
         node.refuse(f"an input of type {dtype}")
-    if shape is not None:
-        shape = tuple(
-            symbol(_axis_name(node.name, axis)) if isinstance(dim, Unknown) else dim for axis, dim in enumerate(shape)
-        )
-    return node.new_input(TensorType(dtype, shape))
+    return node.new_input(TensorType(dtype, _with_names(node, shape)))
+
+
+def _with_names(node: ImportNode, shape: Shape | None) -> Shape | None:
+    """The shape with names for the sizes that are open."""
+    if shape is None:
+        return None
+    return tuple(
+        symbol(_axis_name(node.name, axis)) if isinstance(dim, Unknown) else dim for axis, dim in enumerate(shape)
+    )
 
 
 def _compare(node: ImportNode, stated: Shape | None) -> None:
@@ -68,8 +73,8 @@ def import_placeholder_with_default(node: ImportNode) -> Value:
     if node.given_shape is None and node.given_dtype is None:
         node.decide("default taken", f"an input with a default, which is used: {default.name}")
         return default
-    stated = node.attrs.get("shape")
-    return node.new_input(TensorType(node.given_dtype or default.dtype, node.given_shape or stated))
+    shape = node.attrs.get("shape") if node.given_shape is None else node.given_shape
+    return node.new_input(TensorType(node.given_dtype or default.dtype, _with_names(node, shape)))
 
 
 def import_fill(node: ImportNode) -> Value:

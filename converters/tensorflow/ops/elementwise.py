@@ -15,8 +15,17 @@ UNSIGNED = frozenset({DType.UINT8, DType.UINT16, DType.UINT32, DType.UINT64})
 
 
 def import_division(node: ImportNode) -> Value:
-    """Div, RealDiv and TruncateDiv: integers are divided toward zero, as ONNX does."""
+    """Div and RealDiv: integers are divided toward zero, as ONNX does."""
     return node.emit(ew.Div(), node.input(0), node.input(1))
+
+
+def import_truncate_div(node: ImportNode) -> Value:
+    """TruncateDiv: rounded toward zero, of floats too."""
+    if not node.dtype().is_float:
+        return import_division(node)
+    quotient = node.step(ew.Div(), node.input(0), node.input(1))
+    whole = node.step(ew.Floor(), node.step(ew.Abs(), quotient, suffix="size"), suffix="whole")
+    return node.emit(ew.Mul(), node.step(ew.Sign(), quotient), whole)
 
 
 def import_floor_div(node: ImportNode) -> Value:
@@ -67,9 +76,9 @@ def import_not_equal(node: ImportNode) -> Value:
 
 
 def import_approximate_equal(node: ImportNode) -> Value:
-    """Whether the difference is below `tolerance`."""
+    """Whether the difference is `tolerance` at most, which TensorFlow's kernels allow, unlike its documentation."""
     difference = node.step(ew.Abs(), node.step(ew.Sub(), node.input(0), node.input(1)))
-    return node.emit(ew.Less(), difference, node.scalar_like(node.input(0), node.attrs["tolerance"]))
+    return node.emit(ew.LessOrEqual(), difference, node.scalar_like(node.input(0), node.attrs["tolerance"]))
 
 
 def import_add_n(node: ImportNode) -> Value:
@@ -102,9 +111,13 @@ def import_select(node: ImportNode) -> Value:
 
 
 def import_clip(node: ImportNode) -> Value:
-    """ClipByValue: scalar limits make a Clip, others the minimum and maximum with them."""
+    """ClipByValue: constant limits make a Clip, others the minimum and maximum with them.
+
+    Where the limits cross, TensorFlow gives the lower one, a Clip the higher.
+    """
     data, low, high = node.inputs()
-    if low.shape == () and high.shape == ():
+    constant = all(limit.shape == () and limit.tensor is not None for limit in (low, high))
+    if constant and not node.elements(1, "the lower limit") > node.elements(2, "the higher limit"):
         return node.emit(ew.Clip(), data, low, high)
     return node.emit(ew.Max(), node.step(ew.Min(), data, high), low)
 
@@ -147,7 +160,11 @@ def _zero_where_zero(node: ImportNode, decider: Value, value: Value) -> Value:
 
 def import_atan2(node: ImportNode) -> Value:
     """The angle of (x, y): atan(y / x), moved by pi on the left, and half of pi on the vertical axis."""
-    y, x = node.inputs()
+    return angle_of(node, *node.inputs())
+
+
+def angle_of(node: ImportNode, y: Value, x: Value) -> Value:
+    """The angle of (x, y), which is the node's result."""
     node.decide(
         "precision",
         "Atan2 is atan(y / x) moved to its quadrant: zeros have no sign, and two infinite operands give NaN",
@@ -195,11 +212,11 @@ IMPORTS: dict[str, ImportFunction] = {
     "SelectV2": direct(ew.Where),
     "SquaredDifference": import_squared_difference,
     "Sub": direct(ew.Sub),
-    "TruncateDiv": import_division,
+    "TruncateDiv": import_truncate_div,
     "TruncateMod": import_truncate_mod,
     "Xdivy": import_xdivy,
     "Xlog1py": import_xlog1py,
     "Xlogy": import_xlogy,
 }
 
-__all__ = ["IMPORTS"]
+__all__ = ["IMPORTS", "angle_of"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.tensorflow.context import ImportFunction, ImportNode, direct
+from graphir.converters.tensorflow.pairs import COMPLEX, with_zeros
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.types import DType
@@ -11,8 +12,13 @@ from graphir.types import DType
 def import_cast(node: ImportNode) -> Value:
     """Cast to `DstT`; floats become integers toward zero, as in ONNX."""
     wanted = node.attrs["DstT"]
-    if not isinstance(wanted, DType) or wanted in (DType.COMPLEX64, DType.COMPLEX128):
+    if not isinstance(wanted, DType):
         node.refuse(f"a cast to {wanted}")
+    if wanted in COMPLEX:
+        real = node.input(0)
+        if real.dtype is not COMPLEX[wanted]:
+            real = node.step(ew.Cast(COMPLEX[wanted]), real, suffix="real")
+        return with_zeros(node, real)
     if node.attrs.get("Truncate") and wanted in (DType.BFLOAT16, DType.FLOAT16):
         node.refuse(f"a cast to {wanted} that truncates; ONNX rounds to the nearest")
     if node.input(0).dtype is wanted:

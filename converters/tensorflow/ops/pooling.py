@@ -24,9 +24,10 @@ from graphir.ops.shape import Pad, Reshape, Transpose
 from graphir.types import DType
 
 
-def _import_pool(
+def import_pool(
     node: ImportNode, spatial: int, maximum: bool, ksize: Sequence[int], stated_strides: Sequence[int]
 ) -> Value:
+    """The largest or the mean of each window over that many axes."""
     layout = layout_of(node, spatial)
     data = node.input(0)
     kernel = layout.spatial_of(node, "ksize", ksize)
@@ -48,15 +49,15 @@ def _import_pool(
 def _windowed(spatial: int, maximum: bool) -> ImportFunction:
     """The import function of a pooling whose windows are attributes."""
 
-    def import_pool(node: ImportNode) -> Value:
-        return _import_pool(node, spatial, maximum, node.attrs["ksize"], node.attrs["strides"])
+    def import_windowed(node: ImportNode) -> Value:
+        return import_pool(node, spatial, maximum, node.attrs["ksize"], node.attrs["strides"])
 
-    return import_pool
+    return import_windowed
 
 
 def import_max_pool_v2(node: ImportNode) -> Value:
     """MaxPoolV2, whose window and strides are inputs."""
-    return _import_pool(node, 2, True, node.integers(1, "ksize"), node.integers(2, "strides"))
+    return import_pool(node, 2, True, node.integers(1, "ksize"), node.integers(2, "strides"))
 
 
 def import_max_pool_with_argmax(node: ImportNode) -> Value | tuple[Value, ...]:
@@ -66,7 +67,7 @@ def import_max_pool_with_argmax(node: ImportNode) -> Value | tuple[Value, ...]:
     """
     ksize, stated_strides = node.attrs["ksize"], node.attrs["strides"]
     if not node.used(1):
-        return _import_pool(node, 2, True, ksize, stated_strides)
+        return import_pool(node, 2, True, ksize, stated_strides)
     layout = Layout(2, channels_last=True)
     data = node.input(0)
     height, width, channels = node.sizes(data, (1, 2, 3))
@@ -115,4 +116,4 @@ IMPORTS: dict[str, ImportFunction] = {
     "MaxPoolWithArgmax": import_max_pool_with_argmax,
 }
 
-__all__ = ["IMPORTS"]
+__all__ = ["IMPORTS", "import_pool"]

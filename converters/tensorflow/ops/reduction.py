@@ -28,6 +28,8 @@ def reducing(cls: type[Operator]) -> ImportFunction:
         operand = node.int64(axes) if known is None else node.vector(known)
         if known is None:
             node.decide("axes", f"the axes ({axes.name}) are computed; an empty list of them would reduce nothing")
+            if axes.rank != 1:
+                operand = node.step(Reshape(), operand, node.vector([-1]), suffix="axes")
             return node.emit(cls(keepdims=keepdims, noop_with_empty_axes=True), data, operand)
         return node.emit(cls(keepdims=keepdims), data, operand)
 
@@ -151,13 +153,17 @@ def import_segment(node: ImportNode) -> Value:
 
 
 def import_sparse_segment(node: ImportNode) -> Value:
-    """SparseSegmentSum, Mean and SqrtN: the same of rows that are looked up first."""
-    data, places, ids = node.inputs()
+    """SparseSegmentSum, Mean and SqrtN: the same of rows that are looked up first. Their number may be stated."""
+    data, places, ids, *stated = node.inputs()
     ids = node.int64(ids)
     rows = node.step(Gather(axis=0), data, places, suffix="rows")
-    last = node.step(red.ReduceMax(), ids, node.vector([0]), suffix="last")
-    count = node.step(ew.Add(), last, node.vector([1]), suffix="segments")
-    return _segments(node, node.op.removeprefix("SparseSegment"), rows, ids, count)
+    if stated:
+        count = node.step(Reshape(), node.int64(stated[0]), node.vector([1]), suffix="segments")
+    else:
+        last = node.step(red.ReduceMax(), ids, node.vector([0]), suffix="last")
+        count = node.step(ew.Add(), last, node.vector([1]), suffix="segments")
+    kind = node.op.removeprefix("SparseSegment").removesuffix("WithNumSegments")
+    return _segments(node, kind, rows, ids, count)
 
 
 def import_unsorted_segment(node: ImportNode) -> Value:
@@ -272,6 +278,9 @@ IMPORTS: dict[str, ImportFunction] = {
     "SparseSegmentMean": import_sparse_segment,
     "SparseSegmentSqrtN": import_sparse_segment,
     "SparseSegmentSum": import_sparse_segment,
+    "SparseSegmentMeanWithNumSegments": import_sparse_segment,
+    "SparseSegmentSqrtNWithNumSegments": import_sparse_segment,
+    "SparseSegmentSumWithNumSegments": import_sparse_segment,
     "Sum": reducing(red.ReduceSum),
     "TopKV2": import_top_k,
     "UnsortedSegmentMax": import_unsorted_segment,

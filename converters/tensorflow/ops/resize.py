@@ -16,7 +16,7 @@ from graphir.ops.indexing import Gather
 from graphir.ops.linear import MatMul
 from graphir.ops.pooling import AveragePool
 from graphir.ops.resize import Coordinates, NearestMode, Resize, ResizeMode
-from graphir.types import DType, Sym
+from graphir.types import DType, Sym, TensorType
 
 LAYOUT = Layout(2, channels_last=True)
 AXES = (2, 3)
@@ -50,6 +50,7 @@ def _resize(
     )
     if factors:
         return finish(node, LAYOUT, op, channels_first(node, LAYOUT, data))
+    node.graph.refine(node.input(1), TensorType(None, (2,)))
     sizes = node.int64(node.input(1))
     return finish(node, LAYOUT, op, channels_first(node, LAYOUT, data), None, None, sizes)
 
@@ -84,7 +85,16 @@ def import_resize_bilinear(node: ImportNode) -> Value:
 
 
 def import_resize_bicubic(node: ImportNode) -> Value:
-    """ResizeBicubic: Keys' cubic of -0.75, or of -0.5 without what is outside under `half_pixel_centers`."""
+    """ResizeBicubic: Keys' cubic of -0.75, or of -0.5 without what is outside under `half_pixel_centers`.
+
+    By a matrix of weights on each axis where the image is made smaller on one, which onnxruntime (1.31) cannot do where
+    its optimisations bring channels last.
+    """
+    old, new = node.sizes_if_known(node.input(0), (1, 2)), node.known(1)
+    if old is not None and new is not None and any(size > count for size, count in zip(old, new, strict=True)):
+        coordinates = _coordinates(node)
+        weights = [_cubic(coordinates, *pair) for pair in zip(old, new, strict=True)]
+        return _weighted(node, _floats(node), *weights)
     node.decide("precision", "TensorFlow rounds the positions of a bicubic resize to 1/1024, here they are exact")
     keys = bool(node.attrs["half_pixel_centers"])
     return _resize(
@@ -177,11 +187,53 @@ def import_resize_area(node: ImportNode) -> Value:
     if not aligned and all(size % count == 0 for size, count in zip(old, new, strict=True)):
         kernel = tuple(size // count for size, count in zip(old, new, strict=True))
         return finish(node, LAYOUT, AveragePool(kernel, kernel), channels_first(node, LAYOUT, data))
-    rows, columns = (_covered(*pair, aligned) for pair in zip(old, new, strict=True))
+    return _weighted(node, data, *(_covered(*pair, aligned) for pair in zip(old, new, strict=True)))
+
+
+def _weighted(node: ImportNode, data: Value, rows: list[Sequence[float]], columns: list[Sequence[float]]) -> Value:
+    """The images multiplied by the weights (new, old) of both axes."""
     first = channels_first(node, LAYOUT, data)
     left = node.constant(rows, DType.FLOAT32)
     right = node.constant([list(column) for column in zip(*columns, strict=True)], DType.FLOAT32)
     return finish(node, LAYOUT, MatMul(), node.step(MatMul(), left, first, suffix="rows"), right)
+
+
+def _cubic(coordinates: Coordinates, old: int, new: int) -> list[Sequence[float]]:
+    """How much each of `old` elements counts for each of `new` by a cubic, at positions rounded to 1/1024.
+
+    Neighbours outside are those at the edge; under half_pixel_centers they do not count. Source: TensorFlow's
+    core/kernels/image/resize_bicubic_op.cc.
+    """
+    import numpy as np
+
+    single, keys = np.float32, coordinates is Coordinates.HALF_PIXEL
+    aligned = coordinates is Coordinates.ALIGN_CORNERS and new > 1
+    scale = single(old - 1) / single(new - 1) if aligned else single(old) / single(new)
+    shift, sharpness = single(0.5 if keys else 0), -0.5 if keys else -0.75
+    found: list[Sequence[float]] = []
+    for place in range(new):
+        position = (single(place) + shift) * scale - shift
+        first = int(np.floor(position))
+        part = float(np.rint((position - single(first)) * single(1024))) / 1024
+        weights = [0.0] * old
+        for offset in range(-1, 3):
+            weight, source = _keys_cubic(abs(part - offset), sharpness), first + offset
+            if not keys or 0 <= source < old:
+                weights[min(max(source, 0), old - 1)] += weight
+        total = sum(weights) if keys else 1.0
+        found.append([weight / total for weight in weights])
+    return found
+
+
+def _keys_cubic(distance: float, sharpness: float) -> float:
+    """Keys' convolution kernel: two cubics, from 0 to 1 and on to 2.
+
+    >>> [_keys_cubic(distance, -0.5) for distance in (0, 0.5, 1, 1.5, 2)]
+    [1.0, 0.5625, 0.0, -0.0625, 0.0]
+    """
+    if distance <= 1:
+        return ((sharpness + 2) * distance - (sharpness + 3)) * distance * distance + 1.0
+    return ((sharpness * distance - 5 * sharpness) * distance + 8 * sharpness) * distance - 4 * sharpness
 
 
 def _covered(old: int, new: int, aligned: bool) -> list[Sequence[float]]:
@@ -191,6 +243,8 @@ def _covered(old: int, new: int, aligned: bool) -> list[Sequence[float]]:
     """
     import numpy as np
 
+    if old == 1:
+        return [[1.0]] * new
     single = np.float32
     scale = single(old - 1) / single(new - 1) if aligned and new > 1 else single(old) / single(new)
     found = []

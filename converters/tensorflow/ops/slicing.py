@@ -12,7 +12,8 @@ from graphir.ops.elementwise import Add, Less, Where
 from graphir.ops.indexing import Gather
 from graphir.ops.shape import Squeeze, Unsqueeze
 from graphir.ops.shape_parts import Slice
-from graphir.types import DType
+from graphir.ops.slicing import python_slice
+from graphir.types import UNKNOWN, Dim, DType
 
 TO_THE_END = (1 << 63) - 1
 
@@ -49,19 +50,24 @@ def _computed_slice(node: ImportNode) -> Value:
 class _Cut:
     """What a strided slice does to each axis of the data, and to the axes of what is left.
 
-    `taken` are indices that are computed, by axis; the axis goes away.
+    Axes that are `turned` are turned around first. `taken` are indices that are computed, by axis; the axis goes away.
     """
 
     starts: list[Count] = field(default_factory=list)
     ends: list[Count] = field(default_factory=list)
     axes: list[int] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
+    turned: list[int] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
     added: list[int] = field(default_factory=list)
     taken: dict[int, Value] = field(default_factory=dict)
 
-    def add(self, axis: int, start: Count, end: Count, step: int) -> None:
-        """Cut an axis, unless nothing is cut off."""
+    def add(self, axis: int, start: Count, end: Count, step: int, size: Dim = UNKNOWN) -> None:
+        """Cut an axis of `size`, unless nothing is cut off."""
+        if isinstance(start, int) and isinstance(end, int):
+            turned, start, end, step = python_slice(start, end, step, size)
+            if turned:
+                self.turned.append(axis)
         if (start, end, step) != (0, TO_THE_END, 1):
             self.starts.append(start)
             self.ends.append(end)
@@ -75,6 +81,9 @@ def import_strided_slice(node: ImportNode) -> Value:
     cut = _read_cut(node, data)
     if len(cut.dropped) == 1 and cut.axes == cut.dropped and not cut.added and not cut.taken:
         return node.emit(Gather(axis=cut.dropped[0]), data, node.constant(cut.starts[0], DType.INT64))
+    if cut.turned:
+        back, far = node.vector([-1] * len(cut.turned)), node.vector([-TO_THE_END] * len(cut.turned))
+        data = node.step(Slice(), data, back, far, node.vector(cut.turned), back, suffix="turned")
     if cut.axes:
         steps = [node.vector(cut.steps)] if any(step != 1 for step in cut.steps) else []
         bounds = (as_vector(node, cut.starts), as_vector(node, cut.ends), node.vector(cut.axes))
@@ -145,7 +154,8 @@ def _read_cut(node: ImportNode, data: Value) -> _Cut:
             step = strides[place]
             first, last = (0, TO_THE_END) if step > 0 else (TO_THE_END, -TO_THE_END)
             start = first if is_set("begin", place) else begin.vector(place)
-            cut.add(axis, start, last if is_set("end", place) else end.vector(place), step)
+            size = UNKNOWN if data.shape is None else data.shape[axis]
+            cut.add(axis, start, last if is_set("end", place) else end.vector(place), step, size)
             axis, result = axis + 1, result + 1
     return cut
 

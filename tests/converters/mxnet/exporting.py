@@ -1,11 +1,10 @@
-"""One ONNX operator on its way to MXNet: as onnxruntime computes it, as live MXNet computes what was written, and as
-this project reads that again.
+"""One ONNX operator on its way through MXNet: as onnxruntime computes it, as live MXNet and the numpy reference compute
+what was written, and as this project reads that again.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,88 +12,121 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime
-import pytest
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented  # noqa: A004
 
 from graphir.converters.mxnet import from_symbol, to_symbol
+from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.params import split_prefixes
+from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import from_model, to_model
 from graphir.graph import Graph
-from tests.equivalence.live import Live, LiveError, LivePair
+from tests.equivalence.live import Live, LivePair
+from tests.requirements import needing
 
 Array = NDArray[Any]
-OPSET, IR_VERSION = 21, 10
+GENERATOR = np.random.default_rng(0)
 LIMITS = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-9}
+HELD = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool")
+NEWEST_RUN = 26  # the newest opset that onnxruntime runs
+NEWEST_IR = 11
 
 
-@dataclass(frozen=True)
+def normal(*shape: int, dtype: str = "float32", scale: float = 2.0) -> Array:
+    """Numbers of both signs, integers where the dtype holds such."""
+    found = GENERATOR.standard_normal(shape) * scale
+    return (np.rint(found) if np.dtype(dtype).kind in "iu" else found).astype(dtype)
+
+
+def integers(low: int, high: int, *shape: int, dtype: str = "int64") -> Array:
+    """Integers from `low` to `high`, both included."""
+    return GENERATOR.integers(low, high, shape, endpoint=True).astype(dtype)
+
+
+@dataclass(frozen=True, eq=False)
 class Row:
-    """An ONNX node: its operands (`constants` are initializers, None is absent), attributes and results.
+    """One ONNX operator with its attributes; `data` are inputs, `held` initializers, both by input name.
 
-    `tolerance` is relative to the largest magnitude of the result. `wanted` are MXNet's operators, where they matter.
+    `inputs` gives the order of the operator's inputs ("" for an absent one): `data`, then `held`, if it is empty.
+    `tolerance` is relative to the largest magnitude of a result, where it is above that of the dtype; `computes` are
+    MXNet operators that must be among those written, `wanted` all of them in order; `evaluator` takes onnx's own
+    evaluator for the expected numbers; `widened` says that MXNet holds the results in a wider dtype, `onednn` that its
+    CPU build has the operator through oneDNN only. `expected` are the numbers where neither onnxruntime nor onnx
+    computes them. The axis `batch_axis` of the inputs `batch` is of open size.
     """
 
     name: str
     op: str
-    operands: Sequence[Array | None]
-    constants: frozenset[int] = frozenset()
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    results: int = 1
-    opset: int = OPSET
+    attrs: Mapping[str, Any]
+    data: Mapping[str, Array]
+    held: Mapping[str, Array] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
+    outputs: int = 1
+    opset: int = 22
     tolerance: float = 0.0
+    computes: tuple[str, ...] = ()
     wanted: tuple[str, ...] | None = None
+    evaluator: bool = False
+    widened: bool = False
     onednn: bool = False
+    expected: tuple[Array, ...] = ()
+    batch: tuple[str, ...] = ()
+    batch_axis: int = 0
 
-    def feeds(self) -> dict[str, Array]:
-        """What goes in when the model runs."""
-        fed = ((slot, array) for slot, array in enumerate(self.operands) if slot not in self.constants)
-        return {f"x{slot}": array for slot, array in fed if array is not None}
+    @property
+    def label(self) -> str:
+        """What tests call it."""
+        name = self.name if self.name.startswith(self.op) else f"{self.op} {self.name}"
+        return f"{name} open" if self.batch else name
 
+    @property
     def model(self) -> onnx.ModelProto:
-        """The model of this node alone."""
-        names = ["" if array is None else f"x{slot}" for slot, array in enumerate(self.operands)]
-        results = [f"y{slot}" for slot in range(self.results)]
-        node = helper.make_node(self.op, names, results, **self.attributes)
-        inputs = [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-            for name, array in self.feeds().items()
+        """The model of this one operator. An output without axes gets one, since MXNet has no such tensors."""
+        names = self.inputs or (*self.data, *self.held)
+        results = [f"y{slot}" for slot in range(self.outputs)]
+        nodes = [helper.make_node(self.op, names, results, name="op", **self.attrs)]
+        given = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), self._sizes(name))
+            for name, array in self.data.items()
         ]
-        held = [(slot, self.operands[slot]) for slot in sorted(self.constants) if slot < len(self.operands)]
-        constants = [numpy_helper.from_array(array, f"x{slot}") for slot, array in held if array is not None]
-        outputs = [helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None) for name in results]
-        graph = helper.make_graph([node], "row", inputs, outputs, constants)
-        model = helper.make_model(graph, ir_version=IR_VERSION, opset_imports=[helper.make_opsetid("", self.opset)])
-        first = next((array for array in self.operands if array is not None), np.zeros(0, np.float32))
-        return _with_axes(onnx.shape_inference.infer_shapes(model), helper.np_dtype_to_tensor_dtype(first.dtype))
+        held = [numpy_helper.from_array(array, name) for name, array in self.held.items()]
+        graph = helper.make_graph(nodes, "row", given, [onnx.ValueInfoProto(name=name) for name in results], held)
+        opset = helper.make_opsetid("", self.opset)
+        model = helper.make_model(graph, opset_imports=[opset], ir_version=NEWEST_IR)
+        types = {value.name: value.type for value in from_model(model.SerializeToString()).outputs}
+        for slot, name in enumerate(results):
+            kind = helper.np_dtype_to_tensor_dtype(np.dtype(types[name].dtype.numpy()))
+            output = model.graph.output[slot]
+            output.CopyFrom(helper.make_tensor_value_info(name, kind, None))
+            if types[name].shape == ():
+                model.graph.initializer.append(numpy_helper.from_array(np.array([1], np.int64), f"{name}_shape"))
+                model.graph.node.append(helper.make_node("Reshape", [name, f"{name}_shape"], [f"{name}_1"]))
+                output.name = f"{name}_1"
+        return model
+
+    def _sizes(self, name: str) -> list[int | str]:
+        sizes: list[int | str] = list(self.data[name].shape)
+        if name in self.batch:
+            sizes[self.batch_axis] = "N"
+        return sizes
+
+    def numbers(self) -> list[Array]:
+        """What the operator makes of the data."""
+        return list(self.expected) or onnx_outputs(self.model, self.data, self.evaluator)
 
 
-def _with_axes(model: onnx.ModelProto, dtype: int) -> onnx.ModelProto:
-    """The model with an axis on outputs that have none, since MXNet has no such tensors; unknown dtypes are `dtype`."""
-    graph = model.graph
-    (node,) = graph.node
-    for slot, output in enumerate(graph.output):
-        type_ = output.type.tensor_type
-        type_.elem_type = type_.elem_type or dtype
-        if type_.HasField("shape") and not type_.shape.dim:
-            node.output[slot] = f"{output.name}_scalar"
-            graph.node.append(helper.make_node("Reshape", [node.output[slot], "one"], [output.name]))
-            type_.shape.dim.add().dim_value = 1
-        else:
-            type_.ClearField("shape")
-    if len(graph.node) > 1:
-        graph.initializer.append(numpy_helper.from_array(np.array([1]), "one"))
-    return model
-
-
-def row(name: str, op: str, *operands: Any, constants: Sequence[int] = (), results: int = 1, opset: int = OPSET,
+def row(name: str, op: str, *operands: Any, constants: Sequence[int] = (), results: int = 1, opset: int = 21,
         tolerance: float = 0.0, wanted: tuple[str, ...] | None = None, onednn: bool = False,
         **attributes: Any) -> Row:  # fmt: skip
-    """A row whose attributes are keywords; operands without axes are constants."""
+    """A row of the operands x0, x1, ...; None is absent. `constants` are initializers, as are operands without axes."""
     arrays = [None if operand is None else np.asarray(operand) for operand in operands]
-    constants = {*constants, *(slot for slot, array in enumerate(arrays) if array is not None and not array.shape)}
-    return Row(name, op, arrays, frozenset(constants), attributes, results, opset, tolerance, wanted, onednn)
+    given = {slot: array for slot, array in enumerate(arrays) if array is not None}
+    held = {f"x{slot}": array for slot, array in given.items() if slot in constants or not array.shape}
+    data = {f"x{slot}": array for slot, array in given.items() if f"x{slot}" not in held}
+    inputs = tuple(f"x{slot}" if slot in given else "" for slot in range(len(arrays)))
+    return Row(name, op, attributes, data, held, inputs, results, opset, tolerance, wanted=wanted, onednn=onednn)
 
 
 def onnxruntime_outputs(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
@@ -107,20 +139,14 @@ def onnxruntime_outputs(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> l
     return [np.asarray(output) for output in session.run(None, dict(feeds))]
 
 
-def expected_outputs(source: Row) -> list[Array]:
-    """What onnxruntime computes, or onnx's own evaluator where onnxruntime lacks the operator for the dtypes."""
-    model, feeds = source.model(), source.feeds()
-    try:
-        return onnxruntime_outputs(model, feeds)
-    except NotImplemented:
-        return [np.asarray(output) for output in ReferenceEvaluator(model).run(None, feeds)]
-
-
-def written(source: Row) -> tuple[Graph, str, dict[str, Array]]:
-    """The graph, and what `to_symbol` makes of it."""
-    graph = from_model(source.model().SerializeToString())
-    text, params = to_symbol(graph)
-    return graph, text, {name.partition(":")[2]: array for name, array in params.items()}
+def onnx_outputs(model: onnx.ModelProto, feeds: Mapping[str, Array], evaluator: bool = False) -> list[Array]:
+    """What onnxruntime computes, or onnx's own evaluator if asked for or where onnxruntime has no kernel."""
+    if not evaluator:
+        try:
+            return onnxruntime_outputs(model, feeds)
+        except NotImplemented:
+            pass
+    return [np.asarray(output) for output in ReferenceEvaluator(model).run(None, dict(feeds))]
 
 
 def operators(text: str) -> list[str]:
@@ -128,17 +154,44 @@ def operators(text: str) -> list[str]:
     return [node["op"] for node in json.loads(text)["nodes"] if node["op"] != "null"]
 
 
+@dataclass(frozen=True)
+class Written:
+    """A row's graph and what it became in MXNet."""
+
+    graph: Graph
+    text: str
+    params: dict[str, Array]
+
+    @property
+    def operators(self) -> list[str]:
+        """The MXNet operators in order."""
+        return operators(self.text)
+
+    def fed(self, data: Mapping[str, Array]) -> dict[str, Array]:
+        """All arrays that the symbol wants, in the dtypes that it states."""
+        arguments, states, _ = split_prefixes(self.params)
+        wanted = {
+            node["name"]: HELD[int(node.get("attrs", {}).get("__dtype__", 0))]
+            for node in json.loads(self.text)["nodes"]
+            if node["op"] == "null"
+        }
+        given = {name: array.astype(wanted[name]) for name, array in data.items() if name in wanted}
+        return {name: array for name, array in (arguments | states).items() if name in wanted} | given
+
+
+def written(source: Row) -> Written:
+    """The row written for MXNet."""
+    graph = from_model(source.model.SerializeToString())
+    return Written(graph, *to_symbol(graph))
+
+
 def mxnet_outputs(
     live: Live | LivePair, text: str, params: Mapping[str, Array], feeds: Mapping[str, Array]
 ) -> list[Array]:
-    """What live MXNet computes. Skips where there is no MXNet, unless GRAPHIR_REQUIRE_MXNET is set."""
-    names = {node["name"]: node.get("attrs", {}) for node in json.loads(text)["nodes"] if node["op"] == "null"}
-    try:
+    """What live MXNet computes. Skips where there is no MXNet, unless it is required."""
+    names = [node["name"] for node in json.loads(text)["nodes"] if node["op"] == "null"]
+    with needing("MXNet"):
         return list(live.run(text, {name: params.get(name, feeds.get(name)) for name in names}).values())
-    except ImportError as error:
-        if os.environ.get("GRAPHIR_REQUIRE_MXNET"):
-            pytest.fail(f"GRAPHIR_REQUIRE_MXNET is set: {error}")
-        pytest.skip(f"live MXNet: {error}")
 
 
 def read_again(
@@ -150,13 +203,42 @@ def read_again(
     shapes = {name: array.shape for name, array in data.items()}
     dtypes = {name: array.dtype for name, array in data.items()}
     graph = from_symbol(text, dict(params), shapes, dtypes=dtypes)
-    return onnxruntime_outputs(to_model(graph, opset=opset), data)
+    return onnx_outputs(to_model(graph, opset=opset), data)
 
 
-def difference(found: Sequence[Array], expected: Sequence[Array], tolerance: float = 0.0) -> str:
-    """What differs, "" if nothing does."""
+def check_live(source: Row, live: Live) -> None:
+    """Live MXNet computes what onnxruntime does."""
+    found = written(source)
+    results = mxnet_outputs(live, found.text, found.fed(source.data), {})
+    assert difference(results, source.numbers(), source.tolerance, source.widened) == ""
+
+
+def check_reference(source: Row) -> None:
+    """The numpy reference makes of the symbol what onnxruntime makes of the model."""
+    found = written(source)
+    results = list(evaluate(read_symbol(found.text), found.fed(source.data)).values())
+    assert difference(results, source.numbers(), source.tolerance, source.widened) == ""
+
+
+def check_read_back(source: Row) -> None:
+    """The written symbol, read by graphir and written as ONNX again, computes what the original does."""
+    found = written(source)
+    fed = found.fed(source.data)
+    feeds = {name: array for name, array in fed.items() if name in source.data}
+    weights = {name: array for name, array in found.params.items() if name.partition(":")[2] in fed}
+    opset = max(source.opset, 22) if source.opset <= NEWEST_RUN else NEWEST_RUN
+    results = read_again(found.text, weights, feeds, opset)
+    assert difference(results, source.numbers(), source.tolerance, source.widened) == ""
+
+
+def difference(
+    found: Sequence[Array], expected: Sequence[Array], tolerance: float = 0.0, widened: bool = False
+) -> str:
+    """What differs, "" if nothing does: integers at all, floats beyond the tolerance of the largest magnitude."""
     if len(found) != len(expected):
         return f"{len(found)} results, expected {len(expected)}"
+    if widened:
+        found = [one.astype(other.dtype) for one, other in zip(found, expected, strict=True)]
     return "; ".join(filter(None, map(_difference, found, expected, [tolerance] * len(found))))
 
 
@@ -179,6 +261,6 @@ def _difference(found: Array, expected: Array, tolerance: float) -> str:
 
 
 __all__ = [
-    "Array", "Live", "LiveError", "Row", "difference", "expected_outputs", "mxnet_outputs", "operators",
-    "read_again", "row", "written",
+    "Array", "Row", "Written", "check_live", "check_read_back", "check_reference", "difference", "integers",
+    "mxnet_outputs", "normal", "onnx_outputs", "onnxruntime_outputs", "operators", "read_again", "row", "written",
 ]  # fmt: skip

@@ -15,7 +15,8 @@ from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import from_model, to_model
 from graphir.errors import UnsupportedOpError, VerificationError
-from tests.converters.mxnet.exporting import Array, Live, difference, mxnet_outputs, onnxruntime_outputs
+from tests.converters.mxnet.exporting import Array, difference, mxnet_outputs, onnxruntime_outputs
+from tests.equivalence.live import Live
 from tests.passes.written import feed, graph_of, model_of
 
 Node = dict[str, Any]

@@ -12,7 +12,7 @@ from graphir.converters.mxnet import to_symbol
 from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import from_model
-from tests.converters.mxnet.roads import Array, normal, run_onnx
+from tests.converters.mxnet.exporting import Array, normal, onnx_outputs
 
 FORMS: tuple[tuple[str, str, list[str]], ...] = (
     ("normalized channels", """
@@ -96,5 +96,5 @@ def test_what_is_written(text: str, operators: list[str]) -> None:
     data = feeds(source)
     stated = {name.partition(":")[2]: array for name, array in params.items()}
     (found,) = evaluate(read_symbol(symbol), stated | data).values()
-    (expected,) = run_onnx(source, data)
+    (expected,) = onnx_outputs(source, data)
     assert np.allclose(found, expected, rtol=1e-4, atol=1e-5)

@@ -9,16 +9,8 @@ import pytest
 
 from graphir.errors import UnsupportedOpError
 from graphir.types import DType, TensorType
-from tests.converters.mxnet.exporting import (
-    Array,
-    Live,
-    Row,
-    mxnet_outputs,
-    operators,
-    read_again,
-    row,
-    written,
-)
+from tests.converters.mxnet.exporting import Array, Row, mxnet_outputs, read_again, row, written
+from tests.equivalence.live import Live
 
 SIZE = (60, 70)
 ZEROS = np.zeros(SIZE, np.float32)
@@ -58,29 +50,29 @@ def live() -> Iterator[Live]:
 @pytest.mark.live
 @pytest.mark.parametrize("source, expected", ROWS, ids=NAMES)
 def test_live_mxnet_draws_alike(source: Row, expected: tuple[float, ...], live: Live) -> None:
-    graph, text, params = written(source)
-    (found,) = mxnet_outputs(live, text, params, source.feeds())
-    assert str(TensorType(DType.of(found.dtype.name), found.shape)) == str(graph.outputs[0].type)
+    symbol = written(source)
+    (found,) = mxnet_outputs(live, symbol.text, symbol.fed(source.data), {})
+    assert str(TensorType(DType.of(found.dtype.name), found.shape)) == str(symbol.graph.outputs[0].type)
     assert np.allclose(moments(found), expected, atol=0.1)
 
 
 @pytest.mark.parametrize("source, expected", ROWS, ids=NAMES)
 def test_what_is_written_is_read_alike(source: Row, expected: tuple[float, ...]) -> None:
-    graph, text, params = written(source)
-    (found,) = read_again(text, params, source.feeds(), opset=21)
-    assert str(TensorType(DType.of(found.dtype.name), found.shape)) == str(graph.outputs[0].type)
+    symbol = written(source)
+    (found,) = read_again(symbol.text, symbol.params, source.data, opset=21)
+    assert str(TensorType(DType.of(found.dtype.name), found.shape)) == str(symbol.graph.outputs[0].type)
     assert np.allclose(moments(found), expected, atol=0.1)
 
 
 @pytest.mark.parametrize("source", [source for source, _ in ROWS], ids=NAMES)
 def test_it_is_a_decision(source: Row) -> None:
-    graph, text, _ = written(source)
-    assert "random numbers" in {decision.kind for decision in graph.decisions}
-    assert source.wanted is None or tuple(operators(text)) == source.wanted
+    symbol = written(source)
+    assert "random numbers" in {decision.kind for decision in symbol.graph.decisions}
+    assert source.wanted is None or tuple(symbol.operators) == source.wanted
 
 
 def test_a_seed_is_dropped_with_a_word() -> None:
-    (decision,) = written(ROWS[0][0])[0].decisions
+    (decision,) = written(ROWS[0][0]).graph.decisions
     assert "the seed 3 is dropped: call mx.random.seed" in decision.text
 
 

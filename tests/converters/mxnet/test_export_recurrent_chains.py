@@ -21,10 +21,11 @@ from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.ops.shape import Reshape, Shape, Squeeze, Transpose
 from graphir.ops.shape_parts import Slice
 from graphir.types import UNKNOWN, DType, TensorType
-from tests.converters.mxnet.exporting import Live, difference, mxnet_outputs, operators
+from tests.converters.mxnet.exporting import difference, mxnet_outputs, operators
 from tests.converters.mxnet.test_exporter import imported
 from tests.converters.mxnet.test_import_recurrent import LENGTHS, gluon_layer, unreadable, with_zero_states
 from tests.equivalence.case import Case
+from tests.equivalence.live import Live
 from tests.equivalence.recurrent import BATCH, HIDDEN, LENGTH, WIDTH, count
 
 ZEROS = np.zeros

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +40,7 @@ from graphir.types import DType, TensorType
 from tests.equivalence.case import Case
 from tests.equivalence.live import LivePair
 from tests.equivalence.table import CASES
+from tests.requirements import needing
 
 Array = NDArray[Any]
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-9}
@@ -114,12 +114,8 @@ def live() -> Iterator[LivePair]:
 def test_live_mxnet_computes_the_same(case: Case, live: LivePair) -> None:
     graph, data = imported(case)
     text, params = to_symbol(graph)
-    try:
+    with needing("MXNet"):
         found = list(live.run(text, fed(text, params, data), onednn=case.onednn).values())
-    except ImportError as error:
-        if os.environ.get("GRAPHIR_REQUIRE_MXNET"):
-            pytest.fail(f"GRAPHIR_REQUIRE_MXNET is set: {error}")
-        pytest.skip(f"live MXNet: {error}")
     expected = list(evaluate(read_symbol(case.symbol_json()), case.arrays()).values())
     limits = [max(TOLERANCE.get(str(array.dtype), 0.0), case.tolerance or 0.0) for array in expected]
     errors = [distance(one, other) for one, other in zip(found, expected, strict=True)]

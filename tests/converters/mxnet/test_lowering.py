@@ -29,14 +29,8 @@ from graphir.passes.clone import clone
 from graphir.runtime import evaluate
 from graphir.serial.equal import first_difference
 from graphir.types import DType, TensorType
-from tests.converters.mxnet.exporting import (
-    Array,
-    Live,
-    difference,
-    mxnet_outputs,
-    onnxruntime_outputs,
-    read_again,
-)
+from tests.converters.mxnet.exporting import Array, difference, mxnet_outputs, onnxruntime_outputs, read_again
+from tests.equivalence.live import Live
 from tests.passes.written import feed, graph_of, model_of
 
 SUM = """body (int64 i, bool c, float[2] a) => (bool d, float[2] b, float[2] r)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from itertools import islice
 
@@ -12,6 +11,7 @@ import pytest
 from tests.equivalence.live import Live
 from tests.onnx_backend import samples
 from tests.onnx_backend_mxnet import TABLE, judge, read_again, run_suite
+from tests.requirements import missing, needing
 
 PARTS = 4
 LOST_ON_THE_WAY_BACK = re.compile(
@@ -28,21 +28,16 @@ def page() -> str:
     """The committed table; it speaks of one version of onnx."""
     text = TABLE.read_text(encoding="ascii")
     if f"onnx {onnx.__version__} ships" not in text:
-        pytest.skip(f"{TABLE.name} is of another version of onnx than {onnx.__version__}")
+        missing("MXNet", f"{TABLE.name} is of another version of onnx than {onnx.__version__}")
     return text
 
 
 @pytest.fixture(scope="module")
 def live() -> None:
     """Live MXNet, or a skip; with GRAPHIR_REQUIRE_MXNET a failure."""
-    with Live() as found:
-        try:
-            found.run('{"nodes": [{"op": "_ones", "name": "x", "inputs": [], "attrs": {"shape": "(1,)"}}], '
-                      '"arg_nodes": [], "heads": [[0, 0, 0]], "attrs": {"mxnet_version": ["int", 10901]}}', {})
-        except ImportError as error:
-            if os.environ.get("GRAPHIR_REQUIRE_MXNET"):
-                pytest.fail(f"GRAPHIR_REQUIRE_MXNET is set: {error}")
-            pytest.skip(f"live MXNet: {error}")
+    with Live() as found, needing("MXNet"):
+        found.run('{"nodes": [{"op": "_ones", "name": "x", "inputs": [], "attrs": {"shape": "(1,)"}}], '
+                  '"arg_nodes": [], "heads": [[0, 0, 0]], "attrs": {"mxnet_version": ["int", 10901]}}', {})
 
 
 def test_the_table_says_that_enough_pass() -> None:

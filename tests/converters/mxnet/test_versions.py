@@ -19,7 +19,7 @@ from graphir.converters.mxnet.records import NNVMGraph, NNVMNode
 from graphir.converters.mxnet.versions import array_layout, for_version, parse_version
 from graphir.errors import ExportFailure, UnsupportedOpError
 from graphir.graph import Graph
-from graphir.ops import activation, convolution, elementwise, linear, normalization, pooling, shape_parts
+from graphir.ops import activation, convolution, elementwise, linear, normalization, pooling, shape, shape_parts
 from graphir.padding import Explicit
 from graphir.types import DType, TensorType
 
@@ -170,12 +170,62 @@ def test_what_a_version_lacks_is_refused(version: str, op: Any, dtype: DType, te
         (10201, "take", {"mode": "wrap"}, "only mode=clip"),
         (1000, "Convolution", {"kernel": "(3, 2)", "dilate": "(2, 1)", "num_filter": "1"}, "not square"),
         (10401, "Cast", {"dtype": "bool"}, "dtype=bool: this MXNet takes"),
+        (1000, "sum", {"axis": "-1"}, "axes count from the front"),
+        (10600, "Convolution", {"kernel": "(2, 2, 2)", "dilate": "(1, 2, 1)", "num_filter": "1"}, "over three axes"),
+        (1000, "transpose", {"axes": "(0, 1, 4, 2, 5, 3)"}, "up to 5 axes"),
+        (1000, "max", {"axis": "(0, -2)"}, "axes count from the front"),
+        (1000, "pick", {"keepdims": "True"}, "keepdims goes wrong"),
+        (10000, "Deconvolution", {"kernel": "(3,)", "num_filter": "1"}, "only two spatial axes"),
     ],
 )
 def test_what_a_release_computed_otherwise_is_refused(version: int, op: str, attrs: dict[str, str], text: str) -> None:
     nodes = [NNVMNode("null", "x"), NNVMNode(op, "y", attrs, inputs=[(0, 0)])]
     with pytest.raises(UnsupportedOpError, match=text):
         for_version(NNVMGraph(nodes, [(1, 0)], 10901), {}, version)
+
+
+@pytest.mark.parametrize(
+    ("version", "op", "rank", "text"),
+    [
+        (905, "BatchNorm", 3, "only data of 2 or 4 axes"), (905, "BatchNorm", 4, None), (1000, "BatchNorm", 3, None),
+        (1100, "SequenceReverse", 2, "3 or more axes"), (1100, "SequenceReverse", 3, None),
+        (1201, "SequenceReverse", 2, None), (10501, "batch_dot", 4, "operands of 3 axes"),
+        (10501, "batch_dot", 3, None), (10600, "batch_dot", 4, None),
+    ],
+)  # fmt: skip
+def test_numbers_of_axes(version: int, op: str, rank: int, text: str | None) -> None:
+    nodes = [NNVMNode("null", "x"), NNVMNode("relu", "r", inputs=[(0, 0)]), NNVMNode(op, "y", inputs=[(1, 0), (1, 0)])]
+    symbol = NNVMGraph(nodes, [(2, 0)], 10901)
+    if text is None:
+        assert for_version(symbol, {}, version, {"x": rank})[2] == []
+        return
+    with pytest.raises(UnsupportedOpError, match=text):
+        for_version(symbol, {}, version, {"x": rank})
+    open_ones = for_version(symbol, {}, version)[2]
+    assert [made.kind for made in open_ones] == ["older release"]
+
+
+@pytest.mark.parametrize(("version", "kinds"), [(10800, ["older release"]), (10901, [])])
+def test_deconvolution_over_three_axes_is_noted(version: int, kinds: list[str]) -> None:
+    node = NNVMNode("Deconvolution", "y", {"kernel": "(2, 2, 2)", "num_filter": "1"}, inputs=[(0, 0), (1, 0)])
+    symbol = NNVMGraph([NNVMNode("null", "x"), NNVMNode("null", "w"), node], [(2, 0)], 10901)
+    assert [made.kind for made in for_version(symbol, {}, version)[2]] == kinds
+
+
+def test_axes_of_inner_values_are_known() -> None:
+    graph = Graph()
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (2, 3, 4, 5)))
+    turned = graph.add(shape.Transpose((0, 1, 3, 2)), graph.add(elementwise.Exp(), x, name="e"), name="t")
+    graph.set_outputs([graph.add(linear.MatMul(), x, turned, name="y")])
+    with pytest.raises(UnsupportedOpError, match="operands of 3 axes"):
+        to_symbol(graph, version="1.5")
+
+
+@pytest.mark.parametrize(("version", "kinds"), [("1.6", []), ("1.7", ["older release"]), ("1.8", [])])
+def test_gelu_of_one_release_is_noted(version: str, kinds: list[str]) -> None:
+    graph = small(activation.Gelu())
+    to_symbol(graph, version=version)
+    assert [made.kind for made in graph.decisions if made.kind == "older release"] == kinds
 
 
 def slopes(*shape: int) -> Graph:
@@ -203,7 +253,7 @@ def test_slopes_of_data_of_an_unknown_number_of_axes_are_noted() -> None:
     node = NNVMNode("LeakyReLU", "y", {"act_type": "prelu"}, inputs=[(0, 0), (1, 0)])
     symbol = NNVMGraph([NNVMNode("null", "x"), NNVMNode("null", "gamma"), node], [(2, 0)], 10901)
     _, _, decisions = for_version(symbol, {}, 10301)
-    assert [made.text for made in decisions] == ["MXNet 1.3 computes prelu of data with 5 axes wrongly"]
+    assert [made.text for made in decisions] == ["MXNet 1.3.1: prelu of data with 5 axes goes wrong there"]
 
 
 def test_all_gaps_come_at_once() -> None:
@@ -269,3 +319,26 @@ def test_command(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["convert", source, str(tmp_path / "x.onnx"), "--mxnet-version", "1.0"]) == 1
     assert "mxnet_version is for MXNet targets" in capsys.readouterr().err
     assert not (tmp_path / "x.onnx").exists()
+
+
+@pytest.mark.parametrize(("words", "text"), [(["--opset", "13"], "opset"), (["--weights", "inline"], "weights")])
+@pytest.mark.parametrize("target", ["x-symbol.json", "x.graphir.json"])
+def test_options_of_onnx_are_refused(
+    target: str, words: list[str], text: str, shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = str(shared / "models" / "mxnet" / "mtcnn-det1-pnet" / "model-symbol.json")
+    assert main(["convert", source, str(tmp_path / target), *words]) == 1
+    assert f"{text} is for ONNX targets" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parameters_of_the_source_are_not_written_over(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "models" / "mxnet" / "mtcnn-det1-pnet"
+    mine = tmp_path / "mine-0000.params"
+    mine.write_bytes((folder / "model-0000.params").read_bytes())
+    words = ["convert", str(folder / "model-symbol.json"), str(tmp_path / "mine-symbol.json"), "-p", str(mine)]
+    assert main(words) == 1
+    assert "mine-0000.params is a file of the source" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine-0000.params"]

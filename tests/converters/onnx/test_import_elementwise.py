@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import onnxruntime
 import pytest
 
+from graphir.converters.onnx import from_model, to_model
+from tests.converters.onnx.build import model
 from tests.converters.onnx.versions import Old, assert_comes_back
 
 NARROW = ("int8", "int16", "uint8", "uint16")
@@ -30,3 +33,25 @@ OLD = [
 @pytest.mark.parametrize("old", OLD, ids=lambda old: f"{old}-{old.operands['a'].dtype}-at-{old.target}")
 def test_what_it_means_comes_back(old: Old) -> None:
     assert_comes_back(old)
+
+
+INF, NAN = np.inf, np.nan
+RESTS = [(0, -2), (-3, INF), (3, INF), (-1, -INF), (1, -INF), (INF, 2), (1, 0), (NAN, 2), (1, NAN), (-1e-9, 3),
+         (1e-9, -3), (7.5, 2), (-7.5, 2), (7.5, -2), (-7.5, -2), (-6, 3)]  # fmt: skip
+
+
+@pytest.mark.parametrize("opset", [13, 23, 26])
+@pytest.mark.parametrize("dtype, name", [(np.float32, "float"), (np.float64, "double"), (np.float16, "float16")])
+def test_the_rest_of_floats_before_opset_28(dtype: type, name: str, opset: int) -> None:
+    made = model(f"g ({name}[N] a, {name}[N] b) => ({name}[N] y) {{ y = Mod<fmod = 0>(a, b) }}", opset=28)
+    a, b = np.array(RESTS).T.astype(dtype)
+    written = to_model(from_model(made), opset=opset)
+    written.ir_version = 10
+    session = onnxruntime.InferenceSession(written.SerializeToString(), providers=["CPUExecutionProvider"])
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(session.run(None, {"a": a, "b": b})[0], np.mod(a, b))
+
+
+def test_the_rest_of_floats_at_opset_28_is_one_node() -> None:
+    made = model("g (float[N] a, float[N] b) => (float[N] y) { y = Mod<fmod = 0>(a, b) }", opset=28)
+    assert [node.op_type for node in to_model(from_model(made), opset=28).graph.node] == ["Mod"]

@@ -123,6 +123,8 @@ FOREIGN: list[tuple[str, Change]] = [
     ("graph", lambda node: node.attribute.append(attribute("a", model(NEG).graph))),
     ("absent slots", lambda node: (node.input.extend(["", "x", ""]), node.output.extend(["", "z", ""]))),
     ("name", lambda node: setattr(node, "name", "called")),
+    ("doc string", lambda node: setattr(node, "doc_string", "why")),
+    ("metadata", lambda node: node.metadata_props.add(key="namespace", value="a/b")),
 ]
 
 
@@ -201,6 +203,20 @@ def test_constants_become_parameters(name: str, value: object, expected: object)
     tensor = from_model(made)["c"].tensor
     assert tensor is not None
     assert tensor.numpy().tolist() == expected
+
+
+@pytest.mark.parametrize("operator, field", [("StringConcat", "w"), ("RegexFullMatch", "pattern")])
+def test_texts_that_are_not_utf8_come_back(operator: str, field: str) -> None:
+    made = model(f"g (string[2] x) => (string[2] y) {{ y = {operator}(x) }}", opset=20)
+    if field == "w":
+        made.graph.node[0].input.append("w")
+        made.graph.initializer.add(name="w", data_type=8, dims=[2], string_data=[b"\xff", "\u00e9".encode()])
+    else:
+        made.graph.node[0].attribute.append(attribute("pattern", b"\xff.*"))
+        made.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.BOOL
+    found = again(made).graph
+    assert list(found.node[0].attribute) == list(made.graph.node[0].attribute)
+    assert list(found.initializer) == list(made.graph.initializer)
 
 
 def test_large_constants_of_functions_stay_in_the_file(tmp_path: Path) -> None:
@@ -364,5 +380,6 @@ def test_shapes_given_from_outside(tmp_path: Path) -> None:
     assert load(path, shapes={"x": (2, "K")})["y"].type == TensorType(DType.FLOAT32, parse_shape("2,M"))
     with pytest.raises(ImportFailure, match="q, which is no input; the inputs are: x"):
         load(path, shapes={"q": (1,)})
-    with pytest.raises(ImportFailure, match="do not fit"):
+    given = r"do not fit the model: x is float32\[N, M\] in the model, but was given as \?\[1, 2, 3\]"
+    with pytest.raises(ImportFailure, match=given):
         load(path, shapes={"x": (1, 2, 3)})

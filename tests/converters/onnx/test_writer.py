@@ -98,10 +98,10 @@ def test_elements_are_exact(
 
 @pytest.mark.parametrize("weights", ["inline", "external"])
 def test_strings(weights: str, tmp_path: Path) -> None:
-    array = np.array([["a", ""], ["\u00e9\u4e2d", b"\xff\x00"]], object)
+    array = np.array([["a", "\udcff"], ["\u00e9\u4e2d", b"\xff\x00"]], object)
     write_model(model({"w": Tensor.of(array)}), tmp_path / "m.onnx", weights=weights)
     proto = onnx.load(tmp_path / "m.onnx").graph.initializer[0]
-    assert list(proto.string_data) == [b"a", b"", "\u00e9\u4e2d".encode(), b"\xff\x00"]
+    assert list(proto.string_data) == [b"a", b"\xff", "\u00e9\u4e2d".encode(), b"\xff\x00"]
     assert tuple(proto.dims) == (2, 2)
 
 
@@ -239,6 +239,8 @@ def test_time_is_linear_in_nodes(tmp_path: Path) -> None:
         (1.5, "f", 1.5),
         ("text", "s", b"text"),
         (b"\xff", "s", b"\xff"),
+        ("a\udcff", "s", b"a\xff"),
+        (("\udcff", ""), "strings", [b"\xff", b""]),
         ((1, 2), "ints", [1, 2]),
         ((), "ints", []),
         ((1.5, 2), "floats", [1.5, 2]),
@@ -260,6 +262,14 @@ def test_tensor_attribute() -> None:
     made.nodes[0].attributes["a"] = Tensor.of(np.array([1, 2], np.int16))
     attribute = onnx.load_from_string(model_bytes(made)).graph.node[0].attribute[1]
     assert numpy_helper.to_array(attribute.t).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("value", ["\ud800", ("a", "\ud800")])
+def test_texts_that_utf8_has_no_bytes_for(value: object) -> None:
+    made = chain(1)
+    made.nodes[0].attributes["a"] = value
+    with pytest.raises(ExportFailure, match=r"attribute a of n0: .*surrogate"):
+        model_bytes(made)
 
 
 @pytest.mark.parametrize("value", [None, object(), {"a": 1}, (1, "a"), 2j])

@@ -55,6 +55,7 @@ def test_tensor_content_is_bytes_without_a_place():
         ("node {\n  name: x\n}", 2, "expected a text in quotes"),
         ('node {\n  name: "x\n}', 2, "unexpected"),
         ("\n\nversion: three", 3, "expected a whole number"),
+        ("version: 123456789012345678901", 1, "more than 64 bits"),
         ("version: 1\nversion: 2", 2, "stated twice"),
         ("node 3", 1, "expected ':'"),
         ("node: 3", 1, "expected '{'"),

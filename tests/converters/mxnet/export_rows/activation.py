@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.converters.mxnet.roads import Row, normal
+from tests.converters.mxnet.exporting import Row, normal
 
 
 def unary(op: str, variant: str, *shape: int, dtype: str = "float32", **options: Any) -> Row:

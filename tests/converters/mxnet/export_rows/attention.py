@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.converters.mxnet.roads import Array, Row, integers, normal
+from tests.converters.mxnet.exporting import Array, Row, integers, normal
 
 
 def attend(variant: str, heads: tuple[int, int] = (3, 3), more: dict[str, Array] | None = None, **options: Any) -> Row:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.converters.mxnet.roads import Row, integers, normal
+from tests.converters.mxnet.exporting import Row, integers, normal
 
 
 def conv(variant: str, shape: tuple[int, ...], weight: tuple[int, ...], bias: int = 0, **attrs: Any) -> Row:
@@ -69,6 +69,9 @@ ROWS = (
     transposed("dilated", (1, 3, 4, 5), (3, 2, 3, 2), 2, dilations=[2, 3]),
     replace(transposed("three_axes", (1, 3, 3, 4, 2), (3, 2, 2, 3, 2), 2, strides=[2, 1, 2], pads=[0, 1, 0, 0, 1, 0]),
             onednn=True),
+    replace(transposed("volume_dilated", (1, 2, 3, 4, 3), (2, 3, 2, 1, 2), 3, dilations=[2, 1, 3]), onednn=True),
+    replace(transposed("volume_dilated_strides", (1, 4, 3, 2, 3), (4, 2, 2, 2, 2), group=2, dilations=[1, 2, 1],
+                       strides=[2, 1, 3], pads=[1, 0, 0, 0, 1, 1]), onednn=True),
     Row("ConvTranspose-double_dilated", "ConvTranspose", {"strides": [2, 2], "dilations": [2, 3]},
         {"x": normal(1, 3, 4, 5, dtype="float64")}, {"w": normal(3, 2, 3, 2, dtype="float64")}, evaluator=True),
     deformed("mask", 1, 1, ("x", "w", "o", "b", "m")),
@@ -84,6 +87,8 @@ ROWS = (
          "wz": np.array([1, -2, 3, -4], np.int8)}, evaluator=True),
 )  # fmt: skip
 REFUSED = (
+    (Row("ConvTranspose-volume_dilated_computed", "ConvTranspose", {"dilations": [2, 1, 1]},
+         {"x": normal(1, 2, 3, 4, 3), "w": normal(2, 3, 2, 2, 2)}), "no dilations over three axes"),
     (conv("four_axes", (1, 2, 3, 3, 3, 3), (2, 2, 2, 2, 2, 2)), "1 to 3 spatial axes, not 4"),
     (deformed("grouped_filters", 2, 4, ("x", "w", "o"), filters=6), "groups of offsets to divide"),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.converters.mxnet.roads import Array, Row, integers, normal
+from tests.converters.mxnet.exporting import Array, Row, integers, normal
 
 REGIONS = np.array([[0.5, 1, 9, 7], [2, 2, 3, 12], [-3, -2, 20, 20], [4, 4, 4, 4]], np.float32)
 IMAGES = np.array([0, 1, 1, 0], np.int64)

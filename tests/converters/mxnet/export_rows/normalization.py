@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.converters.mxnet.roads import Row, normal
+from tests.converters.mxnet.exporting import Row, normal
 
 
 def layer(variant: str, shape: tuple[int, ...], axis: int, scale: tuple[int, ...], **options: Any) -> Row:

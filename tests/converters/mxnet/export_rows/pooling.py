@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.converters.mxnet.roads import Array, Row, integers, normal
+from tests.converters.mxnet.exporting import Array, Row, integers, normal
 
 
 def pool(op: str, variant: str, data: Array, kernel: list[int], **options: Any) -> Row:

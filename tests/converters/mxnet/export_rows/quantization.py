@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.converters.mxnet.roads import Array, Row, integers, normal
+from tests.converters.mxnet.exporting import Array, Row, integers, normal
 
 HALVES = (np.arange(-12, 12) / 2).reshape(4, 6).astype(np.float32)
 FAR = np.array([[1e9, -1e9, 300, -300, 0.4999, 127.5]], np.float32)

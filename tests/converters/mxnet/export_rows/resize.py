@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.converters.mxnet.roads import Array, Row, integers, normal
+from tests.converters.mxnet.exporting import Array, Row, integers, normal
 
 IMAGE = normal(1, 2, 5, 6)
 

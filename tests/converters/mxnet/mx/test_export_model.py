@@ -22,6 +22,7 @@ from graphir.converters.mxnet.mx.onnx import exported_name
 from graphir.errors import ExportFailure, GraphirError, ImportFailure, UnsupportedOpError
 from tests.converters.mxnet.mx.probes import PROBES, Probe
 from tests.equivalence.live import Live
+from tests.requirements import missing
 
 # Relative to the largest magnitude. float16 is compared at its own precision.
 LIMITS = {"float32": 2e-5, "float16": 4e-3, "float64": 1e-6}
@@ -109,7 +110,7 @@ def source_of(name: str, place: str) -> ast.FunctionDef:
     """A function of the installed MXNet; its exporter cannot be imported beside today's onnx, so it is only read."""
     spec = importlib.util.find_spec("mxnet")
     if spec is None or not spec.submodule_search_locations:
-        pytest.skip("MXNet is not installed")
+        missing("MXNet", "MXNet is not installed")
     text = (Path(spec.submodule_search_locations[0]) / place).read_text()
     return next(node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name == name)
 

@@ -117,3 +117,11 @@ def test_checkpoint_without_names_is_refused(tmp_path: Path) -> None:
 def test_no_array_is_refused() -> None:
     with pytest.raises((GraphirError, ValueError)):
         mx.nd.array([[1, 2], [3]])
+
+
+def test_names_of_older_scripts() -> None:
+    array = mx.nd.array([[1, 2, 3], [4, 5, 6]])
+    assert array.T.asnumpy().tolist() == [[1, 4], [2, 5], [3, 6]]
+    assert array.copyto(mx.gpu(1)).context == mx.gpu(1)
+    with pytest.raises(TypeError, match="copyto does not support"):
+        array.copyto(array)

@@ -170,3 +170,28 @@ def test_real_model_answers_as_live_mxnet(model: str, shared: Path, mxnet: Modul
     live = mxnet.sym.load(str(path))
     assert answers(mx.sym.load(path)) == answers(live)
     assert answers(mxnet.sym.load_json(mx.sym.load(path).tojson())) == answers(live)
+
+
+@pytest.mark.live
+def test_groups_as_live_mxnet_groups(shared: Path, mxnet: ModuleType) -> None:
+    path = shared / "models" / "mxnet" / "mtcnn-det2-rnet" / "model-symbol.json"
+
+    def grouped(library: Any) -> Any:
+        inner, other = library.sym.load(str(path)).get_internals(), library.sym.load_json(TWO)
+        names = inner.list_outputs()
+        return library.sym.Group([inner[names[-1]], other, inner[names[4]], inner[names[4]]])
+
+    ours, live = grouped(mx), grouped(mxnet)
+    assert answers(ours) == answers(live)
+    assert answers(mxnet.sym.load_json(ours.tojson())) == answers(mxnet.sym.load_json(live.tojson()))
+
+
+@pytest.mark.parametrize("symbols", [[], None, ["x"]], ids=str)
+def test_what_cannot_be_grouped(symbols: Any) -> None:
+    with pytest.raises(TypeError, match="expected a list of symbols"):
+        mx.sym.Group(symbols)
+
+
+def test_composing_is_refused_with_what_to_do() -> None:
+    with pytest.raises(AttributeError, match=r"mx\.sym\.FullyConnected is not here: .* not composed"):
+        mx.sym.FullyConnected  # noqa: B018

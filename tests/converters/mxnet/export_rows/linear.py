@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 
-from graphir.converters.mxnet import to_symbol
-from graphir.errors import UnsupportedOpError
-from graphir.graph import Graph
-from graphir.ops.base import Operator
-from graphir.ops.linear import Einsum, MatMul
-from graphir.types import UNKNOWN, Dim, DType, TensorType, symbol
-from tests.converters.mxnet.exporting import (
-    Live,
-    Row,
-    difference,
-    expected_outputs,
-    mxnet_outputs,
-    operators,
-    read_again,
-    row,
-    written,
-)
+from tests.converters.mxnet.exporting import row
 
 RANDOM = np.random.default_rng(7)
 
@@ -134,70 +116,5 @@ EINSUM_DTYPES = (
 )  # fmt: skip
 DET = tuple(row(f"{shape}", "Det", normal(*shape)) for shape in [(1, 1), (2, 2), (5, 5), (3, 4, 4), (2, 3, 3, 3)])
 ROWS = (*MATMUL, *GEMM, *DTYPES, *INTEGER, *QUANTIZED, *EINSUM, *EINSUM_DTYPES, *DET)
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module."""
-    with Live() as found:
-        yield found
-
-
-@pytest.mark.live
-@pytest.mark.parametrize("source", ROWS, ids=lambda source: f"{source.op} {source.name}")
-def test_live_mxnet_computes_the_same(source: Row, live: Live) -> None:
-    _, text, params = written(source)
-    found = mxnet_outputs(live, text, params, source.feeds())
-    assert not difference(found, expected_outputs(source), source.tolerance)
-
-
-@pytest.mark.parametrize("source", ROWS, ids=lambda source: f"{source.op} {source.name}")
-def test_what_is_written_is_read_the_same(source: Row) -> None:
-    _, text, params = written(source)
-    found = read_again(text, params, source.feeds())
-    assert not difference(found, expected_outputs(source), source.tolerance)
-
-
-WANTED = tuple(source for source in ROWS if source.wanted is not None)
-
-
-@pytest.mark.parametrize("source", WANTED, ids=lambda source: f"{source.op} {source.name}")
-def test_what_is_written(source: Row) -> None:
-    assert tuple(operators(written(source)[1])) == source.wanted
-
-
-@pytest.mark.parametrize("source, kind", [
-    (DTYPES[2], "integer product"),
-    (row("dense", "Gemm", normal(3, 4, dtype="float16"), normal(5, 4, dtype="float16"), transB=1), "float16 product"),
-], ids=["integers", "float16"])  # fmt: skip
-def test_decisions(source: Row, kind: str) -> None:
-    assert [decision.kind for decision in written(source)[0].decisions] == [kind]
-
-
-def open_graph(op: Operator, *shapes: tuple[Dim, ...]) -> Graph:
-    """One operator on inputs whose sizes are not all known."""
-    graph = Graph()
-    values = [graph.add_input(f"x{slot}", TensorType(DType.FLOAT32, shape)) for slot, shape in enumerate(shapes)]
-    graph.set_outputs([graph.add(op, *values, output="y")])
-    return graph
-
-
-N = symbol("N")
-OPEN: tuple[tuple[str, Graph, list[str]], ...] = (
-    ("product", open_graph(MatMul(), (UNKNOWN, 3, 4), (UNKNOWN, 4, 5)), ["batch_dot"]),
-    ("rows", open_graph(MatMul(), (UNKNOWN, 3, 4), (4, 5)), ["dot"]),
-    ("broadcast", open_graph(MatMul(), (UNKNOWN, 2, 3, 4), (1, 2, 4, 5)), ["broadcast_like", "batch_dot"]),
-    ("batches", open_graph(Einsum("bhid,bhjd->bhij"), (N, 2, 3, 5), (N, 2, 4, 5)), ["batch_dot"]),
-    ("moved", open_graph(Einsum("bij,bjk->ibk"), (N, 3, 4), (N, 4, 5)), ["batch_dot", "transpose"]),
-    ("one label", open_graph(Einsum("bij,jk->bik"), (UNKNOWN, 3, 4), (4, 5)), ["dot"]),
-)
-
-
-@pytest.mark.parametrize("graph, wanted", [entry[1:] for entry in OPEN], ids=[entry[0] for entry in OPEN])
-def test_open_sizes(graph: Graph, wanted: list[str]) -> None:
-    assert operators(to_symbol(graph)[0]) == wanted
-
-
-def test_open_sizes_of_a_reshaped_product() -> None:
-    with pytest.raises(UnsupportedOpError, match="state the inputs' shapes"):
-        to_symbol(open_graph(Einsum("bija,bjk->baik"), (N, symbol("M"), 4, symbol("K")), (N, 4, 5)))
+HALVES = row("dense", "Gemm", normal(3, 4, dtype="float16"), normal(5, 4, dtype="float16"), transB=1)
+BATCHES = dict.fromkeys(("Gemm", "MatMul"), ("x0",))

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 
-from tests.converters.mxnet.exporting import (
-    Live,
-    Row,
-    difference,
-    expected_outputs,
-    mxnet_outputs,
-    operators,
-    read_again,
-    row,
-    written,
-)
+from tests.converters.mxnet.exporting import Row, row
 
 RANDOM = np.random.default_rng(19)
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -116,33 +104,5 @@ UNROLLED = (
           activation_alpha=[0.3, 0.1, 0.8], activation_beta=[0.4], direction="bidirectional"),
 )  # fmt: skip
 ROWS = (*FUSED, *WITH_LENGTHS, *UNROLLED)
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module, with oneDNN: it has no other RNN for CPUs."""
-    with Live(onednn=True) as found:
-        yield found
-
-
-@pytest.mark.live
-@pytest.mark.parametrize("source", ROWS, ids=lambda source: f"{source.op} {source.name}")
-def test_live_mxnet_computes_the_same(source: Row, live: Live) -> None:
-    _, text, params = written(source)
-    found = mxnet_outputs(live, text, params, source.feeds())
-    assert not difference(found, expected_outputs(source), source.tolerance)
-
-
-@pytest.mark.parametrize("source", ROWS, ids=lambda source: f"{source.op} {source.name}")
-def test_what_is_written_is_read_the_same(source: Row) -> None:
-    _, text, params = written(source)
-    found = read_again(text, params, source.feeds())
-    assert not difference(found, expected_outputs(source), source.tolerance)
-
-
-WANTED = tuple(source for source in ROWS if source.wanted is not None)
-
-
-@pytest.mark.parametrize("source", WANTED, ids=lambda source: f"{source.op} {source.name}")
-def test_what_is_written(source: Row) -> None:
-    assert tuple(operators(written(source)[1])) == source.wanted
+BATCHES = dict.fromkeys(GATES, ("x0",))
+BATCH_AXIS = 1

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 
-from tests.converters.mxnet.exporting import (
-    Live,
-    Row,
-    difference,
-    expected_outputs,
-    mxnet_outputs,
-    read_again,
-    row,
-    written,
-)
+from tests.converters.mxnet.exporting import row
 
 RANDOM = np.random.default_rng(17)
 DTYPES = ("float16", "float64", "int8", "uint8", "int32", "int64")
@@ -55,25 +44,3 @@ REVERSED = tuple(
     for dtype in ("float64", "int32", "int64", "int8", "uint8")
 )  # fmt: skip
 ROWS = (*TRIANGLES, *DIAGONALS, *REVERSED)
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module."""
-    with Live() as found:
-        yield found
-
-
-@pytest.mark.live
-@pytest.mark.parametrize("source", ROWS, ids=lambda source: f"{source.op} {source.name}")
-def test_live_mxnet_computes_the_same(source: Row, live: Live) -> None:
-    _, text, params = written(source)
-    found = mxnet_outputs(live, text, params, source.feeds())
-    assert not difference(found, expected_outputs(source), source.tolerance)
-
-
-@pytest.mark.parametrize("source", ROWS, ids=lambda source: f"{source.op} {source.name}")
-def test_what_is_written_is_read_the_same(source: Row) -> None:
-    _, text, params = written(source)
-    found = read_again(text, params, source.feeds())
-    assert not difference(found, expected_outputs(source), source.tolerance)

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 
-from graphir.errors import UnsupportedOpError
-from tests.converters.mxnet.exporting import (
-    Live,
-    Row,
-    difference,
-    expected_outputs,
-    mxnet_outputs,
-    read_again,
-    row,
-    written,
-)
+from tests.converters.mxnet.exporting import Row, row
 
 POOL = [2, 3, 5, 4, 5, 6, 7, 8, 6, 7]
 LINE = np.array([1, 1, 3, 3, 3, 7, 8, 6, 7, 5, 6, 8], np.int32)
@@ -51,32 +39,6 @@ ROWS = (
     grams("longer than the data", LINE[:2], shortest=3, longest=3, **TRIPLES),
     grams("longer than the table", TABLE[:, :2], shortest=3, longest=3, **TRIPLES),
 )
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module."""
-    with Live() as found:
-        yield found
-
-
-@pytest.mark.live
-@pytest.mark.parametrize("source", ROWS, ids=lambda source: source.name)
-def test_live_mxnet_computes_the_same(source: Row, live: Live) -> None:
-    _, text, params = written(source)
-    found = mxnet_outputs(live, text, params, source.feeds())
-    assert not difference(found, expected_outputs(source), source.tolerance)
-
-
-@pytest.mark.parametrize("source", ROWS, ids=lambda source: source.name)
-def test_what_is_written_is_read_the_same(source: Row) -> None:
-    _, text, params = written(source)
-    assert not difference(read_again(text, params, source.feeds()), expected_outputs(source), source.tolerance)
-
-
-def test_texts_are_refused() -> None:
-    source = grams("texts", np.array(["a", "b"]), pool_strings=["a", "b"], ngram_counts=[0], ngram_indexes=[0, 1])
-    operands = {name: value for name, value in source.attributes.items() if name != "pool_int64s"}
-    texts = Row("texts", source.op, source.operands, attributes=operands)
-    with pytest.raises(UnsupportedOpError, match="no tensors of string"):
-        written(texts)
+TEXTS = {"pool_strings": ["a", "b"], "ngram_counts": [0], "ngram_indexes": [0, 1], "mode": "TF", "min_gram_length": 1,
+         "max_gram_length": 2, "max_skip_count": 0}  # fmt: skip
+REFUSED = ((Row("texts", "TfIdfVectorizer", TEXTS, {"x0": np.array(["a", "b"])}), "no tensors of string"),)

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 
-from graphir.converters.mxnet import to_symbol
-from graphir.errors import UnsupportedOpError
-from graphir.graph import Graph
-from graphir.ops.reduction import TopK
-from graphir.types import UNKNOWN, DType, TensorType
-from tests.converters.mxnet.exporting import (
-    Live,
-    Row,
-    difference,
-    expected_outputs,
-    mxnet_outputs,
-    operators,
-    read_again,
-    row,
-    written,
-)
+from tests.converters.mxnet.exporting import row
 
 RANDOM = np.random.default_rng(11)
 KINDS = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
@@ -105,61 +88,8 @@ TOP = (
     row("short axis", "TopK", ties(3, 16), vector(7), constants=(1,), results=2, wanted=("topk",)),
 )  # fmt: skip
 ROWS = (*REDUCTIONS, *IDENTITY, *DTYPES, *INFINITE, *POSITIONS, *TOP)
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module."""
-    with Live() as found:
-        yield found
-
-
-@pytest.mark.live
-@pytest.mark.parametrize("source", ROWS, ids=lambda source: f"{source.op} {source.name}")
-def test_live_mxnet_computes_the_same(source: Row, live: Live) -> None:
-    _, text, params = written(source)
-    found = mxnet_outputs(live, text, params, source.feeds())
-    assert not difference(found, expected_outputs(source), source.tolerance)
-
-
-@pytest.mark.parametrize("source", ROWS, ids=lambda source: f"{source.op} {source.name}")
-def test_what_is_written_is_read_the_same(source: Row) -> None:
-    _, text, params = written(source)
-    found = read_again(text, params, source.feeds())
-    assert not difference(found, expected_outputs(source), source.tolerance)
-
-
-WANTED = tuple(source for source in ROWS if source.wanted is not None)
-
-
-@pytest.mark.parametrize("source", WANTED, ids=lambda source: f"{source.op} {source.name}")
-def test_what_is_written(source: Row) -> None:
-    assert tuple(operators(written(source)[1])) == source.wanted
-
-
-def test_values_alone_need_no_order() -> None:
-    graph = Graph()
-    data = graph.add_input("x", TensorType(DType.FLOAT32, (3, 50)))
-    found = graph.add_node(TopK(), (data, graph.constant([7], DType.INT64)), name="top").outputs[0]
-    graph.set_outputs([found])
-    assert operators(to_symbol(graph)[0]) == ["topk"]
-
-
-def test_an_open_axis_is_a_decision() -> None:
-    graph = Graph()
-    data = graph.add_input("x", TensorType(DType.FLOAT32, (3, UNKNOWN)))
-    graph.set_outputs(graph.add_node(TopK(), (data, graph.constant([7], DType.INT64)), name="top").outputs)
-    assert operators(to_symbol(graph)[0]) == ["topk"]
-    assert [decision.kind for decision in graph.decisions] == ["order of equal elements"]
-
-
-REFUSALS = (
+REFUSED = (
     (row("computed axes", "ReduceSum", DATA, vector(1)), "MXNet wants these numbers as attributes"),
     (row("computed k", "TopK", DATA, vector(1), results=2), "MXNet wants these numbers as attributes"),
 )
-
-
-@pytest.mark.parametrize("source, text", REFUSALS, ids=[source.name for source, _ in REFUSALS])
-def test_refusals(source: Row, text: str) -> None:
-    with pytest.raises(UnsupportedOpError, match=text):
-        written(source)
+BATCHES = dict.fromkeys(("ArgMax", "ArgMin", "ReduceSum", "ReduceMax", "ReduceL2", "ReduceLogSumExp"), ("x0",))

@@ -1,0 +1,155 @@
+"""Keras's activation functions, and the layers that are nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.tensorflow.keras_context import Held, Layer, LayerRefusal, activation_name
+from graphir.converters.tensorflow.records import Endpoint
+from graphir.ops import activation as ir
+from graphir.ops.elementwise import Clip, PRelu
+from graphir.types import DType
+
+PLAIN = {
+    "relu": "Relu", "relu6": "Relu6", "softmax": "Softmax", "sigmoid": "Sigmoid", "tanh": "Tanh", "elu": "Elu",
+    "selu": "Selu", "softplus": "Softplus", "softsign": "Softsign", "exponential": "Exp", "log_softmax": "LogSoftmax",
+}  # fmt: skip
+OPERATORS = {
+    "gelu": ir.Gelu(),
+    "mish": ir.Mish(),
+    "celu": ir.Celu(1.0),
+    "leaky_relu": ir.LeakyRelu(0.2),
+    "hard_shrink": ir.Shrink(0.5, 0.0),
+    "soft_shrink": ir.Shrink(0.5, 0.5),
+}
+LAYERS_AS_ACTIVATIONS = ("ReLU", "LeakyReLU", "ELU", "Softmax", "ThresholdedReLU")
+
+
+def activated(layer: Layer, value: Endpoint, key: str = "activation") -> Endpoint:
+    """The value behind the layer's activation."""
+    name, config = activation_name(layer.config.get(key, "linear"))
+    if name in LAYERS_AS_ACTIVATIONS:
+        return layer.call({"class_name": name, "config": config}, key, layer.stored, [Held(value)])[0].value
+    return activation(layer, name, value)
+
+
+def activation(layer: Layer, name: str, value: Endpoint) -> Endpoint:
+    """An activation function by its name. Refuses unknown ones."""
+    if name == "linear":
+        return value
+    if name in PLAIN:
+        return layer.add(PLAIN[name], name, [value])
+    if name in OPERATORS:
+        return layer.apply(OPERATORS[name], name, [value])
+    if name in ("swish", "silu"):
+        return layer.add("Mul", name, [value, layer.add("Sigmoid", "sigmoid", [value])])
+    if name in ("hard_sigmoid", "hard_swish", "hard_silu"):
+        return _hard(layer, name, value)
+    if name == "log_sigmoid":
+        negative = layer.add("Softplus", "softplus", [layer.add("Neg", "negative", [value])])
+        return layer.add("Neg", name, [negative])
+    if name == "tanh_shrink":
+        return layer.add("Sub", name, [value, layer.add("Tanh", "tanh", [value])])
+    if name == "hard_tanh":
+        ends = [layer.constant(suffix, number, np.float32) for suffix, number in (("least", -1.0), ("most", 1.0))]
+        return layer.apply(Clip(), name, [value, *ends])
+    raise LayerRefusal(f"the activation {name!r}")
+
+
+def _hard(layer: Layer, name: str, value: Endpoint) -> Endpoint:
+    """Version 3's hard sigmoid is relu6(x + 3) / 6, that of versions 1 and 2 x / 5 + 1/2 between 0 and 1."""
+    if layer.keras < 3:
+        if name != "hard_sigmoid":
+            raise LayerRefusal(f"the activation {name!r}, which Keras {layer.keras} does not have")
+        return layer.apply(ir.HardSigmoid(0.2, 0.5), name, [value])
+    shifted = layer.add("AddV2", "shifted", [value, layer.constant("three", 3.0, np.float32)])
+    limited = layer.add("Relu6", "limited", [shifted])
+    gate = layer.add("Mul", "gate", [limited, layer.constant("sixth", 1.0 / 6.0, np.float32)])
+    return gate if name == "hard_sigmoid" else layer.add("Mul", name, [value, gate])
+
+
+def re_lu(layer: Layer) -> Endpoint:
+    """x from the threshold on, below it the slope times (x - threshold), at most `max_value`."""
+    most, slope = layer.config.get("max_value"), float(layer.config.get("negative_slope") or 0.0)
+    threshold = float(layer.config.get("threshold") or 0.0)
+    if slope or threshold:
+        value = _sloped(layer, slope, threshold)
+    elif most in (6, 6.0):
+        return layer.add("Relu6", "relu", [layer.data])
+    else:
+        value = layer.add("Relu", "relu", [layer.data])
+    if most is None:
+        return value
+    return layer.add("Minimum", "limited", [value, layer.constant("most", float(most), np.float32)])
+
+
+def _sloped(layer: Layer, slope: float, threshold: float) -> Endpoint:
+    if not threshold:
+        return layer.add("LeakyRelu", "relu", [layer.data], alpha=slope)
+    limit = layer.constant("threshold", threshold, np.float32)
+    above = layer.add("Greater", "above", [layer.data, limit])
+    below = layer.add("Sub", "below", [layer.data, limit])
+    scaled = layer.add("Mul", "scaled", [below, layer.constant("slope", slope, np.float32)])
+    # At the threshold itself both say 0 for versions 2 and 3 (x > threshold counts as above).
+    return layer.add("SelectV2", "relu", [above, layer.data, scaled])
+
+
+def leaky_re_lu(layer: Layer) -> Endpoint:
+    """x, below zero times a slope: 0.3 unless stated."""
+    slope = layer.config.get("negative_slope", layer.config.get("alpha", 0.3))
+    return layer.add("LeakyRelu", "relu", [layer.data], alpha=float(slope))
+
+
+def elu(layer: Layer) -> Endpoint:
+    """x, below zero alpha * (exp(x) - 1)."""
+    return layer.apply(ir.Elu(float(layer.config.get("alpha", 1.0))), "elu", [layer.data])
+
+
+def thresholded_re_lu(layer: Layer) -> Endpoint:
+    """x above theta, else 0."""
+    return layer.apply(ir.ThresholdedRelu(float(layer.config.get("theta", 1.0))), "relu", [layer.data])
+
+
+def p_re_lu(layer: Layer) -> Endpoint:
+    """x, below zero times a weight, which has the shape of a sample, 1 on the shared axes."""
+    return layer.apply(PRelu(), "relu", [layer.data, layer.weight(0)])
+
+
+def softmax(layer: Layer) -> Endpoint:
+    """Softmax over an axis, or over several together. What the mask hides gets -1e9 added, as version 2 and 3 do."""
+    axis = layer.config.get("axis", -1)
+    if isinstance(axis, list) and len(axis) > 1:
+        raise LayerRefusal(f"a softmax over the axes {axis} together; only one axis is read")
+    axis = axis[0] if isinstance(axis, list) else axis
+    mask = layer.argument(1, "mask")
+    value = layer.data
+    if isinstance(mask, Held):
+        value = masked_scores(layer, value, mask.value)
+    return layer.apply(ir.Softmax(axis), "softmax", [value])
+
+
+def masked_scores(layer: Layer, scores: Endpoint, mask: Endpoint) -> Endpoint:
+    """Scores less 1e9 where the mask is false: not minus infinity, so that a row without any true entry is even."""
+    return layer.add("AddV2", "masked", [scores, penalty(layer, mask)])
+
+
+def penalty(layer: Layer, mask: Endpoint) -> Endpoint:
+    """0 where the mask is true, else -1e9."""
+    hidden = layer.add("Cast", "hidden", [layer.add("LogicalNot", "not", [mask])], SrcT=DType.BOOL, DstT=DType.FLOAT32)
+    return layer.add("Mul", "penalty", [hidden, layer.constant("least", -1e9, np.float32)])
+
+
+LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+    "Activation": lambda layer: activated(layer, layer.data),
+    "ELU": elu,
+    "LeakyReLU": leaky_re_lu,
+    "PReLU": p_re_lu,
+    "ReLU": re_lu,
+    "Softmax": softmax,
+    "ThresholdedReLU": thresholded_re_lu,
+}
+
+__all__ = ["LAYERS", "activated", "activation", "masked_scores", "penalty"]

@@ -1,0 +1,173 @@
+"""Keras's layers that take several values together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.tensorflow.context import Imported, ImportNode
+from graphir.converters.tensorflow.keras_context import Layer, LayerRefusal
+from graphir.converters.tensorflow.keras_normalization import unit_length
+from graphir.converters.tensorflow.records import Endpoint
+from graphir.graph import Value
+from graphir.ops.creation import ConstantOfShape
+from graphir.ops.linear import MatMul
+from graphir.ops.shape import Shape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.slicing import Slice
+from graphir.types import DType
+
+
+def _folded(op: str) -> Callable[[Layer], Endpoint]:
+    def folded(layer: Layer) -> Endpoint:
+        operands = _aligned(layer)
+        value = operands[0]
+        for place, other in enumerate(operands[1:]):
+            value = layer.add(op, f"step_{place}", [value, other])
+        layer.mask = _either(layer)
+        return value
+
+    return folded
+
+
+def _aligned(layer: Layer) -> list[Endpoint]:
+    """The operands, those of fewer axes with ones behind the batch, as Keras broadcasts them."""
+    inputs = layer.inputs
+    return [layer.apply(_with_ones, f"operand_{place}", [held, *inputs]) for place, held in enumerate(inputs)]
+
+
+def _with_ones(node: ImportNode) -> Imported:
+    value = node.input(0)
+    ranks = [None if other.shape is None else len(other.shape) for other in node.inputs()]
+    known = [rank for rank in ranks if rank is not None]
+    if len(known) < len(ranks) or max(known) == known[0]:
+        return value
+    return node.emit(Unsqueeze(), value, node.vector(range(1, 1 + max(known) - known[0])))
+
+
+def _either(layer: Layer) -> Endpoint | None:
+    """What one of the operands' masks lets through; none if an operand has none."""
+    masks = [held.mask for held in layer.operands]
+    if any(mask is None for mask in masks):
+        return None
+    found = masks[0]
+    for place, mask in enumerate(masks[1:]):
+        if found is not None and mask is not None and mask != found:
+            found = layer.add("LogicalOr", f"mask_{place}", [found, mask])
+    return found
+
+
+def _refuse_masks(function: Callable[[Layer], Endpoint], names: str) -> Callable[[Layer], Endpoint]:
+    """Version 3's maximum, minimum and product leave masked steps out of what they compute."""
+
+    def checked(layer: Layer) -> Endpoint:
+        if layer.keras >= 3 and any(held.mask is not None for held in layer.operands):
+            raise LayerRefusal(f"{names} of values with masks, which version 3 leaves out of it")
+        return function(layer)
+
+    return checked
+
+
+def subtract(layer: Layer) -> Endpoint:
+    """The first less the second."""
+    if len(layer.inputs) != 2:
+        raise LayerRefusal(f"{len(layer.inputs)} operands, expected 2")
+    return _folded("Sub")(layer)
+
+
+def average(layer: Layer) -> Endpoint:
+    """The mean of the operands."""
+    factor = layer.constant("factor", 1.0 / len(layer.inputs), np.float32)
+    return layer.add("Mul", "average", [_folded("AddV2")(layer), factor])
+
+
+def concatenate(layer: Layer) -> Endpoint:
+    """The operands along an axis. Along the last one a step counts if it does in any operand."""
+    axis = int(layer.config.get("axis", -1))
+    masks = [held.mask for held in layer.operands]
+    if any(mask is not None for mask in masks):
+        layer.mask = _joined_mask(layer, axis)
+    value = layer.constant("axis", axis)
+    return layer.add("ConcatV2", "concat", [*layer.inputs, value], N=len(layer.inputs))
+
+
+def _joined_mask(layer: Layer, axis: int) -> Endpoint | None:
+    if axis in (-1, 2):
+        masks = [held.mask for held in layer.operands]
+        if any(mask is None for mask in masks):
+            return layer.apply(_all_true, "mask", [layer.data])
+        return _either(layer)
+    if axis != 1:
+        raise LayerRefusal(f"a concatenation of masked values along the axis {axis}; 1 and -1 are read")
+    parts = [
+        held.mask if held.mask is not None else layer.apply(_all_true, f"mask_{place}", [held.value])
+        for place, held in enumerate(layer.operands)
+    ]
+    return layer.add("ConcatV2", "mask", [*parts, layer.constant("mask_axis", 1)], N=len(parts))
+
+
+def _all_true(node: ImportNode) -> Imported:
+    """True for each step of a value (N, steps, ...)."""
+    sizes = node.step(Slice(), node.step(Shape(), node.input(0)), node.vector([0]), node.vector([2]))
+    return node.emit(ConstantOfShape(1.0, DType.BOOL), sizes)
+
+
+def dot(layer: Layer) -> Endpoint:
+    """Products of two values along an axis of each, for each sample; what is one number a sample is (N, 1)."""
+    axes = layer.config.get("axes", -1)
+    stated = [axes, axes] if isinstance(axes, int) else list(axes)
+    if len(layer.inputs) != 2:
+        raise LayerRefusal(f"{len(layer.inputs)} operands, expected 2")
+    operands = list(layer.inputs)
+    if layer.config.get("normalize"):
+        operands = [
+            unit_length(layer, held, [axis], 1e-12 if layer.keras >= 3 else 1e-6, f"unit_{place}")
+            for place, (held, axis) in enumerate(zip(operands, stated, strict=True))
+        ]
+
+    def import_dot(node: ImportNode) -> Imported:
+        return _batch_dot(node, stated)
+
+    return layer.apply(import_dot, "dot", operands)
+
+
+def _batch_dot(node: ImportNode, axes: Sequence[int]) -> Imported:
+    left, right = node.inputs()
+    ranks = node.rank(left), node.rank(right)
+    places = [node.axis(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
+    if max(ranks) > 3:
+        node.refuse(f"products of values with {ranks[0]} and {ranks[1]} axes; up to 3 are read")
+    left = _last(node, left, places[0], ranks[0], "left")
+    right = _last(node, right, places[1], ranks[1], "right")
+    if ranks[0] == 2:
+        left = node.step(Unsqueeze(), left, node.vector([1]), suffix="row")
+    right = node.step(Transpose((0, 2, 1)), right) if ranks[1] == 3 else node.step(
+        Unsqueeze(), right, node.vector([2]), suffix="column"
+    )
+    gone = [axis for axis, rank in ((1, ranks[0]), (2, ranks[1])) if rank == 2]
+    if len(gone) == 2:
+        gone = [1]
+    if not gone:
+        return node.emit(MatMul(), left, right)
+    return node.emit(Squeeze(), node.step(MatMul(), left, right, suffix="product"), node.vector(gone))
+
+
+def _last(node: ImportNode, value: Value, axis: int, rank: int, suffix: str) -> Value:
+    if axis == rank - 1:
+        return value
+    return node.step(Transpose((*(other for other in range(rank) if other != axis), axis)), value, suffix=suffix)
+
+
+LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+    "Add": _folded("AddV2"),
+    "Average": average,
+    "Concatenate": concatenate,
+    "Dot": dot,
+    "Maximum": _refuse_masks(_folded("Maximum"), "the maximum"),
+    "Minimum": _refuse_masks(_folded("Minimum"), "the minimum"),
+    "Multiply": _refuse_masks(_folded("Mul"), "the product"),
+    "Subtract": subtract,
+}
+
+__all__ = ["LAYERS"]

@@ -1,0 +1,398 @@
+"""Keras's models, Sequential and Functional, nested or not: from their configurations to nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphir.converters.tensorflow.context import Imported, ImportNode
+from graphir.converters.tensorflow.keras_context import Held, Layer, LayerRefusal, held_in
+from graphir.converters.tensorflow.keras_history import modern, old_weights
+from graphir.converters.tensorflow.keras_layers import LAYERS, PASS_MASKS, RANDOM, REFUSED
+from graphir.converters.tensorflow.keras_operations import OPERATIONS
+from graphir.converters.tensorflow.keras_weights import StoredByName, Weights
+from graphir.converters.tensorflow.records import Endpoint, TFNode
+from graphir.errors import FormatError, Gap, ImportFailure, UnsupportedOpError
+from graphir.types import UNKNOWN, DType
+
+FUNCTIONAL = ("Functional", "Model")
+MODELS = ("Sequential", *FUNCTIONAL)
+POLICIES = {
+    "float16": DType.FLOAT16, "float32": DType.FLOAT32, "float64": DType.FLOAT64, "bfloat16": DType.BFLOAT16,
+    "mixed_float16": DType.FLOAT16, "mixed_bfloat16": DType.BFLOAT16,
+}  # fmt: skip
+CASTING = ("float16", "float64")  # policies under which layers convert what they are given
+Entry = Mapping[str, Any]
+
+
+class Reference(NamedTuple):
+    """A result of a call: the layer's name, the call's number among the layer's, the result's number."""
+
+    layer: str
+    call: int
+    result: int
+
+
+class Reader:
+    """One model on its way to nodes. Raises UnsupportedOpError with all layers that cannot be read."""
+
+    def __init__(self, path: Path, version: int, backend: str = "tensorflow") -> None:
+        self.path = path
+        self.backend = backend
+        self.version = version
+        self.nodes: list[TFNode] = []
+        self.refusals: dict[tuple[str, str], list[str]] = {}
+        self._names: set[str] = set()
+        self._casts = False
+
+    def run(self, entry: Entry, stored: Weights) -> tuple[dict[str, Endpoint], dict[str, Endpoint]]:
+        """The endpoints of the inputs and outputs by name."""
+        config = _layers_of(entry)
+        if entry.get("class_name") not in MODELS or config is None:
+            raise ImportFailure(
+                f"{self.path}: a {entry.get('class_name')} model; only Sequential and Functional ones say in their "
+                "file what they compute: export the model (model.export) and give the SavedModel folder"
+            )
+        self._casts = any(name in json.dumps(entry["config"]) for name in CASTING)
+        inputs: dict[str, Endpoint] = {}
+        if entry["class_name"] == "Sequential":
+            found = self._sequential(config, stored, "", None, inputs)
+            names = [config["layers"][-1]["config"]["name"]] if len(found) == 1 else []
+        else:
+            found = self._functional(config, stored, "", None, inputs)
+            names = _output_names(config["output_layers"])
+        if self.refusals:
+            gaps = [Gap(name, reason, tuple(held)) for (name, reason), held in self.refusals.items()]
+            raise UnsupportedOpError(
+                f"{sum(len(gap.nodes) for gap in gaps)} layer(s) of the model cannot be read (model.export writes a "
+                "SavedModel, which may say it):",
+                gaps,
+            )
+        outputs: dict[str, Endpoint] = {}
+        for place, held in enumerate(found):
+            name = names[place] if place < len(names) else f"output_{place}"
+            outputs[_free(name, outputs)] = held.value
+        return inputs, outputs
+
+    def _sequential(
+        self,
+        config: Entry,
+        stored: Weights,
+        prefix: str,
+        operands: Sequence[Held] | None,
+        inputs: dict[str, Endpoint],
+    ) -> list[Held]:
+        entries = list(config["layers"])
+        if operands is None and (not entries or entries[0]["class_name"] != "InputLayer"):
+            shape = (entries[0]["config"].get("batch_input_shape") if entries else None) or config.get(
+                "build_input_shape"
+            )
+            if shape is None:
+                raise ImportFailure(f"{self.path}: the model was never built: its file states no input shape")
+            dtype = "int32" if entries[0]["class_name"] == "Embedding" else "float32"
+            source = {"name": "input", "batch_shape": shape, "dtype": dtype}
+            entries.insert(0, {"class_name": "InputLayer", "config": source})
+        weights = stored.layers([(entry["config"]["name"], entry["class_name"]) for entry in entries])
+        values = list(operands or ())
+        for entry, part in zip(entries, weights, strict=True):
+            name = prefix + entry["config"]["name"]
+            if entry["class_name"] == "InputLayer":
+                if operands is None:
+                    values = [self._input(entry, name)]
+                    inputs[name] = values[0].value
+                continue
+            argument = values[0] if len(values) == 1 else values
+            values = self._call(entry, part, name, [argument], {})
+        return values
+
+    def _functional(
+        self,
+        config: Entry,
+        stored: Weights,
+        prefix: str,
+        operands: Sequence[Held] | None,
+        inputs: dict[str, Endpoint],
+    ) -> list[Held]:
+        entries = {_name(entry): entry for entry in config["layers"]}
+        own = {name: entry["class_name"] for name, entry in entries.items() if not _is_operation(entry)}
+        weights = dict(zip(own, stored.layers(list(own.items())), strict=True))
+        sources = [reference.layer for reference in _listed(config["input_layers"])]
+        results: dict[tuple[str, int], list[Held]] = {}
+        calls: list[tuple[str, int, list[Any], dict[str, Any]]] = []
+        for name, entry in entries.items():
+            if entry["class_name"] == "InputLayer":
+                results[name, 0] = [self._source(entry, name, prefix, sources, operands, inputs)]
+                continue
+            for place, call in enumerate(entry.get("inbound_nodes") or [[]]):
+                args, kwargs = _arguments(call, entries)
+                calls.append((name, place, args, kwargs))
+        first = _first_calls(calls, _listed(config["output_layers"]))
+        while calls:
+            left = []
+            for name, place, args, kwargs in calls:
+                wanted = list(_references([args, kwargs]))
+                if not all((held.layer, held.call) in results for held in wanted):
+                    left.append((name, place, args, kwargs))
+                    continue
+                title = prefix + (name if place == 0 else f"{name}_call_{place}")
+                given = _filled(args, results), _filled(kwargs, results)
+                made = self._call(entries[name], weights.get(name, stored), title, *given)
+                results[name, place + first.get(name, 0)] = made
+            if len(left) == len(calls):
+                shown = ", ".join(name for name, *_ in left[:5])
+                raise FormatError(f"its layers {shown} wait for each other", path=self.path)
+            calls = left
+        return [results[held.layer, held.call][held.result] for held in _listed(config["output_layers"])]
+
+    def _source(
+        self,
+        entry: Entry,
+        name: str,
+        prefix: str,
+        sources: Sequence[str],
+        operands: Sequence[Held] | None,
+        inputs: dict[str, Endpoint],
+    ) -> Held:
+        """An input: of the whole model, or what a nested one is called on."""
+        if operands is None:
+            held = self._input(entry, prefix + name)
+            inputs[name] = held.value
+            return held
+        if name not in sources or sources.index(name) >= len(operands):
+            raise FormatError(f"the nested model {prefix} is called without its input {name}", path=self.path)
+        return operands[sources.index(name)]
+
+    def _input(self, entry: Entry, name: str) -> Held:
+        config = entry["config"]
+        sizes = config.get("batch_shape") or config.get("batch_input_shape")
+        shape = None if sizes is None else tuple(UNKNOWN if size is None else size for size in sizes)
+        stated = _policy(config) or "float32"
+        dtype = DType.of(stated)
+        self.nodes.append(TFNode(name, "Placeholder", (), (), {"dtype": dtype, "shape": shape}))
+        return Held(Endpoint(name))
+
+    def _call(
+        self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> list[Held]:
+        """The results of a call of a layer, an operation or a model."""
+        entry = modern(entry)
+        class_name = entry["class_name"]
+        if class_name in MODELS and _layers_of(entry) is not None:
+            return self._model(entry, stored, name, args, kwargs)
+        name = _free(name, self._names)
+        self._names.add(name)
+        try:
+            if _is_operation(entry):
+                return self._operation(entry, stored, name, args, kwargs)
+            return self._layer(entry, stored, name, args, kwargs)
+        except LayerRefusal as error:
+            self.refusals.setdefault((class_name, str(error)), []).append(name)
+            found = list(held_in([args, kwargs]))
+            return [found[0] if found else Held(Endpoint(name))] * 8
+
+    def _model(
+        self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> list[Held]:
+        config = _layers_of(entry)
+        assert config is not None
+        operands = list(held_in(args[:1] or [kwargs.get("inputs")]))
+        walk = self._sequential if entry["class_name"] == "Sequential" else self._functional
+        return walk(config, stored, f"{name}/", operands, {})
+
+    def _layer(
+        self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> list[Held]:
+        class_name, config = entry["class_name"], entry["config"]
+        if self.backend == "theano" and "Conv" in class_name:
+            raise LayerRefusal("the file was written with Theano, whose convolutions turn their kernels round")
+        if self.version == 1:
+            stored = StoredByName([("", held) for held in old_weights(class_name, config, stored.tensors())], name)
+        function = LAYERS.get(class_name)
+        if function is None:
+            raise LayerRefusal(REFUSED.get(class_name, "graphir does not know this layer"))
+        told = kwargs.get("training") is True and class_name in RANDOM
+        if told and self.version < 3:
+            raise LayerRefusal("it is called with training=True, so that it does at inference what training does")
+        odd = [key for key in ("lora_rank", "quantization_config", "quantization_mode") if config.get(key)]
+        if odd:
+            raise LayerRefusal(f"{odd[0]}: its kernel is not stored as one; merge or dequantize it before saving")
+        policy = _policy(config)
+        dtype = POLICIES.get(policy or "float32")
+        if dtype is None:
+            if policy not in ("string", "int32", "int64"):
+                raise LayerRefusal(f"the dtype policy {policy}")
+            dtype = DType.FLOAT32
+        layer = Layer(name, config, stored, args, kwargs, self.version, dtype=dtype)
+        layer.call = lambda inner, suffix, part, held: self._inner(layer, inner, suffix, part, held)
+        if self._casts:
+            layer.args, layer.kwargs = (_mapped(given, layer.autocast) for given in (list(args), dict(kwargs)))
+        found = function(layer)
+        results = [found] if isinstance(found, Endpoint) else list(found)
+        if told:
+            results[0] = layer.apply(_import_told, "inference", results[:1])
+        self.nodes += layer.nodes
+        if layer.mask is None and class_name in PASS_MASKS and layer.args:
+            layer.mask = layer.stated_mask()
+        return [Held(value, layer.mask) for value in results]
+
+    def _inner(self, outer: Layer, entry: Entry, suffix: str, stored: Weights, operands: Sequence[Held]) -> list[Held]:
+        """The results of a layer that another one holds."""
+        self.nodes += outer.nodes
+        outer.nodes = []
+        argument = operands[0] if len(operands) == 1 else list(operands)
+        return self._call(entry, stored, f"{outer.name}/{suffix}", [argument], {})
+
+    def _operation(
+        self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> list[Held]:
+        """An operation on values: Keras 3's `ops`, or the functions of TensorFlow that version 2 recorded."""
+        config = entry["config"]
+        title = str(config.get("function") or entry["class_name"])
+        function = OPERATIONS.get(title)
+        if function is None:
+            raise LayerRefusal(f"graphir does not know the operation {title}")
+        layer = Layer(name, config, stored, args, {**config, **kwargs}, self.version)
+        found = function(layer)
+        self.nodes += layer.nodes
+        return [Held(value) for value in ([found] if isinstance(found, Endpoint) else found)]
+
+
+def _import_told(node: ImportNode) -> Imported:
+    """A layer that the model calls with training=True: version 3's `predict` says False, and that counts."""
+    node.decide("training", "the model calls it with training=True, which `predict` overrides: it acts as at inference")
+    return node.input(0)
+
+
+def _layers_of(entry: Entry) -> Entry | None:
+    """The configuration of a model, which is a list alone in old Sequential ones; None if it states no layers."""
+    config = entry.get("config")
+    if isinstance(config, list):
+        return {"layers": config}
+    return config if isinstance(config, Mapping) and "layers" in config else None
+
+
+def _name(entry: Entry) -> str:
+    return str(entry.get("name") or entry["config"]["name"])
+
+
+def _is_operation(entry: Entry) -> bool:
+    """Whether an entry is an operation on values. HDF5 files do not say it; but every layer says whether it learns."""
+    module = str(entry.get("module") or "")
+    if ".ops." in module or entry["class_name"] in ("TFOpLambda", "SlicingOpLambda"):
+        return True
+    if module or entry["class_name"] not in OPERATIONS or not isinstance(entry["config"], Mapping):
+        return False
+    nodes: list[Any] = entry.get("inbound_nodes") or []
+    of_version_3 = bool(nodes) and isinstance(nodes[0], Mapping) and "args" in nodes[0]
+    return of_version_3 and "trainable" not in entry["config"]
+
+
+def _policy(config: Entry) -> str | None:
+    held = config.get("dtype")
+    if isinstance(held, Mapping):
+        held = held["config"].get("name")
+    return None if held is None else str(held)
+
+
+def _free(name: str, taken: Any) -> str:
+    number, found = 1, name
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    return found
+
+
+def _arguments(call: Any, entries: Mapping[str, Entry]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call in either version's notation, with References for values."""
+    if isinstance(call, Mapping) and "args" in call:
+        return _parsed(call["args"], {}), _parsed(call.get("kwargs") or {}, {})
+    if isinstance(call, Mapping):
+        return [_parsed(call, entries)], {}
+    if not call:
+        return [], {}
+    rows = [call] if isinstance(call[0], str) else call
+    values = [row[2] if row[0] == "_CONSTANT_VALUE" else Reference(row[0], row[1], row[2]) for row in rows]
+    kwargs: dict[str, Any] = {}
+    for row in rows:
+        kwargs |= _parsed(row[3], entries) if len(row) > 3 and row[3] else {}
+    return [values[0] if len(values) == 1 else values], kwargs
+
+
+def _parsed(data: Any, entries: Mapping[str, Entry]) -> Any:
+    """A structure with References and arrays where the file has entries for them.
+
+    `entries` are the layers whose names are references in version 2's notation; empty for version 3's.
+    """
+    if isinstance(data, Mapping):
+        kind = data.get("class_name")
+        if kind == "__keras_tensor__":
+            return Reference(*data["config"]["keras_history"])
+        if kind in ("__tensor__", "__numpy__"):
+            return np.array(data["config"]["value"], data["config"]["dtype"])
+        if kind == "__slice__":
+            return {key: data["config"].get(key) for key in ("start", "stop", "step")}
+        return {key: _parsed(value, entries) for key, value in data.items()}
+    if isinstance(data, list):
+        if len(data) in (3, 4) and isinstance(data[0], str) and data[0] in entries and isinstance(data[1], int):
+            return Reference(data[0], data[1], data[2])
+        return [_parsed(value, entries) for value in data]
+    return data
+
+
+def _references(structure: Any) -> Iterator[Reference]:
+    if isinstance(structure, Reference):
+        yield structure
+    elif isinstance(structure, Mapping):
+        for inner in structure.values():
+            yield from _references(inner)
+    elif isinstance(structure, list):
+        for inner in structure:
+            yield from _references(inner)
+
+
+def _mapped(structure: Any, function: Any) -> Any:
+    """The structure with each value replaced."""
+    if isinstance(structure, (Held, Reference)):
+        return function(structure)
+    if isinstance(structure, Mapping):
+        return {key: _mapped(value, function) for key, value in structure.items()}
+    if isinstance(structure, list):
+        return [_mapped(value, function) for value in structure]
+    return structure
+
+
+def _filled(structure: Any, results: Mapping[tuple[str, int], Sequence[Held]]) -> Any:
+    return _mapped(structure, lambda held: results[held.layer, held.call][held.result])
+
+
+def _first_calls(
+    calls: Sequence[tuple[str, int, list[Any], dict[str, Any]]], outputs: Sequence[Reference]
+) -> dict[str, int]:
+    """The number of the first call of each layer: 1 for nested models, which were called when they were made."""
+    counts: dict[str, int] = {}
+    for name, *_ in calls:
+        counts[name] = counts.get(name, 0) + 1
+    wanted = [held for _, _, args, kwargs in calls for held in _references([args, kwargs])]
+    return {held.layer: 1 for held in (*wanted, *outputs) if held.call >= counts.get(held.layer, held.call + 1)}
+
+
+def _listed(layers: Any) -> list[Reference]:
+    """`[["a", 0, 0]]`, or `["a", 0, 0]` for one, or a mapping of names to such."""
+    if isinstance(layers, Mapping):
+        return [reference for inner in layers.values() for reference in _listed(inner)]
+    if layers and isinstance(layers[0], str):
+        return [Reference(layers[0], layers[1], layers[2])]
+    return [reference for inner in layers for reference in _listed(inner)]
+
+
+def _output_names(layers: Any) -> list[str]:
+    """The names of the outputs: their keys, or those of their layers."""
+    if isinstance(layers, Mapping):
+        return list(layers)
+    return [reference.layer for reference in _listed(layers)]
+
+
+__all__ = ["MODELS", "Reader"]

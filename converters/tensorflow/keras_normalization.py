@@ -1,0 +1,224 @@
+"""Keras's normalizations, with the statistics and weights that inference uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.tensorflow.context import Imported, ImportFunction, ImportNode
+from graphir.converters.tensorflow.keras_context import Layer, LayerRefusal, import_float
+from graphir.converters.tensorflow.records import Endpoint
+from graphir.graph import Value
+from graphir.ops import elementwise as ew
+from graphir.ops import normalization as ir
+from graphir.ops.reduction import ReduceL2
+from graphir.ops.shape import Reshape, Transpose
+from graphir.tensor import Tensor
+from graphir.types import DType
+
+
+def _axes(layer: Layer, default: int = -1) -> list[int]:
+    held = layer.config.get("axis", default)
+    return [held] if isinstance(held, int) else list(held)
+
+
+def batch_normalization(layer: Layer) -> Endpoint:
+    """With the moving statistics; gamma and beta may be left out."""
+    axis = layer.config.get("axis", -1)
+    if isinstance(axis, (list, tuple)):
+        if len(axis) != 1:
+            raise LayerRefusal(f"statistics over the axes {axis} together; only one axis is read")
+        axis = axis[0]
+    if layer.config.get("mode", 0) not in (0, 2):
+        raise LayerRefusal(f"mode {layer.config['mode']} of Keras 1, which takes the statistics from the data")
+    scaled, centered = layer.config.get("scale", True), layer.config.get("center", True)
+    count = int(scaled) + int(centered)
+    mean, variance = layer.weight(count), layer.weight(count + 1)
+    size = layer.tensor(count).shape
+    scale = layer.weight(0) if scaled else layer.constant("ones", np.ones(size), np.float32)
+    offset = layer.weight(count - 1) if centered else layer.constant("zeros", np.zeros(size), np.float32)
+    epsilon = layer.constant("epsilon", layer.config.get("epsilon", 1e-3), np.float32)
+    deviation = layer.add("Rsqrt", "deviation", [layer.add("AddV2", "stable", [variance, epsilon])])
+    factor = layer.add("Mul", "factor", [deviation, scale])
+    shift = layer.add("Sub", "shift", [offset, layer.add("Mul", "moved", [mean, factor])])
+    factor, shift = (
+        layer.apply(_along(axis), f"{name}_along", [part, layer.data])
+        for name, part in (("factor", factor), ("shift", shift))
+    )
+    return layer.add("AddV2", "normalized", [layer.add("Mul", "scaled", [layer.data, factor]), shift])
+
+
+def _along(axis: int) -> ImportFunction:
+    """A vector in the shape that broadcasts along one axis of the second operand."""
+
+    def import_along(node: ImportNode) -> Imported:
+        vector = node.input(0)
+        if axis == -1:
+            return vector
+        rank = node.rank(node.input(1))
+        behind = rank - 1 - node.axis(axis, rank)
+        return vector if not behind else node.emit(Reshape(), vector, node.vector([-1, *[1] * behind]))
+
+    return import_along
+
+
+def _weights(layer: Layer) -> tuple[Tensor | None, Tensor | None]:
+    """gamma and beta, as far as the layer has them."""
+    scaled, centered = layer.config.get("scale", True), layer.config.get("center", True)
+    gamma = layer.tensor(0) if scaled else None
+    return gamma, layer.tensor(int(scaled)) if centered else None
+
+
+def _constants(layer: Layer, gamma: Tensor | None, beta: Tensor | None) -> tuple[list[Endpoint], list[str]]:
+    """The weights that there are, as nodes, and their names."""
+    held = [(name, tensor) for name, tensor in (("gamma", gamma), ("beta", beta)) if tensor is not None]
+    return [layer.constant(name, tensor) for name, tensor in held], [name for name, _ in held]
+
+
+def layer_normalization(layer: Layer) -> Endpoint:
+    """Over the axes, which are brought behind the others if they are not there."""
+    gamma, beta = _weights(layer)
+    names, parts = ["x"], [layer.data]
+    if layer.config.get("rms_scaling"):
+        raise LayerRefusal("rms_scaling, which scales by the variance; use RMSNormalization")
+    held, held_names = _constants(layer, gamma, beta)
+    op_of = _LayerNorm(_axes(layer), float(layer.config.get("epsilon", 1e-3)), (*names, *held_names), rms=False)
+    return layer.apply(op_of, "normalized", [*parts, *held])
+
+
+def rms_normalization(layer: Layer) -> Endpoint:
+    """x / sqrt(mean(x^2) + epsilon), times a weight."""
+    held = layer.weight(0)
+    op_of = _LayerNorm(_axes(layer), float(layer.config.get("epsilon", 1e-6)), ("x", "gamma"), rms=True)
+    return layer.apply(op_of, "normalized", [layer.data, held])
+
+
+class _LayerNorm:
+    """The import function of a normalization over some axes of each sample. Its operands are called by `names`."""
+
+    def __init__(self, axes: Sequence[int], epsilon: float, names: tuple[str, ...], *, rms: bool) -> None:
+        self.axes, self.epsilon, self.names, self.rms = axes, epsilon, names, rms
+
+    def __call__(self, node: ImportNode) -> Imported:
+        """The node's result."""
+        held = dict(zip(self.names, node.inputs(), strict=True))
+        x = held["x"]
+        rank = node.rank(x)
+        axes = sorted(node.axis(axis, rank) for axis in self.axes)
+        first = rank - len(axes)
+        order = (*(axis for axis in range(rank) if axis not in axes), *axes)
+        in_place = axes == list(range(first, rank))
+        moved = x if in_place else node.step(Transpose(order), x, suffix="moved")
+        weights = [held.get(name) for name in ("gamma", "beta")]
+        gamma = weights[0] if weights[0] is not None else _ones(node, moved, len(axes))
+        stash = DType.FLOAT64 if x.dtype is DType.FLOAT64 else DType.FLOAT32
+        if self.rms:
+            op: Any = ir.RMSNormalization(first - rank, self.epsilon, stash)
+            operands = [moved, gamma]
+        else:
+            op = ir.LayerNormalization(first - rank, self.epsilon, stash)
+            operands = [moved, gamma, *(weight for weight in weights[1:] if weight is not None)]
+        if in_place:
+            return node.emit_all(op, *operands)[:1]
+        back = tuple(order.index(axis) for axis in range(rank))
+        return node.emit(Transpose(back), node.step(op, *operands, suffix="last"))
+
+
+def _ones(node: ImportNode, value: Value, axes: int) -> Value:
+    """Ones of the last sizes, or one where these are open: a weight that changes nothing."""
+    rank = node.rank(value)
+    sizes = node.sizes_if_known(value, range(rank - axes, rank)) or (1,)
+    return node.constant(np.ones(sizes, (value.dtype or DType.FLOAT32).numpy()))
+
+
+def group_normalization(layer: Layer) -> Endpoint:
+    """Over each sample's groups of channels; -1 groups are as many as channels."""
+    gamma, beta = _weights(layer)
+    held, names = _constants(layer, gamma, beta)
+    groups, axis = int(layer.config.get("groups", 32)), _axes(layer)[0]
+    epsilon = float(layer.config.get("epsilon", 1e-3))
+
+    def import_group(node: ImportNode) -> Imported:
+        parts = dict(zip(("x", *names), node.inputs(), strict=True))
+        x = parts["x"]
+        rank = node.rank(x)
+        place = node.axis(axis, rank)
+        channels = node.sizes(x, (place,))[0]
+        dtype = (x.dtype or DType.FLOAT32).numpy()
+        scale = parts.get("gamma") or node.constant(np.ones(channels, dtype))
+        bias = parts.get("beta") or node.constant(np.zeros(channels, dtype))
+        op = ir.GroupNormalization(channels if groups == -1 else groups, epsilon)
+        if place == 1:
+            return node.emit(op, x, scale, bias)
+        order = (0, place, *(other for other in range(1, rank) if other != place))
+        found = node.step(op, node.step(Transpose(order), x, suffix="moved"), scale, bias, suffix="first")
+        return node.emit(Transpose(tuple(order.index(other) for other in range(rank))), found)
+
+    return layer.apply(import_group, "normalized", [layer.data, *held])
+
+
+def unit_normalization(layer: Layer) -> Endpoint:
+    """x divided by its length, or by 1e-12 (version 2: 1e-6) where that is larger."""
+    least = 1e-12 if layer.keras >= 3 else 1e-6
+    return unit_length(layer, layer.data, _axes(layer), least, "unit")
+
+
+def unit_length(layer: Layer, value: Endpoint, axes: Sequence[int], least: float, suffix: str) -> Endpoint:
+    """The value divided by its length over the axes."""
+
+    def import_unit(node: ImportNode) -> Imported:
+        x = node.input(0)
+        length = node.step(ReduceL2(keepdims=True), x, node.vector(axes), suffix="length")
+        return node.emit(ew.Div(), x, node.step(ew.Max(), length, node.scalar_like(x, least), suffix="limited"))
+
+    return layer.apply(import_unit, suffix, [value])
+
+
+def normalization(layer: Layer) -> Endpoint:
+    """(x - mean) / sqrt(variance), or back with `invert`; both along the kept axes, given or learned."""
+    axes = layer.config.get("axis", -1)
+    axes = [] if axes is None else [axes] if isinstance(axes, int) else list(axes)
+    stated = [layer.config.get(name) for name in ("mean", "variance")]
+    learned = stated[0] is None
+    values = [layer.tensor(slot).numpy() for slot in (0, 1)] if learned else [np.array(held) for held in stated]
+    mean, variance = (layer.constant(f"statistic_{place}", held, np.float32) for place, held in enumerate(values))
+    least = layer.constant("least", 1e-7, np.float32)
+    deviation = layer.add("Maximum", "deviation", [layer.add("Sqrt", "root", [variance]), least])
+    data = layer.apply(import_float, "float", [layer.data])
+    along = _beside(axes)
+    shaped = [layer.apply(along, f"along_{place}", [part, data]) for place, part in enumerate((mean, deviation))]
+    if layer.config.get("invert"):
+        return layer.add("AddV2", "restored", [layer.add("Mul", "scaled", [data, shaped[1]]), shaped[0]])
+    return layer.add("RealDiv", "normalized", [layer.add("Sub", "centered", [data, shaped[0]]), shaped[1]])
+
+
+def _beside(axes: Sequence[int]) -> ImportFunction:
+    """Statistics in the shape that broadcasts along these axes of the second operand."""
+
+    def import_beside(node: ImportNode) -> Imported:
+        held, x = node.input(0), node.input(1)
+        if not node.rank(held):
+            return held
+        rank = node.rank(x)
+        kept = [node.axis(axis, rank) for axis in axes]
+        sizes = list(node.sizes(x, kept)) if kept else []
+        shape = [1] * rank
+        for axis, size in zip(kept, sizes, strict=True):
+            shape[axis] = size
+        return node.emit(Reshape(), held, node.vector(shape))
+
+    return import_beside
+
+
+LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+    "BatchNormalization": batch_normalization,
+    "GroupNormalization": group_normalization,
+    "LayerNormalization": layer_normalization,
+    "Normalization": normalization,
+    "RMSNormalization": rms_normalization,
+    "UnitNormalization": unit_normalization,
+}
+
+__all__ = ["LAYERS", "unit_length"]

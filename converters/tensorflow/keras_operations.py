@@ -1,0 +1,367 @@
+"""Operations on values in Keras's models: version 3's `ops` (`Add`), and what version 2 wrote of TensorFlow's functions
+(`__operators__.add`) when a model was made of more than layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.tensorflow.context import Imported, ImportFunction, ImportNode
+from graphir.converters.tensorflow.keras_activations import activation
+from graphir.converters.tensorflow.keras_context import Held, Layer, LayerRefusal, held_in
+from graphir.converters.tensorflow.keras_normalization import unit_length
+from graphir.converters.tensorflow.records import Endpoint
+from graphir.graph import Value
+from graphir.ops import activation as act
+from graphir.ops import elementwise as ew
+from graphir.ops import reduction as red
+from graphir.ops.base import Operator
+from graphir.ops.linear import MatMul
+from graphir.ops.shape import Reshape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape_parts import Concat
+from graphir.ops.slicing import Slice
+from graphir.types import DType
+
+Build = Callable[[Layer], Any]
+FIRST = ("x", "x1", "input_tensor", "inputs", "a", "tensor", "xs", "values", "logits", "features", "input")
+
+
+def _value(layer: Layer) -> Any:
+    """The first argument, whatever it is called."""
+    if layer.args:
+        return layer.args[0]
+    return next((layer.kwargs[name] for name in FIRST if name in layer.kwargs), None)
+
+
+def _argument(layer: Layer, place: int, *names: str) -> Any:
+    """An argument by its place or one of its names; None if it is not given."""
+    if place < len(layer.args):
+        return layer.args[place]
+    return next((layer.kwargs[name] for name in names if layer.kwargs.get(name) is not None), None)
+
+
+def _tensor(layer: Layer) -> Endpoint:
+    value = _value(layer)
+    if not isinstance(value, Held):
+        raise LayerRefusal("its first argument is no value of the model")
+    return value.value
+
+
+def _unary(op: Operator) -> Build:
+    return lambda layer: layer.apply(op, "value", [_tensor(layer)])
+
+
+def _named(name: str) -> Build:
+    return lambda layer: activation(layer, name, _tensor(layer))
+
+
+def _binary(op: Operator, *, negated: bool = False) -> Build:
+    """An operator on two values, either of which may be a number or a constant array."""
+
+    def build(layer: Layer) -> Endpoint:
+        pair = [_value(layer), _argument(layer, 1, "x2", "y", "b")]
+        held = [side.value for side in pair if isinstance(side, Held)]
+        if not held or any(isinstance(side, (str, Mapping, list)) or side is None for side in pair):
+            raise LayerRefusal("its arguments are not two values or numbers")
+
+        def import_binary(node: ImportNode) -> Imported:
+            sides = _sides(node, pair)
+            return node.emit(ew.Not(), node.step(op, *sides, suffix="opposite")) if negated else node.emit(op, *sides)
+
+        return layer.apply(import_binary, "value", held)
+
+    return build
+
+
+def _sides(node: ImportNode, pair: Sequence[Any]) -> list[Value]:
+    """Both operands in one dtype: numbers take the other's, and of an integer and a float the float's is taken."""
+    values = list(node.inputs())
+    like = next((value for value in values if value.dtype is not None and value.dtype.is_float), values[0])
+    found: list[Value] = []
+    for side in pair:
+        if not isinstance(side, Held):
+            number = np.asarray(side)
+            if number.dtype.kind == "f" and like.dtype is not None and like.dtype.is_integer:
+                node.refuse("a float and integers; convert the integers first")
+            found.append(node.constant(number.astype((like.dtype or DType.FLOAT32).numpy())))
+            continue
+        value = values.pop(0)
+        if value.dtype is not None and like.dtype is not None and value.dtype is not like.dtype:
+            value = node.step(ew.Cast(like.dtype), value, suffix="converted")
+        found.append(value)
+    return found
+
+
+def _axes(layer: Layer) -> list[int] | None:
+    held = _argument(layer, 1, "axis", "axes", "reduction_indices")
+    return None if held is None else [held] if isinstance(held, int) else list(held)
+
+
+def _reduction(cls: type[Operator]) -> Build:
+    def build(layer: Layer) -> Endpoint:
+        axes, keep = _axes(layer), bool(_argument(layer, 2, "keepdims", "keep_dims"))
+
+        def import_reduction(node: ImportNode) -> Imported:
+            value = node.input(0)
+            places = range(node.rank(value)) if axes is None else axes
+            return node.emit(cls(keepdims=keep), value, node.vector(places))
+
+        return layer.apply(import_reduction, "value", [_tensor(layer)])
+
+    return build
+
+
+def _boolean_reduction(op: str) -> Build:
+    def build(layer: Layer) -> Endpoint:
+        axes = _axes(layer)
+        if axes is None:
+            raise LayerRefusal("a reduction over all axes of a boolean value")
+        keep = bool(_argument(layer, 2, "keepdims"))
+        return layer.add(op, "value", [_tensor(layer), layer.constant("axes", axes)], keep_dims=keep)
+
+    return build
+
+
+def _along(cls: type[Operator], usual: int = -1) -> Build:
+    def build(layer: Layer) -> Endpoint:
+        axis = _argument(layer, 1, "axis")
+        return layer.apply(cls(usual if axis is None else axis), "value", [_tensor(layer)])
+
+    return build
+
+
+def _several(layer: Layer) -> list[Endpoint]:
+    found = list(held_in(_value(layer)))
+    if not found or len(found) != len(_value(layer)):
+        raise LayerRefusal("its first argument is no list of values")
+    return [held.value for held in found]
+
+
+def concatenate(layer: Layer) -> Endpoint:
+    """Values along an axis."""
+    return layer.apply(Concat(int(_argument(layer, 1, "axis") or 0)), "value", _several(layer))
+
+
+def stack(layer: Layer) -> Endpoint:
+    """Values along a new axis."""
+    axis = int(_argument(layer, 1, "axis") or 0)
+
+    def import_stack(node: ImportNode) -> Imported:
+        rows = [node.step(Unsqueeze(), value, node.vector([axis]), suffix="row") for value in node.inputs()]
+        return node.emit(Concat(axis), *rows)
+
+    return layer.apply(import_stack, "value", _several(layer))
+
+
+def reshape(layer: Layer) -> Endpoint:
+    """Another shape of numbers."""
+    shape = _argument(layer, 1, "newshape", "shape")
+    if not isinstance(shape, list) or not all(isinstance(size, int) for size in shape):
+        raise LayerRefusal("a shape that is computed, or None in it: use -1, or the layer Reshape")
+    return layer.apply(lambda node: node.emit(Reshape(), node.input(0), node.vector(shape)), "value", [_tensor(layer)])
+
+
+def transpose(layer: Layer) -> Endpoint:
+    """Another order of axes; the reverse one if none is stated."""
+    order = _argument(layer, 1, "axes", "perm")
+
+    def import_transpose(node: ImportNode) -> Imported:
+        rank = node.rank(node.input(0))
+        axes = range(rank - 1, -1, -1) if order is None else [node.axis(axis, rank) for axis in order]
+        return node.emit(Transpose(tuple(axes)), node.input(0))
+
+    return layer.apply(import_transpose, "value", [_tensor(layer)])
+
+
+def _with_axes(op: Operator) -> Build:
+    def build(layer: Layer) -> Endpoint:
+        axes = _axes(layer)
+
+        def import_axes(node: ImportNode) -> Imported:
+            return node.emit(op, node.input(0), *([] if axes is None else [node.vector(axes)]))
+
+        return layer.apply(import_axes, "value", [_tensor(layer)])
+
+    return build
+
+
+def get_item(layer: Layer) -> Endpoint:
+    """Slices, numbers, new axes and `...` of an index."""
+    key = _argument(layer, 1, "key", "slice_spec")
+    parts = key if isinstance(key, list) else [key]
+    if any(isinstance(number, Held) for number in held_in(parts)):
+        raise LayerRefusal("an index that is computed")
+    return layer.apply(_import_item(parts), "value", [_tensor(layer)])
+
+
+def _import_item(parts: Sequence[Any]) -> ImportFunction:
+    def import_item(node: ImportNode) -> Imported:
+        value = node.input(0)
+        rest = node.rank(value) - sum(part is not None and not _is_ellipsis(part) for part in parts)
+        axis, place = 0, 0
+        cuts: list[tuple[int, int, int, int]] = []
+        gone: list[int] = []
+        made: list[int] = []
+        far = np.iinfo(np.int64).max
+        for part in parts:
+            if _is_ellipsis(part):
+                axis, place = axis + rest, place + rest
+                continue
+            if part is None:
+                made.append(place)
+                place += 1
+                continue
+            if isinstance(part, Mapping):
+                step = part.get("step") or 1
+                begin, end = (0, far) if step > 0 else (far, -far)
+                begin = begin if part.get("start") is None else int(part["start"])
+                end = end if part.get("stop") is None else int(part["stop"])
+                place += 1
+            else:
+                step, begin, end = 1, int(part), int(part) + 1 or far
+                gone.append(axis)
+            if (begin, end, step) != (0, far, 1):
+                cuts.append((begin, end, axis, step))
+            axis += 1
+        if cuts:
+            value = node.step(Slice(), value, *map(node.vector, zip(*cuts, strict=True)), suffix="part")
+        if gone:
+            value = node.step(Squeeze(), value, node.vector(gone), suffix="squeezed")
+        return node.step(Unsqueeze(), value, node.vector(made), suffix="item") if made else value
+
+    return import_item
+
+
+def _is_ellipsis(part: Any) -> bool:
+    return part is Ellipsis or (isinstance(part, Mapping) and part.get("class_name") == "__ellipsis__") or part == "..."
+
+
+def cast(layer: Layer) -> Endpoint:
+    """Another dtype."""
+    return layer.apply(ew.Cast(DType.of(_argument(layer, 1, "dtype"))), "value", [_tensor(layer)])
+
+
+def clip(layer: Layer) -> Endpoint:
+    """Between two numbers."""
+    ends = [_argument(layer, 1, "x_min", "clip_value_min"), _argument(layer, 2, "x_max", "clip_value_max")]
+    if not all(isinstance(end, (int, float)) for end in ends):
+        raise LayerRefusal("bounds that are computed")
+
+    def import_clip(node: ImportNode) -> Imported:
+        value = node.input(0)
+        return node.emit(ew.Clip(), value, *(node.scalar_like(value, float(end)) for end in ends))
+
+    return layer.apply(import_clip, "value", [_tensor(layer)])
+
+
+def gelu(layer: Layer) -> Endpoint:
+    """Exact, or by tanh, which version 3's operation does unless told otherwise."""
+    stated = _argument(layer, 1, "approximate")
+    kind = act.Approximation.TANH if stated else act.Approximation.NONE
+    return layer.apply(act.Gelu(kind), "value", [_tensor(layer)])
+
+
+def square(layer: Layer) -> Endpoint:
+    """x * x."""
+    return layer.apply(ew.Mul(), "value", [_tensor(layer)] * 2)
+
+
+def rsqrt(layer: Layer) -> Endpoint:
+    """1 / sqrt(x)."""
+    return layer.add("Rsqrt", "value", [_tensor(layer)])
+
+
+def normalize(layer: Layer) -> Endpoint:
+    """x by its length along an axis."""
+    if layer.kwargs.get("order") not in (2, None):
+        raise LayerRefusal(f"the order {layer.kwargs['order']}; only 2 is read")
+    return unit_length(layer, _tensor(layer), _axes(layer) or [-1], 1e-12, "value")
+
+
+def matmul(layer: Layer) -> Endpoint:
+    """A product of matrices."""
+    pair = [_value(layer), _argument(layer, 1, "x2", "b")]
+    if not all(isinstance(side, Held) for side in pair):
+        raise LayerRefusal("a product with a constant")
+    flags = {"adj_x": bool(layer.kwargs.get("transpose_a")), "adj_y": bool(layer.kwargs.get("transpose_b"))}
+    operands = [side.value for side in pair]
+    if any(flags.values()):
+        return layer.add("BatchMatMulV2", "value", operands, **flags)
+    return layer.apply(MatMul(), "value", operands)
+
+
+def identity(layer: Layer) -> Endpoint:
+    """What does nothing at inference."""
+    return _tensor(layer)
+
+
+# Version 3's class, then the functions of TensorFlow that version 2 names.
+_ROWS: tuple[tuple[tuple[str, ...], Build], ...] = (
+    (("Absolute", "math.abs"), _unary(ew.Abs())),
+    (("Add", "__operators__.add", "math.add"), _binary(ew.Add())),
+    (("All", "math.reduce_all"), _boolean_reduction("All")),
+    (("Any", "math.reduce_any"), _boolean_reduction("Any")),
+    (("Cast", "cast"), cast),
+    (("Ceil", "math.ceil"), _unary(ew.Ceil())),
+    (("Clip", "clip_by_value"), clip),
+    (("Concatenate", "concat"), concatenate),
+    (("Cos", "math.cos"), _unary(ew.Cos())),
+    (("Divide", "TrueDivide", "math.truediv"), _binary(ew.Div())),
+    (("Elu", "nn.elu"), _named("elu")),
+    (("Equal", "math.equal"), _binary(ew.Equal())),
+    (("Erf", "math.erf"), _unary(ew.Erf())),
+    (("Exp", "math.exp"), _unary(ew.Exp())),
+    (("ExpandDims", "expand_dims"), _with_axes(Unsqueeze())),
+    (("Floor", "math.floor"), _unary(ew.Floor())),
+    (("Gelu", "nn.gelu"), gelu),
+    (("GetItem", "__operators__.getitem"), get_item),
+    (("Greater", "math.greater"), _binary(ew.Greater())),
+    (("GreaterEqual", "math.greater_equal"), _binary(ew.GreaterOrEqual())),
+    (("HardSigmoid",), _named("hard_sigmoid")),
+    (("HardSilu",), _named("hard_silu")),
+    (("StopGradient", "stop_gradient", "identity"), identity),
+    (("Less", "math.less"), _binary(ew.Less())),
+    (("LessEqual", "math.less_equal"), _binary(ew.LessOrEqual())),
+    (("Log", "math.log"), _unary(ew.Log())),
+    (("LogicalAnd", "math.logical_and"), _binary(ew.And())),
+    (("LogicalNot", "math.logical_not"), _unary(ew.Not())),
+    (("LogicalOr", "math.logical_or"), _binary(ew.Or())),
+    (("LogSoftmax", "nn.log_softmax"), _along(act.LogSoftmax)),
+    (("Matmul", "linalg.matmul"), matmul),
+    (("Max", "math.reduce_max"), _reduction(red.ReduceMax)),
+    (("Maximum", "math.maximum"), _binary(ew.Max())),
+    (("Mean", "math.reduce_mean"), _reduction(red.ReduceMean)),
+    (("Min", "math.reduce_min"), _reduction(red.ReduceMin)),
+    (("Minimum", "math.minimum"), _binary(ew.Min())),
+    (("Multiply", "math.multiply"), _binary(ew.Mul())),
+    (("Negative", "math.negative"), _unary(ew.Neg())),
+    (("Normalize", "math.l2_normalize", "nn.l2_normalize"), normalize),
+    (("NotEqual", "math.not_equal"), _binary(ew.Equal(), negated=True)),
+    (("Power", "math.pow"), _binary(ew.Pow())),
+    (("Prod", "math.reduce_prod"), _reduction(red.ReduceProd)),
+    (("Relu", "nn.relu"), _named("relu")),
+    (("Relu6", "nn.relu6"), _named("relu6")),
+    (("Reshape", "reshape"), reshape),
+    (("Rsqrt", "math.rsqrt"), rsqrt),
+    (("Selu", "nn.selu"), _named("selu")),
+    (("Sigmoid", "math.sigmoid", "nn.sigmoid"), _named("sigmoid")),
+    (("Sign", "math.sign"), _unary(ew.Sign())),
+    (("Silu", "nn.silu", "nn.swish"), _named("silu")),
+    (("Sin", "math.sin"), _unary(ew.Sin())),
+    (("Softmax", "nn.softmax"), _along(act.Softmax)),
+    (("Softplus", "math.softplus", "nn.softplus"), _named("softplus")),
+    (("Softsign", "nn.softsign"), _named("softsign")),
+    (("Sqrt", "math.sqrt"), _unary(ew.Sqrt())),
+    (("Square", "math.square"), square),
+    (("Squeeze", "squeeze", "compat.v1.squeeze"), _with_axes(Squeeze())),
+    (("Stack", "stack"), stack),
+    (("Subtract", "math.subtract"), _binary(ew.Sub())),
+    (("Sum", "math.reduce_sum"), _reduction(red.ReduceSum)),
+    (("Tanh", "math.tanh", "nn.tanh"), _named("tanh")),
+    (("Transpose", "transpose", "compat.v1.transpose"), transpose),
+)
+OPERATIONS: Mapping[str, Build] = {name: build for names, build in _ROWS for name in names}
+
+__all__ = ["OPERATIONS"]

@@ -1,0 +1,244 @@
+"""Keras's recurrent layers as the graph's LSTM, GRU and RNN, one for each layer, both directions together.
+
+Keras's kernels are (in, gates * units), its gates input, forget, cell, output (LSTM) and update, reset, new (GRU); the
+graph's are (gates * units, in) with input, output, forget, cell and update, reset, new.
+
+A mask (N, steps) may hide any step: the state then stays, and the output is the one before (or 0, with
+`zero_output_for_mask`). That is what the steps that count alone give, so they are brought to the front, stably, their
+number is the sequence's length, and each step takes the output of the last one that counts. Source: Keras 3's RNN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.tensorflow.context import Imported, ImportNode
+from graphir.converters.tensorflow.keras_masks import Compact
+from graphir.graph import Value
+from graphir.ops import elementwise as ew
+from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
+from graphir.ops.shape import Reshape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape_parts import Concat
+from graphir.ops.slicing import Slice
+from graphir.tensor import Tensor
+
+OPERATORS: Mapping[str, Any] = {"LSTM": LSTM, "GRU": GRU, "SimpleRNN": RNN}
+STATES = {"LSTM": 2, "GRU": 1, "SimpleRNN": 1}
+USUAL = {"LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh"), "SimpleRNN": ("Tanh",)}
+# ONNX's name of a function, and its alpha and beta if it has them.
+Function = tuple[str, tuple[float, ...], tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One direction of one layer: what it computes, its weights in the graph's order, its states' places among the
+    operands, and whether it runs from the last step to the first."""
+
+    kind: str
+    units: int
+    activations: tuple[Function, ...]
+    reset_after: bool
+    backward: bool
+    weight: Tensor
+    recurrent: Tensor
+    bias: Tensor | None
+
+    @property
+    def fits(self) -> tuple[object, ...]:
+        """What two directions have to share to be one operator."""
+        return self.kind, self.units, self.reset_after, self.bias is None, self.weight.dtype
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """A layer as Keras means it: one cell, or two side by side, and which results are wanted.
+
+    `flips` tells of each cell whether Keras gives its sequence from the last step to the first. The operands are x,
+    the mask if there is one, and the states that are given: all of a cell's, or none.
+    """
+
+    cells: tuple[Cell, ...]
+    flips: tuple[bool, ...]
+    merge: str | None
+    sequences: bool
+    states: bool
+    zero_masked: bool
+    time_major: bool
+    masked: bool
+    begun: bool
+    stateful: bool
+
+    def __call__(self, node: ImportNode) -> Imported:
+        """The node's results: the output or, unmerged, outputs, then the last states."""
+        operands = list(node.inputs())
+        x = operands.pop(0)
+        if self.stateful:
+            node.decide("state", "a stateful layer begins with zeros; its states are not kept from call to call")
+        mask = operands.pop(0) if self.masked else None
+        first = x if self.time_major else node.step(Transpose((1, 0, 2)), x, suffix="steps_first")
+        compact = None
+        if mask is not None:
+            compact = Compact(node, mask if self.time_major else _flipped_axes(node, mask))
+            first = compact.gathered(first)
+        runs = _runs(node, self, first, None if compact is None else compact.lengths, operands)
+        joined = len(runs) == 2 and runs[0].results is runs[1].results and self.merge == "concat"
+        if joined and compact is None and not any(self.flips):
+            found = [_side_by_side(node, self, runs[0].results)]
+        else:
+            found = _merged(node, self, [self._output(node, run, place, compact) for place, run in enumerate(runs)])
+        if self.states:
+            for run, begin in zip(runs, _given(self, operands), strict=True):
+                last = run.states(node)
+                if compact is not None and begin:
+                    last = [compact.reached(*pair) for pair in zip(last, begin, strict=True)]
+                found += last
+        return found
+
+    def _output(self, node: ImportNode, run: Run, place: int, compact: Compact | None) -> Value:
+        """One cell's output: (N, units), or the sequence as Keras gives it."""
+        cell = self.cells[place]
+        if not self.sequences:
+            last = run.last(node)
+            if compact is None or not (self.begun or self.zero_masked):
+                return last
+            return compact.last(last, backward=cell.backward, zeros=self.zero_masked)
+        value = run.sequence(node)
+        if compact is not None:
+            value = compact.spread(value, backward=cell.backward, zeros=self.zero_masked)
+        if self.flips[place]:
+            far = np.iinfo(np.int64).min
+            ends = [node.vector([-1]), node.vector([far]), node.vector([0]), node.vector([-1])]
+            value = node.step(Slice(), value, *ends, suffix="reversed")
+        return value if self.time_major else node.step(Transpose((1, 0, 2)), value, suffix="batch_first")
+
+
+def _side_by_side(node: ImportNode, layer: Recurrence, results: Sequence[Value]) -> Value:
+    """Both directions' outputs in one axis, from those of one operator."""
+    if not layer.sequences:
+        return node.step(Reshape(), node.step(Transpose((1, 0, 2)), results[1]), node.vector([0, -1]), suffix="both")
+    order = (0, 2, 1, 3) if layer.time_major else (2, 0, 1, 3)
+    return node.step(Reshape(), node.step(Transpose(order), results[0]), node.vector([0, 0, -1]), suffix="both")
+
+
+def _flipped_axes(node: ImportNode, mask: Value) -> Value:
+    return node.step(Transpose((1, 0)), mask, suffix="mask_steps_first")
+
+
+@dataclass(frozen=True)
+class Run:
+    """The results of one direction of an operator: its place among the directions, and the operator's results."""
+
+    results: tuple[Value, ...]
+    place: int
+    directions: int
+
+    def sequence(self, node: ImportNode) -> Value:
+        """(steps, N, units)."""
+        return self._direction(node, self.results[0], 1, "sequence")
+
+    def last(self, node: ImportNode) -> Value:
+        """(N, units)."""
+        return self._direction(node, self.results[1], 0, "last")
+
+    def states(self, node: ImportNode) -> list[Value]:
+        """The last states (N, units)."""
+        names = ("state", "cell_state")
+        return [
+            self._direction(node, value, 0, name) for value, name in zip(self.results[1:], names, strict=False)
+        ]
+
+    def _direction(self, node: ImportNode, value: Value, axis: int, suffix: str) -> Value:
+        if self.directions > 1:
+            ends = [node.vector([self.place]), node.vector([self.place + 1]), node.vector([axis])]
+            value = node.step(Slice(), value, *ends, suffix=f"{suffix}_{self.place}_kept")
+        return node.step(Squeeze(), value, node.vector([axis]), suffix=f"{suffix}_{self.place}")
+
+
+def _runs(
+    node: ImportNode, layer: Recurrence, x: Value, lengths: Value | None, states: Sequence[Value]
+) -> list[Run]:
+    """The cells on the data, by one operator if they run in opposite directions and are of one kind."""
+    cells = layer.cells
+    given = _given(layer, states)
+    if len(cells) == 2 and cells[0].fits == cells[1].fits and not cells[0].backward and cells[1].backward:
+        results = _operator(node, cells, x, lengths, given, Direction.BIDIRECTIONAL)
+        return [Run(results, 0, 2), Run(results, 1, 2)]
+    runs = []
+    for cell, begin in zip(cells, given, strict=True):
+        direction = Direction.REVERSE if cell.backward else Direction.FORWARD
+        runs.append(Run(_operator(node, [cell], x, lengths, [begin], direction), 0, 1))
+    return runs
+
+
+def _given(layer: Recurrence, states: Sequence[Value]) -> list[Sequence[Value]]:
+    """The states that each cell begins with, none if none are given."""
+    if not layer.begun:
+        return [()] * len(layer.cells)
+    found, start = [], 0
+    for cell in layer.cells:
+        found.append(states[start : start + STATES[cell.kind]])
+        start += STATES[cell.kind]
+    return found
+
+
+def _operator(
+    node: ImportNode,
+    cells: Sequence[Cell],
+    x: Value,
+    lengths: Value | None,
+    states: Sequence[Sequence[Value]],
+    direction: Direction,
+) -> tuple[Value, ...]:
+    cell = cells[0]
+    names = tuple(name for held in cells for name, _, _ in held.activations)
+    fields: dict[str, Any] = {"hidden_size": cell.units, "direction": direction}
+    if names != USUAL[cell.kind] * len(cells):
+        fields["activations"] = names
+        fields["activation_alpha"] = tuple(x for held in cells for _, alpha, _ in held.activations for x in alpha)
+        fields["activation_beta"] = tuple(x for held in cells for _, _, beta in held.activations for x in beta)
+    if cell.kind == "GRU":
+        fields["linear_before_reset"] = cell.reset_after
+    parts = [("W", [held.weight for held in cells]), ("R", [held.recurrent for held in cells])]
+    operands: list[Value | None] = [x]
+    operands += [_stacked(node, tensors, name) for name, tensors in parts]
+    biases = [held.bias for held in cells if held.bias is not None]
+    operands.append(_stacked(node, biases, "B") if biases else None)
+    operands.append(lengths)
+    for slot in range(STATES[cell.kind]):
+        rows = [held[slot] for held in states if held]
+        wide = [node.step(Unsqueeze(), row, node.vector([0]), suffix=f"begin_{slot}") for row in rows]
+        operands.append(None if not wide else wide[0] if len(wide) == 1 else node.step(Concat(0), *wide))
+    while operands[-1] is None:
+        operands.pop()
+    return node.steps(OPERATORS[cell.kind](**fields), *operands, suffix=cell.kind.lower())
+
+
+def _stacked(node: ImportNode, tensors: Sequence[Tensor], suffix: str) -> Value:
+    """The directions' weights in one parameter, computed when it is needed."""
+    tensor = tensors[0]
+    if len(tensors) > 1:
+        shape = (len(tensors), *tensor.shape[1:])
+        tensor = Tensor.computed(tensor.dtype, shape, lambda: np.concatenate([held.numpy() for held in tensors]))
+    return node.graph.add_parameter(node.fresh_name(f"{node.name}_{suffix}"), tensor)
+
+
+def _merged(node: ImportNode, layer: Recurrence, outputs: list[Value]) -> list[Value]:
+    if len(outputs) == 1 or layer.merge is None:
+        return outputs
+    match layer.merge:
+        case "concat":
+            return [node.step(Concat(-1), *outputs, suffix="both")]
+        case "sum":
+            return [node.step(ew.Add(), *outputs, suffix="sum")]
+        case "mul":
+            return [node.step(ew.Mul(), *outputs, suffix="product")]
+        case _:
+            total = node.step(ew.Add(), *outputs, suffix="sum")
+            return [node.step(ew.Mul(), total, node.scalar_like(total, 0.5), suffix="mean")]
+
+
+__all__ = ["STATES", "Cell", "Function", "Recurrence"]

@@ -1,0 +1,271 @@
+"""Keras's recurrent layers: their cells' weights and what is asked of them; `keras_recurrence` makes the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.converters.tensorflow.keras_context import Held, Layer, LayerRefusal, activation_name, held_in
+from graphir.converters.tensorflow.keras_recurrence import STATES, Cell, Function, Recurrence
+from graphir.converters.tensorflow.keras_weights import StoredByName, Weights
+from graphir.converters.tensorflow.records import Endpoint
+from graphir.errors import FormatError
+from graphir.tensor import Tensor
+from graphir.types import DType
+
+GATES = {"LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2), "SimpleRNN": (0,)}
+USUAL = {"LSTM": ("sigmoid", "tanh"), "GRU": ("sigmoid", "tanh"), "SimpleRNN": ("tanh",)}
+ACTIVATIONS: Mapping[str, Function] = {
+    "elu": ("Elu", (1.0,), ()),
+    "leaky_relu": ("LeakyRelu", (0.2,), ()),
+    "linear": ("Affine", (1.0,), (0.0,)),
+    "relu": ("Relu", (), ()),
+    "sigmoid": ("Sigmoid", (), ()),
+    "softplus": ("Softplus", (), ()),
+    "softsign": ("Softsign", (), ()),
+    "tanh": ("Tanh", (), ()),
+}
+HARD_SIGMOID: Function = ("HardSigmoid", (1.0 / 6.0,), (0.5,))
+OLD_HARD_SIGMOID: Function = ("HardSigmoid", (0.2,), (0.5,))
+
+
+def _cell(layer: Layer, config: Mapping[str, Any], kind: str, stored: Weights, *, backward: bool) -> Cell:
+    """A cell from its configuration. Raises LayerRefusal for what the graph's operators cannot say."""
+    names = ("recurrent_activation", "activation") if kind != "SimpleRNN" else ("activation",)
+    found = [_activation(layer, config.get(name, usual)) for name, usual in zip(names, USUAL[kind], strict=True)]
+    if kind == "LSTM":
+        found.append(found[1])
+    tensors = stored.tensors()
+    use_bias = bool(config.get("use_bias", True))
+    if len(tensors) < 2 + use_bias:
+        raise FormatError(f"layer {layer.name} has {len(tensors)} weights, expected {2 + use_bias}")
+    units = int(config["units"])
+    gates = GATES[kind]
+    if tensors[0].shape[-1] != units * len(gates):
+        raise FormatError(f"layer {layer.name} has a kernel {list(tensors[0].shape)}, expected {len(gates)} * {units}")
+    reset_after = bool(config.get("reset_after", False)) if kind == "GRU" else False
+    weight, recurrent = (_ordered(tensor, gates, layer.dtype) for tensor in tensors[:2])
+    bias = _bias(tensors[2], gates, units, layer.dtype) if use_bias else None
+    return Cell(kind, units, tuple(found), reset_after, backward, weight, recurrent, bias)
+
+
+def _activation(layer: Layer, held: Any) -> Function:
+    name, _ = activation_name(held)
+    if name == "hard_sigmoid":
+        return HARD_SIGMOID if layer.keras >= 3 else OLD_HARD_SIGMOID
+    if name not in ACTIVATIONS:
+        raise LayerRefusal(f"the activation {name!r} of a recurrent layer, which has {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name]
+
+
+def _ordered(tensor: Tensor, gates: Sequence[int], dtype: DType) -> Tensor:
+    """(in, gates * units) as (1, gates * units, in), the gates in the graph's order, computed when it is needed."""
+    inner, wide = tensor.shape
+
+    def compute() -> NDArray[Any]:
+        blocks = np.split(tensor.numpy().astype(dtype.numpy(), copy=False).T, len(gates))
+        found: NDArray[Any] = np.concatenate([blocks[gate] for gate in gates])[None]
+        return found
+
+    return Tensor.computed(dtype, (1, wide, inner), compute)
+
+
+def _bias(tensor: Tensor, gates: Sequence[int], units: int, dtype: DType) -> Tensor:
+    """The input's and the state's biases (1, 2 * gates * units); a single one is the input's."""
+
+    def compute() -> NDArray[Any]:
+        rows = tensor.numpy().astype(dtype.numpy(), copy=False).reshape(-1, len(gates), units)[:, list(gates)]
+        rows = np.concatenate([rows, np.zeros_like(rows)]) if len(rows) == 1 else rows
+        found: NDArray[Any] = rows.reshape(1, -1)
+        return found
+
+    return Tensor.computed(dtype, (1, 2 * len(gates) * units), compute)
+
+
+def _recurrent(
+    layer: Layer,
+    cells: Sequence[Cell],
+    config: Mapping[str, Any],
+    *,
+    merge: str | None = "concat",
+    natural: bool = False,
+) -> list[Endpoint]:
+    """The node of a layer; `natural` gives sequences from the first step to the last whichever way it ran."""
+    held = layer.operands
+    states = _begin(layer)
+    mask = _mask(layer)
+    expected = sum(STATES[cell.kind] for cell in cells)
+    if len(states) not in (0, expected):
+        raise LayerRefusal(f"{len(states)} states to begin with, expected {expected}")
+    backwards = any(cell.backward for cell in cells)
+    if mask is not None and backwards and config.get("unroll") and config.get("zero_output_for_mask"):
+        raise LayerRefusal("unroll=True backwards over masked steps: Keras zeroes the outputs by the mask turned round")
+    # the second of two is given back to front, and Bidirectional turns it round
+    flips = tuple(not natural and cell.backward != (place == 1) for place, cell in enumerate(cells))
+    sequences = bool(config.get("return_sequences"))
+    function = Recurrence(
+        tuple(cells),
+        flips,
+        merge,
+        sequences,
+        bool(config.get("return_state")),
+        bool(config.get("zero_output_for_mask")),
+        bool(config.get("time_major")),
+        mask is not None,
+        bool(states),
+        bool(config.get("stateful")),
+    )
+    operands = [held[0].value, *([] if mask is None else [mask]), *states]
+    first = layer.apply(function, "sequence", operands)
+    count = (len(cells) if merge is None else 1) + (expected if config.get("return_state") else 0)
+    if sequences:
+        layer.mask = mask
+    return [Endpoint(first.node, slot) for slot in range(count)]
+
+
+def _begin(layer: Layer) -> list[Endpoint]:
+    """The states that the call states: an argument of its own, or values behind the data."""
+    stated = layer.argument(1, "initial_state")
+    if stated is None or isinstance(stated, bool):
+        return [held.value for held in layer.operands[1:]]
+    return [held.value for held in held_in(stated)]
+
+
+def _mask(layer: Layer) -> Endpoint | None:
+    """Version 3 looks for the data's own mask only where the data are the only argument that holds values."""
+    stated = layer.kwargs.get("mask")
+    if isinstance(stated, Held):
+        return stated.value
+    if layer.keras >= 3 and _begin(layer):
+        return None
+    return layer.operands[0].mask
+
+
+def _layer_of(kind: str) -> Callable[[Layer], list[Endpoint]]:
+    def recurrent(layer: Layer) -> list[Endpoint]:
+        backward = bool(layer.config.get("go_backwards"))
+        cell = _cell(layer, layer.config, kind, layer.stored.part("cell"), backward=backward)
+        return _recurrent(layer, [cell], layer.config)
+
+    return recurrent
+
+
+def _cudnn(kind: str) -> Callable[[Layer], list[Endpoint]]:
+    """CuDNNLSTM and CuDNNGRU of version 2: the usual layer, its weights as cuDNN has them."""
+
+    def recurrent(layer: Layer) -> list[Endpoint]:
+        config = {**layer.config, "recurrent_activation": "sigmoid", "activation": "tanh", "reset_after": True}
+        weights = [layer.tensor(slot) for slot in range(3)]
+        held = StoredByName([("", tensor) for tensor in _from_cudnn(weights, kind)], layer.name)
+        cell = _cell(layer, config, kind, held, backward=bool(config.get("go_backwards")))
+        return _recurrent(layer, [cell], config)
+
+    return recurrent
+
+
+def _from_cudnn(weights: Sequence[Tensor], kind: str) -> list[Tensor]:
+    """Kernel, recurrent kernel and biases: each gate's kernel lies as (units, in), its recurrent one turned round.
+
+    The LSTM's two biases are added up.
+    """
+    kernel, recurrent, bias = weights
+    count = len(GATES[kind])
+
+    def kernels() -> NDArray[Any]:
+        parts = np.split(kernel.numpy(), count, axis=1)
+        return np.concatenate([part.reshape(part.shape[::-1]).T for part in parts], 1)
+
+    def recurrents() -> NDArray[Any]:
+        return np.concatenate([part.T for part in np.split(recurrent.numpy(), count, axis=1)], 1)
+
+    wide = bias.shape[0] // 2
+    if kind == "LSTM":
+        biases = Tensor.computed(bias.dtype, (wide,), lambda: bias.numpy()[:wide] + bias.numpy()[wide:])
+    else:
+        biases = bias.reshaped((2, wide))
+    pairs = ((kernel, kernels), (recurrent, recurrents))
+    return [*(Tensor.computed(held.dtype, held.shape, make) for held, make in pairs), biases]
+
+
+def _cell_kind(entry: Mapping[str, Any]) -> str:
+    kind = str(entry["class_name"]).removesuffix("Cell")
+    if kind not in GATES:
+        raise LayerRefusal(f"the cell {entry['class_name']}; LSTMCell, GRUCell and SimpleRNNCell are read")
+    return kind
+
+
+def rnn(layer: Layer) -> list[Endpoint]:
+    """A cell, or cells one upon the other: then each runs over the sequence that the one below gave."""
+    entry = layer.config["cell"]
+    backward = bool(layer.config.get("go_backwards"))
+    if entry["class_name"] != "StackedRNNCells":
+        cell = _cell(layer, entry["config"], _cell_kind(entry), layer.stored.part("cell"), backward=backward)
+        return _recurrent(layer, [cell], layer.config)
+    if layer.config.get("return_state") or _begin(layer):
+        raise LayerRefusal("the states of StackedRNNCells as arguments or results")
+    entries = list(entry["config"]["cells"])
+    cells, start = [], 0
+    names: dict[str, int] = {}
+    for inner in entries:
+        kind = _cell_kind(inner)
+        title = f"{'simple_rnn' if kind == 'SimpleRNN' else kind.lower()}_cell"
+        number = names[title] = names.get(title, -1) + 1
+        count = 2 + bool(inner["config"].get("use_bias", True))
+        key = f"{title}_{number}" if number else title
+        stored = layer.stored.count_from(start, count, "cell", "cells", key)
+        cells.append(_cell(layer, inner["config"], kind, stored, backward=backward))
+        start += count
+    mask = _mask(layer)
+    value = layer.operands[0].value
+    for place, cell in enumerate(cells[:-1]):
+        inner_layer = Layer(
+            f"{layer.name}/cell_{place}", {}, layer.stored, [Held(value, mask)], {}, layer.keras, dtype=layer.dtype
+        )
+        config = {**layer.config, "return_sequences": True, "zero_output_for_mask": False}
+        value = _recurrent(inner_layer, [cell], config, natural=True)[0]
+        layer.nodes += inner_layer.nodes
+    layer.args = [Held(value, mask)]
+    layer.kwargs = {}
+    return _recurrent(layer, [cells[-1]], layer.config)
+
+
+def bidirectional(layer: Layer) -> list[Endpoint]:
+    """The same cell twice, the second from the other end, and what is made of both."""
+    forward = layer.config["layer"]
+    config = forward["config"]
+    backward = layer.config.get("backward_layer") or {
+        **forward, "config": {**config, "go_backwards": not config.get("go_backwards")},
+    }  # fmt: skip
+    merge = layer.config.get("merge_mode", "concat")
+    if merge not in ("concat", "sum", "mul", "ave", None):
+        raise LayerRefusal(f"merge_mode {merge!r}")
+    cells = []
+    for place, (entry, title) in enumerate(((forward, "forward_layer"), (backward, "backward_layer"))):
+        inner, stored = entry["config"], layer.stored.part(title, place, 2).part("cell")
+        kind = entry["class_name"]
+        if kind == "RNN":
+            kind, inner = _cell_kind(inner["cell"]), {**inner["cell"]["config"], "go_backwards": inner["go_backwards"]}
+        if kind not in GATES:
+            raise LayerRefusal(f"two directions of a {kind}; LSTM, GRU and SimpleRNN are read")
+        cells.append(_cell(layer, inner, kind, stored, backward=bool(inner.get("go_backwards"))))
+    if any(config.get(key) != backward["config"].get(key) for key in ("return_sequences", "return_state")):
+        raise LayerRefusal("two directions that return different things")
+    # version 2 does not write this down, both do it
+    config = {**config, "zero_output_for_mask": bool(config.get("return_sequences"))}
+    return _recurrent(layer, cells, config, merge=merge)
+
+
+LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+    "Bidirectional": bidirectional,
+    "CuDNNGRU": _cudnn("GRU"),
+    "CuDNNLSTM": _cudnn("LSTM"),
+    "GRU": _layer_of("GRU"),
+    "LSTM": _layer_of("LSTM"),
+    "RNN": rnn,
+    "SimpleRNN": _layer_of("SimpleRNN"),
+}
+
+__all__ = ["LAYERS"]

@@ -1,0 +1,291 @@
+"""Keras's layers over one to three spatial axes: convolutions, pooling, borders, sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from graphir.converters.tensorflow.context import Imported, ImportFunction, ImportNode
+from graphir.converters.tensorflow.keras_activations import activated
+from graphir.converters.tensorflow.keras_context import Layer, LayerRefusal
+from graphir.converters.tensorflow.layout import Layout, channels_first, finish, unless_all_one
+from graphir.converters.tensorflow.ops.convolution import import_conv, import_depthwise_conv
+from graphir.converters.tensorflow.ops.pooling import import_pool
+from graphir.converters.tensorflow.records import Endpoint
+from graphir.graph import Value
+from graphir.ops.convolution import ConvTranspose
+from graphir.ops.resize import Coordinates, NearestMode, Resize, ResizeMode
+from graphir.ops.shape import Transpose
+from graphir.padding import Explicit, SameMode, split_same
+
+CONVOLUTIONS = {2: "Conv2D", 3: "Conv3D"}
+POOLS = {("Max", 2): "MaxPool", ("Max", 3): "MaxPool3D", ("Avg", 2): "AvgPool", ("Avg", 3): "AvgPool3D"}
+
+
+def _biased(layer: Layer, value: Endpoint, slot: int) -> Endpoint:
+    """The value with the layer's bias, behind its activation."""
+    if layer.config.get("use_bias", True):
+        form = "NCHW" if layer.channels_first else "NHWC"
+        value = layer.add("BiasAdd", "bias_add", [value, layer.weight(slot)], data_format=form)
+    return activated(layer, value)
+
+
+def _window(layer: Layer, axes: int) -> dict[str, Any]:
+    """The attributes of a convolution. `causal` pads in front so that no result sees what comes after it."""
+    strides, dilations = (layer.numbers(key, axes) for key in ("strides", "dilation_rate"))
+    attrs: dict[str, Any] = {
+        "strides": layer.whole(strides),
+        "dilations": layer.whole(dilations),
+        "data_format": layer.data_format(axes),
+    }
+    if layer.config.get("padding") != "causal":
+        return {**attrs, "padding": layer.padding()}
+    front = dilations[0] * (layer.numbers("kernel_size", axes)[0] - 1)
+    pads = [(0, 0), (0, 0), (front, 0)] if layer.channels_first else [(0, 0), (front, 0), (0, 0)]
+    return {**attrs, "padding": "EXPLICIT", "explicit_paddings": tuple(side for pair in pads for side in pair)}
+
+
+def _convolution(axes: int) -> Callable[[Layer], Endpoint]:
+    def convolution(layer: Layer) -> Endpoint:
+        operands = [layer.data, layer.weight(0)]
+        attrs = _window(layer, axes)
+        if axes == 1:
+            value = layer.apply(_one_axis(import_conv), "convolution", operands, **attrs)
+        else:
+            value = layer.add(CONVOLUTIONS[axes], "convolution", operands, **attrs)
+        return _biased(layer, value, 1)
+
+    return convolution
+
+
+def _one_axis(function: Callable[[ImportNode, int], Value]) -> ImportFunction:
+    return lambda node: function(node, 1)
+
+
+def _depthwise(layer: Layer, axes: int) -> Endpoint:
+    operands = [layer.data, layer.weight(0)]
+    if axes == 1:
+        return layer.apply(_one_axis(import_depthwise_conv), "depthwise", operands, **_window(layer, 1))
+    return layer.add("DepthwiseConv2dNative", "depthwise", operands, **_window(layer, 2))
+
+
+def _depthwise_only(axes: int) -> Callable[[Layer], Endpoint]:
+    return lambda layer: _biased(layer, _depthwise(layer, axes), 1)
+
+
+def _separable(axes: int) -> Callable[[Layer], Endpoint]:
+    """A depthwise convolution and one with windows of one element."""
+
+    def separable(layer: Layer) -> Endpoint:
+        deep = _depthwise(layer, axes)
+        ones = {"strides": (1,) * (axes + 2), "padding": "VALID", "data_format": layer.data_format(axes)}
+        if axes == 1:
+            value = layer.apply(_one_axis(import_conv), "pointwise", [deep, layer.weight(1)], **ones)
+        else:
+            value = layer.add("Conv2D", "pointwise", [deep, layer.weight(1)], **ones)
+        return _biased(layer, value, 2)
+
+    return separable
+
+
+def _transposed(axes: int) -> Callable[[Layer], Endpoint]:
+    def transposed(layer: Layer) -> Endpoint:
+        strides, kernel, dilations = (layer.numbers(key, axes) for key in ("strides", "kernel_size", "dilation_rate"))
+        if max(dilations) > 1 and (max(strides) > 1 or layer.config.get("output_padding") is not None):
+            raise LayerRefusal("a transposed convolution with dilation and stride, which Keras does not define alike")
+        spans = [(width - 1) * dilation + 1 for width, dilation in zip(kernel, dilations, strict=True)]
+        stated = layer.config.get("output_padding")
+        cuts, extra = [], []
+        for place, (span, stride) in enumerate(zip(spans, strides, strict=True)):
+            if stated is not None:
+                half = span // 2 if layer.padding() == "SAME" else 0
+                total = 2 * half - layer.numbers("output_padding", axes)[place]
+            else:
+                total = span - stride if layer.padding() == "SAME" else -max(stride - span, 0)
+            cuts.append(split_same(max(total, 0), SameMode.UPPER))
+            extra.append(max(-total, 0))
+        op = ConvTranspose(
+            kernel_shape=tuple(kernel),
+            strides=unless_all_one(tuple(strides)),
+            dilations=unless_all_one(tuple(dilations)),
+            padding=Explicit(tuple(cuts)) if any(map(any, cuts)) else Explicit(),
+            output_padding=tuple(extra) if any(extra) else (),
+        )
+        layout = Layout(axes, not layer.channels_first)
+        value = layer.apply(_import_transposed(op, layout), "convolution", [layer.data, layer.weight(0)])
+        return _biased(layer, value, 1)
+
+    return transposed
+
+
+def _import_transposed(op: ConvTranspose, layout: Layout) -> ImportFunction:
+    """The filter is (K..., out, in)."""
+
+    def import_transposed(node: ImportNode) -> Imported:
+        order = (layout.spatial + 1, layout.spatial, *range(layout.spatial))
+        weight = node.step(Transpose(order), node.input(1), suffix="weight")
+        return finish(node, layout, op, channels_first(node, layout, node.input(0)), weight)
+
+    return import_transposed
+
+
+def _pooling(kind: str, axes: int) -> Callable[[Layer], Endpoint]:
+    def pooling(layer: Layer) -> Endpoint:
+        size = layer.numbers("pool_size", axes, 2)
+        strides = size if layer.config.get("strides") is None else layer.numbers("strides", axes)
+        attrs = {
+            "ksize": layer.whole(size),
+            "strides": layer.whole(strides),
+            "padding": layer.padding(),
+            "data_format": layer.data_format(axes),
+        }
+        if axes > 1:
+            return layer.add(POOLS[kind, axes], "pool", [layer.data], **attrs)
+
+        def import_one_axis(node: ImportNode) -> Imported:
+            return import_pool(node, 1, kind == "Max", node.attrs["ksize"], node.attrs["strides"])
+
+        return layer.apply(import_one_axis, "pool", [layer.data], **attrs)
+
+    return pooling
+
+
+def _global_pooling(op: str, axes: int) -> Callable[[Layer], Endpoint]:
+    def pooling(layer: Layer) -> Endpoint:
+        first = 2 if layer.channels_first else 1
+        places = layer.constant("axes", list(range(first, first + axes)))
+        keep = bool(layer.config.get("keepdims", False))
+        mask = layer.stated_mask() if op == "Mean" and axes == 1 else None
+        if mask is None:
+            return layer.add(op, "pool", [layer.data, places], keep_dims=keep)
+        last = 1 if layer.channels_first else 2
+        kept = layer.add("Cast", "kept", [mask], DstT=layer.dtype)
+        kept = layer.add("ExpandDims", "kept_steps", [kept, layer.constant("last", last)])
+        total = layer.add("Sum", "total", [layer.add("Mul", "masked", [layer.data, kept]), places], keep_dims=keep)
+        return layer.add("RealDiv", "pool", [total, layer.add("Sum", "count", [kept, places], keep_dims=keep)])
+
+    return pooling
+
+
+def _pairs(layer: Layer, key: str, axes: int) -> list[list[int]]:
+    """(before, after) of the spatial axes, from one number, one for each, or pairs."""
+    held = layer.config[key]
+    if isinstance(held, int):
+        return [[held, held]] * axes
+    if axes == 1 and len(held) == 2 and isinstance(held[0], int):
+        return [list(held)]
+    return [[side, side] if isinstance(side, int) else list(side) for side in held]
+
+
+def _zero_padding(axes: int) -> Callable[[Layer], Endpoint]:
+    def zero_padding(layer: Layer) -> Endpoint:
+        pads = _pairs(layer, "padding", axes)
+        rows = [[0, 0], [0, 0], *pads] if layer.channels_first else [[0, 0], *pads, [0, 0]]
+        return layer.add("Pad", "pad", [layer.data, layer.constant("pads", rows)])
+
+    return zero_padding
+
+
+def _cropping(axes: int) -> Callable[[Layer], Endpoint]:
+    def cropping(layer: Layer) -> Endpoint:
+        margins = _pairs(layer, "cropping", axes)
+        first = 2 if layer.channels_first else 1
+        begin, end, open_ends = [0] * (axes + 2), [0] * (axes + 2), (1 << (axes + 2)) - 1
+        for axis, (before, after) in enumerate(margins, first):
+            begin[axis], end[axis] = before, -after
+            open_ends &= ~(1 << axis) if after else -1
+        parts = [layer.constant(name, numbers) for name, numbers in (("begin", begin), ("end", end))]
+        return layer.add(
+            "StridedSlice", "cut", [layer.data, *parts, layer.constant("steps", [1] * (axes + 2))],
+            begin_mask=0, end_mask=open_ends, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0,
+        )  # fmt: skip
+
+    return cropping
+
+
+MODES = {"nearest": (ResizeMode.NEAREST, NearestMode.FLOOR), "bilinear": (ResizeMode.LINEAR, NearestMode.FLOOR)}
+
+
+def _up_sampling(axes: int) -> Callable[[Layer], Endpoint]:
+    def up_sampling(layer: Layer) -> Endpoint:
+        factors = tuple(float(number) for number in layer.numbers("size", axes, 2))
+        stated = layer.config.get("interpolation", "nearest")
+        if stated not in MODES:
+            raise LayerRefusal(f"the interpolation {stated!r}; nearest and bilinear are read")
+        mode, nearest = MODES[stated]
+        coordinates = Coordinates.ASYMMETRIC if stated == "nearest" else Coordinates.HALF_PIXEL
+        op = Resize(mode, coordinates, nearest, factors=factors, axes=tuple(range(2, axes + 2)))
+        layout = Layout(axes, not layer.channels_first)
+
+        def import_resize(node: ImportNode) -> Imported:
+            return finish(node, layout, op, channels_first(node, layout, node.input(0)))
+
+        return layer.apply(import_resize, "resized", [layer.data])
+
+    return up_sampling
+
+
+RESIZERS = {"bilinear": "ResizeBilinear", "nearest": "ResizeNearestNeighbor", "bicubic": "ResizeBicubic"}
+
+
+def resizing(layer: Layer) -> Endpoint:
+    """Images (N, H, W, C) to another size."""
+    stated = layer.config.get("interpolation", "bilinear")
+    odd = [key for key in ("crop_to_aspect_ratio", "pad_to_aspect_ratio", "antialias") if layer.config.get(key)]
+    if odd:
+        raise LayerRefusal(f"{', '.join(odd)}")
+    if stated not in RESIZERS:
+        raise LayerRefusal(f"the interpolation {stated!r}; {', '.join(RESIZERS)} are read")
+    data = layer.data
+    if layer.channels_first:
+        data = layer.add("Transpose", "to_last", [data, layer.constant("last", [0, 2, 3, 1])])
+    size = layer.constant("size", [layer.config["height"], layer.config["width"]])
+    value = layer.add(RESIZERS[stated], "resized", [data, size], align_corners=False, half_pixel_centers=True)
+    if layer.channels_first:
+        value = layer.add("Transpose", "to_first", [value, layer.constant("first", [0, 3, 1, 2])])
+    return value
+
+
+def center_crop(layer: Layer) -> Endpoint:
+    """The middle of images (N, H, W, C) that are large enough."""
+    wanted = (layer.config["height"], layer.config["width"])
+    first = 2 if layer.channels_first else 1
+
+    def import_crop(node: ImportNode) -> Imported:
+        from graphir.ops.slicing import Slice
+
+        sizes = node.sizes(node.input(0), (first, first + 1))
+        if any(size < least for size, least in zip(sizes, wanted, strict=True)):
+            node.refuse(f"a center crop to {list(wanted)} of smaller images {list(sizes)}, which Keras enlarges first")
+        begins = [(size - least) // 2 for size, least in zip(sizes, wanted, strict=True)]
+        ends = [begin + least for begin, least in zip(begins, wanted, strict=True)]
+        return node.emit(
+            Slice(), node.input(0), node.vector(begins), node.vector(ends), node.vector([first, first + 1])
+        )
+
+    return layer.apply(import_crop, "crop", [layer.data])
+
+
+def _each(name: str, build: Callable[[int], Callable[[Layer], Endpoint]], axes: Sequence[int] = (1, 2, 3)) -> Mapping[
+    str, Callable[[Layer], Any]
+]:
+    return {name.format(count): build(count) for count in axes}
+
+
+LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+    **_each("Conv{}D", _convolution),
+    **_each("Conv{}DTranspose", _transposed),
+    **_each("DepthwiseConv{}D", _depthwise_only, (1, 2)),
+    **_each("SeparableConv{}D", _separable, (1, 2)),
+    **_each("MaxPooling{}D", lambda axes: _pooling("Max", axes)),
+    **_each("AveragePooling{}D", lambda axes: _pooling("Avg", axes)),
+    **_each("GlobalMaxPooling{}D", lambda axes: _global_pooling("Max", axes)),
+    **_each("GlobalAveragePooling{}D", lambda axes: _global_pooling("Mean", axes)),
+    **_each("ZeroPadding{}D", _zero_padding),
+    **_each("Cropping{}D", _cropping),
+    **_each("UpSampling{}D", _up_sampling),
+    "CenterCrop": center_crop,
+    "Resizing": resizing,
+}
+
+__all__ = ["LAYERS"]

@@ -1,0 +1,165 @@
+"""The weights of Keras's files: found by class and place (version 3's archives) or by name (HDF5 files)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from graphir.errors import FormatError
+from graphir.tensor import Tensor
+from graphir.types import DType
+
+
+class Weights(Protocol):
+    """The weights of a model, of a layer, or of a part of one."""
+
+    def tensors(self) -> list[Tensor]:
+        """All of them, in Keras's order."""
+
+    def part(self, attribute: str, place: int = 0, parts: int = 1) -> Weights:
+        """Those of an object that a layer holds; where weights have names only, the `place`-th of equal parts."""
+
+    def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
+        """Those of the layers of a model, stated as (name, class)."""
+
+    def count_from(self, start: int, count: int, *path: str) -> Weights:
+        """Those of one of several different objects that a layer holds, at this path, or by their number."""
+
+
+class StoredByClass:
+    """A group of a `.keras` archive: layers are called after their class, numbered in the order of the model's layers.
+
+    Weights are numbered below `vars`; parts are groups with the names of Python's attributes.
+    """
+
+    def __init__(self, group: Any) -> None:
+        self._group = group
+
+    def tensors(self) -> list[Tensor]:
+        """The weights of this object alone."""
+        values = self._inside("vars")
+        if values is None:
+            return []
+        return [Tensor.of(np.asarray(values[str(place)])) for place in range(len(values))]
+
+    def part(self, attribute: str, place: int = 0, parts: int = 1) -> StoredByClass:
+        """The group of that name; with a line before it, as version 2 has it, or behind it."""
+        names = (attribute, f"_{attribute}", attribute.removeprefix("_"))
+        return StoredByClass(next((found for found in map(self._inside, names) if found is not None), None))
+
+    def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
+        """The groups of the model's layers."""
+        groups = self._inside("layers")
+        if groups is None:
+            groups = self._inside("_layer_checkpoint_dependencies")
+        counts: Counter[str] = Counter()
+        found: list[Weights] = []
+        for _, class_name in entries:
+            snake = _snake_case(class_name)
+            key = f"{snake}_{counts[snake]}" if counts[snake] else snake
+            counts[snake] += 1
+            found.append(StoredByClass(groups[key] if groups is not None and key in groups else None))
+        return found
+
+    def count_from(self, start: int, count: int, *path: str) -> StoredByClass:
+        """The group at that path."""
+        found: StoredByClass = self
+        for name in path:
+            found = found.part(name)
+        return found
+
+    def _inside(self, name: str) -> Any:
+        return self._group[name] if self._group is not None and name in self._group else None
+
+
+def _snake_case(name: str) -> str:
+    """Keras's own rule.
+
+    >>> _snake_case("Conv2D"), _snake_case("ReLU"), _snake_case("BatchNormalization")
+    ('conv2d', 're_lu', 'batch_normalization')
+    """
+    name = re.sub(r"\W+", "", name)
+    name = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
+
+
+class StoredByName:
+    """Weights with their names (`lstm/lstm_cell/kernel:0`), in the order in which the file lists them."""
+
+    def __init__(self, held: Sequence[tuple[str, Tensor]], owner: str) -> None:
+        self._held = list(held)
+        self._owner = owner
+
+    def tensors(self) -> list[Tensor]:
+        """All of them: a layer's list holds those of its parts too."""
+        return [tensor for _, tensor in self._held]
+
+    def part(self, attribute: str, place: int = 0, parts: int = 1) -> StoredByName:
+        """The `place`-th of equal parts. Raises FormatError if there are none."""
+        size, left = divmod(len(self._held), parts)
+        if left:
+            count = len(self._held)
+            raise FormatError(f"layer {self._owner} has {count} weights, expected {parts} equal parts of them")
+        return StoredByName(self._held[place * size : (place + 1) * size], self._owner)
+
+    def count_from(self, start: int, count: int, *path: str) -> StoredByName:
+        """Those of that number."""
+        return StoredByName(self._held[start : start + count], self._owner)
+
+    def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
+        """Those whose name has the layer's name in it. Raises FormatError for a weight of no layer."""
+        names = {name for name, _ in entries}
+        by_layer: dict[str, list[tuple[str, Tensor]]] = {}
+        for text, tensor in self._held:
+            inner = [part for part in text.split("/")[:-1] if part in names]
+            if not inner:
+                raise FormatError(f"the weight {text} of {self._owner} belongs to no layer of that model")
+            by_layer.setdefault(inner[-1] if inner[0] == self._owner else inner[0], []).append((text, tensor))
+        return [StoredByName(by_layer.get(name, []), name) for name, _ in entries]
+
+
+class StoredInGroups:
+    """An HDF5 file: each layer of the model has a group that lists its weights by name."""
+
+    def __init__(self, groups: Any, path: Path) -> None:
+        self._groups = groups
+        self._path = path
+
+    def tensors(self) -> list[Tensor]:
+        """A model has none of its own."""
+        return []
+
+    def part(self, attribute: str, place: int = 0, parts: int = 1) -> StoredInGroups:
+        """A model has no parts but its layers."""
+        return self
+
+    def count_from(self, start: int, count: int, *path: str) -> StoredInGroups:
+        """A model has no parts but its layers."""
+        return self
+
+    def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
+        """The groups of the layers."""
+        return [StoredByName(self._group(name), name) for name, _ in entries]
+
+    def _group(self, name: str) -> list[tuple[str, Tensor]]:
+        if name not in self._groups:
+            return []
+        group = self._groups[name]
+        texts = [text.decode() if isinstance(text, bytes) else str(text) for text in group.attrs["weight_names"]]
+        return [(text, _tensor(group[text], self._path)) for text in texts]
+
+
+def _tensor(data: Any, path: Path) -> Tensor:
+    """A dataset; one that lies as it is stays in the file."""
+    offset = data.id.get_offset()
+    if offset is None or not data.dtype.isnative:
+        return Tensor.of(np.asarray(data))
+    return Tensor.at(path, offset, DType.of(data.dtype), data.shape)
+
+
+__all__ = ["StoredByClass", "StoredByName", "StoredInGroups", "Weights"]

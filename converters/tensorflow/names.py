@@ -1,0 +1,59 @@
+"""The names of TensorFlow's nodes given to what is left of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from graphir.graph import Graph, Value
+
+SUGGESTED = 4
+
+
+def give_back_names(graph: Graph) -> None:
+    """Call every value that stands for a node's result by that result's name, and its node too, where the name is free.
+
+    At import a value that is a step on the way gets another name, as an operator's result does that is brought back to
+    channels last; where the Transpose behind it went, it is the result.
+    """
+    taken = {node.name for node in graph.nodes}
+    for node in graph.nodes:
+        for value in node.outputs:
+            wanted = _wanted(value)
+            if not wanted or wanted in graph or graph.is_output(value):
+                continue
+            if node.name == value.name and wanted not in taken:
+                node.name = wanted
+            graph.rename(value, wanted)
+
+
+def _wanted(value: Value) -> str:
+    """The name that the value should have, "" where it is one of its own."""
+    names = [_name(source) for source in value.sources]
+    return "" if not names or value.name in names else names[0]
+
+
+def _name(source: str) -> str:
+    """The value's name for an endpoint: the node's own for the first result.
+
+    >>> _name("conv:0"), _name("split:1")
+    ('conv', 'split:1')
+    """
+    return source.removesuffix(":0")
+
+
+def similar_names(wanted: str, names: Iterable[str]) -> str:
+    """What may be meant by a name that does not exist, as the end of a sentence; "" for nothing.
+
+    >>> similar_names("re_lu/Relu", ["model/re_lu/Relu", "model/conv/BiasAdd"]), similar_names("x", ["logits"])
+    ('; there is model/re_lu/Relu', '')
+    """
+    from difflib import get_close_matches
+
+    known = list(names)
+    last = wanted.rpartition("/")[2].partition(":")[0].lower()
+    found = [name for name in known if last and last in name.rpartition("/")[2].lower()]
+    close = get_close_matches(wanted, found or known, SUGGESTED, 0.3 if found else 0.6) or found[:SUGGESTED]
+    return f"; there is {', '.join(close)}" if close else ""
+
+
+__all__ = ["give_back_names", "similar_names"]

@@ -1,0 +1,139 @@
+"""Every layer of Keras that is read, in files of versions 2 and 3, against the numbers that Keras computed of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnxruntime
+import pytest
+
+import graphir
+from graphir.converters.onnx import to_model
+from graphir.converters.tensorflow.keras_layers import LAYERS
+from graphir.converters.tensorflow.keras_operations import OPERATIONS
+from graphir.converters.tensorflow.live import SETTINGS, live_python
+from tests.equivalence.test_onnx import distance
+from tests.requirements import missing
+from tests.tensorflow.keras_cases import names_of
+
+onnxruntime.set_default_logger_severity(3)
+pytestmark = pytest.mark.live
+
+WRITER = Path(__file__).with_name("keras_cases.py")
+ROOT = WRITER.parents[2]
+MODULES = ("keras", "tf_keras")
+SUFFIXES = ("keras", "h5")
+TOLERANCE = 2e-5
+HALF_TOLERANCE = 4e-3  # of float16, as elsewhere
+ROWS = [(module, name, suffix) for module in MODULES for name in names_of(module) for suffix in SUFFIXES]
+# Names that functions had in other versions of TensorFlow 2.
+OF_OLDER_TENSORFLOW = {
+    "nn.l2_normalize", "nn.sigmoid", "nn.softplus", "nn.swish", "nn.tanh", "squeeze", "transpose",
+}  # fmt: skip
+# Version 3 has no such layer, or cannot write it; the first two are tested by test_keras_history.
+ONLY_2 = {"CuDNNGRU", "CuDNNLSTM", "RandomBrightness", "ThresholdedReLU"}
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The models of each version that is installed, written by it."""
+    python = live_python()
+    found: dict[str, Path] = {}
+    for module in MODULES if python is not None else ():
+        if _has(str(python), module):
+            found[module] = tmp_path_factory.mktemp(module)
+            command = [str(python), str(WRITER), str(found[module]), module]
+            paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+            settings = os.environ | SETTINGS | {"PYTHONPATH": paths}
+            done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr[-2000:]
+    return found
+
+
+def _has(python: str, module: str) -> bool:
+    command = [python, "-c", f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"]
+    return subprocess.run(command, env=os.environ | SETTINGS, check=False).returncode == 0
+
+
+def folder_of(folders: dict[str, Path], module: str) -> Path:
+    """The folder of a version."""
+    if importlib.util.find_spec("h5py") is None:
+        missing("TensorFlow", "there is no h5py, which Keras's files need")
+    if module == "keras" and module not in folders:
+        missing("TensorFlow", "there is no Keras to write models")
+    if module not in folders:
+        pytest.skip(f"there is no {module} to write models of version 2")
+    return folders[module]
+
+
+@pytest.mark.parametrize(("module", "name", "suffix"), ROWS, ids=["-".join(row) for row in ROWS])
+def test_layer_equals_keras(folders: dict[str, Path], module: str, name: str, suffix: str) -> None:
+    folder = folder_of(folders, module)
+    graph = graphir.load(folder / f"{name}.{suffix}")
+    graph.check()
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(to_model(graph, opset=18).SerializeToString(), options)
+    held = np.load(folder / f"{name}.npz")
+    found = session.run(None, {value.name: held[f"in{place}"] for place, value in enumerate(session.get_inputs())})
+    keys = [str(key) for key in held["keys"]] or list(range(len(found)))
+    titles = [value.name for value in session.get_outputs()] if held["keys"].size else list(range(len(found)))
+    assert sum(title.startswith("out") for title in held.files) == len(found)
+    wanted = [held[f"out{keys.index(title)}"] for title in titles]  # type: ignore[arg-type]
+    assert [(value.shape, value.dtype) for value in found] == [(value.shape, value.dtype) for value in wanted]
+    limit = HALF_TOLERANCE if name == "half-precision" else TOLERANCE
+    assert max(distance(value, real) for value, real in zip(found, wanted, strict=True)) <= limit
+
+
+def classes(path: Path) -> set[str]:
+    """The classes of all layers and operations of a model, nested ones too; for functions of TensorFlow their names."""
+    found = json.loads(zipfile.ZipFile(path).read("config.json"), object_hook=_Classes.of)
+    return set(found.names)
+
+
+class _Classes(NamedTuple):
+    """The classes in a part of a configuration."""
+
+    names: frozenset[str]
+
+    @staticmethod
+    def of(part: dict[str, Any]) -> _Classes:
+        """Those of an object, from those of what it holds."""
+        own = {str(part[key]) for key in ("class_name", "function") if isinstance(part.get(key), str)}
+        return _Classes(frozenset(own.union(*(_inside(value) for value in part.values()))))
+
+
+def _inside(value: Any) -> frozenset[str]:
+    if isinstance(value, _Classes):
+        return value.names
+    return frozenset().union(*map(_inside, value)) if isinstance(value, list) else frozenset()
+
+
+def test_every_layer_has_a_model(folders: dict[str, Path]) -> None:
+    folder = folder_of(folders, "keras")
+    held = frozenset[str]().union(*(classes(folder / f"{name}.keras") for name in names_of("keras")))
+    assert set(LAYERS) - held == ONLY_2
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_operation_has_a_model(folders: dict[str, Path], module: str) -> None:
+    folder = folder_of(folders, module)
+    held = frozenset[str]().union(*(classes(folder / f"{name}.keras") for name in names_of(module)))
+    of_version = {name for name in OPERATIONS if name[0].isupper() == (module == "keras")}
+    assert of_version - held == (set() if module == "keras" else OF_OLDER_TENSORFLOW)
+
+
+def test_page_names_what_is_read() -> None:
+    page = (ROOT / "docs" / "tensorflow.md").read_text(encoding="ascii")
+    section = page.partition("## Keras files")[2].partition("\n## ")[0]
+    table = {name for row in re.findall(r"^\|.*\|$", section, re.M) for name in re.findall(r"`(\w+)`", row)}
+    assert table == set(LAYERS)
+    assert set(OPERATIONS) <= set(re.findall(r"`([\w.]+)`", section))

@@ -1,0 +1,47 @@
+"""What is missing skips a test, and fails it where the environment promises it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.requirements import PROMISES, missing, needing
+
+OUTCOMES = [("", pytest.skip.Exception), ("1", pytest.fail.Exception)]
+
+
+@pytest.mark.parametrize("value, outcome", OUTCOMES)
+@pytest.mark.parametrize("need", PROMISES)
+def test_missing(need: str, value: str, outcome: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROMISES[need], value)
+    with pytest.raises(outcome, match="not here"):
+        missing(need, "not here")
+
+
+@pytest.mark.parametrize("value, outcome", OUTCOMES)
+def test_needing(value: str, outcome: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHIR_REQUIRE_MXNET", value)
+    with pytest.raises(outcome, match="live MXNet cannot be imported: no such module"), needing("MXNet"):
+        raise ImportError("no such module")
+
+
+def skips(path: Path) -> list[str]:
+    """The reasons of the file's own calls of pytest.skip, as they are written."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    named = [(ast.unparse(call.func), call) for call in calls]
+    return [ast.unparse(call) for name, call in named if name in ("pytest.skip", "pytest.importorskip")]
+
+
+# Skips for what no environment promises: a device, a file system, a kernel that no runtime has, an older library.
+OWN = {
+    "core/test_tensor.py": 1, "core/test_types.py": 1, "requirements.py": 1, "runtime/test_gpu.py": 3,
+    "tensorflow/test_keras_layers.py": 1, "tensorflow/test_mxnet.py": 1, "tensorflow/test_onnx.py": 1,
+}  # fmt: skip
+
+
+def test_no_other_file_skips_by_itself() -> None:
+    folder = Path(__file__).parent
+    found = {path.relative_to(folder).as_posix(): len(skips(path)) for path in folder.rglob("*.py")}
+    assert {name: count for name, count in found.items() if count} == OWN
