@@ -16,7 +16,7 @@ from graphir.converters.mxnet.reference import supported
 from graphir.converters.mxnet.registry import canonical_names, operator_schema
 from graphir.converters.onnx.exporter import DEFAULT_OPSET, OLDEST_OPSET
 from graphir.converters.onnx.ops import export_table
-from graphir.converters.tensorflow.keras_context import KERAS_LAYER
+from graphir.converters.tensorflow.keras.context import KERAS_LAYER
 from graphir.converters.tensorflow.ops import import_table as tensorflow_operators
 from graphir.ops import operator_table
 

@@ -85,7 +85,7 @@ def open_model(
         folder = path if path.is_dir() else path.parent
         return open_saved_model(folder, signature, outputs, None if path.is_dir() else path)
     if _head(path) in (b"PK\x03\x04", b"\x89HDF"):
-        from graphir.converters.tensorflow.keras_files import open_keras
+        from graphir.converters.tensorflow.keras.files import open_keras
 
         return open_keras(path)
     if signature is not None:

@@ -215,10 +215,10 @@ def test_what_needs_an_open_size_stays(op):
     assert next(graph.nodes).op == op
 
 
-def test_indices_of_a_narrow_same_need_the_size():
+def test_indices_of_a_dilated_same_need_the_size():
     graph = Graph("indices")
     x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 2, *dims("HW"))))
-    graph.set_outputs(graph.add_node(MaxPool((1, 1), (2, 2), padding=Same()), (x,)).outputs)
+    graph.set_outputs(graph.add_node(MaxPool((2, 2), (2, 2), (2, 2), padding=Same()), (x,)).outputs)
     with pytest.raises(UnsupportedOpError, match="state the inputs' shapes"):
         run(graph, np.zeros((1, 2, 4, 4), np.float32))
 

@@ -17,8 +17,8 @@ import pytest
 
 import graphir
 from graphir.converters.onnx import to_model
-from graphir.converters.tensorflow.keras_layers import LAYERS
-from graphir.converters.tensorflow.keras_operations import OPERATIONS
+from graphir.converters.tensorflow.keras.layers import LAYERS
+from graphir.converters.tensorflow.keras.operations import OPERATIONS
 from graphir.converters.tensorflow.live import SETTINGS, live_python
 from tests.equivalence.test_onnx import distance
 from tests.requirements import missing

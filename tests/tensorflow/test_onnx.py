@@ -10,7 +10,7 @@ import pytest
 from graphir.converters.onnx import to_model
 from graphir.converters.onnx.exporter import newest_opset
 from graphir.converters.tensorflow import load
-from graphir.converters.tensorflow.keras_context import KERAS_LAYER
+from graphir.converters.tensorflow.keras.context import KERAS_LAYER
 from graphir.converters.tensorflow.ops import import_table
 from graphir.converters.tensorflow.ops.recurrent import CUDNN
 from graphir.errors import GraphirError, UnsupportedOpError

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from graphir.converters.tensorflow.context import ImportFunction, families
-from graphir.converters.tensorflow.keras_context import KERAS_LAYER, import_layer
+from graphir.converters.tensorflow.keras.context import KERAS_LAYER, import_layer
 
 FAMILIES = (
     "activation",

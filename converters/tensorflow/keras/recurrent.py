@@ -1,4 +1,4 @@
-"""Keras's recurrent layers: their cells' weights and what is asked of them; `keras_recurrence` makes the graph."""
+"""Keras's recurrent layers: their cells' weights and what is asked of them; `recurrence` makes the graph."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.tensorflow.keras_context import Held, Layer, LayerRefusal, activation_name, held_in
-from graphir.converters.tensorflow.keras_recurrence import STATES, Cell, Function, Recurrence
-from graphir.converters.tensorflow.keras_weights import StoredByName, Weights
+from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, activation_name, held_in
+from graphir.converters.tensorflow.keras.recurrence import STATES, Cell, Function, Recurrence
+from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
 from graphir.converters.tensorflow.records import Endpoint
 from graphir.errors import FormatError
 from graphir.tensor import Tensor

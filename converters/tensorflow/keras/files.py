@@ -1,6 +1,6 @@
 """Keras's own files, `.keras` (a zip of config.json and model.weights.h5) and `.h5`: Sequential and Functional models.
 
-The configuration becomes nodes (`keras_models`, `keras_layers`), most of them TensorFlow's, which the importer reads
+The configuration becomes nodes (`models`, `layers`), most of them TensorFlow's, which the importer reads
 like any others. HDF5 is read by h5py, an optional dependency. Source: Keras 3's saving_lib and legacy_h5_format.
 """
 
@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from graphir.converters.tensorflow.keras_models import Reader
-from graphir.converters.tensorflow.keras_weights import StoredByClass, StoredInGroups, Weights
+from graphir.converters.tensorflow.keras.models import Reader
+from graphir.converters.tensorflow.keras.weights import StoredByClass, StoredInGroups, Weights
 from graphir.converters.tensorflow.reader import TFSource
 from graphir.converters.tensorflow.records import Signature, TFGraph
 from graphir.errors import FormatError, ImportFailure

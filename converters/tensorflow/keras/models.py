@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphir.converters.tensorflow.context import Imported, ImportNode
-from graphir.converters.tensorflow.keras_context import Held, Layer, LayerRefusal, held_in
-from graphir.converters.tensorflow.keras_history import modern, old_weights
-from graphir.converters.tensorflow.keras_layers import LAYERS, PASS_MASKS, RANDOM, REFUSED
-from graphir.converters.tensorflow.keras_operations import OPERATIONS
-from graphir.converters.tensorflow.keras_weights import StoredByName, Weights
+from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, held_in
+from graphir.converters.tensorflow.keras.history import modern, old_weights
+from graphir.converters.tensorflow.keras.layers import LAYERS, PASS_MASKS, RANDOM, REFUSED
+from graphir.converters.tensorflow.keras.operations import OPERATIONS
+from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
 from graphir.converters.tensorflow.records import Endpoint, TFNode
 from graphir.errors import FormatError, Gap, ImportFailure, UnsupportedOpError
 from graphir.types import UNKNOWN, DType

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.tensorflow.context import Imported, ImportFunction, ImportNode
-from graphir.converters.tensorflow.keras_activations import activation
-from graphir.converters.tensorflow.keras_context import Held, Layer, LayerRefusal, held_in
-from graphir.converters.tensorflow.keras_normalization import unit_length
+from graphir.converters.tensorflow.keras.activations import activation
+from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, held_in
+from graphir.converters.tensorflow.keras.normalization import unit_length
 from graphir.converters.tensorflow.records import Endpoint
 from graphir.graph import Value
 from graphir.ops import activation as act

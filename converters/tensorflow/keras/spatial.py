@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphir.converters.tensorflow.context import Imported, ImportFunction, ImportNode
-from graphir.converters.tensorflow.keras_activations import activated
-from graphir.converters.tensorflow.keras_context import Layer, LayerRefusal
+from graphir.converters.tensorflow.keras.activations import activated
+from graphir.converters.tensorflow.keras.context import Layer, LayerRefusal
 from graphir.converters.tensorflow.layout import Layout, channels_first, finish, unless_all_one
 from graphir.converters.tensorflow.ops.convolution import import_conv, import_depthwise_conv
 from graphir.converters.tensorflow.ops.pooling import import_pool

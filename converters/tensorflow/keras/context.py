@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphir.converters.tensorflow.context import Imported, ImportFunction, ImportNode
-from graphir.converters.tensorflow.keras_weights import Weights
+from graphir.converters.tensorflow.keras.weights import Weights
 from graphir.converters.tensorflow.records import Endpoint, TFNode
 from graphir.errors import FormatError, GraphirError
 from graphir.ops.base import Operator
@@ -123,7 +123,7 @@ class Layer:
         return self.constant(f"weight_{slot}", self.tensor(slot))
 
     def add(self, op: str, suffix: str, inputs: Sequence[Endpoint], **attrs: Any) -> Endpoint:
-        """A node of TensorFlow's, or of `keras_operators`."""
+        """A node of TensorFlow's, or one of those that only this folder knows."""
         name = f"{self.name}/{suffix}"
         self.nodes.append(TFNode(name, op, tuple(inputs), (), attrs))
         return Endpoint(name)

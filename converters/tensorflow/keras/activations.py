@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.tensorflow.keras_context import Held, Layer, LayerRefusal, activation_name
+from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, activation_name
 from graphir.converters.tensorflow.records import Endpoint
 from graphir.ops import activation as ir
 from graphir.ops.elementwise import Clip, PRelu

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.tensorflow.context import Imported, ImportFunction, ImportNode
-from graphir.converters.tensorflow.keras_context import Layer, LayerRefusal, import_float
+from graphir.converters.tensorflow.keras.context import Layer, LayerRefusal, import_float
 from graphir.converters.tensorflow.records import Endpoint
 from graphir.graph import Value
 from graphir.ops import elementwise as ew

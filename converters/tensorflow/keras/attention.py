@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.tensorflow.context import Imported, ImportNode
-from graphir.converters.tensorflow.keras_activations import penalty
-from graphir.converters.tensorflow.keras_context import Held, Layer, LayerRefusal
+from graphir.converters.tensorflow.keras.activations import penalty
+from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal
 from graphir.converters.tensorflow.records import Endpoint
 from graphir.graph import Value
 from graphir.ops.activation import Softmax

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.tensorflow import (
-    keras_activations,
-    keras_attention,
-    keras_merging,
-    keras_normalization,
-    keras_recurrent,
-    keras_spatial,
-)
 from graphir.converters.tensorflow.context import Imported, ImportNode
-from graphir.converters.tensorflow.keras_activations import activated
-from graphir.converters.tensorflow.keras_context import Held, Layer, LayerRefusal, import_float
+from graphir.converters.tensorflow.keras import (
+    activations,
+    attention,
+    merging,
+    normalization,
+    recurrent,
+    spatial,
+)
+from graphir.converters.tensorflow.keras.activations import activated
+from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, import_float
 from graphir.converters.tensorflow.records import Endpoint
 from graphir.graph import Value
 from graphir.ops.elementwise import Cast
@@ -90,7 +90,7 @@ def time_distributed(layer: Layer) -> Endpoint:
     layer.mask = layer.stated_mask()
     if entry["class_name"] in ON_LAST_AXIS:
         return layer.call(entry, "layer", stored, [Held(layer.data)])[0].value
-    if entry["class_name"] in keras_recurrent.LAYERS and layer.mask is not None:
+    if entry["class_name"] in recurrent.LAYERS and layer.mask is not None:
         raise LayerRefusal("a recurrent layer on each step of values with a mask")
     data = layer.data
     folded = layer.apply(_import_fold, "samples", [data])
@@ -196,12 +196,12 @@ def same(layer: Layer) -> Endpoint:
 
 
 LAYERS: dict[str, Callable[[Layer], Any]] = {
-    **keras_activations.LAYERS,
-    **keras_attention.LAYERS,
-    **keras_merging.LAYERS,
-    **keras_normalization.LAYERS,
-    **keras_recurrent.LAYERS,
-    **keras_spatial.LAYERS,
+    **activations.LAYERS,
+    **attention.LAYERS,
+    **merging.LAYERS,
+    **normalization.LAYERS,
+    **recurrent.LAYERS,
+    **spatial.LAYERS,
     "ActivityRegularization": same,
     "AlphaDropout": same,
     "Dense": dense,
