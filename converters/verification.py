@@ -249,19 +249,19 @@ def verify(
 ) -> VerificationReport:
     """Compare two models numerically.
 
-    `reference` is an MXNet or TensorFlow model (a path as `load` takes it), a golden
-    capture (.npz), an .onnx or .graphir.json file
-    or a Graph; `candidate` an .onnx file, a Graph, or a path that `load` reads. Inputs come from `feeds` (a mapping or
-    an .npz by the reference's input names), from the capture (which answers for its own inputs only), or from `seed`.
-    `against` chooses between live MXNet (`live`) and the numpy reference (`reference`). Without `rtol` and `atol`, the
-    verdict follows from the measured noise floor.
+    `reference` is an MXNet or TensorFlow model (a path as `load` takes it), a golden capture (.npz), an .onnx or
+    .graphir.json file or a Graph; `candidate` an .onnx file, a Graph, or a path that `load` reads. Inputs come from
+    `feeds` (a mapping or an .npz by the reference's input names), from the capture (which answers for its own inputs
+    only), or from `seed`. `against` chooses between the live framework (`live`) and the numpy reference of MXNet or the
+    imported TensorFlow graph (`reference`). Without `rtol` and `atol`, the verdict follows from the measured noise
+    floor.
 
-    A candidate whose inputs have other names is fed by position, one that has its channels elsewhere with transposed
-    feeds; its results are brought into the reference's order. `candidate_shapes` are those of its own inputs, `shapes`
-    without them, `candidate_params` its parameters. `signature`, `inputs` and `outputs` say what is meant of a
-    TensorFlow reference, as for `load`; `candidate_signature` of such a candidate. `match` says which input or output
-    of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1` with the order of axes in
-    which a feed is handed to the candidate, or a result to the reference.
+    A candidate whose inputs have other names is fed by shape, then by position, one that has its channels elsewhere
+    with transposed feeds; its results are brought into the reference's order. `candidate_shapes` are those of its
+    own inputs, `shapes` without them, `candidate_params` its parameters. `signature`, `inputs` and `outputs` say
+    what is meant of a TensorFlow reference, as for `load`; `candidate_signature` of such a candidate. `match` says
+    which input or output of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1`
+    with the order of axes in which a feed is handed to the candidate, or a result to the reference.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """

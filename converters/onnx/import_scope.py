@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from graphir.converters.onnx.declared import believable
 from graphir.converters.onnx.function_calls import expanded
 from graphir.converters.onnx.import_attributes import BodyRefusal, schema_defaults
 from graphir.converters.onnx.import_context import ImportFunction, ImportNode, Refusal
@@ -20,7 +22,7 @@ from graphir.graph import Graph, Value
 from graphir.inference.rules import UNFIT
 from graphir.ops.elementwise import Identity
 from graphir.tensor import Tensor
-from graphir.types import ANYTHING, Type, unify
+from graphir.types import ANYTHING, Sym, Type, unify
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.importer import Importer
@@ -38,6 +40,7 @@ class Scope:
         self.outer = outer
         self._given = dict(zip((info.name for info in proto.input), inputs, strict=False))
         self._declared: dict[str, Type] = {}
+        self._refuted: list[tuple[str, str]] = []
 
     def run(self) -> Graph:
         """Import inputs, parameters, nodes and outputs. Problems are gathered by the importer."""
@@ -46,6 +49,7 @@ class Scope:
         self._add_inputs_and_parameters()
         for node in sorted_nodes(self.proto.node, self):
             self._import(node)
+        self._tell_refuted()
         self._set_outputs()
         return self.graph
 
@@ -276,14 +280,37 @@ class Scope:
             if stated is None:
                 continue
             try:
-                value.type = unify(value.type, stated)
+                kept = believable(value.type, stated, self._input_symbols, is_output=output in self._output_names)
+                if kept != stated:
+                    self._refuted.append((output, f"{stated}, but its operators give {value.type}"))
+                value.type = unify(value.type, kept)
                 if value.producer is not None:
-                    value.declared = unify(value.declared, stated)
+                    value.declared = unify(value.declared, kept)
             except ShapeError as error:
                 self.importer.problem(
                     f"the model declares {output} as {stated}, but node {name} ({proto.op_type}) gives {value.type}: "
                     f"{error}"
                 )
+
+    @cached_property
+    def _input_symbols(self) -> frozenset[str]:
+        """The names of sizes of the main graph's inputs."""
+        if self.outer is not None:
+            return self.outer._input_symbols
+        shapes = [value.shape or () for value in self.graph.inputs]
+        return frozenset().union(*(dim.symbols() for shape in shapes for dim in shape if isinstance(dim, Sym)))
+
+    @cached_property
+    def _output_names(self) -> frozenset[str]:
+        return frozenset(info.name for info in self.proto.output)
+
+    def _tell_refuted(self) -> None:
+        if not self._refuted:
+            return
+        name, text = self._refuted[0]
+        others = len(self._refuted) - 1
+        more = f"; so it is with {others} more" if others else ""
+        self.decide("declared shape", name, f"the model declares {text}, which stands{more}")
 
     def _break(self, proto: Any) -> None:
         """Stand-ins for the results of a node that could not be imported, so that the rest can be looked at too."""

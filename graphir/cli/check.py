@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from .model import first_line, open_graph
-from .options import add_model_options, add_output_options
+from .options import SOURCE_HELP, add_model_options, add_output_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ NODES_SHOWN = 6
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = "Nothing is written. Parameters are not needed. The exit code is 1 if there are gaps."
-    parser.add_argument("source", metavar="SOURCE", help="a symbol .json, checkpoint prefix, folder or .graphir.json")
+    parser.add_argument("source", metavar="SOURCE", help=SOURCE_HELP)
     add_model_options(parser)
     parser.add_argument("--target", choices=("onnx",), default="onnx", help="the format to check for (default onnx)")
     parser.add_argument("--opset", type=int, metavar="N", help="the ONNX opset to check for, 13 or newer")

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from .options import (
+    SOURCE_HELP,
     add_comparison_options,
     add_model_options,
     add_output_options,
@@ -30,8 +31,11 @@ EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EXAMPLES
-    parser.add_argument("source", metavar="SOURCE", help="a symbol .json, checkpoint prefix, folder or .graphir.json")
-    parser.add_argument("target", metavar="TARGET", help="the file to write: something.onnx or something.graphir.json")
+    parser.add_argument("source", metavar="SOURCE", help=SOURCE_HELP)
+    parser.add_argument(
+        "target", metavar="TARGET",
+        help="the file to write: something.onnx, something-symbol.json or something.graphir.json",
+    )
     add_model_options(parser)
     parser.add_argument("--opset", type=int, metavar="N", help="the ONNX opset to write, 13 or newer")
     parser.add_argument(

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from .model import first_line, open_graph
-from .options import add_model_options, add_other_options, add_output_options, one_of, other_options
+from .options import SOURCE_HELP, add_model_options, add_other_options, add_output_options, one_of, other_options
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.source import MXNetSource
@@ -26,7 +26,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EXAMPLES
-    parser.add_argument("source", metavar="A", help="a model of any format that graphir reads")
+    parser.add_argument("source", metavar="A", help=SOURCE_HELP)
     parser.add_argument("other", metavar="B", help="the model to hold against it")
     add_model_options(parser)
     add_other_options(parser)

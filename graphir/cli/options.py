@@ -8,6 +8,11 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+# What a command that reads any model says of it.
+SOURCE_HELP = (
+    "an MXNet symbol .json, checkpoint prefix, folder or .params; an .onnx; a TensorFlow .pb, SavedModel folder, "
+    ".keras or .h5; a .graphir.json"
+)
 SHAPE_EXAMPLE = "data:1,3,224,224 (a size may be a name such as N, or ? for unknown)"
 
 
@@ -182,8 +187,9 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
         "--against",
         choices=("auto", "live", "reference"),
         default="auto",
-        help="what an MXNet model is held against: live MXNet in a child process, or graphir's numpy reference of it; "
-        "auto (the default) takes live MXNet where there is one",
+        help="what an MXNet or TensorFlow model is held against: the live framework in a child process, or graphir's "
+        "numpy reference of MXNet and the imported TensorFlow graph; auto (the default) takes the live one where "
+        "there is one",
     )
     group.add_argument("--feeds", metavar="FILE.npz", help="inputs by name, instead of seeded random ones")
     group.add_argument("--seed", type=int, default=None, metavar="N", help="seed of the random inputs (default 0)")

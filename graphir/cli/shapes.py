@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .model import first_line, open_graph
 from .options import (
+    SOURCE_HELP,
     add_model_options,
     add_other_options,
     add_output_options,
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = "Parameters are not needed: their shapes follow from the inputs', or the inputs' from theirs."
     parser.add_argument(
-        "source", metavar="MODEL", help="a symbol .json, checkpoint prefix, folder, .onnx or .graphir.json"
+        "source", metavar="MODEL", help=SOURCE_HELP
     )
     parser.add_argument(
         "other", metavar="OTHER", nargs="?", help="a model to hold against it, layer by layer; 4 if shapes differ"

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from .model import first_line, open_graph
-from .options import add_model_options, add_output_options, shapes_of
+from .options import SOURCE_HELP, add_model_options, add_output_options, shapes_of
 
 if TYPE_CHECKING:
     from graphir.analysis.summary import Summary
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Parameters are elements of the model's own weights, shared ones counted once.\n"
         "A MAC is one multiplication with its addition. What papers call FLOPs is either this or twice this."
     )
-    parser.add_argument("source", metavar="MODEL", help="a symbol .json, checkpoint prefix, folder or .graphir.json")
+    parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
     add_model_options(parser)
     add_output_options(parser)
 

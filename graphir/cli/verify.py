@@ -32,7 +32,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EXAMPLES
-    parser.add_argument("reference", metavar="A", nargs="?", help="what is right")
+    parser.add_argument("reference", metavar="A", nargs="?", help="what is right: a model, or a golden capture (.npz)")
     parser.add_argument("candidate", metavar="B", nargs="?", help="what is compared with it")
     parser.add_argument(
         "--capture-script",

@@ -108,7 +108,7 @@ def test_noise_floor_moves_the_limits(floor: float, relative: float, verdict: Ve
 
 @pytest.mark.parametrize(
     "floor, step, limit",
-    [(0.0, 0.0, NOISE_LEAST), (1e-6, 0.0, 1e-5), (1.0, 0.0, NOISE_MOST), (0.0, 2**-10, 2**-8), (1.0, 2**-10, 2**-5)],
+    [(0.0, 0.0, NOISE_LEAST), (1e-6, 0.0, 2e-5), (1.0, 0.0, NOISE_MOST), (0.0, 2**-10, 2**-8), (1.0, 2**-10, 2**-5)],
 )
 def test_noise_limit(floor: float, step: float, limit: float) -> None:
     assert noise_limit(floor, step) == pytest.approx(limit)
@@ -119,6 +119,7 @@ EXPLAINED = [
     (5e-7, 0.0, {}, True),
     (3e-6, 1e-7, {}, False),
     (3e-6, 4e-7, {}, True),
+    (1.5e-5, 1e-6, {}, False),
     (3e-6, 1e-7, {"rtol": 1e-4}, True),
     (3e-6, 1e-7, {"step": 2**-10}, True),
     (3e-6, 1e-7, {"elsewhere": True}, True),

@@ -1,0 +1,73 @@
+"""Declared shapes that contradict the model, as tools leave them behind that change the inputs' sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from graphir.converters.onnx import from_model, to_model
+from graphir.errors import GraphirError
+
+FLOAT = TensorProto.FLOAT
+
+
+def model(data, inner, result, dtype=FLOAT):
+    """Conv then Relu over data of 3 channels; `inner` and `result` are the shapes that it declares."""
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), helper.make_node("Relu", ["c"], ["y"])]
+    weight = numpy_helper.from_array(np.random.default_rng(0).normal(size=(4, 3, 3, 3)).astype("float32"), "w")
+    graph = helper.make_graph(
+        nodes, "graph",
+        [helper.make_tensor_value_info("x", FLOAT, data)], [helper.make_tensor_value_info("y", FLOAT, result)],
+        [weight], value_info=[helper.make_tensor_value_info("c", dtype, inner)],
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+# data, c and y as declared; c and y as they are; the values whose declaration is passed over
+ROWS = [
+    (("N", 3, 8, 8), ("N", 4, 8, 8), ("N", 4, 8, 8), "[N, 4, 8, 8]", "[N, 4, 8, 8]", []),
+    (("N", 3, 8, 8), ("M", 4, 8, 8), None, "[N, 4, 8, 8]", "[N, 4, 8, 8]", []),
+    (("N", 3, 8, 8), (1, 4, 8, 8), None, "[N, 4, 8, 8]", "[N, 4, 8, 8]", ["c"]),
+    (("N", 3, 8, 8), (1, 4, 8, 8), (1, 4, 8, 8), "[N, 4, 8, 8]", "[N, 4, 8, 8]", ["c"]),
+    (("N", 3, 8, 8), None, (1, 4, 8, 8), "[N, 4, 8, 8]", "[N, 4, 8, 8]", ["y"]),
+    ((2, 3, 8, 8), (1, 4, 8, 8), (2, 4, 8, 8), "[2, 4, 8, 8]", "[2, 4, 8, 8]", ["c"]),
+    ((2, 3, 8, "W"), (2, 4, 8, 9), None, "[2, 4, 8, W]", "[2, 4, 8, W]", ["c"]),
+    ((2, 3, 8, 8), (4, 64), None, "[2, 4, 8, 8]", "[2, 4, 8, 8]", ["c"]),
+]
+
+
+@pytest.mark.parametrize(("data", "inner", "result", "c", "y", "refuted"), ROWS)
+def test_what_the_operators_give_stands(data, inner, result, c, y, refuted):
+    source = model(data, inner, result)
+    graph = from_model(source)
+    assert (str(graph["c"].type), str(graph["y"].type)) == (f"float32{c}", f"float32{y}")
+    assert [decision.node for decision in graph.decisions if decision.kind == "declared shape"] == refuted
+    back = to_model(graph)
+    feed = {"x": np.ones([size if isinstance(size, int) else 3 for size in data], "float32")}
+    first, second = (
+        onnxruntime.InferenceSession(kept.SerializeToString()).run(None, feed)[0] for kept in (source, back)
+    )
+    np.testing.assert_allclose(first, second, rtol=1e-6)
+
+
+def test_several_are_one_decision():
+    texts = [decision.text for decision in from_model(model(("N", 3, 8, 8), (1, 4, 8, 8), (1, 4, 8, 8))).decisions]
+    assert texts == [
+        "the model declares float32[1, 4, 8, 8], but its operators give float32[N, 4, 8, 8], which stands; "
+        "so it is with 1 more"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("declared", "text"),
+    [
+        (((2, 3, 8, 8), None, (1, 4, 8, 8)), r"declares y as float32\[1, 4, 8, 8\], but node y .*differ"),
+        (((2, 3, 8, 8), None, (2, 256)), r"declares y as float32\[2, 256\], but .* differ in rank"),
+        (((2, 3, 8, 8), (2, 4, 8, 8), None, TensorProto.DOUBLE), r"declares c as float64.*dtypes float32 and float64"),
+    ],
+)
+def test_outputs_and_dtypes_must_agree(declared, text):
+    with pytest.raises(GraphirError, match=text):
+        from_model(model(*declared))
