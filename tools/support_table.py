@@ -16,7 +16,6 @@ from graphir.converters.mxnet.reference import supported
 from graphir.converters.mxnet.registry import canonical_names, operator_schema
 from graphir.converters.onnx.exporter import DEFAULT_OPSET, OLDEST_OPSET
 from graphir.converters.onnx.ops import export_table
-from graphir.converters.tensorflow.keras.context import KERAS_LAYER
 from graphir.converters.tensorflow.ops import import_table as tensorflow_operators
 from graphir.ops import operator_table
 
@@ -42,11 +41,6 @@ def columns(names: list[str]) -> list[str]:
     rows = [names[start : start + COLUMNS] for start in range(0, len(names), COLUMNS)]
     lines = ["| " + " | ".join(["operator"] * COLUMNS) + " |", "|" + "---|" * COLUMNS]
     return lines + ["| " + " | ".join([*row, *[""] * (COLUMNS - len(row))]) + " |" for row in rows]
-
-
-def _tensorflow() -> set[str]:
-    """TensorFlow's operators that are imported, without what stands for Keras's layers."""
-    return set(tensorflow_operators()) - {KERAS_LAYER}
 
 
 def page() -> str:
@@ -92,7 +86,7 @@ def summary() -> str:
         ("MXNet versions", "0.7 to 2.0: every symbol.json, `.params` V0 to V3, npz, npy, gluon `save_parameters`"),
         ("MXNet operators", f"{len(imported())} of the {len(known())} that mean something at inference"),
         ("ONNX opsets", f"{OLDEST_OPSET} to the newest that onnx knows; {DEFAULT_OPSET} by default"),
-        ("TensorFlow operators", f"{len(_tensorflow())}, control flow of both versions, functions, variables"),
+        ("TensorFlow operators", f"{len(tensorflow_operators())}, control flow of both versions, functions, variables"),
         (
             "graph operators",
             f"{len(operator_table())}; {len(export_table())} are written as ONNX, {len(mxnet_exports())} as MXNet's "

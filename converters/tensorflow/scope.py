@@ -14,6 +14,7 @@ from graphir.converters.tensorflow.context import (
     Refusal,
     result_name,
 )
+from graphir.converters.tensorflow.keras.context import KERAS_LAYER, import_layer
 from graphir.converters.tensorflow.ops import import_table
 from graphir.converters.tensorflow.pairs import on_pairs
 from graphir.converters.tensorflow.records import Endpoint, TFNode
@@ -47,7 +48,7 @@ class Scope:
 
     def run(self, nodes: Sequence[TFNode], wanted: Iterable[Endpoint]) -> None:
         """Import the nodes in order. Problems are gathered by the importer. `wanted` counts as used."""
-        functions = import_table()
+        functions = import_table() | {KERAS_LAYER: import_layer}
         self._users = Counter(wanted)
         self._users.update(endpoint for node in nodes for endpoint in node.inputs)
         self._used = set(self._users)

@@ -10,7 +10,6 @@ import pytest
 from graphir.converters.onnx import to_model
 from graphir.converters.onnx.exporter import newest_opset
 from graphir.converters.tensorflow import load
-from graphir.converters.tensorflow.keras.context import KERAS_LAYER
 from graphir.converters.tensorflow.ops import import_table
 from graphir.converters.tensorflow.ops.recurrent import CUDNN
 from graphir.errors import GraphirError, UnsupportedOpError
@@ -28,7 +27,6 @@ pytestmark = pytest.mark.live
 
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-9, "bfloat16": 2e-2}
 IN_EVERY_CASE = {"Placeholder", "PlaceholderV2"}
-IN_KERAS_FILES = {KERAS_LAYER}  # whose layers test_keras_layers runs
 ON_A_GPU = set(CUDNN)  # which test_cudnn holds against their definition
 IN_SAVED_MODELS = {"ResourceGather", "ResourceGatherNd"}  # of variables, which a graph alone does not hold
 OPEN = tuple(case for case in CASES if case.open_axes)
@@ -109,5 +107,5 @@ def test_import_refuses(case: Case) -> None:
 
 
 def test_every_imported_operator_has_a_case() -> None:
-    elsewhere = IN_EVERY_CASE | IN_SAVED_MODELS | IN_KERAS_FILES | ON_A_GPU
+    elsewhere = IN_EVERY_CASE | IN_SAVED_MODELS | ON_A_GPU
     assert set(import_table()) - {op for case in CASES for op in case.ops} - elsewhere == set()

@@ -6,7 +6,6 @@ from functools import cache
 from importlib import import_module
 
 from graphir.converters.tensorflow.context import ImportFunction, families
-from graphir.converters.tensorflow.keras.context import KERAS_LAYER, import_layer
 
 FAMILIES = (
     "activation",
@@ -42,8 +41,7 @@ FAMILIES = (
 @cache
 def import_table() -> dict[str, ImportFunction]:
     """The import function of every TensorFlow operator that can be imported."""
-    layers = {KERAS_LAYER: import_layer}
-    return families(layers, *(import_module(f"{__name__}.{family}").IMPORTS for family in FAMILIES))
+    return families(*(import_module(f"{__name__}.{family}").IMPORTS for family in FAMILIES))
 
 
 __all__ = ["FAMILIES", "import_table"]
