@@ -16,6 +16,7 @@ from graphir.converters.onnx.dtypes import CODES, code_of
 from graphir.converters.onnx.exporter import OnnxModel
 from graphir.converters.onnx.notes import METADATA_SINCE, NODE, TENSOR, VALUE, Notes, needs_metadata
 from graphir.converters.onnx.records import DIM_PARAM, FIELD, METADATA, PRODUCER
+from graphir.converters.protobuf import write_varint
 from graphir.errors import ExportFailure
 from graphir.files import replacing
 from graphir.tensor import SourceFiles, Tensor
@@ -136,10 +137,10 @@ def _write_stream(model: OnnxModel, file: IO[bytes], places: Mapping[str, Place]
     length = len(body)
     for name, tensor in model.initializers.items():
         header, size = _tensor_header(name, tensor, places.get(name), notes)
-        frame = _tag(5, 2) + _varint(len(header) + size) + header
+        frame = _tag(5, 2) + write_varint(len(header) + size) + header
         frames.append((frame, tensor if size else None))
         length += len(frame) + size
-    start = head.SerializeToString() + _tag(7, 2) + _varint(length)
+    start = head.SerializeToString() + _tag(7, 2) + write_varint(length)
     if len(start) + length >= SINGLE_FILE_LIMIT + (1 << 20):
         raise ExportFailure(f"the model takes {length} bytes, more than protobuf's 2 GiB; use --weights external")
     file.write(start)
@@ -168,7 +169,7 @@ def _tensor_header(name: str, tensor: Tensor, place: Place | None, notes: Notes 
         for key, text in (("location", location), ("offset", str(offset)), ("length", str(length))):
             proto.external_data.add(key=key, value=text)
         return proto.SerializeToString(), 0
-    return proto.SerializeToString() + _tag(9, 2) + _varint(tensor.nbytes), tensor.nbytes
+    return proto.SerializeToString() + _tag(9, 2) + write_varint(tensor.nbytes), tensor.nbytes
 
 
 def _utf8(text: object, what: str) -> bytes:
@@ -183,16 +184,7 @@ def _utf8(text: object, what: str) -> bytes:
 
 
 def _tag(field: int, wire_type: int) -> bytes:
-    return _varint(field << 3 | wire_type)
-
-
-def _varint(number: int) -> bytes:
-    encoded = bytearray()
-    while number > 127:
-        encoded.append(number & 127 | 128)
-        number >>= 7
-    encoded.append(number)
-    return bytes(encoded)
+    return write_varint(field << 3 | wire_type)
 
 
 def _messages(model: OnnxModel) -> tuple[Any, Any]:
