@@ -308,12 +308,10 @@ def convert(
 
 def _open_sizes(graph: Graph) -> str:
     """What to say when a run failed on sizes that were made up, "" if none were."""
-    from graphir.types import Sym
-
     made_up = [
         f"{value.name} is {value.type}"
         for value in graph.inputs
-        if value.shape is not None and any(isinstance(dim, Sym) for dim in _behind_batch(value.shape))
+        if value.shape is not None and not all(isinstance(dim, int) for dim in _behind_batch(value.shape))
     ]
     if not made_up:
         return ""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import ShapeError, VerificationError
 from ..graph import Graph, Value
 from ..inference import infer_types
-from ..types import DType, Sym, substitute
+from ..types import DType, Shape, Sym, Unknown, substitute, symbol
 
 PASSED_ON = (
     *("Cast", "Clip", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Floor"),
@@ -19,6 +19,7 @@ PASSED_ON = (
 )
 LOOKUPS = ("Gather", "GatherElements", "GatherND", "OneHot")
 BATCH = 2
+OPEN_BATCH, OPEN_SIZE = symbol("open_batch"), symbol("open_size")
 SIZES_TRIED = (32, 64, 128, 224, 299, 512, 16, 8, 4)
 
 
@@ -40,22 +41,32 @@ def index_limit(value: Value) -> int | None:
     return min(limits, default=None)
 
 
+def _named(value: Value) -> Shape | None:
+    """The input's shape, sizes that are open and have no name named alike: those of first axes, and all others."""
+    if value.shape is None:
+        return None
+    return tuple(
+        (OPEN_SIZE if axis else OPEN_BATCH) if isinstance(dim, Unknown) else dim for axis, dim in enumerate(value.shape)
+    )
+
+
 def sample_sizes(graph: Graph) -> dict[str, int]:
     """Numbers for the graph's symbolic sizes: 2 for batches (the first axes), and one size for all others that the
-    operators accept, the first of 32, 64, 128, ... for which inference finds no contradiction."""
+    operators accept, the first of 32, 64, 128, ... for which inference finds no contradiction. Sizes without a name
+    are treated like that too."""
     batches: set[str] = set()
     others: set[str] = set()
     for value in graph.inputs:
-        for axis, dim in enumerate(value.shape or ()):
+        for axis, dim in enumerate(_named(value) or ()):
             if isinstance(dim, Sym):
                 (others if axis else batches).update(dim.symbols())
     sizes = dict.fromkeys(batches, BATCH)
     for number in SIZES_TRIED if others else ():
         tried = sizes | dict.fromkeys(others - batches, number)
         shapes = {
-            value.name: tuple(substitute(dim, tried) for dim in value.shape)
+            value.name: tuple(substitute(dim, tried) for dim in shape)
             for value in graph.inputs
-            if value.shape is not None
+            if (shape := _named(value)) is not None
         }
         try:
             infer_types(graph, shapes)
@@ -66,21 +77,19 @@ def sample_sizes(graph: Graph) -> dict[str, int]:
 
 
 def _sizes_of(value: Value, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
-    """The input's shape as numbers, its symbols taken from `sizes`; None if some stay open."""
-    shape = [substitute(dim, sizes) if isinstance(dim, Sym) else dim for dim in value.shape or ()]
-    numbers = tuple(dim for dim in shape if isinstance(dim, int))
-    return numbers if value.shape is not None and len(numbers) == len(shape) else None
+    """The input's shape as numbers, its symbols taken from `sizes`; None if its rank is unknown."""
+    named = _named(value)
+    if named is None:
+        return None
+    shape = [substitute(dim, sizes) if isinstance(dim, Sym) else dim for dim in named]
+    return tuple(dim for dim in shape if isinstance(dim, int))
 
 
 def _ask_for(values: Sequence[Value]) -> VerificationError:
-    """The error for inputs whose shapes are not known, with words that would state them."""
-    words = []
-    for value in values:
-        dims = (1, 3) if value.shape is None else value.shape
-        sizes = [str(dim) if isinstance(dim, int) else "1" for dim in dims]
-        words.append(f"-i {value.name}:{','.join(sizes)}")
+    """The error for inputs of unknown rank, with words that would state their shapes."""
+    words = [f"-i {value.name}:1,3" for value in values]
     shown = ", ".join(f"{value.name} {value.type}" for value in values)
-    return VerificationError(f"sizes of inputs are open: {shown}; give them, as in {' '.join(words)}")
+    return VerificationError(f"shapes of inputs are open: {shown}; give them, as in {' '.join(words)}")
 
 
 def make_feeds(
@@ -92,8 +101,8 @@ def make_feeds(
 ) -> dict[str, NDArray[Any]]:
     """Values for every input from PCG64: standard normal floats, indices within their tables, small integers, booleans.
 
-    The same seed gives the same values everywhere. `shapes` overrides the graph's. Raises VerificationError for an
-    input whose shape cannot be known.
+    The same seed gives the same values everywhere. `shapes` overrides the graph's. Raises VerificationError for inputs
+    of unknown rank.
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     chosen = {**sample_sizes(graph), **(sizes or {})}

@@ -264,16 +264,38 @@ def test_indices_are_drawn_from_their_table(shape: Any) -> None:
     assert (report.outputs[0].floor, report.outputs[0].limit) == (0.0, NOISE_LEAST)
 
 
-def test_open_inputs_are_asked_for_at_once() -> None:
+@pytest.fixture
+def open_inputs() -> Graph:
+    graph = Graph()
+    types = {"a": (UNKNOWN, 540), "b": None, "c": (2,), "d": (3, UNKNOWN), "e": None}
+    for name, shape in types.items():
+        graph.add_input(name, TensorType(DType.FLOAT32, shape))
+    return graph
+
+
+def test_inputs_of_unknown_rank_are_asked_for_at_once(open_inputs: Graph) -> None:
+    from graphir.runtime.feeds import make_feeds
+
+    with pytest.raises(VerificationError, match=r"open: b float32\[\.\.\.\], e .*, as in -i b:1,3 -i e:1,3$"):
+        make_feeds(open_inputs)
+
+
+def test_sizes_without_a_name_are_made_up(open_inputs: Graph) -> None:
+    from graphir.runtime.feeds import make_feeds
+
+    feeds = make_feeds(open_inputs, shapes={"b": (), "e": (7,)})
+    assert [feeds[name].shape for name in "abcde"] == [(2, 540), (), (2,), (3, 32), (7,)]
+
+
+def test_made_up_sizes_fit_the_operators() -> None:
+    from graphir.ops.elementwise import Add
     from graphir.runtime.feeds import make_feeds
 
     graph = Graph()
-    types = {"a": (UNKNOWN, 540), "b": None, "c": (2,), "d": (3, UNKNOWN)}
-    for name, shape in types.items():
-        graph.add_input(name, TensorType(DType.FLOAT32, shape))
-    with pytest.raises(VerificationError, match=r"a float32\[\?, 540\].*, as in -i a:1,540 -i b:1,3 -i d:3,1$"):
-        make_feeds(graph)
-    assert make_feeds(graph, shapes={"a": (1, 540), "b": (), "d": (3, 2)})["b"].shape == ()
+    shapes = {"a": (UNKNOWN, UNKNOWN), "b": (64,)}
+    inputs = [graph.add_input(name, TensorType(DType.FLOAT32, shape)) for name, shape in shapes.items()]
+    graph.set_outputs([graph.add(Add(), *inputs)])
+    assert {name: array.shape for name, array in make_feeds(graph).items()} == {"a": (2, 64), "b": (64,)}
 
 
 def test_a_model_without_inputs(tmp_path: Path) -> None:
