@@ -16,6 +16,7 @@ import pytest
 PROMISES = {
     "MXNet": "GRAPHIR_REQUIRE_MXNET",
     "TensorFlow": "GRAPHIR_REQUIRE_TENSORFLOW",
+    "tf_keras": "GRAPHIR_REQUIRE_TF_KERAS",
     "shared": "CI",
 }
 

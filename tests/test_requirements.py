@@ -37,7 +37,7 @@ def skips(path: Path) -> list[str]:
 # Skips for what no environment promises: a device, a file system, a kernel that no runtime has, an older library.
 OWN = {
     "core/test_tensor.py": 1, "core/test_types.py": 1, "requirements.py": 1, "runtime/test_gpu.py": 3,
-    "tensorflow/test_keras_layers.py": 1, "tensorflow/test_mxnet.py": 1, "tensorflow/test_onnx.py": 1,
+    "tensorflow/test_mxnet.py": 1, "tensorflow/test_onnx.py": 1,
 }  # fmt: skip
 
 

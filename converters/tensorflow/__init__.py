@@ -44,8 +44,7 @@ def load(
             open_model(source, signature, outputs), shapes, dtypes=dtypes, inputs=inputs, outputs=outputs
         ).run()
         if simplified:
-            from graphir.converters.tensorflow.loops import layer_name
-            from graphir.converters.tensorflow.names import give_back_names
+            from graphir.converters.tensorflow.names import give_back_names, layer_name
             from graphir.passes import simplify
             from graphir.passes.common_subexpressions import merge_equal_nodes
             from graphir.passes.fold_arithmetic import fold_arithmetic

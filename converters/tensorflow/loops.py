@@ -8,7 +8,6 @@ iterations give, stacked. All else is carried.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -389,17 +388,6 @@ def as_condition(node: ImportNode, graph: Graph, value: Value) -> Value:
     return value
 
 
-def layer_name(loop: str) -> str:
-    """What the layer that a loop computes is called: the scope around Keras's `while` or TensorFlow 1's frame.
-
-    >>> layer_name("model/lstm_1/while"), layer_name("rnn/while/LoopCond/loop"), layer_name("while")
-    ('model/lstm_1', 'rnn', 'while')
-    """
-    scopes = loop.split("/")
-    places = [place for place, scope in enumerate(scopes) if place and re.fullmatch(r"while(_\d+)?", scope)]
-    return "/".join(scopes[: places[-1]]) if places else loop
-
-
 def _loose(type_: Type) -> Type:
     return TensorType(type_.dtype) if isinstance(type_, TensorType) else type_
 
@@ -409,4 +397,4 @@ def _same_number(left: Value, right: Value) -> bool:
     return number is not None and number == number_of(right)
 
 
-__all__ = ["as_condition", "import_while", "layer_name"]
+__all__ = ["as_condition", "import_while"]

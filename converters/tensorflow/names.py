@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from graphir.graph import Graph, Value
@@ -56,4 +57,15 @@ def similar_names(wanted: str, names: Iterable[str]) -> str:
     return f"; there is {', '.join(close)}" if close else ""
 
 
-__all__ = ["give_back_names", "similar_names"]
+def layer_name(loop: str) -> str:
+    """What the layer that a loop computes is called: the scope around Keras's `while` or TensorFlow 1's frame.
+
+    >>> layer_name("model/lstm_1/while"), layer_name("rnn/while/LoopCond/loop"), layer_name("while")
+    ('model/lstm_1', 'rnn', 'while')
+    """
+    scopes = loop.split("/")
+    places = [place for place, scope in enumerate(scopes) if place and re.fullmatch(r"while(_\d+)?", scope)]
+    return "/".join(scopes[: places[-1]]) if places else loop
+
+
+__all__ = ["give_back_names", "layer_name", "similar_names"]

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from ..errors import VerificationError
 from ..graph import Graph
 from .candidate import OnnxCandidate
-from .compare import Comparison, Verdict, compare, relative_change
+from .compare import Comparison, Verdict, compare
 from .feeds import perturbed
 from .heads import Wiring, hides_errors, values_before_heads
 from .hidden_heads import HiddenHead, compare_hidden, hidden_heads
 from .layouts import laid_out, laid_out_inside
 from .matches import Match, agreeing_outputs, other_fittings, question, split_matches, turned
+from .noise import noise_floors, perturbation
 from .providers import PROVIDERS
 
 Array = NDArray[Any]
@@ -190,7 +191,7 @@ def verify_against(
                 part, held = {}, 0
     report.layers += _compare_layers(part, layers, candidate, feeds, moved, limits)
 
-    floors = _floors(candidate, feeds, (moved, *more), found)
+    floors = noise_floors(candidate, feeds, (moved, *more), found)
     for source, name in pairs:
         if source in given and given[source].order:
             found[name] = turned(found[name], given[source])
@@ -204,7 +205,7 @@ def verify_against(
     ]
     if heads:
         inner = candidate.run(feeds, list(heads.values()))
-        floors = _perturbation(candidate, moved, inner)
+        floors = perturbation(candidate, moved, inner)
         for source, name in heads.items():
             title = f"{source} (before the head)"
             report.outputs.append(limits.compare_inside(title, expected[source], inner[name], floors.get(name, 0.0)))
@@ -376,36 +377,11 @@ def _compare_layers(
     if not expected:
         return []
     found = candidate.run(feeds, list(dict.fromkeys(pairs[source] for source in expected)))
-    floors = _perturbation(candidate, moved, found)
+    floors = perturbation(candidate, moved, found)
     return [
         limits.compare_inside(source, array, found[pairs[source]], floors.get(pairs[source], 0.0))
         for source, array in expected.items()
     ]
-
-
-def _floors(
-    candidate: OnnxCandidate,
-    feeds: Mapping[str, Array],
-    moved: Sequence[Mapping[str, Array] | None],
-    found: Mapping[str, Array],
-) -> dict[str, float]:
-    """For each output the relative change that rounding the inputs or another order of computation causes at most."""
-    floors = dict.fromkeys(found, 0.0)
-    for step in moved:
-        floors |= {name: max(floors[name], change) for name, change in _perturbation(candidate, step, found).items()}
-    with candidate.twin() as twin:
-        for name, array in twin.run(feeds, list(found)).items():
-            floors[name] = max(floors[name], relative_change(found[name], array))
-    return floors
-
-
-def _perturbation(
-    candidate: OnnxCandidate, moved: Mapping[str, Array] | None, found: Mapping[str, Array]
-) -> dict[str, float]:
-    if moved is None:
-        return {}
-    again = candidate.run(moved, list(found))
-    return {name: relative_change(array, again[name]) for name, array in found.items()}
 
 
 __all__ = ["Reference", "VerificationReport", "verify_against"]

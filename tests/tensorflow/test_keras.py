@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 import graphir
 from graphir.cli import main
-from graphir.converters.tensorflow.live import SETTINGS, live_python
 from graphir.errors import FormatError, UnsupportedOpError
 from tests.requirements import missing
+from tests.tensorflow.written import write_models
 
 pytestmark = pytest.mark.live
 
@@ -24,17 +22,9 @@ NAMES = ["sequential.keras", "sequential.h5", "functional.keras", "functional.h5
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The models, written by live Keras."""
-    python = live_python()
-    if python is None:
-        missing("TensorFlow", "there is no Keras to write models")
     if importlib.util.find_spec("h5py") is None:
         missing("TensorFlow", "there is no h5py, which Keras's files need")
-    folder = tmp_path_factory.mktemp("keras")
-    done = subprocess.run(
-        [python, str(WRITER), str(folder)], env=os.environ | SETTINGS, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return folder
+    return write_models(WRITER, tmp_path_factory.mktemp("keras"))
 
 
 @pytest.mark.parametrize("name", NAMES)

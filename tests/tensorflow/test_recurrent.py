@@ -4,8 +4,6 @@ compute. The written loops of `recurrent_loops` are computed by the tests of all
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -15,17 +13,17 @@ import graphir
 from graphir.converters.mxnet import to_symbol
 from graphir.converters.onnx import to_model
 from graphir.converters.tensorflow import load
-from graphir.converters.tensorflow.live import SETTINGS, live_python
 from graphir.converters.tensorflow.reader import open_model
 from graphir.graph import Graph, Node
 from graphir.ops.recurrent import GRU, LSTM, RNN
 from tests.equivalence.live import LivePair
 from tests.equivalence.test_onnx import distance, run_model
-from tests.requirements import missing, needing
+from tests.requirements import needing
 from tests.tensorflow.case import Case
 from tests.tensorflow.conftest import Oracle
 from tests.tensorflow.recurrent_loops import LAYERS, LOOPS
 from tests.tensorflow.recurrent_models import KINDS, VERSION_1
+from tests.tensorflow.written import write_models
 
 CONTROL = ("GRU", "LSTM", "Loop", "RNN", "Scan")
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-12}
@@ -70,15 +68,7 @@ def test_other_loop_stays(case: Case) -> None:
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The models, written by live TensorFlow."""
-    python = live_python()
-    if python is None:
-        missing("TensorFlow", "there is no TensorFlow to write models")
-    folder = tmp_path_factory.mktemp("recurrent")
-    done = subprocess.run(
-        [python, str(WRITER), str(folder)], env=os.environ | SETTINGS, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return folder
+    return write_models(WRITER, tmp_path_factory.mktemp("recurrent"))
 
 
 def outputs_of(path: Path) -> list[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,11 +13,11 @@ import graphir
 from graphir.cli import main
 from graphir.converters.tensorflow import load
 from graphir.converters.tensorflow.bundle import Bundle
-from graphir.converters.tensorflow.live import SETTINGS, LiveTensorFlow, live_python
+from graphir.converters.tensorflow.live import LiveTensorFlow
 from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.runtime.feeds import make_feeds
 from tests.equivalence.test_onnx import distance, run_model
-from tests.requirements import missing
+from tests.tensorflow.written import write_models
 
 pytestmark = pytest.mark.live
 
@@ -46,15 +44,7 @@ MODELS = {
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The models, written by live TensorFlow."""
-    python = live_python()
-    if python is None:
-        missing("TensorFlow", "there is no TensorFlow to write models")
-    folder = tmp_path_factory.mktemp("models")
-    done = subprocess.run(
-        [python, str(WRITER), str(folder)], env=os.environ | SETTINGS, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return folder
+    return write_models(WRITER, tmp_path_factory.mktemp("models"))
 
 
 @pytest.mark.parametrize("name", MODELS)
