@@ -38,6 +38,16 @@ class Graph(GraphStore):
         self._inputs.append(value)
         return value
 
+    def order_inputs(self, values: Iterable[Value]) -> None:
+        """Put the inputs into this order. Raises GraphError unless `values` are the inputs, each once."""
+        chosen = list(values)
+        if len(chosen) != len(self._inputs) or set(chosen) != set(self._inputs):
+            raise GraphError(
+                f"cannot order the inputs of {self.name}: they are {', '.join(held.name for held in self._inputs)}; "
+                f"given were {', '.join(value.name for value in chosen)}"
+            )
+        self._inputs = chosen
+
     def add_parameter(self, name: str, tensor: Tensor | None = None, type_: Type = ANYTHING) -> Value:
         """A new parameter, with its elements or, until they are known, only a type.
 

@@ -17,6 +17,7 @@ from graphir.converters.mxnet.exports import export_table
 from graphir.converters.mxnet.exports.casting import narrow_results
 from graphir.converters.mxnet.exports.widening import is_narrow
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
+from graphir.converters.mxnet.symbol_inputs import variables_in_order
 from graphir.errors import UnsupportedOpError
 from graphir.graph import Decision, Graph, Node, Value
 from graphir.tensor import Tensor
@@ -152,11 +153,23 @@ class Attempt:
         for value in export.graph.inputs:
             if value.name not in used:
                 export.decide("unused input", value.name, "nothing depends on it: MXNet's symbol has no such variable")
+        _tell_order(symbol, export)
         params = {f"arg:{name}": export.parameters[name] for name in used if name in export.parameters}
         states = {name: export.states[name] for name in used if name in export.states}
         params |= {f"aux:{name}": tensor for name, tensor in states.items() if tensor is not None}
         _state_shapes(symbol, export.parameters)
         return MXNetModel(symbol, params)
+
+
+def _tell_order(symbol: NNVMGraph, export: Export) -> None:
+    """Say so if MXNet lists the inputs in another order: its own is that in which a walk from the heads meets them."""
+    names = {value.name for value in export.graph.inputs}
+    listed = [symbol.nodes[index].name for index in variables_in_order(symbol)]
+    found = [name for name in listed if name in names]
+    if found != [value.name for value in export.graph.inputs if value.name in found]:
+        export.decide(
+            "order of inputs", export.graph.name, f"MXNet lists them as {', '.join(found)}: bind them by name"
+        )
 
 
 def _state_shapes(symbol: NNVMGraph, parameters: Mapping[str, Tensor]) -> None:

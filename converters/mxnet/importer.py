@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from graphir.converters.mxnet.context import ImportFunction, ImportNode, NeedsShape, Refusal
-from graphir.converters.mxnet.heads import LOSS_HEADS, only_losses
+from graphir.converters.mxnet.heads import LOSS_HEADS, Head, classify_heads, dropped_heads
 from graphir.converters.mxnet.input_dtypes import likely_dtypes, stated_dtype
 from graphir.converters.mxnet.input_shapes import (
     declared_shape,
@@ -41,6 +41,8 @@ class Importer:
     Without `settle` sizes that nothing fixes stay unknown. With `gaps` nodes whose import needs such a size are left
     out, and inputs of unknown type stand for what they give, which is of use for inference only. Inputs for which
     nothing states a dtype have that of all float parameters, or the `assumed` one; MXNet binds them as float32.
+    Inputs stand in the order of MXNet's `list_inputs`. With `keep_given` those with a given shape stay inputs, labels
+    too, even if nothing depends on them.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Importer:
         *,
         dtypes: Mapping[str, object] | None = None,
         keep_loss: bool = False,
+        keep_given: bool = False,
         settle: bool = True,
         gaps: bool = False,
         assumed: DType = DType.FLOAT32,
@@ -61,6 +64,7 @@ class Importer:
         self.shapes = {key: parse_dims(shape) for key, shape in (shapes or {}).items()}
         self.dtypes = {key: DType.of(dtype) for key, dtype in (dtypes or {}).items()}
         self.keep_loss = keep_loss
+        self.keep_given = keep_given
         self.settle = settle
         self.gaps = gaps
         self.assumed = assumed
@@ -89,6 +93,7 @@ class Importer:
                 self._import(index, record, functions.get(record.op))
         self._raise_problems()
         self._set_outputs(heads)
+        self._complete_inputs()
         if self.settle:
             settle_sizes(self.graph, set(self.shapes))
         else:
@@ -137,16 +142,16 @@ class Importer:
         nodes, heads = self.source.nodes, list(self.source.heads)
         if self.keep_loss:
             return heads
-        losses = [head for head in heads if only_losses(nodes[head[0]])]
-        if losses and len(losses) < len(heads):
-            for node, _ in losses:
-                self.graph.decide(
-                    "loss head removed",
-                    nodes[node].name,
-                    f"output of {nodes[node].op}, a loss without meaning at inference; --keep-loss keeps it",
-                )
-            return [head for head in heads if head not in losses]
-        return heads
+        dropped = dropped_heads(self.source, self.params or ())
+        for place, kind in enumerate(classify_heads(self.source, self.params or ())):
+            record = nodes[heads[place][0]]
+            if place in dropped:
+                text = f"output of {record.op}, {kind.value}; --keep-loss keeps it"
+                self.graph.decide("loss head removed", record.name, text)
+            elif kind is not Head.RESULT:
+                alone = ", but the symbol has no other output: it stays" if kind.goes else ""
+                self.graph.decide("loss head kept", record.name, f"output of {record.op}, {kind.value}{alone}")
+        return [head for place, head in enumerate(heads) if place not in dropped]
 
     def _needed(self, heads: list[tuple[int, int]]) -> set[int]:
         needed: set[int] = set()
@@ -350,6 +355,22 @@ class Importer:
             return copy
         self.graph.rename(value, name)
         return value
+
+    def _complete_inputs(self) -> None:
+        """Add the inputs that no import function asked for but that are to stay, and put all in the symbol's order."""
+        order: dict[Value, None] = {}
+        for index in variables_in_order(self.source):
+            record = self.source.nodes[index]
+            if self._results[index] is None and self._stays_unused(record):
+                self._results[index] = [self._variable(record, "")]
+                self.graph.decide("unused input", record.name, "no output depends on it; it stays, as it was given")
+            order.update(dict.fromkeys(self._results[index] or ()))
+        held = dict.fromkeys(self.graph.inputs)
+        listed = [value for value in order if value in held]
+        self.graph.order_inputs([*listed, *(value for value in held if value not in order)])
+
+    def _stays_unused(self, record: NNVMNode) -> bool:
+        return self.keep_given and record.name in self.shapes
 
     def _report_unused(self) -> None:
         labels = []

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.heads import only_losses
+from graphir.converters.mxnet.heads import dropped_heads
 from graphir.converters.mxnet.live import LiveProcess, MXNetMissing, MXNetRefuses
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph
 from graphir.tensor import Tensor
@@ -39,8 +39,8 @@ class _OfSymbol:
     @property
     def may_lack(self) -> frozenset[str]:
         """The outputs that are losses only, which a conversion leaves out."""
-        nodes = self._symbol.nodes
-        return frozenset(self._names[entry] for entry in self._symbol.heads if only_losses(nodes[entry[0]]))
+        heads = self._symbol.heads
+        return frozenset(self._names[heads[place]] for place in dropped_heads(self._symbol, self._arrays))
 
     def values(self) -> list[str]:
         """The names of all computed values, in order."""

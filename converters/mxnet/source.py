@@ -39,12 +39,14 @@ class MXNetSource:
         *,
         dtypes: Mapping[str, object] | None = None,
         keep_loss: bool = False,
+        keep_given: bool = False,
         simplified: bool = True,
         settled: bool = True,
     ) -> Graph:
         """The graph. Raises as `graphir.converters.mxnet.from_symbol` does.
 
         Without `settled` the sizes that nothing fixes stay unknown: none is named, none chosen to fit the weights.
+        With `keep_given` inputs whose shapes are given stay, labels too, even if nothing depends on them.
         """
         from graphir.converters.mxnet.importer import Importer
         from graphir.passes import simplify
@@ -54,7 +56,14 @@ class MXNetSource:
             tensors = self._matched(tensors, shapes, notes)
         with paused_collector():
             importer = Importer(
-                self.symbol, tensors, shapes, dtypes=dtypes, keep_loss=keep_loss, settle=settled, name=self.name
+                self.symbol,
+                tensors,
+                shapes,
+                dtypes=dtypes,
+                keep_loss=keep_loss,
+                keep_given=keep_given,
+                settle=settled,
+                name=self.name,
             )
             graph = importer.run()
             graph.decisions[:0] = notes

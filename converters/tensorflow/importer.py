@@ -103,11 +103,13 @@ class Importer:
         nodes, now = lower_frames(nodes, outputs.values(), self.functions)
         outputs = {name: now(endpoint) for name, endpoint in outputs.items()}
         order = sorted_nodes(nodes, outputs.values())
-        self._place_inputs(order, nodes)
+        listed = self._listed_inputs(flat, nodes)
+        self._place_inputs(order, nodes, listed)
         scope = Scope(self, self.graph)
         scope.run(order, outputs.values())
         self._raise_problems(nodes)
         self._set_outputs(outputs, scope)
+        self._order_inputs(listed)
         for value in dict.fromkeys(self.assumed):
             if not is_needed(value):
                 self.graph.erase_value(value)
@@ -176,13 +178,47 @@ class Importer:
             raise ImportFailure(f"no node gives the output {', '.join(missing)}{hint}")
         return found
 
-    def _place_inputs(self, order: list[TFNode], nodes: Mapping[str, TFNode]) -> None:
-        """Bring the placeholders to the front, in the file's order: that is the order of the graph's inputs."""
-        needed = {node.name for node in order if node.op in PLACEHOLDERS and not node.inputs}
-        order[:] = [
-            *(node for name, node in nodes.items() if name in needed),
-            *(node for node in order if node.name not in needed),
-        ]
+    def _listed_inputs(self, flat: Flat, nodes: Mapping[str, TFNode]) -> list[str]:
+        """The placeholders in the order that the graph's inputs shall have.
+
+        That is the caller's, else the signature's (a Keras model's), else the file's.
+        """
+        stated = [flat.resolve(Endpoint.of(_plain(name))).node for name in self._stated_inputs]
+        signature = self.source.signature
+        signed = [] if signature is None else [flat.resolve(held).node for held in signature.inputs.values()]
+        own = [name for name, node in nodes.items() if node.op in PLACEHOLDERS]
+        known = set(own)
+        return [name for name in dict.fromkeys([*stated, *signed, *own]) if name in known]
+
+    def _place_inputs(self, order: list[TFNode], nodes: Mapping[str, TFNode], listed: Sequence[str]) -> None:
+        """Bring the placeholders to the front, with those that nothing uses but that are stated as inputs."""
+        used = {node.name for node in order}
+        staying = used | self._stated_unused(nodes)
+        front = [name for name in listed if name in staying and not nodes[name].inputs]
+        moved = set(front)
+        order[:] = [*(nodes[name] for name in front), *(node for node in order if node.name not in moved)]
+
+    def _stated_unused(self, nodes: Mapping[str, TFNode]) -> set[str]:
+        """The inputs that stay even if nothing uses them: of a signature whose outputs are taken, if their types are
+        known."""
+        signature = self.source.signature
+        if signature is None or self._stated_outputs is not None or self._stated_inputs:
+            return set()
+        found = {held.node for held in signature.inputs.values()}
+        return {
+            name
+            for name in found
+            if name in nodes
+            and nodes[name].op in PLACEHOLDERS
+            and isinstance(nodes[name].attrs.get("dtype"), DType)
+            and (name in self.shapes or nodes[name].attrs.get("shape") is not None)
+        }
+
+    def _order_inputs(self, listed: Sequence[str]) -> None:
+        """Put the inputs into the order of their placeholders."""
+        found = {source: value for value in self.graph.inputs for source in value.sources}
+        ordered = dict.fromkeys(found[f"{name}:0"] for name in listed if f"{name}:0" in found)
+        self.graph.order_inputs([*ordered, *(value for value in self.graph.inputs if value not in ordered)])
 
     def _set_outputs(self, outputs: Mapping[str, Endpoint], scope: Scope) -> None:
         chosen: list[Value] = []

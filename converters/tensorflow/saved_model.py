@@ -6,6 +6,7 @@ such node assigns are looked up by the names of the saved objects, then by their
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -128,11 +129,30 @@ def _signature(
                 f"{path}: {', '.join(nameless)} of signature {chosen} is a sparse or composite tensor, which is not "
                 "supported"
             )
+    places = {node.name: place for place, node in enumerate(graph.nodes)}
+    given = {name: Endpoint.of(info["name"]) for name, info in entry.get("inputs", {}).items()}
+    gives = {name: Endpoint.of(info["name"]) for name, info in entry.get("outputs", {}).items()}
+    in_file = sorted(given, key=lambda name: (places.get(given[name].node, len(places)), name))
     return Signature(
         chosen,
-        {name: Endpoint.of(info["name"]) for name, info in entry.get("inputs", {}).items()},
-        {name: Endpoint.of(info["name"]) for name, info in sorted(entry.get("outputs", {}).items())},
+        {name: given[name] for name in _in_sequence(in_file)},
+        {name: gives[name] for name in _in_sequence(sorted(gives))},
     )
+
+
+def _in_sequence(names: Sequence[str]) -> list[str]:
+    """The names in their order; those that differ by a number at the end only, by that number.
+
+    Signatures are mappings: the numbers that TensorFlow gave hold the order of a function's arguments and results.
+
+    >>> _in_sequence(["output_0", "output_10", "output_2"]), _in_sequence(["b", "a_1", "a"])
+    (['output_0', 'output_2', 'output_10'], ['b', 'a_1', 'a'])
+    """
+    parts = [re.fullmatch(r"(.*?)(?:_(\d+))?", name, re.DOTALL) for name in names]
+    found = [(part[1], int(part[2] or 0), part[0]) for part in parts if part]
+    if len({stem for stem, *_ in found}) != 1:
+        return list(names)
+    return [name for *_, name in sorted(found)]
 
 
 def _endpoints(entry: Message) -> tuple[tuple[str, str], ...]:

@@ -52,10 +52,11 @@ def export_model(
 
     `sym` is a symbol of MXNet or of this package, or the path of one; `params` a mapping of arrays by name, with or
     without `arg:` and `aux:`, a pair of such mappings, or a path. `in_shapes` and `in_types` belong to the symbol's
-    inputs that have no parameter, in the order of `list_inputs` (labels of losses may be left out): a list, or one for
-    all; `input_shape` and `input_type` are their old names. Under `dynamic` the sizes are those of
-    `dynamic_input_shapes`, where None or a name leaves one open, and all are open without them.
-    `run_shape_inference` writes the types of inner values into the file too, and `verbose` logs every node.
+    inputs that have no parameter, in the order of `list_inputs`, which is that of the file's inputs: a list, or one for
+    all; `input_shape` and `input_type` are their old names. Labels of losses may be left out; those that have a shape
+    stay inputs of the file, which nothing uses. Under `dynamic` the sizes are those of `dynamic_input_shapes`, where
+    None or a name leaves one open, and all are open without them. `run_shape_inference` writes the types of inner
+    values into the file too, and `verbose` logs every node.
 
     Inputs and outputs have the names that MXNet 1.9.1 gives them: an output is named after its node, without
     `_output`. Without `opset_version` the opset is graphir's default. Raises GraphirError, naming all that is wrong.
@@ -69,7 +70,8 @@ def export_model(
     dtypes = _bind_types(inputs, labels, types)
     source = MXNetSource(symbol, tensors, name="mxnet_converted_model")
     try:
-        graph = source.to_graph(shapes, dtypes=dtypes)
+        kept = {name: dtype for name, dtype in dtypes.items() if name not in labels or name in (shapes or {})}
+        graph = source.to_graph(shapes, dtypes=kept, keep_given=True)
     except GraphirError as error:
         if dynamic:
             error.add_note("dynamic=True left sizes open; dynamic_input_shapes can state those that must be numbers")
@@ -168,10 +170,10 @@ def _shape_list(stated: Any) -> list[Shape]:
 
 
 def _per_input(what: str, given: Sequence[Any], inputs: list[str], labels: list[str]) -> dict[str, Any]:
-    """What was given by name of the input that it is for; what is for labels is dropped."""
+    """What was given by name of the input that it is for, with entries for labels or without."""
     wanted = [name for name in inputs if name not in labels]
     if len(given) == len(inputs):
-        return {name: value for name, value in zip(inputs, given, strict=True) if name in wanted}
+        return dict(zip(inputs, given, strict=True))
     if len(given) == len(wanted):
         return dict(zip(wanted, given, strict=True))
     shown = ", ".join(wanted) or "none"

@@ -74,8 +74,8 @@ def import_split_v2(node: ImportNode) -> Sequence[Value]:
         parts = node.steps(Split(count, axis), data) if squeeze else node.emit_all(Split(count, axis), data)
     elif size is not None and starts[0] == 0:
         lengths = [end - start for start, end in zip(starts, [*starts[1:], size], strict=True)]
-        if min(lengths) < 1:
-            node.refuse(f"indices {tuple(starts)} leave an empty part of an axis of {size}")
+        if min(lengths) < 0:
+            node.refuse(f"indices {tuple(starts)} do not rise, or lie outside the axis of {size}")
         operands = (data, node.vector(lengths))
         parts = node.steps(Split(count, axis), *operands) if squeeze else node.emit_all(Split(count, axis), *operands)
     else:

@@ -102,6 +102,7 @@ def split_v2(attrs: Attributes, data: Array) -> tuple[Array, ...]:
         starts = [index * (size // sections) for index in range(sections)]
     else:
         starts = list(attrs["indices"])
+        require(sorted(starts) == starts and starts[-1] <= size, f"indices {starts} do not fit an axis of {size}")
     bounds = zip(starts, [*starts[1:], size], strict=True)
     parts = [np.take(data, np.arange(first, last), axis=axis) for first, last in bounds]
     if attrs.get("squeeze_axis"):

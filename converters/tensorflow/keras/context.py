@@ -76,6 +76,18 @@ def held_in(structure: Any) -> Iterator[Held]:
             yield from held_in(inner)
 
 
+def flat(argument: Any) -> Iterator[Held | None]:
+    """What a model is called on, one by one as Keras flattens it: mappings by their sorted keys, None as a place."""
+    if argument is None or isinstance(argument, Held):
+        yield argument
+    elif isinstance(argument, Mapping):
+        for key in sorted(argument):
+            yield from flat(argument[key])
+    elif isinstance(argument, (list, tuple)):
+        for inner in argument:
+            yield from flat(inner)
+
+
 @dataclass
 class Layer:
     """One call: the layer's configuration and weights, the arguments, and the nodes that are made for it.
@@ -210,4 +222,14 @@ def activation_name(held: Any) -> tuple[str, Mapping[str, Any]]:
     return str(held or "linear"), {}
 
 
-__all__ = ["KERAS_LAYER", "Held", "Layer", "LayerRefusal", "activation_name", "held_in", "import_float", "import_layer"]
+__all__ = [
+    "KERAS_LAYER",
+    "Held",
+    "Layer",
+    "LayerRefusal",
+    "activation_name",
+    "flat",
+    "held_in",
+    "import_float",
+    "import_layer",
+]

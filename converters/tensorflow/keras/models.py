@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphir.converters.tensorflow.context import Imported, ImportNode
-from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, held_in
+from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, flat, held_in
 from graphir.converters.tensorflow.keras.history import modern, old_weights
 from graphir.converters.tensorflow.keras.layers import LAYERS, PASS_MASKS, RANDOM, REFUSED
 from graphir.converters.tensorflow.keras.operations import OPERATIONS
@@ -50,7 +50,7 @@ class Reader:
         self._casts = False
 
     def run(self, entry: Entry, stored: Weights) -> tuple[dict[str, Endpoint], dict[str, Endpoint]]:
-        """The endpoints of the inputs and outputs by name."""
+        """The endpoints of the inputs and outputs by name, in the order of the model's `inputs` and `outputs`."""
         config = _layers_of(entry)
         if entry.get("class_name") not in MODELS or config is None:
             raise ImportFailure(
@@ -65,6 +65,8 @@ class Reader:
         else:
             found = self._functional(config, stored, "", None, inputs)
             names = _output_names(config["output_layers"])
+            order = [reference.layer for reference in _listed(config["input_layers"])]
+            inputs = {name: inputs[name] for name in dict.fromkeys([*order, *inputs]) if name in inputs}
         if self.refusals:
             gaps = [Gap(name, reason, tuple(held)) for (name, reason), held in self.refusals.items()]
             raise UnsupportedOpError(
@@ -114,7 +116,7 @@ class Reader:
         config: Entry,
         stored: Weights,
         prefix: str,
-        operands: Sequence[Held] | None,
+        operands: Sequence[Held | None] | None,
         inputs: dict[str, Endpoint],
     ) -> list[Held]:
         entries = {_name(entry): entry for entry in config["layers"]}
@@ -154,7 +156,7 @@ class Reader:
         name: str,
         prefix: str,
         sources: Sequence[str],
-        operands: Sequence[Held] | None,
+        operands: Sequence[Held | None] | None,
         inputs: dict[str, Endpoint],
     ) -> Held:
         """An input: of the whole model, or what a nested one is called on."""
@@ -162,9 +164,11 @@ class Reader:
             held = self._input(entry, prefix + name)
             inputs[name] = held.value
             return held
-        if name not in sources or sources.index(name) >= len(operands):
+        place = sources.index(name) if name in sources else len(operands)
+        found = operands[place] if place < len(operands) else None
+        if found is None:
             raise FormatError(f"the nested model {prefix} is called without its input {name}", path=self.path)
-        return operands[sources.index(name)]
+        return found
 
     def _input(self, entry: Entry, name: str) -> Held:
         config = entry["config"]
@@ -199,9 +203,13 @@ class Reader:
     ) -> list[Held]:
         config = _layers_of(entry)
         assert config is not None
-        operands = list(held_in(args[:1] or [kwargs.get("inputs")]))
-        walk = self._sequential if entry["class_name"] == "Sequential" else self._functional
-        return walk(config, stored, f"{name}/", operands, {})
+        argument = args[0] if args else kwargs.get("inputs")
+        if entry["class_name"] == "Sequential":
+            return self._sequential(config, stored, f"{name}/", list(held_in(argument)), {})
+        layers = config["input_layers"]
+        if isinstance(argument, Mapping) and not isinstance(layers, Mapping):
+            argument = [argument.get(reference.layer) for reference in _listed(layers)]
+        return self._functional(config, stored, f"{name}/", list(flat(argument)), {})
 
     def _layer(
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -380,9 +388,9 @@ def _first_calls(
 
 
 def _listed(layers: Any) -> list[Reference]:
-    """`[["a", 0, 0]]`, or `["a", 0, 0]` for one, or a mapping of names to such."""
+    """`[["a", 0, 0]]`, or `["a", 0, 0]` for one, or a mapping of names to such, which Keras takes by sorted keys."""
     if isinstance(layers, Mapping):
-        return [reference for inner in layers.values() for reference in _listed(inner)]
+        return [reference for key in sorted(layers) for reference in _listed(layers[key])]
     if layers and isinstance(layers[0], str):
         return [Reference(layers[0], layers[1], layers[2])]
     return [reference for inner in layers for reference in _listed(inner)]
@@ -390,9 +398,13 @@ def _listed(layers: Any) -> list[Reference]:
 
 def _output_names(layers: Any) -> list[str]:
     """The names of the outputs: their keys, or those of their layers."""
-    if isinstance(layers, Mapping):
-        return list(layers)
-    return [reference.layer for reference in _listed(layers)]
+    if not isinstance(layers, Mapping):
+        return [reference.layer for reference in _listed(layers)]
+    found: list[str] = []
+    for key in sorted(layers):
+        held = _listed(layers[key])
+        found += [key] if len(held) == 1 else [f"{key}_{place}" for place in range(len(held))]
+    return found
 
 
 __all__ = ["MODELS", "Reader"]

@@ -194,7 +194,6 @@ GOOD = [
     pytest.param({"sym": NET_JSON, "params": [NET, {}], "in_shapes": SHAPES}, id="pair of mappings"),
     pytest.param({"sym": "file", "params": "file", "in_shapes": SHAPES}, id="paths"),
     pytest.param({"sym": "file", "params": NET, "in_shapes": SHAPES}, id="path and mapping"),
-    pytest.param({"in_shapes": [[3, 2], [3, 2], (3,)]}, id="a shape for the label"),
     pytest.param({"in_shapes": SHAPES, "in_types": [np.float32, "float32"]}, id="types one by one"),
     pytest.param({"in_shapes": SHAPES, "in_types": np.dtype("float32")}, id="one type"),
     pytest.param({"input_shape": SHAPES, "input_type": np.float32}, id="old names"),
@@ -207,12 +206,32 @@ GOOD = [
 ]
 
 
+LABELLED = [
+    pytest.param([(3, 2), (3, 2), (3,)], ["x", "y", "out_label"], id="its shape is given"),
+    pytest.param([(3, 2), (3, 2)], ["x", "y"], id="no shape is given"),
+]
+
+
 def export(arguments: dict[str, Any], files: tuple[str, str], path: Path) -> str:
     given = {"sym": NET_JSON, "params": NET, **arguments}
     for place, name in enumerate(("sym", "params")):
         if isinstance(given[name], str) and given[name] == "file":
             given[name] = files[place]
     return mx.onnx.export_model(**given, onnx_file_path=str(path))
+
+
+@pytest.mark.parametrize(("shapes", "expected"), LABELLED)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_label_stays_where_it_was_given(
+    shapes: list[tuple[int, ...]], expected: list[str], dynamic: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "net.onnx"
+    mx.onnx.export_model(NET_JSON, NET, shapes, onnx_file_path=str(path), dynamic=dynamic)
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    assert [value.name for value in session.get_inputs()] == expected
+    arrays = [*FEEDS.values(), np.zeros(3, np.float32)]
+    (found,) = session.run(None, dict(zip(expected, arrays, strict=False)))
+    np.testing.assert_allclose(found, expected_of_net(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("arguments", GOOD)
