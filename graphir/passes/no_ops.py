@@ -15,7 +15,7 @@ from ..ops.shape import Expand, Pad, Shape, Tile
 from ..ops.shape_parts import Concat, Slice, Split
 from ..types import DType, Unknown
 from .inline import is_needed, take_place
-from .rewrite import replace_node
+from .rewrite import Accepted, replace_node
 
 SMALL = 1 << 16
 
@@ -35,7 +35,7 @@ def drop_no_ops(graph: Graph) -> bool:
     return changed
 
 
-def _drop(graph: Graph, node: Node) -> bool:
+def _drop(graph: Graph, node: Node) -> Accepted:
     """The first operand in place of the result. Not where an output would become a copy: that is a node too."""
     value = node.inputs[0]
     if value is None or graph.is_output(node.outputs[0]):
@@ -48,7 +48,7 @@ def _numbers(value: Value | None) -> tuple[int, ...] | None:
     return None if value is None or value.known is None else value.known.integers()
 
 
-def _drop_if_same_shape(graph: Graph, node: Node) -> bool:
+def _drop_if_same_shape(graph: Graph, node: Node) -> Accepted:
     """Right for operators that move nothing when they keep the shape."""
     operand, result = node.inputs[0], node.outputs[0]
     same = operand is not None and operand.shape is not None and operand.shape == result.shape
@@ -57,20 +57,20 @@ def _drop_if_same_shape(graph: Graph, node: Node) -> bool:
     return _drop(graph, node)
 
 
-def _drop_slice(graph: Graph, node: Node) -> bool:
+def _drop_slice(graph: Graph, node: Node) -> Accepted:
     """A step backwards keeps the shape and turns the order round."""
     steps = node.inputs[4] if len(node.inputs) > 4 else None
     forwards = steps is None or all(step > 0 for step in _numbers(steps) or (0,))
     return forwards and _drop_if_same_shape(graph, node)
 
 
-def _drop_pad(graph: Graph, node: Node) -> bool:
+def _drop_pad(graph: Graph, node: Node) -> Accepted:
     """Amounts of opposite sign keep the shape and move the elements."""
     pads = _numbers(node.inputs[1])
     return pads is not None and not any(pads) and _drop(graph, node)
 
 
-def _drop_dropout(graph: Graph, node: Node) -> bool:
+def _drop_dropout(graph: Graph, node: Node) -> Accepted:
     training = node.inputs[2] if len(node.inputs) > 2 else None
     if training is not None and _numbers(training) not in ((0,), (False,)):
         return False
@@ -90,36 +90,35 @@ def _drop_dropout(graph: Graph, node: Node) -> bool:
     return True
 
 
-def _drop_lone(graph: Graph, node: Node) -> bool:
+def _drop_lone(graph: Graph, node: Node) -> Accepted:
     return len(node.inputs) == 1 and _drop(graph, node)
 
 
-def _drop_split(graph: Graph, node: Node) -> bool:
+def _drop_split(graph: Graph, node: Node) -> Accepted:
     return len(node.outputs) == 1 and _drop(graph, node)
 
 
-def _drop_clip(graph: Graph, node: Node) -> bool:
+def _drop_clip(graph: Graph, node: Node) -> Accepted:
     return all(bound is None for bound in node.inputs[1:]) and _drop(graph, node)
 
 
-def _drop_cast(graph: Graph, node: Node) -> bool:
+def _drop_cast(graph: Graph, node: Node) -> Accepted:
     operand, op = node.inputs[0], node.op
     assert isinstance(op, ew.Cast)
     return operand is not None and operand.dtype is op.to and _drop(graph, node)
 
 
-def _cast_like(graph: Graph, node: Node) -> bool:
+def _cast_like(graph: Graph, node: Node) -> Accepted:
     value, like = node.inputs[0], node.inputs[1]
     if like is None or like.dtype in (None, DType.FLOAT8E8M0):  # of whose rounding a Cast says nothing
         return False
     assert isinstance(node.op, CastLike)
     assert like.dtype is not None
     made = replace_node(graph, node, ew.Cast(like.dtype, node.op.saturate), (value,))
-    _drop_cast(graph, made)
-    return True
+    return _drop_cast(graph, made) or True
 
 
-def _drop_where(graph: Graph, node: Node) -> bool:
+def _drop_where(graph: Graph, node: Node) -> Accepted:
     """A condition that is the same everywhere chooses one operand, if that has the result's shape already."""
     condition, result = node.inputs[0], node.outputs[0]
     if condition is None or condition.tensor is None or not 0 < condition.tensor.size <= SMALL:
@@ -136,7 +135,7 @@ def _drop_where(graph: Graph, node: Node) -> bool:
     return True
 
 
-Rewrite = Callable[[Graph, Node], bool]
+Rewrite = Callable[[Graph, Node], Accepted]
 REWRITES: dict[type, Rewrite] = {
     **dict.fromkeys((Expand, Tile), _drop_if_same_shape),
     **dict.fromkeys((Concat, ew.Sum, ew.Mean, ew.Max, ew.Min), _drop_lone),

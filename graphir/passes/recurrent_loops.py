@@ -13,7 +13,6 @@ from ..errors import GraphirError
 from ..graph import Graph, Node, Value
 from ..inference import infer_graph
 from ..ops.control import Loop, Scan
-from ..ops.elementwise import Identity
 from ..ops.recurrent import LSTM, Direction
 from ..ops.shape import Transpose
 from ..types import UNKNOWN, Dim, DType, Sym, TensorType
@@ -25,8 +24,7 @@ from .recurrent_frames import Frame, frame_of, is_zero
 from .recurrent_results import drop_whole_gathers, filling, forward_source, last_takers, reversals, take_last
 from .recurrent_terms import Terms
 from .recurrent_views import Unlike, through
-from .rewrite import replace_node
-from .simplify import bypass
+from .rewrite import put_in_place
 
 KIND = "recurrent loop"
 # The dtypes for which onnxruntime has kernels of the recurrent operators, float16 by way of float32.
@@ -211,7 +209,8 @@ class _Recognition:
             rows = [self._filled(join) for join in self.obsolete]
         for value in rows:
             drop_whole_gathers(self.graph, value)
-        turned = self._turned(frame, rows)
+        takers = {} if frame.lengths is not None else self._takers(rows, owners)
+        turned = self._turned(frame, rows, list(takers))
         makers: list[Body] = []
         for place, found in enumerate(self.layers):
             name = self.name if len(self.layers) == 1 else f"{self.name}_{place}"
@@ -233,16 +232,28 @@ class _Recognition:
                 maker.take_back()
             return False
         self._decide(root, makers, frame, is_reverse=turned is not None)
+        for node, found in takers.items():
+            take_last(self.graph, node, found.lasts[found.cell.slots[0]])
         for node in (*self.obsolete, *(turned or ())):
             assert node.inputs[0] is not None
-            if not bypass(self.graph, node, node.inputs[0]):
-                replace_node(self.graph, node, Identity(), node.inputs[:1])
+            put_in_place(self.graph, node, node.inputs[0])
         for found in self.layers:
             drop_whole_gathers(self.graph, _rows(found))
-        for found in self.layers if frame.lengths is None else ():
-            for node in last_takers(self.graph, _rows(found)):
-                take_last(self.graph, node, found.lasts[found.cell.slots[0]])
         return True
+
+    def _takers(self, rows: list[Value], owners: dict[int, _Found | None]) -> dict[Node, _Found]:
+        """The nodes that take the last of the loop's rows, with the layer whose last state that is.
+
+        Found before anything is turned round: the last row of a layer that runs backwards instead is another one.
+        """
+        found: dict[Node, _Found] = {}
+        for value in rows:
+            join = value.producer
+            source = value if join is self.node or join is None else join.inputs[0]
+            owner = None if source is None else owners.get(source.index)
+            if owner is not None:
+                found.update(dict.fromkeys(last_takers(self.graph, value), owner))
+        return found
 
     def _filled(self, join: Node) -> Value:
         """Rows with the zeros behind them, as many as the sequence has elements."""
@@ -250,14 +261,13 @@ class _Recognition:
         self.graph.refine(filled, TensorType(None, (UNKNOWN if length is None else length, UNKNOWN, UNKNOWN)))
         return filled
 
-    def _turned(self, frame: Frame, rows: list[Value]) -> list[Node] | None:
+    def _turned(self, frame: Frame, rows: list[Value], takers: list[Node]) -> list[Node] | None:
         """The nodes that turn all rows round again, for a layer that can run backwards instead; None if it cannot."""
         sequences = {found.sequence for found in self.layers if found.sequence is not None}
         if len(sequences) != 1 or forward_source(self._sequence, frame.lengths) is None:
             return None
         found: list[Node] = []
         for value in rows:
-            takers = last_takers(self.graph, value) if frame.lengths is None else []
             nodes = reversals(self.graph, value, takers, frame.lengths)
             if nodes is None:
                 return None

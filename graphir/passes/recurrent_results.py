@@ -13,7 +13,7 @@ from ..types import Dim, Sym
 from .inline import is_held
 from .recurrent_frames import counted
 from .recurrent_views import integers, number_of
-from .simplify import bypass
+from .rewrite import put_in_place
 
 _FAR = 2**31 - 1
 
@@ -36,8 +36,8 @@ def take_last(graph: Graph, node: Node, last: Value) -> None:
             for other in user.outputs[0].users():
                 is_row = isinstance(other.op, Gather) and other.inputs[0] is user.outputs[0] and other.op.axis == 0
                 if is_row and other.graph is graph and any(_is_scalar(other.inputs[1], place) for place in (0, -1)):
-                    bypass(graph, other, taken)
-    bypass(graph, node, last)
+                    put_in_place(graph, other, taken)
+    put_in_place(graph, node, last)
 
 
 def _is_scalar(value: Value | None, number: int) -> bool:
@@ -45,11 +45,11 @@ def _is_scalar(value: Value | None, number: int) -> bool:
 
 
 def drop_whole_gathers(graph: Graph, rows: Value) -> None:
-    """Let the rows stand for what gathers all of them, in order."""
+    """Let the rows be what gathers all of them, in order."""
     for node in rows.users():
         is_gather = isinstance(node.op, Gather) and node.graph is graph and node.inputs[0] is rows
         if is_gather and node.op.axis == 0 and _are_all(node.inputs[1], rows):  # type: ignore[attr-defined]
-            bypass(graph, node, rows)
+            put_in_place(graph, node, rows)
 
 
 def _are_all(indices: Value | None, rows: Value) -> bool:

@@ -1,11 +1,40 @@
-"""What passes share: one node in place of another."""
+"""What passes share: one node in place of another, one value in place of another."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from ..graph import Graph, Node, Value
 from ..ops.base import Operator
+from ..ops.elementwise import Identity
+
+# Whether a rewrite was done, from a function that may refuse with the graph unchanged. Whoever calls one must look:
+# a test finds calls whose answer is thrown away.
+Accepted: TypeAlias = bool
+
+
+def bypass(graph: Graph, node: Node, value: Value) -> Accepted:
+    """Let the users of the node's only result use `value` instead, and erase the node; the result's name survives if it
+    is an output. Not done, and False, where an output would lose its name."""
+    result = node.outputs[0]
+    is_output = graph.is_output(result)
+    if is_output and (value.producer is None or value.graph is not graph or graph.is_output(value)):
+        return False
+    name = result.name
+    graph.replace_uses(result, value)
+    value.sources = tuple(dict.fromkeys((*value.sources, *result.sources)))
+    graph.erase(node)
+    if is_output:
+        graph.rename(value, name)
+    return True
+
+
+def put_in_place(graph: Graph, node: Node, value: Value) -> None:
+    """Let `value` be what the node's only result is from now on: by `bypass`, or as a copy under the result's name
+    where that refuses."""
+    if not bypass(graph, node, value):
+        replace_node(graph, node, Identity(), (value,))
 
 
 def replace_node(graph: Graph, node: Node, op: Operator, inputs: Sequence[Value | None] | None = None) -> Node:
@@ -27,4 +56,4 @@ def replace_node(graph: Graph, node: Node, op: Operator, inputs: Sequence[Value 
     return made
 
 
-__all__ = ["replace_node"]
+__all__ = ["Accepted", "bypass", "put_in_place", "replace_node"]

@@ -15,10 +15,11 @@ from ..ops.shape import Flatten, Reshape, Squeeze, Transpose, Unsqueeze
 from ..tensor import Tensor
 from ..types import DType, Unknown
 from .dead_code import remove_dead_code
+from .rewrite import Accepted, bypass
 
 MAX_WALKS = 8
 SHARED_LIMIT = 1 << 16
-Rewrite = Callable[[Graph, Node], bool]
+Rewrite = Callable[[Graph, Node], Accepted]
 
 
 def simplify(graph: Graph) -> bool:
@@ -31,7 +32,7 @@ def simplify(graph: Graph) -> bool:
         again = False
         for node in list(graph.nodes):
             if node.graph is graph:
-                again |= _fold_known(graph, node) or _rewrite(graph, node)
+                again |= _fold_known(graph, node) or _rewrite_by_table(graph, node)
         if not again:
             break
         changed = True
@@ -39,28 +40,12 @@ def simplify(graph: Graph) -> bool:
     return changed
 
 
-def _rewrite(graph: Graph, node: Node) -> bool:
+def _rewrite_by_table(graph: Graph, node: Node) -> Accepted:
     rewrite = REWRITES.get(type(node.op))
     return rewrite is not None and rewrite(graph, node)
 
 
-def bypass(graph: Graph, node: Node, value: Value) -> bool:
-    """Let the users of the node's only result use `value` instead, and erase the node; the result's name survives if it
-    is an output. Not done, and False, where an output would lose its name."""
-    result = node.outputs[0]
-    is_output = graph.is_output(result)
-    if is_output and (value.producer is None or value.graph is not graph or graph.is_output(value)):
-        return False
-    name = result.name
-    graph.replace_uses(result, value)
-    value.sources = tuple(dict.fromkeys((*value.sources, *result.sources)))
-    graph.erase(node)
-    if is_output:
-        graph.rename(value, name)
-    return True
-
-
-def _fold_known(graph: Graph, node: Node) -> bool:
+def _fold_known(graph: Graph, node: Node) -> Accepted:
     """A small integer result whose elements inference knows becomes a constant."""
     if len(node.outputs) != 1:
         return False
@@ -79,12 +64,12 @@ def _fold_known(graph: Graph, node: Node) -> bool:
     return True
 
 
-def _drop_identity(graph: Graph, node: Node) -> bool:
+def _drop_identity(graph: Graph, node: Node) -> Accepted:
     value = node.inputs[0]
     return value is not None and bypass(graph, node, value)
 
 
-def _drop_cast(graph: Graph, node: Node) -> bool:
+def _drop_cast(graph: Graph, node: Node) -> Accepted:
     value = node.inputs[0]
     op = node.op
     assert isinstance(op, ew.Cast)
@@ -101,7 +86,7 @@ def _rearranged_parameter(node: Node, rearrange: Callable[[Tensor], Tensor | Non
     return rearrange(value.tensor)
 
 
-def _replace_by_parameter(graph: Graph, node: Node, tensor: Tensor) -> bool:
+def _replace_by_parameter(graph: Graph, node: Node, tensor: Tensor) -> Accepted:
     """A new parameter in place of the node's result, and of those of nodes that do the same.
 
     It takes the name of the parameter it comes from if that one has no other user. If it has, a large one stays as it
@@ -128,7 +113,7 @@ def _replace_by_parameter(graph: Graph, node: Node, tensor: Tensor) -> bool:
     return True
 
 
-def _simplify_transpose(graph: Graph, node: Node) -> bool:
+def _simplify_transpose(graph: Graph, node: Node) -> Accepted:
     op, value = node.op, node.inputs[0]
     assert isinstance(op, Transpose)
     assert value is not None
@@ -154,7 +139,7 @@ def _simplify_transpose(graph: Graph, node: Node) -> bool:
     return False
 
 
-def _sink_transpose(graph: Graph, node: Node) -> bool:
+def _sink_transpose(graph: Graph, node: Node) -> Accepted:
     """`f(transpose(x))` becomes `transpose(f(x))` for elementwise f, so that transposes meet and cancel.
 
     A second operand is transposed too, or a scalar, or one whose transpose back exists already: `f(transpose(x), y)`
@@ -233,7 +218,7 @@ def _leads_to_transpose(value: Value) -> bool:
     return False
 
 
-def _drop_flatten(graph: Graph, node: Node) -> bool:
+def _drop_flatten(graph: Graph, node: Node) -> Accepted:
     op, value = node.op, node.inputs[0]
     assert isinstance(op, Flatten)
     if value is None or value.rank != 2 or op.axis not in (1, -1):
@@ -241,7 +226,7 @@ def _drop_flatten(graph: Graph, node: Node) -> bool:
     return bypass(graph, node, value)
 
 
-def _simplify_reshape(graph: Graph, node: Node) -> bool:
+def _simplify_reshape(graph: Graph, node: Node) -> Accepted:
     op, value = node.op, node.inputs[0]
     assert value is not None
     result = node.outputs[0]
@@ -289,4 +274,4 @@ REWRITES: dict[type[Operator], Rewrite] = dict.fromkeys(SINKS, _sink_transpose) 
     Unsqueeze: _simplify_reshape,
 }
 
-__all__ = ["bypass", "simplify"]
+__all__ = ["simplify"]

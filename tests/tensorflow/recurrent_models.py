@@ -47,6 +47,12 @@ def _encoder_decoder(keras: Any) -> Any:
     return keras.Model([x, u], layers.Dense(2)(layers.LSTM(5, return_sequences=True)(u, initial_state=[h, c])))
 
 
+def _both_ends(keras: Any) -> Any:
+    x = keras.Input((None, 3), name="x")
+    rows, *states = keras.layers.Bidirectional(_layer("LSTM", **STATES)(keras.layers))(x)
+    return keras.Model(x, [rows[:, -1], rows[:, 0], rows, *states])
+
+
 def _cells(layers: Any) -> Any:
     cells = [layers.LSTMCell(5, **BIAS), layers.GRUCell(4, **BIAS), layers.SimpleRNNCell(3)]
     return layers.RNN(cells, return_sequences=True, return_state=True)
@@ -54,6 +60,7 @@ def _cells(layers: Any) -> Any:
 
 ALL = {"return_sequences": True}
 STATES = {"return_sequences": True, "return_state": True}
+STATE = {"return_state": True}
 BACK = {"go_backwards": True}
 # Name: the operators that the import has to find, and the model.
 KERAS: dict[str, tuple[str, Build]] = {
@@ -61,6 +68,13 @@ KERAS: dict[str, tuple[str, Build]] = {
     "lstm_fixed": ("LSTM", _on_x(_layer("LSTM", **ALL), steps=7)),
     "lstm_all": ("LSTM", _on_x(_layer("LSTM", **STATES))),
     "lstm_backwards": ("LSTM", _on_x(_layer("LSTM", **STATES, **BACK))),
+    "lstm_backwards_last": ("LSTM", _on_x(_layer("LSTM", **STATE, **BACK))),
+    "lstm_last_state": ("LSTM", _on_x(_layer("LSTM", **STATE))),
+    "gru_backwards_last": ("GRU", _on_x(_layer("GRU", **STATE, **BACK))),
+    "gru_before_backwards_last": ("GRU", _on_x(_layer("GRU", reset_after=False, **STATE, **BACK), steps=7)),
+    "rnn_backwards_last": ("RNN", _on_x(_layer("SimpleRNN", **STATE, **BACK))),
+    "both_lstm_last": ("LSTM LSTM", _on_x(_both("LSTM", **STATE))),
+    "both_lstm_every_end": ("LSTM LSTM", _both_ends),
     "lstm_narrow": ("LSTM", _on_x(_layer("LSTM", 1, **ALL), width=1)),
     "lstm_without_bias": ("LSTM", _on_x(_layer("LSTM", use_bias=False))),
     "lstm_forget": ("LSTM", _on_x(_layer("LSTM", unit_forget_bias=False, recurrent_dropout=0.0, dropout=0.0))),
@@ -116,6 +130,18 @@ def _dynamic(*, time_first: bool = False, lens: bool = False, both: bool = False
     return write
 
 
+def _turned_back(make: Any) -> list[Any]:
+    """Rows of a layer that runs backwards, turned back; of both the ends; all of time first."""
+    import tensorflow as tf
+
+    v1 = tf.compat.v1
+    u = v1.placeholder(tf.float32, [None, None, 3], name="u")
+    with v1.variable_scope("net", initializer=v1.random_normal_initializer(stddev=0.5)):
+        rows, state = v1.nn.dynamic_rnn(make(), tf.reverse(u, [0]), dtype=tf.float32, time_major=True)
+    back = tf.reverse(rows, [0])
+    return [rows[-1], back[-1], rows[0], back[0], *tf.nest.flatten(state)]
+
+
 def _cell(kind: str, size: int = 5, **more: Any) -> Build:
     return lambda cells: getattr(cells, kind)(size, **more)
 
@@ -137,6 +163,8 @@ VERSION_1: dict[str, tuple[str, Build, Build]] = {
     "v1_both_lens": ("GRU GRU", _cell("GRUCell"), _dynamic(both=True, lens=True)),
     "v1_several": ("LSTM GRU", _several(_cell("LSTMCell"), _cell("GRUCell", 4)), _dynamic()),
     "v1_several_lens": ("RNN LSTM", _several(_cell("BasicRNNCell"), _cell("LSTMCell", 4)), _dynamic(lens=True)),
+    "v1_turned_back": ("RNN", _cell("BasicRNNCell"), _turned_back),
+    "v1_lstm_turned_back": ("LSTM", _cell("LSTMCell"), _turned_back),
     "v1_limited": ("Loop", _cell("LSTMCell", cell_clip=0.5), _dynamic()),
     "v1_projected": ("Loop", _cell("LSTMCell", num_proj=3), _dynamic()),
 }
