@@ -22,10 +22,15 @@ REFERENCE = 100
 
 DataType = DType | str
 _DTYPES = {dtype.value: dtype for dtype in DType}
+# Quantized elements are integers: what they stand for, the operators that take them are told by ranges of their own.
+_DTYPES |= {
+    "qint8": DType.INT8, "quint8": DType.UINT8, "qint16": DType.INT16, "quint16": DType.UINT16, "qint32": DType.INT32,
+}  # fmt: skip
 
 
 def data_type(code: int) -> DataType:
-    """The DType of a number, or TensorFlow's name for what is none: `resource`, `variant`, `qint8`, "" for none stated.
+    """The DType of a number, or TensorFlow's name for what is none: `resource`, `variant`, "" for none stated.
+    Quantized types are those of their integers.
 
     References (variables of version 1) are what they refer to.
     """

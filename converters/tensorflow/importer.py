@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from graphir.converters.tensorflow.context import Refusal
 from graphir.converters.tensorflow.cut import PLACEHOLDERS, cut_at
 from graphir.converters.tensorflow.dilated import fuse_dilated
+from graphir.converters.tensorflow.fed import feed_iterators
 from graphir.converters.tensorflow.frames import lower_frames
 from graphir.converters.tensorflow.inline import Flat, flatten
 from graphir.converters.tensorflow.lists import Reserved
@@ -96,6 +97,9 @@ class Importer:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
         flat = flatten(self.source.graph)
         flat.nodes = unfuse(flat.nodes)
+        fed = feed_iterators(flat)
+        if fed:
+            self.graph.decide("inputs fed", "-", f"what an iterator gives is fed as inputs: {_shown(fed)}")
         for name in self._stated_inputs:
             self.graph.decide("inputs chosen", _plain(name), cut_at(flat, _plain(name), self.dtypes))
         nodes = fuse_dilated({node.name: node for node in lower_tensor_arrays(flat.nodes)})

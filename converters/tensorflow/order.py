@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from graphir.converters.tensorflow.records import Endpoint, TFNode
-from graphir.converters.tensorflow.schema import operator_schema
-from graphir.errors import ImportFailure
+from graphir.converters.tensorflow.schema import operator_schema, output_types
+from graphir.errors import FormatError, ImportFailure
 
 # Results of these nodes are no outputs of a model, even if nothing uses them.
-NO_OUTPUTS = frozenset({"Const", "NoOp", "Assert", "Placeholder", "PlaceholderWithDefault", "PlaceholderV2"})
+NO_OUTPUTS = frozenset({"Const", "NoOp", "Assert", "Placeholder", "PlaceholderWithDefault", "PlaceholderV2",
+                        "IteratorToStringHandle"})  # fmt: skip
+# What results of these types name: variables, iterators, tables, data sets.
+HANDLES = frozenset({"resource", "variant"})
 LOOP_OPS = frozenset({"NextIteration", "RefNextIteration"})
 SHOWN = 8
 
@@ -22,8 +25,16 @@ def find_outputs(nodes: Iterable[TFNode]) -> list[str]:
 
 
 def _gives_something(node: TFNode) -> bool:
+    if node.op in NO_OUTPUTS:
+        return False
     schema = operator_schema(node.op)
-    return node.op not in NO_OUTPUTS and (schema is None or bool(schema.outputs))
+    if schema is None:
+        return True
+    try:
+        types = output_types(node.op, node.attrs) or []
+    except FormatError:  # attributes that contradict each other: the importer says what is wrong
+        return bool(schema.outputs)
+    return any(dtype not in HANDLES for dtype in types)
 
 
 def sorted_nodes(

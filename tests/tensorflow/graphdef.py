@@ -132,6 +132,14 @@ def const(name: str, array: NDArray[Any] | Sequence[Any] | float, dtype: str | N
     return node("Const", name, dtype=DType.of(value.dtype).value, value=value)
 
 
+def quantized(name: str, array: NDArray[Any], dtype: str) -> dict[str, Any]:
+    """A Const of a quantized type (`quint8`), whose elements are those integers."""
+    found = const(name, array)
+    found["attr"]["dtype"] = {"type": CODES[dtype]}
+    found["attr"]["value"]["tensor"]["dtype"] = CODES[dtype]
+    return found
+
+
 def function(
     name: str,
     arguments: Mapping[str, str],

@@ -56,7 +56,26 @@ FLATTEN = (
 )
 AXES = (ints(0, name="zero"), ints(1, name="one"), ints(-1, name="rest", shape=()))
 
+
+
+def transposed_like(title: str, like: tuple[int, ...], w: tuple[int, ...], padding: str, **attrs: Any) -> Network:
+    """A transposed convolution by 2 of (1, 4, 5, 2) to the sizes of another input, as decoders take their size."""
+    return network(
+        f"transposed-like-{title}", node("Shape", "sizes", ["like"], T="float32"),
+        node("Conv2DBackpropInput", "y", ["sizes", "w", "x"], T="float32", strides=(1, 2, 2, 1), padding=padding,
+             **attrs),
+        inputs=(data(*like, name="like"), param("w", *w), data(1, 4, 5, 2, name="x")),
+    )  # fmt: skip
+
+
 CASES: tuple[Case, ...] = (
+    transposed_like("valid-longer", (1, 10, 12, 3), (3, 3, 3, 2), "VALID"),
+    transposed_like("valid-small-kernel", (1, 8, 9, 3), (1, 1, 3, 2), "VALID"),
+    transposed_like("same-odd", (1, 7, 9, 3), (4, 3, 3, 2), "SAME"),
+    transposed_like("same-small-kernel", (1, 8, 10, 3), (1, 2, 3, 2), "SAME"),
+    transposed_like(
+        "explicit", (1, 8, 9, 3), (3, 3, 3, 2), "EXPLICIT", explicit_paddings=(0, 0, 1, 0, 1, 1, 0, 0)
+    ),
     network(
         "conv-bias-relu-pool", _conv("c", "x", "w"), node("BiasAdd", "b", ["c", "v"], T="float32"),
         node("Relu", "r", ["b"], T="float32"),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.tensorflow.case import Case, Input, case, data, ints
+import numpy as np
+
+from tests.tensorflow.case import Case, Input, Network, case, data, ints
+from tests.tensorflow.graphdef import node, quantized
 
 ARGS, VARS, CHANNELS = "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel"
 WIDE = data(3, 4, 5, kind="scale:4")
@@ -31,6 +34,17 @@ def number(value: float, dtype: str) -> Input:
     return Input("limit", (), dtype, role="param", values=(value,))
 
 
+def dequantized(dtype: str, mode: str, low: float, high: float, variant: str = "", **attrs: Any) -> Network:
+    """Weights of a quantized type, as tools that make graphs smaller store them, over a range that is fed."""
+    elements = np.random.Generator(np.random.PCG64(3)).integers(-300, 300, (3, 5)).astype(dtype.removeprefix("q"))
+    ends = [Input(name, (), role="data", values=(value,)) for name, value in (("low", low), ("high", high))]
+    return Network(
+        f"Dequantize-{dtype}-{mode}{variant}", tuple(ends), {},
+        nodes=(quantized("q", elements, dtype), node("Dequantize", "y", ["q", "low", "high"], T=dtype, mode=mode,
+                                                     **attrs)),
+    )  # fmt: skip
+
+
 GIVEN = {"range_given": True}
 BOTH_WAYS: tuple[tuple[str, tuple[Input, Input], dict[str, Any]], ...] = (
     ("default", (limit(0.0), limit(0.0)), {}),
@@ -46,6 +60,20 @@ BOTH_WAYS: tuple[tuple[str, tuple[Input, Input], dict[str, Any]], ...] = (
 
 # The drawn numbers are not within float32's precision of the middle between two steps, where either is right.
 CASES: tuple[Case, ...] = (
+    *(dequantized("quint8", mode, -1.3, 2.6) for mode in ("MIN_COMBINED", "MIN_FIRST", "SCALED")),
+    dequantized("qint8", "MIN_COMBINED", -1.3, 2.6),
+    dequantized("qint16", "SCALED", -1.3, 2.6),
+    dequantized("quint16", "MIN_COMBINED", -1.3, 2.6),
+    dequantized("qint32", "MIN_FIRST", -1.3, 2.6),
+    dequantized("quint8", "MIN_FIRST", -3.0, -1.0, "-half-a-step"),
+    dequantized("qint8", "MIN_FIRST", 2.0, 2.0, "-empty"),
+    dequantized("qint8", "SCALED", -5.0, 2.0, "-narrow", narrow_range=True),
+    Network(
+        "Dequantize-channels", (Input("low", (3,), role="param", values=(-1.0, 0.0, -2.0)),
+                                Input("high", (3,), role="param", values=(1.0, 2.0, 3.0))), {},
+        nodes=(quantized("q", np.arange(24, dtype=np.int8).reshape(2, 3, 4), "qint8"),
+               node("Dequantize", "y", ["q", "low", "high"], T="qint8", mode="SCALED", axis=1)),
+    ),
     case(ARGS, "default", WIDE),
     case(ARGS, "range", WIDE, min=-1.0, max=3.0),
     case(ARGS, "narrow", WIDE, min=-2.5, max=2.5, narrow_range=True),

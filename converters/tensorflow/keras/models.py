@@ -64,6 +64,7 @@ class Reader:
             names = [config["layers"][-1]["config"]["name"]] if len(found) == 1 else []
         else:
             found = self._functional(config, stored, "", None, inputs)
+            self._order_inputs(_listed(config["input_layers"]), inputs)
             names = _output_names(config["output_layers"])
             order = [reference.layer for reference in _listed(config["input_layers"])]
             inputs = {name: inputs[name] for name in dict.fromkeys([*order, *inputs]) if name in inputs}
@@ -79,6 +80,15 @@ class Reader:
             name = names[place] if place < len(names) else f"output_{place}"
             outputs[_free(name, outputs)] = held.value
         return inputs, outputs
+
+    def _order_inputs(self, stated: Sequence[Reference], inputs: dict[str, Endpoint]) -> None:
+        """Put the inputs, and their nodes, into the model's order, which may not be that of its layers."""
+        names = [held.layer for held in stated if held.layer in inputs]
+        order = {name: place for place, name in enumerate(dict.fromkeys([*names, *inputs]))}
+        held = {name: inputs.pop(name) for name in sorted(inputs, key=order.__getitem__)}
+        inputs.update(held)
+        places = {endpoint.node: order[name] for name, endpoint in held.items()}
+        self.nodes.sort(key=lambda node: places.get(node.name, len(places)))
 
     def _sequential(
         self,

@@ -21,10 +21,13 @@ from graphir.converters.tensorflow.layout import (
 )
 from graphir.graph import Value
 from graphir.ops.convolution import Conv, ConvTranspose
-from graphir.ops.shape import Reshape, Transpose
-from graphir.padding import Explicit, Padding, SameMode, extent, same_total, split_same
+from graphir.ops.elementwise import Add, Div, Identity, Max, Sub
+from graphir.ops.indexing import Gather
+from graphir.ops.shape import Reshape, Shape, Transpose
+from graphir.ops.slicing import Slice
+from graphir.padding import Explicit, Padding, SameMode, extent, split_same
 from graphir.passes.explicit_padding import KIND
-from graphir.types import UNKNOWN, TensorType
+from graphir.types import UNKNOWN, Dim, TensorType
 
 
 def _filter(node: ImportNode, slot: int, layout: Layout) -> tuple[Value, tuple[int, ...]]:
@@ -135,7 +138,8 @@ def _import_transposed(node: ImportNode, spatial: int) -> Value:
     weight, kernel = _filter(node, 1, layout)
     data = node.input(2)
     strides, dilations = _per_axis(node, layout, "strides"), _per_axis(node, layout, "dilations")
-    padding, extra = _transposed_padding(node, layout, kernel, strides, dilations)
+    found = _transposed_padding(node, layout, kernel, strides, dilations)
+    padding, extra = found or (Explicit(), tuple(stride - 1 for stride in strides))
     op = ConvTranspose(
         kernel_shape=kernel,
         strides=unless_all_one(strides),
@@ -144,37 +148,47 @@ def _import_transposed(node: ImportNode, spatial: int) -> Value:
         output_padding=extra if any(extra) else (),
     )
     first = channels_first(node, layout, data)
-    return finish(node, layout, op, first, node.step(Transpose(_swapped(spatial)), weight, suffix="weight"))
+    turned = node.step(Transpose(_swapped(spatial)), weight, suffix="weight")
+    if found is not None:
+        return finish(node, layout, op, first, turned)
+    whole = node.step(op, first, turned, suffix="whole")
+    cut = _cut_to_size(node, layout, whole, strides)
+    return node.emit(Transpose(layout.to_last), cut) if layout.channels_last else node.emit(Identity(), cut)
 
 
 def _transposed_padding(
     node: ImportNode, layout: Layout, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
-) -> tuple[Padding, tuple[int, ...]]:
-    """What is cut off before and after, and what is added behind, so that the result has the stated size."""
+) -> tuple[Explicit, tuple[int, ...]] | None:
+    """What is cut off before and after, and what is added behind, so that the result has the stated size; None where
+    that depends on sizes that are known at run time only."""
     sizes = _stated_sizes(node, layout)
-    spans = [extent(width, dilation) for width, dilation in zip(kernel, dilations, strict=True)]
+    shape = node.input(2).shape
+    if sizes is None or (shape is not None and len(shape) != layout.spatial + 2):
+        return None
+    inner = [UNKNOWN] * layout.spatial if shape is None else [shape[axis] for axis in layout.spatial_axes]
     stated = node.attrs["padding"]
-    if sizes is None:
-        return _open_padding(node, layout, stated, spans, strides)
-    given = padding_of(node, layout, node.input(2), kernel, strides, dilations) if stated == "EXPLICIT" else None
-    inner = node.sizes_if_known(node.input(2), tuple(layout.spatial_axes))
+    given = ((0, 0),) * layout.spatial
+    if stated == "EXPLICIT":
+        explicit = padding_of(node, layout, node.input(2), kernel, strides, dilations)
+        assert isinstance(explicit, Explicit)
+        given = explicit.pads or given
     pads, extra = [], []
-    for axis, (size, span, stride) in enumerate(zip(sizes, spans, strides, strict=True)):
-        if isinstance(given, Explicit):
-            pair = given.pads[axis] if given.pads else (0, 0)
-        elif stated == "SAME":
-            total = same_total(size, kernel[axis], stride, dilations[axis])
-            assert isinstance(total, int)
-            pair = split_same(total, SameMode.UPPER)
-        else:
-            pair = (0, 0)
+    for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
+        span = extent(kernel[axis], dilations[axis])
+        if isinstance(size, int) and not isinstance(inner[axis], int):
+            inner[axis] = _windows(size, sum(given[axis]), span, stride, stated)
+        too_many = (inner[axis] - 1) * stride + span - size
+        if not isinstance(too_many, int):
+            return None
+        pair = split_same(max(too_many, 0), SameMode.UPPER) if stated == "SAME" else given[axis]
         pads.append(pair)
-        windows = inner[axis] if inner is not None else _windows(size, sum(pair), span, stride, stated)
-        extra.append(size - ((windows - 1) * stride + span - sum(pair)))
+        extra.append(sum(pair) - too_many)
     if any(number < 0 for number in extra):
-        node.refuse(f"the stated sizes {list(sizes)} are smaller than what the data of sizes {inner} give")
+        shown = [str(size) for size in sizes]
+        node.refuse(f"the stated sizes {shown} are smaller than what the data of sizes {inner} give")
     if stated == "SAME":
-        node.decide(KIND, f"SAME of a transposed convolution to {list(sizes)} cuts {pads} and adds {extra} behind")
+        shown = ", ".join(map(str, sizes))
+        node.decide(KIND, f"SAME of a transposed convolution to [{shown}] cuts {pads} and adds {extra} behind")
     zero = not any(map(any, pads))
     return Explicit() if zero else Explicit(tuple(pads)), tuple(extra)
 
@@ -184,38 +198,37 @@ def _windows(size: int, padded: int, span: int, stride: int, stated: str) -> int
     return -(-size // stride) if stated == "SAME" else (size + padded - span) // stride + 1
 
 
-def _stated_sizes(node: ImportNode, layout: Layout) -> tuple[int, ...] | None:
-    """The result's spatial sizes as far as the first input states them as numbers: of all axes or the spatial ones."""
+def _stated_sizes(node: ImportNode, layout: Layout) -> list[Dim] | None:
+    """The result's spatial sizes as far as the first input states them: of all axes or the spatial ones."""
     known = node.input(0).known
     if known is None:
         return None
-    whole = len(known.elements) == layout.spatial + 2
-    chosen = [known.elements[axis] for axis in layout.spatial_axes] if whole else list(known.elements)
-    numbers = tuple(size for size in chosen if isinstance(size, int))
-    return numbers if len(numbers) == layout.spatial == len(chosen) else None
+    found = known.dims()
+    return [found[axis] for axis in layout.spatial_axes] if len(found) == layout.spatial + 2 else list(found)
 
 
-def _open_padding(
-    node: ImportNode, layout: Layout, stated: str, spans: Sequence[int], strides: Sequence[int]
-) -> tuple[Padding, tuple[int, ...]]:
-    """For a size that is computed: exact where the result has the usual size, which is what is assumed.
+def _cut_to_size(node: ImportNode, layout: Layout, whole: Value, strides: Sequence[int]) -> Value:
+    """The part of the result, channels first, that TensorFlow gives, by the sizes that the model computes.
 
-    SAME gives size * stride elements: then span - stride are cut off, or stride - span added behind.
+    `whole` has `stride - 1` elements of zeros more behind than the data give: the most that a stated size can add.
     """
-    if stated == "EXPLICIT":
-        node.refuse(f"its sizes ({node.input(0).name}) are computed; give the shapes of the inputs as numbers")
-    node.decide(
-        "transposed convolution",
-        "the size of the result is computed by the model; it was taken to be "
-        + ("size * stride" if stated == "SAME" else "the smallest that the data can have come from"),
-    )
-    if stated == "VALID":
-        return Explicit(), (0,) * layout.spatial
-    pads = tuple(
-        split_same(max(span - stride, 0), SameMode.UPPER) for span, stride in zip(spans, strides, strict=True)
-    )
-    extra = tuple(max(stride - span, 0) for span, stride in zip(spans, strides, strict=True))
-    return Explicit(pads), extra
+    sizes, spatial = node.int64(node.input(0)), layout.spatial
+    if sizes.shape is None or sizes.shape[0] != spatial:
+        chosen = node.vector(list(layout.spatial_axes))
+        sizes = node.step(Gather(0), sizes, chosen, suffix="sizes")
+    begin = node.vector([0] * spatial)
+    if node.attrs["padding"] == "SAME":
+        made = node.step(Shape(start=2), whole, suffix="made")
+        natural = node.step(Sub(), made, node.vector([stride - 1 for stride in strides]), suffix="natural")
+        too_many = node.step(Max(), node.step(Sub(), natural, sizes, suffix="more"), begin, suffix="too_many")
+        begin = node.step(Div(), too_many, node.vector([2] * spatial), suffix="begin")
+    elif node.attrs["padding"] == "EXPLICIT":
+        pads = padding_of(node, layout, node.input(2), (), (), ())
+        assert isinstance(pads, Explicit)
+        begin = node.vector([before for before, _ in pads.pads or ((0, 0),) * spatial])
+    end = node.step(Add(), begin, sizes, suffix="end")
+    node.decide("transposed convolution", "the size of its result is computed by the model, which cuts it")
+    return node.step(Slice(), whole, begin, end, node.vector(list(range(2, spatial + 2))), suffix="cut")
 
 
 def import_transposed_2d(node: ImportNode) -> Value:

@@ -179,7 +179,56 @@ def _step_of(node: ImportNode, ends: tuple[Value, ...], least: int, most: int) -
     return node.step(ew.Where(), empty, node.scalar_like(high, 1), step, suffix="step")
 
 
+def import_dequantize(node: ImportNode) -> Value:
+    """Dequantize: integers of a range (min, max) as floats, in three ways. Source: TensorFlow's kernel."""
+    dtype, wanted, mode = node.dtype(), node.attrs["dtype"], node.attrs["mode"]
+    axis = int(node.attrs["axis"])
+    if axis != -1 and mode == "MIN_FIRST":
+        node.refuse("mode MIN_FIRST along an axis, which TensorFlow does not compute either")
+    low, high = (_along(node, node.input(slot), axis) for slot in (1, 2))
+    found = node.step(ew.Cast(DType.FLOAT32), node.input(0), suffix="float")
+    count = 2**dtype.bits
+    signed = dtype in (DType.INT8, DType.INT16, DType.INT32)
+    least = -(count // 2) if signed else 0
+    if mode == "MIN_COMBINED":
+        step = node.step(ew.Div(), node.step(ew.Sub(), high, low), node.scalar_like(low, count - 1), suffix="step")
+        if least:
+            found = node.step(ew.Add(), found, node.scalar_like(found, -least), suffix="from_zero")
+        found = node.step(ew.Add(), node.step(ew.Mul(), found, step), low, suffix="found")
+    elif mode == "MIN_FIRST":
+        found = _from_first(node, found, (low, high), count, least)
+    elif mode == "SCALED":
+        least += bool(node.attrs["narrow_range"]) and signed
+        step = node.step(ew.Div(), high, node.scalar_like(high, count - 1 - (count // 2 if least else 0)))
+        if least:
+            below = node.step(ew.Div(), low, node.scalar_like(low, least), suffix="step_below")
+            step = node.step(ew.Max(), step, below, suffix="step")
+        found = node.step(ew.Mul(), found, step, suffix="found")
+    else:
+        node.refuse(f"mode {mode!r}; TensorFlow has MIN_COMBINED, MIN_FIRST and SCALED")
+    return node.emit(ew.Cast(wanted), found)
+
+
+def _from_first(node: ImportNode, data: Value, ends: tuple[Value, Value], count: int, least: int) -> Value:
+    """Mode MIN_FIRST: steps from the range's lower end, which is moved to the nearest step."""
+    low, high = ends
+    width = node.step(ew.Cast(DType.FLOAT64), node.step(ew.Sub(), high, low, suffix="width"), suffix="wide")
+    step = node.step(ew.Div(), width, node.constant(float(count - 1), DType.FLOAT64), suffix="wide_step")
+    step = node.step(ew.Cast(DType.FLOAT32), step, suffix="step")
+    place = node.step(ew.Div(), low, step, suffix="place")
+    size = node.step(ew.Add(), node.step(ew.Abs(), place), node.scalar_like(place, 0.5), suffix="size")
+    rounded = node.step(ew.Mul(), node.step(ew.Sign(), place), node.step(ew.Floor(), size), suffix="rounded")
+    first = node.step(ew.Mul(), rounded, step, suffix="first")
+    if least:
+        start = node.step(ew.Mul(), step, node.scalar_like(step, least), suffix="start")
+        first = node.step(ew.Sub(), first, start, suffix="first")
+    found = node.step(ew.Add(), node.step(ew.Mul(), data, step), first, suffix="found")
+    empty = node.step(ew.Equal(), low, high, suffix="empty")
+    return node.step(ew.Where(), empty, low, found, suffix="chosen")
+
+
 IMPORTS: dict[str, ImportFunction] = {
+    "Dequantize": import_dequantize,
     "FakeQuantWithMinMaxArgs": import_fake_quant_args,
     "FakeQuantWithMinMaxVars": import_fake_quant_vars,
     "FakeQuantWithMinMaxVarsPerChannel": import_fake_quant_vars,
