@@ -49,6 +49,12 @@ def channels_first(keras: Any, layers: Any) -> Any:
     return keras.Model(source, [layers.Flatten(data_format="channels_first")(value), pooled])
 
 
+def masked_softmax(keras: Any, layers: Any) -> Any:
+    """A softmax with a mask that is computed, and hides whole rows."""
+    source, other = keras.Input((4, 3)), keras.Input((4, 3))
+    return keras.Model([source, other], layers.Softmax()(source, mask=other > 0.4))
+
+
 def encoder_decoder(keras: Any, layers: Any) -> Any:
     """A decoder that begins with the encoder's states, and looks back by attention."""
     source, target = keras.Input((6, 4)), keras.Input((5, 3))
@@ -178,6 +184,11 @@ NETWORKS: Mapping[str, Build] = {
     "masked-stacked": _masked(lambda k: k.RNN([k.LSTMCell(5), k.GRUCell(3)])),
     "masked-average": _masked(lambda k: k.GlobalAveragePooling1D()),
     "masked-attention": _masked(lambda k: lambda x: k.MultiHeadAttention(2, 3)(x, x)),
+    "masked-attention-dropped": _masked(lambda k: lambda x: k.MultiHeadAttention(2, 3, dropout=0.2)(x, x)),
+    "masked-attention-scores": _masked(
+        lambda k: lambda x: k.MultiHeadAttention(2, 3, value_dim=2)(x, x, return_attention_scores=True)
+    ),
+    "masked-softmax": masked_softmax,
     "masked-products": _masked(lambda k: lambda x: k.Attention()([x, x])),
     "masked-time-distributed": _masked(_chain(lambda k: k.TimeDistributed(k.Dense(3)), lambda k: k.GRU(2))),
     **{

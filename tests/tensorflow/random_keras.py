@@ -120,8 +120,12 @@ def results(model: Any, feeds: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [np.asarray(value) for value in (found if isinstance(found, list | tuple) else [found])]
 
 
-def save_frozen(model: Any, path: Path) -> None:
-    """The model as a frozen graph, with the outputs y0, y1 and so on."""
+def save_frozen(model: Any, path: Path, feeds: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The model as a frozen graph, with the inputs x0, x1 and so on, and the outputs y0, y1; what that computes.
+
+    It is not always what the model computes: version 3.15 lets TimeDistributed walk over the batch where the number of
+    steps is open.
+    """
     import tensorflow as tf
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
@@ -136,6 +140,7 @@ def save_frozen(model: Any, path: Path) -> None:
     traced = tf.function(call).get_concrete_function(*specs)
     frozen = convert_variables_to_constants_v2(traced, lower_control_flow=False)
     path.write_bytes(frozen.graph.as_graph_def().SerializeToString())
+    return [np.asarray(value) for value in tf.nest.flatten(frozen(*map(tf.constant, feeds)))]
 
 
 def write(folder: Path, module: str, seed: int) -> str:
@@ -161,15 +166,21 @@ def write(folder: Path, module: str, seed: int) -> str:
         except (TypeError, ValueError, NotImplementedError):  # version 2 has no form for an Ellipsis, for one
             path.unlink(missing_ok=True)
     target = folder / f"{seed}.saved"
+    names: tuple[list[str], list[str]]
     if module == "keras":
         model.export(str(target), verbose=False)
         names = [source.name for source in model.inputs], [f"output_{place}" for place in range(len(found))]
     else:
         model.save(str(target), save_format="tf")
         names = model.input_names, model.output_names
-    save_frozen(model, folder / f"{seed}.pb")
+    frozen: list[np.ndarray] = []
+    try:
+        frozen = save_frozen(model, folder / f"{seed}.pb", feeds)
+    except Exception:  # what TensorFlow itself cannot run (see `save_frozen`)
+        (folder / f"{seed}.pb").unlink(missing_ok=True)
     arrays = {f"in{place}": value for place, value in enumerate(feeds)}
     arrays |= {f"out{place}": value for place, value in enumerate(found)}
+    arrays |= {f"frozen{place}": value for place, value in enumerate(frozen)}
     np.savez(folder / f"{seed}.npz", saved_inputs=names[0], saved_outputs=names[1], **arrays)
     return ""
 

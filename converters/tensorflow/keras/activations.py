@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from graphir.converters.tensorflow.context import ImportNode
 from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, activation_name
 from graphir.converters.tensorflow.records import Endpoint
+from graphir.graph import Value
 from graphir.ops import activation as ir
-from graphir.ops.elementwise import Clip, PRelu
+from graphir.ops.elementwise import Clip, PRelu, Where
 from graphir.types import DType
 
 PLAIN = {
@@ -119,7 +121,7 @@ def p_re_lu(layer: Layer) -> Endpoint:
 
 
 def softmax(layer: Layer) -> Endpoint:
-    """Softmax over an axis, or over several together. What the mask hides gets -1e9 added, as version 2 and 3 do."""
+    """Softmax over an axis. What the mask hides gets -1e9 added, as version 2 and 3 do; in version 3 it is 0 behind."""
     axis = layer.config.get("axis", -1)
     if isinstance(axis, list) and len(axis) > 1:
         raise LayerRefusal(f"a softmax over the axes {axis} together; only one axis is read")
@@ -128,7 +130,18 @@ def softmax(layer: Layer) -> Endpoint:
     value = layer.data
     if isinstance(mask, Held):
         value = masked_scores(layer, value, mask.value)
-    return layer.apply(ir.Softmax(axis), "softmax", [value])
+    found = layer.apply(ir.Softmax(axis), "softmax", [value])
+    if isinstance(mask, Held) and layer.keras > 2:
+        return layer.apply(lambda node: zero_where_hidden(node, *node.inputs()), "kept", [found, mask.value])
+    return found
+
+
+def zero_where_hidden(node: ImportNode, weights: Value, mask: Value) -> Value:
+    """The results of a softmax, 0 where the mask is false: rows without any true entry would be even."""
+    node.decide(
+        "masked softmax", "where a mask hides everything the result is 0, as from Keras 3.10 on; 3.0 to 3.9 gave the mean"
+    )
+    return node.step(Where(), mask, weights, node.scalar_like(weights, 0), suffix="kept")
 
 
 def masked_scores(layer: Layer, scores: Endpoint, mask: Endpoint) -> Endpoint:
@@ -152,4 +165,4 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "ThresholdedReLU": thresholded_re_lu,
 }
 
-__all__ = ["LAYERS", "activated", "activation", "masked_scores", "penalty"]
+__all__ = ["LAYERS", "activated", "activation", "masked_scores", "penalty", "zero_where_hidden"]

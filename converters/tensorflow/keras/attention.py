@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.tensorflow.context import Imported, ImportNode
-from graphir.converters.tensorflow.keras.activations import penalty
+from graphir.converters.tensorflow.keras.activations import penalty, zero_where_hidden
 from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal
 from graphir.converters.tensorflow.records import Endpoint
 from graphir.graph import Value
@@ -47,7 +47,8 @@ def multi_head_attention(layer: Layer) -> list[Endpoint]:
         for name, held, part in zip(("query", "key", "value"), (query, key, value), parts, strict=False)
     )
     mask = _attention_mask(layer, query, key, value)
-    found = layer.apply(_Heads(heads, size), "attention", [q, k, v, *([] if mask is None else [mask])])
+    by_softmax = bool(config.get("dropout")) or bool(layer.argument(4, "return_attention_scores"))
+    found = layer.apply(_Heads(heads, size, by_softmax and layer.keras > 2), "attention", [q, k, v, *mask])
     output, tensors = parts[3][0], parts[3]
     kernel = _flat(layer, output, (output.shape[0] * output.shape[1], -1))
     result = layer.add("MatMul", "output", [found, layer.constant("output_kernel", kernel)])
@@ -73,11 +74,15 @@ def _flat(layer: Layer, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 @dataclass(frozen=True)
 class _Heads:
-    """The import function of attention over values (N, steps, heads * size), perhaps with something that is added to
-    the scores (N, 1 or heads, queries, keys). The second result is the scores after the softmax."""
+    """The import function of attention over values (N, steps, heads * size), perhaps with a mask of the scores (N, 1 or
+    heads, queries, keys), and what is added to them for it. The second result is the scores after the softmax.
+
+    With `zeroed` a query that may look at nothing looks at nothing (see `zero_where_hidden`).
+    """
 
     heads: int
     size: int
+    zeroed: bool
 
     def __call__(self, node: ImportNode) -> Imported:
         """Means (N, queries, heads * value size) and scores."""
@@ -89,8 +94,10 @@ class _Heads:
         keys = self._split(node, k, (0, 2, 3, 1), "keys")
         scores = node.step(MatMul(), queries, keys, suffix="scores")
         if mask:
-            scores = node.step(Add(), scores, mask[0], suffix="masked")
+            scores = node.step(Add(), scores, mask[1], suffix="masked")
         weights = node.step(Softmax(-1), scores, suffix="weights")
+        if mask and self.zeroed:
+            weights = zero_where_hidden(node, weights, mask[0])
         means = node.step(MatMul(), weights, self._split(node, v, (0, 2, 1, 3), "values"), suffix="means")
         joined = node.step(Transpose((0, 2, 1, 3)), means, suffix="steps_first")
         return node.step(Reshape(), joined, node.vector([0, 0, -1]), suffix="joined"), weights
@@ -100,8 +107,9 @@ class _Heads:
         return node.step(Transpose(order), parts, suffix=suffix)
 
 
-def _attention_mask(layer: Layer, query: Held, key: Held, value: Held) -> Endpoint | None:
-    """What is added to the scores (N, 1 or heads, queries, keys): 0, or -1e9 where some mask hides a key.
+def _attention_mask(layer: Layer, query: Held, key: Held, value: Held) -> list[Endpoint]:
+    """Which keys may be looked at (N, 1 or heads, queries, keys), and what is added to the scores: 0, or -1e9 where some
+    mask hides a key. Nothing without masks.
 
     Not minus infinity: a query that may look at nothing looks at everything evenly, in Keras too.
     """
@@ -119,11 +127,13 @@ def _attention_mask(layer: Layer, query: Held, key: Held, value: Held) -> Endpoi
     if layer.kwargs.get("use_causal_mask"):
         parts.append(layer.apply(import_causal, "causal_mask", [query.value, value.value]))
     if not parts:
-        return None
+        return []
     whole = parts[0]
     for place, part in enumerate(parts[1:]):
         whole = layer.add("LogicalAnd", f"mask_{place}", [whole, part])
-    return layer.apply(_over_heads, "added_mask", [penalty(layer, whole)])
+    return [
+        layer.apply(_over_heads, "mask", [whole]), layer.apply(_over_heads, "added_mask", [penalty(layer, whole)])
+    ]  # fmt: skip
 
 
 def _over_heads(node: ImportNode) -> Imported:
