@@ -4,72 +4,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphir.collector import paused_collector
-from graphir.errors import ExportFailure, FormatError, GraphirError, ImportFailure
+from graphir.converters.detection import detect_format
+from graphir.converters.opening import READS, Choices, Reading, check_choice, read_model
+from graphir.converters.writing import WRITES, after_writing, check_options, make_ready, target_format
+from graphir.errors import ExportFailure, GraphirError
+from graphir.memory import memory_for
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.source import MXNetSource
+    from graphir.converters.tensorflow.references import TensorFlowModel
     from graphir.graph import Graph
     from graphir.report import ConversionReport
     from graphir.runtime.equivalence import VerificationReport
 
 PathLike = str | os.PathLike[str]
-
-READS = {
-    "mxnet": "MXNet symbol and .params",
-    "onnx": "ONNX",
-    "tensorflow": "TensorFlow graphs",
-    "graphir": "graphir's own JSON",
-}
-WRITES = {"onnx": "ONNX", "mxnet": "MXNet symbol and .params", "graphir": "graphir's own JSON"}
-OWN_SUFFIX = ".graphir.json"
-TENSORFLOW_SUFFIXES = (".pbtxt", ".meta", ".keras", ".h5", ".hdf5")
-SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt")
-
-
-def detect_format(path: PathLike) -> str:
-    """The format of a model: by content first, then by suffix. Raises FormatError if it is none that graphir reads."""
-    from graphir.converters.onnx import looks_like_onnx
-    from graphir.converters.tensorflow import looks_like_tensorflow
-
-    place = Path(path)
-    if place.is_dir() and any((place / name).is_file() for name in SAVED_MODEL):
-        return "tensorflow"
-    if place.is_dir() or place.name.endswith(".params"):
-        return "mxnet"
-    if not place.exists():
-        if place.with_name(place.name + "-symbol.json").exists() or any(place.parent.glob(place.name + "-*.params")):
-            return "mxnet"
-        raise ImportFailure(f"{place}: no such file, folder or checkpoint prefix")
-    with open(place, "rb") as file:
-        head = file.read(4096)
-    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if text.startswith(b"{") and place.suffix != ".onnx":
-        return "graphir" if b'"graphir"' in head or place.name.endswith(OWN_SUFFIX) else "mxnet"
-    if place.suffix == ".json":
-        return "mxnet"
-    if place.suffix in TENSORFLOW_SUFFIXES or (place.suffix != ".onnx" and looks_like_tensorflow(head)):
-        return "tensorflow"
-    if place.suffix == ".onnx" or looks_like_onnx(head):
-        return "onnx"
-    if place.suffix == ".pb":
-        return "tensorflow"
-    raise FormatError(f"not a model that graphir reads ({', '.join(READS.values())})", path=place)
-
-
-def check_choice(
-    path: PathLike, format: str, signature: str | None, inputs: Sequence[str], outputs: Sequence[str] | None
-) -> None:
-    """Raise ImportFailure where a part of a model is chosen that has none to choose from."""
-    given = {"a signature": signature is not None, "inputs": bool(inputs), "outputs": outputs is not None}
-    chosen = [name for name, is_given in given.items() if is_given]
-    if chosen and format != "tensorflow":
-        raise ImportFailure(f"{path}: {' and '.join(chosen)} can be chosen of TensorFlow models only")
 
 
 def load(
@@ -92,77 +45,20 @@ def load(
     graph (or `node:1`) whose results are wanted, `inputs` those at which it is cut, which become inputs. Raises
     FormatError, UnsupportedOpError or ImportFailure, each naming all that is wrong.
     """
-    chosen = format or detect_format(path)
-    check_choice(path, chosen, signature, inputs, outputs)
-    if chosen == "mxnet":
-        from graphir.converters.mxnet.source import open_source
-
-        return open_source(path, params).to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss)
-    if chosen == "graphir":
-        from graphir.inference.engine import fix_types
-        from graphir.serial import load_graph
-
-        graph = load_graph(path)
-        if shapes or dtypes:
-            fix_types(graph, shapes, dtypes)
-        return graph
-    if chosen == "onnx":
-        from graphir.converters.onnx import load as load_onnx
-
-        if params is not None:
-            raise ImportFailure(f"{path}: an ONNX model holds its own parameters; leave the params out")
-        return load_onnx(path, shapes=shapes, dtypes=dtypes)
-    if chosen == "tensorflow":
-        from graphir.converters.tensorflow import load as load_tensorflow
-
-        if params is not None:
-            raise ImportFailure(f"{path}: a TensorFlow model holds its own variables; leave the params out")
-        return load_tensorflow(
-            path, shapes=shapes, dtypes=dtypes, inputs=inputs, outputs=outputs, signature=signature
-        )
-    raise ImportFailure(f"unknown source format {chosen!r}; expected one of {', '.join(READS)}")
-
-
-def target_format(path: PathLike, format: str | None = None) -> str:
-    """The format that a target's name asks for. Raises ExportFailure if it is none that graphir writes."""
-    if format is not None:
-        if format not in WRITES:
-            raise ExportFailure(f"unknown target format {format!r}; expected one of {', '.join(WRITES)}")
-        return format
-    name = Path(path).name
-    if name.endswith(".onnx"):
-        return "onnx"
-    if name.endswith(OWN_SUFFIX):
-        return "graphir"
-    if name.endswith("-symbol.json"):
-        return "mxnet"
-    raise ExportFailure(
-        f"cannot tell the format of {path}: name it something.onnx or something{OWN_SUFFIX}, or something-symbol.json"
-    )
+    choices = Choices(params, shapes, dtypes, keep_loss, signature, inputs, outputs)
+    return read_model(path, choices, format).graph
 
 
 def save(graph: Graph, path: PathLike, *, format: str | None = None, **options: Any) -> list[Path]:
     """Write a graph and return the files written.
 
     Options for .onnx: `opset`, `weights` (auto, inline, external, reference); for an MXNet symbol: `mxnet_version`
-    (`0.12`, `1.4.1`); for .graphir.json: `hashes`.
+    (`0.12`, `1.4.1`); for .graphir.json: `hashes`. What no output depends on is not written.
     A failure leaves what stood at the target. Raises ExportFailure.
     """
-    kind = target_format(path, format)
-    if kind == "onnx":
-        from graphir.converters.onnx import save as save_onnx
-
-        return save_onnx(graph, path, **options)
-    if kind == "mxnet":
-        from graphir.converters.mxnet import save as save_mxnet
-
-        return save_mxnet(graph, path, **options)
-    from graphir.serial import WEIGHTS_SUFFIX, save_graph
-
-    save_graph(graph, path, **options)
-    target = Path(path)
-    beside = target.with_name(target.name.removesuffix(OWN_SUFFIX) + WEIGHTS_SUFFIX)
-    return [target, beside] if beside.is_file() else [target]
+    ready = make_ready(graph, path, target_format(path, format), **options)
+    with memory_for(f"writing {path}"):
+        return ready.write()
 
 
 def _places(target: PathLike, kind: str) -> list[PathLike]:
@@ -178,6 +74,7 @@ def convert(
     source: PathLike,
     target: PathLike,
     *,
+    format: str | None = None,
     params: PathLike | Mapping[str, object] | None = None,
     shapes: Mapping[str, object] | None = None,
     dtypes: Mapping[str, object] | None = None,
@@ -207,36 +104,23 @@ def convert(
     (`converters.accuracy`). `constants` are values by input name: such inputs become parameters, so that a target can
     have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the graph in which
     they are bound. `signature`, `inputs` and `outputs` are as for `load`. `mxnet_version` is the release that an MXNet
-    target is written for. `progress` is told what is being done. Raises what `load` and `save` raise; nothing is
-    written then.
+    target is written for, `format` that of the source where its content and name do not tell it. `progress` is told
+    what is being done. Raises what `load` and `save` raise; nothing is written then. An error of the check that follows
+    has a note that the target was written.
     """
     from graphir.report import ConversionReport
+
 
     tell = progress or (lambda stage: None)
     started = time.perf_counter()
     kind = target_format(target)
-    source_format = detect_format(source)
-    opened = None
-    if mxnet_version is not None and kind != "mxnet":
-        raise ExportFailure(f"mxnet_version is for MXNet targets; {target} is none (something-symbol.json is one)")
-    for option, stated in (("opset", opset is not None), ("weights", weights != "auto")):
-        if stated and kind != "onnx":
-            raise ExportFailure(f"{option} is for ONNX targets; {target} is none (something.onnx is one)")
-    tell(f"reading {source}")
-    check_choice(source, source_format, signature, inputs, outputs)
-    if source_format == "mxnet":
-        from graphir.converters.mxnet.source import open_source
-
-        opened = open_source(source, params)
-        tell("building the graph")
-        graph = opened.to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss)
-    else:
-        graph = load(
-            source, params=params, shapes=shapes, dtypes=dtypes, format=source_format, signature=signature,
-            inputs=inputs, outputs=outputs,
-        )  # fmt: skip
-    read = [source] if opened is None else opened.files
-    sources = {os.path.realpath(file) for file in read}
+    options = {"opset": opset, "mxnet_version": mxnet_version, "weights": None if weights == "auto" else weights}
+    stated = {name: value for name, value in options.items() if value is not None}
+    check_options(target, kind, stated)
+    choices = Choices(params, shapes, dtypes, keep_loss, signature, inputs, outputs)
+    reading = read_model(source, choices, format, progress=tell)
+    graph = reading.graph
+    sources = {os.path.realpath(file) for file in (source, *reading.files)}
     for place in _places(target, kind):
         if os.path.realpath(place) in sources:
             raise ExportFailure(f"{place} is a file of the source; write the result elsewhere")
@@ -244,66 +128,73 @@ def convert(
         from graphir.passes.bind import bind_inputs
 
         bind_inputs(graph, constants)
-    if source_format == "tensorflow":
+    if reading.format == "tensorflow":
         from graphir.passes.explicit_padding import make_padding_explicit
 
         make_padding_explicit(graph)
     tell(f"writing {target}")
-    operators: Mapping[str, int] | None = None
-    if kind == "onnx":
-        from graphir.converters.onnx.exporter import export_graph
-        from graphir.converters.onnx.writer import write_model
-
-        with paused_collector():
-            model = export_graph(graph, opset=opset)
-            files = write_model(model, target, weights=weights)
-        opset, operators = model.opset, Counter(node.op_type for node in model.nodes)
-    else:
-        options = {} if mxnet_version is None else {"mxnet_version": mxnet_version}
-        opset, files = None, save(graph, target, format=kind, **options)
-    written_for = ""
-    if kind == "mxnet":
-        from graphir.converters.mxnet.versions import parse_version, version_name
-
-        written_for = version_name(parse_version(mxnet_version or "1.9.1"))
+    ready = make_ready(graph, target, kind, **stated)
     report = ConversionReport.of(
-        graph, source, target, files, opened, opset, operators=operators, source_format=source_format,
-        target_format=kind, target_version=written_for,
-    )  # fmt: skip
+        reading, source, target, kind, opset=ready.opset, operators=ready.operators, target_version=ready.version
+    )
+    with memory_for(f"writing {target}"):
+        report.add_files(ready.write())
     report.seconds = time.perf_counter() - started
     under_test = target if kind == "onnx" else graph
-    try:
+    with _explained(graph, feeds is None and accuracy is None), after_writing(target, "the check of it"):
         if verify:
-            from graphir.converters.verification import TensorFlowModel, verify_conversion
-
             tell("verifying")
-            origin: MXNetSource | TensorFlowModel | Path | None = opened
-            if source_format in ("onnx", "tensorflow"):
-                origin = Path(source) if source_format == "onnx" else TensorFlowModel(source, signature)
-            if constants:
-                origin = None
-            candidate = under_test
-            if kind == "mxnet":  # the written files are what is to be proved: MXNet's side computes them
-                from graphir.converters.mxnet.source import open_source
-
-                origin, candidate = open_source(target), source if isinstance(origin, Path) else graph
-            report.verification = verify_conversion(
-                origin, graph, candidate, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer,
-                against=against, providers=providers, shapes=shapes,
+            report.verification = _verified(
+                reading, source, target, kind, under_test, bound=bool(constants), feeds=feeds, seed=seed, rtol=rtol,
+                atol=atol, per_layer=per_layer, against=against, providers=providers, shapes=shapes,
+                signature=signature,
             )  # fmt: skip
         if accuracy is not None:
             from graphir.converters.accuracy import measure_accuracy
 
             tell("measuring accuracy")
             report.accuracy = measure_accuracy(
-                opened, graph, under_test, accuracy, against=against, providers=providers, progress=progress
+                reading.mxnet, graph, under_test, accuracy, against=against, providers=providers, progress=progress
             )
+    return report
+
+
+def _verified(
+    reading: Reading,
+    source: PathLike,
+    target: PathLike,
+    kind: str,
+    under_test: Graph | PathLike,
+    *,
+    bound: bool,
+    signature: str | None,
+    **how: Any,
+) -> VerificationReport:
+    """What was written, held against what it came from; against the graph where inputs were `bound`."""
+    from graphir.converters.verification import TensorFlowModel, verify_conversion
+
+    origin: MXNetSource | TensorFlowModel | Path | None = reading.mxnet
+    if reading.format in ("onnx", "tensorflow"):
+        origin = Path(source) if reading.format == "onnx" else TensorFlowModel(source, signature)
+    if bound:
+        origin = None
+    candidate = under_test
+    if kind == "mxnet":  # the written files are what is to be proved: MXNet's side computes them
+        from graphir.converters.mxnet.source import open_source
+
+        origin, candidate = open_source(Path(target)), source if isinstance(origin, Path) else reading.graph
+    return verify_conversion(origin, reading.graph, candidate, **how)
+
+
+@contextmanager
+def _explained(graph: Graph, drawn: bool) -> Iterator[None]:
+    """Where a run fails on inputs that were drawn, say which sizes were made up."""
+    try:
+        yield
     except GraphirError as error:
-        error.add_note(f"{target} was written; only the check of it could not be made")
-        if feeds is None and accuracy is None:
+        if drawn:
             error.add_note(_open_sizes(graph))
         raise
-    return report
 
 
 def _open_sizes(graph: Graph) -> str:
@@ -343,6 +234,8 @@ def verify(
     outputs: Sequence[str] | None = None,
     candidate_signature: str | None = None,
     match: Sequence[str] = (),
+    format: str | None = None,
+    candidate_format: str | None = None,
 ) -> VerificationReport:
     """Compare a candidate (a Graph, or a model file) with a reference; see `converters.verification.verify`."""
     from graphir.converters.verification import verify as run
@@ -351,8 +244,18 @@ def verify(
         reference, candidate, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer, params=params,
         shapes=shapes, against=against, providers=providers, candidate_params=candidate_params,
         candidate_shapes=candidate_shapes, signature=signature, inputs=inputs, outputs=outputs,
-        candidate_signature=candidate_signature, match=match,
+        candidate_signature=candidate_signature, match=match, format=format, candidate_format=candidate_format,
     )  # fmt: skip
 
 
-__all__ = ["check_choice", "convert", "detect_format", "load", "save", "target_format", "verify"]
+__all__ = [
+    "READS",
+    "WRITES",
+    "check_choice",
+    "convert",
+    "detect_format",
+    "load",
+    "save",
+    "target_format",
+    "verify",
+]

@@ -81,12 +81,12 @@ def file_feeds(path: PathLike, seed: int, shapes: Mapping[str, object] | None) -
     from graphir.converters import load
 
     try:
-        return make_feeds(load(path, shapes=shapes), seed=seed)
+        return make_feeds(load(path, shapes=shapes, format="onnx"), seed=seed)
     except GraphirError:
         pass
     from graphir.runtime.session import Session
 
-    session = Session(path, providers="cpu")
+    session = Session(path, providers="cpu", format="onnx")
     generator = np.random.Generator(np.random.PCG64(seed))
     arrays = {}
     for name, shape in session.inputs.items():

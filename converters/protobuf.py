@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from graphir.errors import FormatError
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
@@ -63,4 +65,19 @@ def read_field(data: memoryview, position: int, end: int, message: str) -> tuple
     return number, wire_type, position, stop
 
 
-__all__ = ["BYTES", "FIXED32", "FIXED64", "VARINT", "read_field", "read_varint", "write_varint"]
+def outline(data: memoryview, position: int, end: int, message: str) -> Iterator[tuple[int, int, int, int]]:
+    """The fields of a `message`, as `read_field` gives them. Of one that is cut short what is left is given, and it is
+    the last. Raises FormatError for what is no field."""
+    while position < end:
+        tag, content = read_varint(data, position, end)
+        number, wire_type = tag >> 3, tag & 7
+        if number and wire_type == BYTES:
+            length, content = read_varint(data, content, end)
+            stop = min(content + length, end)
+        else:
+            number, wire_type, content, stop = read_field(data, position, end, message)
+        yield number, wire_type, content, stop
+        position = stop
+
+
+__all__ = ["BYTES", "FIXED32", "FIXED64", "VARINT", "outline", "read_field", "read_varint", "write_varint"]

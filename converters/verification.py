@@ -16,6 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from graphir.converters.detection import is_symbol_text
 from graphir.converters.feeds import chosen as chosen_feeds
 from graphir.converters.feeds import feeds_of, file_feeds, golden_feeds, npz_names, read_feeds, read_npz
 from graphir.converters.mxnet.references import (
@@ -28,7 +29,7 @@ from graphir.converters.mxnet.references import (
 )
 from graphir.converters.mxnet.source import MXNetSource, open_source
 from graphir.converters.tensorflow.references import TensorFlowModel, against_tensorflow
-from graphir.errors import VerificationError
+from graphir.errors import ArgumentError, VerificationError
 from graphir.graph import Graph
 from graphir.runtime.candidate import OnnxCandidate
 from graphir.runtime.equivalence import Reference, VerificationReport, verify_against
@@ -246,6 +247,8 @@ def verify(
     outputs: Sequence[str] | None = None,
     candidate_signature: str | None = None,
     match: Sequence[str] = (),
+    format: str | None = None,
+    candidate_format: str | None = None,
 ) -> VerificationReport:
     """Compare two models numerically.
 
@@ -261,7 +264,8 @@ def verify(
     own inputs, `shapes` without them, `candidate_params` its parameters. `signature`, `inputs` and `outputs` say
     what is meant of a TensorFlow reference, as for `load`; `candidate_signature` of such a candidate. `match` says
     which input or output of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1`
-    with the order of axes in which a feed is handed to the candidate, or a result to the reference.
+    with the order of axes in which a feed is handed to the candidate, or a result to the reference. `format` and
+    `candidate_format` are those of the models, where their content and names do not tell them.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
@@ -270,12 +274,16 @@ def verify(
     started = time.perf_counter()
     matches = [parse_match(text) for text in match]
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
-    graph = _graph_of(candidate, own_shapes, candidate_params, signature=candidate_signature)
-    tensorflow = TensorFlowModel(reference, signature) if _is_tensorflow(reference) else None
+    graph = _graph_of(
+        candidate, kind_of(candidate, candidate_format), own_shapes, candidate_params, signature=candidate_signature
+    )
+    kind = kind_of(reference, format)
+    tensorflow = TensorFlowModel(reference, signature) if kind == "tensorflow" else None
     if tensorflow is None:
         check_choice(reference, "", signature, inputs, outputs)
     chosen = {"signature": signature, "inputs": inputs, "outputs": outputs}
-    reference = _graph_of(reference, shapes, params, mxnet=False, **chosen) or reference
+    if kind != "mxnet":
+        reference = _graph_of(reference, kind, shapes, params, **chosen) or reference
     with OnnxCandidate(candidate if graph is None else graph, providers=providers) as under_test:
 
         def check(
@@ -296,10 +304,10 @@ def verify(
         elif isinstance(reference, Graph):
             with closing(RuntimeReference(reference)) as source:
                 report = check(source, feeds_of(feeds, reference, seed))
-        elif Path(reference).suffix == ".npz":
+        elif kind == CAPTURE:
             golden = GoldenCapture(reference)
             report = check(golden, golden_feeds(golden.feeds, feeds, list(under_test.session.inputs)))
-        elif Path(reference).suffix == ".onnx":
+        elif kind == "onnx":
             with closing(RuntimeReference(reference)) as source:
                 given = None if feeds is None else chosen_feeds(read_feeds(feeds), source.inputs)
                 report = check(source, file_feeds(reference, seed, shapes) if given is None else given)
@@ -314,34 +322,41 @@ def verify(
     return report
 
 
-def _graph_of(
-    model: Any,
-    shapes: Mapping[str, object] | None,
-    params: PathLike | Mapping[str, object] | None = None,
-    *,
-    mxnet: bool = True,
-    **chosen: Any,
-) -> Graph | None:
-    """The graph of what is one or is loaded as one, with what is `chosen` of it; None for .onnx and .npz files, and for
-    MXNet unless `mxnet`."""
-    if isinstance(model, Graph):
-        return model
-    if Path(model).suffix in (".onnx", ".npz"):
-        return None
-    from graphir.converters import detect_format, load
-
-    if not mxnet and (str(model).lstrip().startswith("{") or detect_format(model) == "mxnet"):
-        return None
-    return load(model, params=params, shapes=shapes, **chosen)
+CAPTURE = "capture"
 
 
-def _is_tensorflow(model: Any) -> bool:
-    """Whether this names a TensorFlow model."""
-    if isinstance(model, Graph) or Path(model).suffix in (".onnx", ".npz") or str(model).lstrip().startswith("{"):
-        return False
+def kind_of(model: Any, format: str | None = None) -> str:
+    """The format of what is to be compared: of a path's model, `capture` for an .npz, "" for a Graph. Raises
+    ImportFailure and FormatError as `detect_format` does."""
     from graphir.converters import detect_format
 
-    return detect_format(model) == "tensorflow"
+    if isinstance(model, Graph):
+        return ""
+    if not isinstance(model, str | os.PathLike):
+        raise ArgumentError(f"expected a Graph or the path of a model, found {type(model).__name__}")
+    if format is not None:
+        return format
+    if is_symbol_text(model):
+        return "mxnet"
+    return CAPTURE if Path(model).suffix == ".npz" else detect_format(model)
+
+
+def _graph_of(
+    model: Any,
+    kind: str,
+    shapes: Mapping[str, object] | None,
+    params: PathLike | Mapping[str, object] | None = None,
+    **chosen: Any,
+) -> Graph | None:
+    """The graph of what is one or is loaded as one, with what is `chosen` of it; None for ONNX files and captures,
+    which are run and read as they are."""
+    if isinstance(model, Graph):
+        return model
+    if kind in ("onnx", CAPTURE):
+        return None
+    from graphir.converters import load
+
+    return load(model, params=params, shapes=shapes, format=kind, **chosen)
 
 
 __all__ = ["AGAINST", "GoldenCapture", "RuntimeReference", "TensorFlowModel", "mxnet_reference", "verify",

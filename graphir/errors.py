@@ -9,9 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .foreign_text import one_line, printable
+
 
 class GraphirError(Exception):
-    """The base of everything that graphir raises on purpose."""
+    """The base of everything that graphir raises on purpose.
+
+    Its text holds names from files; control characters in them are shown as escapes, so that printing it is safe.
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
+
+
+class ArgumentError(GraphirError, TypeError):
+    """A function was given something of a kind that it does not take."""
+
+
+class OutOfMemory(GraphirError):
+    """There is not enough memory for what was asked."""
 
 
 class FormatError(GraphirError):
@@ -65,9 +81,9 @@ class Gap:
     nodes: tuple[str, ...]
 
     def __str__(self) -> str:
-        shown = ", ".join(self.nodes[:5]) + (", ..." if len(self.nodes) > 5 else "")
+        shown = ", ".join(map(one_line, self.nodes[:5])) + (", ..." if len(self.nodes) > 5 else "")
         plural = "node" if len(self.nodes) == 1 else "nodes"
-        return f"{self.operator}: {len(self.nodes)} {plural} ({shown}): {self.reason}"
+        return f"{one_line(self.operator)}: {len(self.nodes)} {plural} ({shown}): {printable(self.reason)}"
 
 
 class UnsupportedOpError(ImportFailure, ExportFailure):
@@ -80,12 +96,14 @@ class UnsupportedOpError(ImportFailure, ExportFailure):
 
 
 __all__ = [
+    "ArgumentError",
     "ExportFailure",
     "FormatError",
     "Gap",
     "GraphError",
     "GraphirError",
     "ImportFailure",
+    "OutOfMemory",
     "ProviderError",
     "ShapeError",
     "UnsupportedOpError",

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from graphir.converters.mxnet.records import NNVMGraph
     from graphir.graph import Graph
+    from graphir.tensor import Tensor
 
 SYMBOL_SUFFIX = "-symbol.json"
 
@@ -61,16 +63,28 @@ def save(graph: Graph, target: str | os.PathLike[str], *, mxnet_version: str | i
     `to_symbol` raises, and ExportFailure for a name that does not end in `-symbol.json` and for files that cannot be
     written.
     """
-    from graphir.converters.mxnet.ndarray_list import write_list
-    from graphir.converters.mxnet.versions import array_layout, export_for, to_text
+    from graphir.converters.mxnet.versions import export_for
+
+    check_name(target)
+    return write(*export_for(graph, mxnet_version), target)
+
+
+def check_name(target: str | os.PathLike[str]) -> None:
+    """Raise ExportFailure for a name that no symbol file has."""
     from graphir.errors import ExportFailure
+
+    if not os.fspath(target).endswith(SYMBOL_SUFFIX):
+        raise ExportFailure(f"{target}: an MXNet symbol is named something{SYMBOL_SUFFIX}")
+
+
+def write(records: NNVMGraph, params: Mapping[str, Tensor], target: str | os.PathLike[str]) -> list[Path]:
+    """Write a symbol and its parameters as `save` does."""
+    from graphir.converters.mxnet.ndarray_list import write_list
+    from graphir.converters.mxnet.versions import array_layout, to_text
     from graphir.files import replacing
 
     symbol = Path(target)
-    if not symbol.name.endswith(SYMBOL_SUFFIX):
-        raise ExportFailure(f"{symbol}: an MXNet symbol is named something{SYMBOL_SUFFIX}")
     weights = symbol.with_name(symbol.name.removesuffix(SYMBOL_SUFFIX) + "-0000.params")
-    records, params = export_for(graph, mxnet_version)
     text = to_text(records)
     with replacing(weights, symbol) as (weights_file, symbol_file):
         write_list(weights_file, params, np_shape=records.np_shape, layout=array_layout(records.version))
@@ -86,4 +100,14 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["SYMBOL_SUFFIX", "from_symbol", "open_params", "read_params", "save", "to_symbol", "write_params"]
+__all__ = [
+    "SYMBOL_SUFFIX",
+    "check_name",
+    "from_symbol",
+    "open_params",
+    "read_params",
+    "save",
+    "to_symbol",
+    "write",
+    "write_params",
+]

@@ -114,7 +114,7 @@ def main(words):
             elif name in params:
                 arrays[name] = params[name]
             else:
-                print("no array for %s %s: zeros are taken (right for labels only)" % (name, shapes[name]))
+                print("no array for %r %s: zeros are taken (right for labels only)" % (name, shapes[name]))
                 arrays[name] = mx.nd.zeros(shapes[name])
         return arrays
 

@@ -12,6 +12,7 @@ from typing import Any
 from graphir.errors import ImportFailure
 
 _SYMBOL = "-symbol.json"
+_ARRAYS = (".params", ".npz", ".npy")
 _EPOCH = re.compile(r"(.+)-(\d{4,})\.params")
 _COUNTER = re.compile(r"(.*?)(\d*)")
 _SPELLINGS = {"moving_mean": "running_mean", "moving_var": "running_var"}
@@ -42,11 +43,13 @@ def find_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     match = _EPOCH.fullmatch(place.name)
     if match is not None:
         return _checkpoint(str(place.with_name(match[1])), chosen=place)
-    for suffix in (_SYMBOL, ".json", ".params"):
+    for suffix in (_SYMBOL, ".json", *_ARRAYS):
         if place.name.endswith(suffix):
-            chosen = place if suffix == ".params" else None
-            symbol = None if suffix == ".params" else place
+            chosen = place if suffix in _ARRAYS else None
+            symbol = None if suffix in _ARRAYS else place
             return _checkpoint(str(place)[: -len(suffix)], chosen=chosen, symbol=symbol)
+    if place.is_file():  # a symbol by any other name
+        return _checkpoint(str(place.with_suffix("")), symbol=place)
     return _checkpoint(str(place))
 
 

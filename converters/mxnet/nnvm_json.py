@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphir.collector import paused_collector
+from graphir.converters.detection import is_symbol_text
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.registry import canonical_names
 from graphir.converters.mxnet.schema import node_signature, operator_schema
@@ -65,7 +66,7 @@ def _node_document(node: NNVMNode) -> dict[str, Any]:
 
 
 def _text_of(source: object) -> tuple[str, str | None]:
-    if isinstance(source, str) and source.lstrip()[:1] == "{":
+    if isinstance(source, str) and is_symbol_text(source):
         return source, None
     if isinstance(source, (bytes, bytearray)):
         return _decoded(bytes(source), None), None

@@ -99,6 +99,9 @@ def read_npz(file: IO[bytes], path: str) -> list[ParamsEntry]:
         members = archive.infolist()
         if any(member.filename.endswith("/data.pkl") for member in members):
             raise FormatError("a PyTorch checkpoint, not MXNet parameters", path=path)
+        if members and not any(member.filename.endswith(".npy") for member in members):
+            shown = ", ".join(member.filename for member in members[:3])
+            raise FormatError(f"a zip archive without arrays (.npy), not MXNet parameters; it holds {shown}", path=path)
         tensors: dict[str, Tensor] = {}
         formats: dict[str, str] = {}
         for member in members:

@@ -7,6 +7,7 @@ them and fills in the operator's defaults.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 VARIABLE = "null"
@@ -55,4 +56,16 @@ class NNVMGraph:
     upgrades: list[Upgrade] = field(default_factory=list)
 
 
-__all__ = ["VARIABLE", "NNVMGraph", "NNVMNode", "Upgrade"]
+def count_operators(graph: NNVMGraph) -> dict[str, int]:
+    """How many nodes there are of each operator, those of subgraphs included; variables are none."""
+    found: Counter[str] = Counter()
+    pending = [graph]
+    while pending:
+        for node in pending.pop().nodes:
+            if node.op != VARIABLE:
+                found[node.op] += 1
+            pending.extend(node.subgraphs)
+    return dict(found)
+
+
+__all__ = ["VARIABLE", "NNVMGraph", "NNVMNode", "Upgrade", "count_operators"]

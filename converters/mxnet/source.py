@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphir.collector import paused_collector
+from graphir.converters.detection import is_symbol_text
 from graphir.converters.mxnet.checkpoint import find_checkpoint, match_structural_names
 from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.params import open_params, read_params
-from graphir.converters.mxnet.records import VARIABLE, NNVMGraph
+from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, count_operators
 from graphir.errors import ImportFailure
 from graphir.graph import Decision, Graph, Value
 from graphir.tensor import Tensor
@@ -70,6 +71,10 @@ class MXNetSource:
             if simplified:
                 simplify(graph)
         return graph
+
+    def operators(self) -> dict[str, int]:
+        """How many nodes the symbol has of each operator."""
+        return count_operators(self.symbol)
 
     def plain_tensors(self, shapes: Mapping[str, object] | None = None) -> dict[str, Tensor]:
         """The parameters by the symbol's names. Raises ImportFailure if there are none."""
@@ -130,7 +135,7 @@ def open_source(symbol: object, params: PathLike | Mapping[str, object] | None =
     `symbol` is a path (a symbol file, a prefix, a folder, a .params file), JSON text, or an object with `tojson()`. For
     a path the parameters beside it are found as MXNet names them, the newest epoch, unless `params` says which.
     """
-    if isinstance(symbol, str | os.PathLike) and not str(symbol).lstrip().startswith("{"):
+    if isinstance(symbol, str | os.PathLike) and not is_symbol_text(symbol):
         return _open_path(Path(symbol), params)
     return MXNetSource(read_symbol(symbol), None if params is None else plain_names(params))
 

@@ -23,6 +23,7 @@ from graphir.converters.mxnet.upgrade import HIDDEN_KEYS, RUNNING_VERSION
 from graphir.converters.mxnet.values import Parameter
 from graphir.errors import ExportFailure, Gap, UnsupportedOpError
 from graphir.graph import Decision, Graph
+from graphir.passes.live_part import only_live
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -83,7 +84,8 @@ def export_for(graph: Graph, version: str | int | None = None) -> tuple[NNVMGrap
     from graphir.converters.mxnet.exporter import export_graph
 
     number = RUNNING_VERSION if version is None else parse_version(version)
-    model = export_graph(graph)
+    with only_live(graph) as live:
+        model = export_graph(live)
     ranks = {value.name.removesuffix(SUFFIX): max(value.rank, 1) for value in graph.values if value.rank is not None}
     symbol, params, decisions = for_version(model.symbol, model.params, number, ranks)
     graph.decisions.extend(made for made in decisions if made not in graph.decisions)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import onnx
 
+    from graphir.converters.opening import Reading
     from graphir.graph import Graph
 
 
@@ -37,23 +38,31 @@ def load(
 
     Raises what `from_model` raises, and ImportFailure for a name that is no input or a shape that contradicts the file.
     """
-    from graphir.converters.onnx.inputs import fix_inputs
+    return read(path, shapes=shapes, dtypes=dtypes).graph
 
-    graph = from_model(path)
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    shapes: Mapping[str, object] | None = None,
+    dtypes: Mapping[str, object] | None = None,
+) -> Reading:
+    """What `load` reads, with the file's own operators and weights."""
+    from graphir.analysis.summary import weights
+    from graphir.collector import paused_collector
+    from graphir.converters.onnx.counts import count_protos
+    from graphir.converters.onnx.importer import Importer
+    from graphir.converters.onnx.inputs import fix_inputs
+    from graphir.converters.onnx.reader import open_model
+    from graphir.converters.opening import Reading
+
+    with paused_collector():
+        opened = open_model(path)
+        graph = Importer(opened).run()
     if shapes or dtypes:
         fix_inputs(graph, shapes or {}, dtypes or {})
-    return graph
-
-
-def looks_like_onnx(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is most likely an ONNX model: `ir_version`, then a field of a model.
-
-    >>> looks_like_onnx(bytes([0x08, 0x07, 0x12, 0x07])), looks_like_onnx(b'{"nodes"')
-    (True, False)
-    """
-    if len(head) < 3 or head[0] != 0x08 or not 1 <= head[1] <= 64:
-        return False
-    return head[2] in (0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42, 0x72)
+    operators = count_protos(opened.model.graph.node)
+    return Reading("onnx", graph, operators, lambda: weights(graph, used=False), files=[os.fspath(path)])
 
 
 def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:
@@ -66,9 +75,11 @@ def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:
 
     from graphir.converters.onnx.exporter import export_graph
     from graphir.converters.onnx.writer import model_bytes
+    from graphir.passes.live_part import only_live
 
     model = onnx.ModelProto()
-    model.ParseFromString(model_bytes(export_graph(graph, opset=opset)))
+    with only_live(graph) as live:
+        model.ParseFromString(model_bytes(export_graph(live, opset=opset)))
     return model
 
 
@@ -78,8 +89,10 @@ def save(
     """Write the graph as an .onnx file and return the files written; see `writer.write_model` for `weights`."""
     from graphir.converters.onnx.exporter import export_graph
     from graphir.converters.onnx.writer import write_model
+    from graphir.passes.live_part import only_live
 
-    return write_model(export_graph(graph, opset=opset), path, weights=weights)
+    with only_live(graph) as live:
+        return write_model(export_graph(live, opset=opset), path, weights=weights)
 
 
-__all__ = ["from_model", "load", "looks_like_onnx", "save", "to_model"]
+__all__ = ["from_model", "load", "save", "to_model"]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from graphir.converters.opening import Reading
     from graphir.graph import Graph
 
 
@@ -35,44 +36,67 @@ def load(
     Raises FormatError for a file that is not what it should be, UnsupportedOpError listing every node that cannot be
     imported, and ImportFailure listing every other problem (unfrozen variables, cycles, missing nodes).
     """
+    return read(
+        source, shapes=shapes, dtypes=dtypes, inputs=inputs, outputs=outputs, signature=signature,
+        simplified=simplified, fold_weights=fold_weights,
+    ).graph  # fmt: skip
+
+
+def read(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    shapes: Mapping[str, object] | None = None,
+    dtypes: Mapping[str, object] | None = None,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] | None = None,
+    signature: str | None = None,
+    simplified: bool = True,
+    fold_weights: bool = True,
+) -> Reading:
+    """What `load` reads, with the model's own operators and weights, and which of these were folded into others.
+
+    A frozen graph does not say which of its constants were variables: those of floats with an axis count as weights.
+    """
+    from graphir.analysis.summary import weights
     from graphir.collector import paused_collector
+    from graphir.converters.opening import Reading
     from graphir.converters.tensorflow.importer import Importer
     from graphir.converters.tensorflow.reader import open_model
 
     with paused_collector():
-        graph = Importer(
-            open_model(source, signature, outputs), shapes, dtypes=dtypes, inputs=inputs, outputs=outputs
-        ).run()
+        opened = open_model(source, signature, outputs)
+        operators = opened.operators()
+        graph = Importer(opened, shapes, dtypes=dtypes, inputs=inputs, outputs=outputs).run()
+        held = {name: tensor for name, tensor in weights(graph).items() if tensor.dtype.is_float and tensor.shape}
         if simplified:
-            from graphir.converters.tensorflow.names import give_back_names, layer_name
-            from graphir.passes import simplify
-            from graphir.passes.common_subexpressions import merge_equal_nodes
-            from graphir.passes.fold_arithmetic import fold_arithmetic
-            from graphir.passes.fold_pad import fold_pads
-            from graphir.passes.fold_scales import fold_scales
-            from graphir.passes.recurrent_loops import recognize_recurrent_loops
-            from graphir.passes.transposes import move_transposes
-
-            simplify(graph)
-            if recognize_recurrent_loops(graph, layer_name=layer_name):
-                simplify(graph)
-            fold_arithmetic(graph)
-            if move_transposes(graph):
-                simplify(graph)
-            give_back_names(graph)
-            fold_pads(graph)
-            if fold_weights:
-                fold_scales(graph)
-            if merge_equal_nodes(graph):
-                simplify(graph)
-    return graph
+            _simplify(graph, fold_weights)
+    left = {source for value in graph.parameters for source in (value.name, *value.sources)}
+    folded = {name: tensor for name, tensor in held.items() if name not in left}
+    return Reading("tensorflow", graph, operators, lambda: held, folded, list(opened.files))
 
 
-def looks_like_tensorflow(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is most likely a TensorFlow graph or SavedModel."""
-    from graphir.converters.tensorflow.reader import looks_like_tensorflow
+def _simplify(graph: Graph, fold_weights: bool) -> None:
+    from graphir.converters.tensorflow.names import give_back_names, layer_name
+    from graphir.passes import simplify
+    from graphir.passes.common_subexpressions import merge_equal_nodes
+    from graphir.passes.fold_arithmetic import fold_arithmetic
+    from graphir.passes.fold_pad import fold_pads
+    from graphir.passes.fold_scales import fold_scales
+    from graphir.passes.recurrent_loops import recognize_recurrent_loops
+    from graphir.passes.transposes import move_transposes
 
-    return looks_like_tensorflow(head)
+    simplify(graph)
+    if recognize_recurrent_loops(graph, layer_name=layer_name):
+        simplify(graph)
+    fold_arithmetic(graph)
+    if move_transposes(graph):
+        simplify(graph)
+    give_back_names(graph)
+    fold_pads(graph)
+    if fold_weights:
+        fold_scales(graph)
+    if merge_equal_nodes(graph):
+        simplify(graph)
 
 
-__all__ = ["load", "looks_like_tensorflow"]
+__all__ = ["load", "read"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from graphir.converters.tensorflow.attributes import plain
+from graphir.converters.tensorflow.recognition import looks_like_saved_model, looks_like_text
 from graphir.converters.tensorflow.records import (
     Endpoint,
     FunctionNode,
@@ -39,7 +41,8 @@ class TFSource:
     """An opened model: its graph, the signature that was chosen (None: a bare graph), and the files that were read.
 
     `variables` are the elements of variables by the names of the nodes that hold them, `renamed` the names in the file
-    of the placeholders that have another one here, `kind` what the model is.
+    of the placeholders that have another one here, `kind` what the model is, `layers` how many it has of each class
+    where it is made of layers.
     """
 
     graph: TFGraph
@@ -49,20 +52,11 @@ class TFSource:
     variables: dict[str, Tensor] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     kind: str = "TensorFlow GraphDef"
+    layers: dict[str, int] | None = None
 
-
-def looks_like_tensorflow(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is most likely a GraphDef or a SavedModel.
-
-    >>> looks_like_tensorflow(bytes([10, 16, 10, 1, 120, 18, 11])), looks_like_tensorflow(bytes([8, 7, 18, 7]))
-    (True, False)
-    """
-    if head[:3] == b"\x08\x01\x12":  # a SavedModel's version, then a MetaGraphDef that begins with its own first field
-        return b"\x0a" in head[4:9]
-    if head[:1] != b"\x0a":
-        return False
-    place = next((index for index, byte in enumerate(head[1:6], 1) if byte < 128), 5) + 1
-    return head[place : place + 1] == b"\x0a"
+    def operators(self) -> dict[str, int]:
+        """How many nodes the model has of each operator, or layers of each class."""
+        return dict(Counter(node.op for node in self.graph.nodes)) if self.layers is None else self.layers
 
 
 def open_model(
@@ -95,10 +89,10 @@ def open_model(
 
 
 def _is_saved_model(path: Path) -> bool:
-    """Whether a file is a SavedModel's protobuf: by its name, or because it begins with the version."""
+    """Whether a file is a SavedModel's protobuf: by its name, or by the fields that it has."""
     if path.name in ("saved_model.pb", "saved_model.pbtxt"):
         return True
-    return _head(path)[:3] == b"\x08\x01\x12"
+    return _head(path)[:1] == b"\x08" and looks_like_saved_model(_mapped(path))
 
 
 def _head(path: Path) -> bytes:
@@ -115,7 +109,7 @@ def read_message(path: Path, message: str) -> Message:
     head = bytes(data[:64])
     _refuse_other_formats(head, path)
     try:
-        if path.suffix == ".pbtxt":
+        if looks_like_text(data) or path.suffix == ".pbtxt":
             return parse(str(data, "utf-8"), message)
         return decode(data, message)
     except FormatError as error:
@@ -198,4 +192,4 @@ def _function(message: Message, tensors: TensorSource) -> TFFunction:
     return TFFunction(name, arguments, tuple(outputs), tuple(returned[output] for output in outputs), nodes)
 
 
-__all__ = ["TFSource", "looks_like_tensorflow", "open_model", "read_graph", "read_message"]
+__all__ = ["TFSource", "open_model", "read_graph", "read_message"]

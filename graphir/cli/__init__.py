@@ -13,7 +13,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 COMMANDS = {
     "convert": "convert a model to another format, and prove the result with --verify",
@@ -23,7 +23,7 @@ COMMANDS = {
     "padding": "list what every convolution and pooling pads; explain where two models differ in it",
     "diff": "compare two models as graphs: operators, attributes, weights, wiring",
     "summary": "list the layers of a model with their parameters and multiply-accumulates",
-    "params": "list the arrays of a .params file, or write them as .safetensors or .npz",
+    "params": "list the weights of a .params file or of any model, or write them as .safetensors or .npz",
 }
 DESCRIPTION = "Reads MXNet models without MXNet, writes ONNX, and proves that the result computes the same."
 DEFECT = "This is a defect of graphir; please report it"
@@ -39,7 +39,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and where help is, and exit with 2."""
-        self.exit(2, f"graphir: error: {message}\ntry: {self.prog} --help\n")
+        from .console import say
+
+        say(f"graphir: error: {message}\ntry: {self.prog} --help", sys.stderr)
+        self.exit(2)
 
 
 class Version(argparse.Action):
@@ -57,33 +60,45 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        options = _parser(arguments).parse_args(arguments)
+        options = _parsed(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
-    if options.command is None:
-        _parser([]).print_help()
+    if options is None:
+        _overview().print_help()
         return 2
     return _guarded(options)
 
 
-def _parser(arguments: Sequence[str]) -> Parser:
-    """The parser, with the options of the command that is called; the others are named only."""
+def _parsed(arguments: list[str]) -> argparse.Namespace | None:
+    """The options of the command that is called, None if none is. Options may stand anywhere between positionals."""
+    if not arguments or arguments[0] not in COMMANDS:
+        options = _overview().parse_args(arguments)
+        return None if options.command is None else options
+    name = arguments[0]
+    parser = Parser(prog=f"graphir {name}", **_described(name))
+    import_module(f"graphir.cli.{name}").add_arguments(parser)
+    options = parser.parse_intermixed_args(arguments[1:])
+    options.command, options.parser = name, parser
+    return options
+
+
+def _described(name: str) -> dict[str, Any]:
+    help_text = COMMANDS[name]
+    return {
+        "description": help_text[0].upper() + help_text[1:] + ".",
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+    }
+
+
+def _overview() -> Parser:
+    """The parser of what stands before a command; the commands are named only."""
     parser = Parser(
         prog="graphir", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
-    called = next((word for word in arguments if not word.startswith("-")), None)
     for name, help_text in COMMANDS.items():
-        command = commands.add_parser(
-            name,
-            help=help_text,
-            description=help_text[0].upper() + help_text[1:] + ".",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        if name == called:
-            import_module(f"graphir.cli.{name}").add_arguments(command)
-            command.set_defaults(parser=command)
+        commands.add_parser(name, help=help_text, **_described(name))
     return parser
 
 
@@ -109,6 +124,8 @@ def _guarded(options: argparse.Namespace) -> int:
         return 130
     except GraphirError as error:
         return console.failed(str(error), error)
+    except MemoryError as error:
+        return console.failed(f"not enough memory: {error}" if str(error) else "not enough memory", error)
     except OSError as error:
         return console.failed(f"{error.filename}: {error.strerror}" if error.filename else str(error), error)
     except Exception as error:

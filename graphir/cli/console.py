@@ -7,6 +7,12 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
+from typing import IO
+
+from graphir.foreign_text import encodable, one_line, printable
+
+LINES_SHOWN = 20
 
 
 class Console:
@@ -22,13 +28,13 @@ class Console:
         """Print a text, unless only JSON or nothing is wanted."""
         self.close()
         if not self.json and not self.quiet:
-            print(text)
+            say(text, sys.stdout)
 
     def data(self, document: object) -> None:
         """Print a JSON document if JSON is wanted."""
         self.close()
         if self.json:
-            print(json_module.dumps(document, indent=2))
+            say(json_module.dumps(document, indent=2), sys.stdout)
 
     def stage(self, text: str) -> None:
         """Say what is being done now, on one line that is replaced, if stderr is a terminal."""
@@ -36,20 +42,29 @@ class Console:
             return
         if self._progress is None:
             self._progress = Progress()
-        self._progress.text = text
+        self._progress.text = encodable(one_line(text), sys.stderr.encoding)
+
+    def flush(self) -> None:
+        """See to it that what was printed is out, so that a full disk is noticed here."""
+        if sys.stdout is not None:
+            sys.stdout.flush()
 
     def error(self, text: str) -> None:
         """Print an error."""
         self.close()
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        print(f"graphir: error: {text}", file=sys.stderr)
+        with suppress(OSError):  # a full disk that the error is about
+            self.flush()
+        say(f"graphir: error: {text}", sys.stderr)
 
     def failed(self, text: str, error: BaseException) -> int:
-        """Print what failed, with its notes and at -vv its traceback; the exit code."""
-        self.error("\n".join(line for line in (text, *getattr(error, "__notes__", ())) if line))
+        """Print what failed, with its notes and at -vv its traceback; the exit code. Of long lists the first lines are
+        shown, at -v all."""
+        lines = text.split("\n")
+        if len(lines) > LINES_SHOWN + 1 and not self.verbose:
+            lines[LINES_SHOWN:] = [f"  ... and {len(lines) - LINES_SHOWN:,} more (-v shows all)"]
+        self.error("\n".join([*lines, *(note for note in getattr(error, "__notes__", ()) if note)]))
         if self.verbose > 1:
-            traceback.print_exception(error, file=sys.stderr)
+            say("".join(traceback.format_exception(error)).rstrip("\n"), sys.stderr)
         return 1
 
     def close(self) -> None:
@@ -57,6 +72,13 @@ class Console:
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
+
+
+def say(text: str, stream: IO[str] | None) -> None:
+    """Print a text on a stream (none where the shell closed it): nothing in it acts on a terminal, and what the
+    stream's encoding lacks is written as escapes, so that no name in a model can make printing fail."""
+    if stream is not None:
+        print(encodable(printable(text), getattr(stream, "encoding", None)), file=stream)
 
 
 class Progress:
@@ -88,4 +110,4 @@ class Progress:
             sys.stderr.flush()
 
 
-__all__ = ["Console", "Progress"]
+__all__ = ["Console", "Progress", "say"]

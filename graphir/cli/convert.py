@@ -15,6 +15,8 @@ from .options import (
     dtypes_of,
     need_files,
     one_of,
+    opset,
+    read_by,
     shapes_of,
 )
 
@@ -37,9 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the file to write: something.onnx, something-symbol.json or something.graphir.json",
     )
     add_model_options(parser)
-    parser.add_argument("--opset", type=int, metavar="N", help="the ONNX opset to write, 13 or newer")
+    parser.add_argument("--opset", type=opset, metavar="N", help="the ONNX opset to write, 13 or newer")
     parser.add_argument(
-        "--mxnet-version", metavar="X.Y", help="the MXNet that shall read an MXNet target, 0.7 to 1.9.1 (the default)"
+        "--mxnet-version", metavar="X.Y", type=read_by("graphir.converters.mxnet.versions", "parse_version"),
+        help="the MXNet that shall read an MXNet target, 0.7 to 1.9.1 (the default)"
     )
     parser.add_argument(
         "--weights",
@@ -77,6 +80,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if getattr(options, name) is not None and not options.verify:
             options.parser.error(f"--{name} says how to verify; add --verify")
 
+    _check_options(options)
     need_files(options.params, options.feeds, options.accuracy)
     if options.verify or options.accuracy:
         from graphir.runtime.session import provider_names
@@ -84,10 +88,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
         provider_names(options.provider)
 
     from graphir.converters import convert
+    from graphir.converters.writing import after_writing
 
     report = convert(
         options.source,
         options.target,
+        format=options.format,
         params=options.params,
         shapes=shapes_of(options),
         dtypes=dtypes_of(options),
@@ -110,13 +116,29 @@ def run(options: argparse.Namespace, console: Console) -> int:
         accuracy=options.accuracy,
         progress=console.stage,
     )
-    if options.report:
-        from graphir.report.write import write_report
+    with after_writing(options.target, "the report of it"):
+        if options.report:
+            from graphir.report.write import write_report
 
-        write_report(report, options.report)
-    console.show(report.to_text(verbose=options.verbose > 0))
-    console.data(report.to_json())
+            write_report(report, options.report)
+        console.show(report.to_text(verbose=options.verbose > 0))
+        console.data(report.to_json())
+        console.flush()
     return 4 if report.verification is not None and not report.verification.ok else 0
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """An option that the target's format does not have is wrong usage."""
+    from graphir.converters.writing import check_options, target_format
+    from graphir.errors import ExportFailure
+
+    given = {"opset": options.opset, "mxnet_version": options.mxnet_version}
+    given["weights"] = None if options.weights == "auto" else options.weights
+    kind = target_format(options.target)
+    try:
+        check_options(options.target, kind, {name: value for name, value in given.items() if value is not None})
+    except ExportFailure as error:
+        options.parser.error(str(error))
 
 
 __all__ = ["add_arguments", "run"]

@@ -5,45 +5,43 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from graphir.foreign_text import one_line
+
 from .options import dtypes_of, shapes_of
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.source import MXNetSource
+    from graphir.converters.opening import Reading
     from graphir.graph import Graph
 
     from .console import Console
 
 
-def open_graph(
+def open_model(
     options: argparse.Namespace, console: Console, *, simplified: bool = True, settled: bool = True
-) -> tuple[Graph, MXNetSource | None]:
-    """The graph of `options.source`, and the MXNet model that it came from.
+) -> Reading:
+    """The model `options.source`.
 
     Without `simplified` an MXNet model's graph has a value for each of the model's own, without `settled` its open
     sizes stay unknown.
     """
-    from graphir.converters import check_choice, detect_format, load
+    from graphir.converters.opening import Choices, read_model
 
-    console.stage(f"reading {options.source}")
-    kind = detect_format(options.source)
-    if kind != "mxnet":
-        graph = load(
-            options.source,
-            params=options.params,
-            shapes=shapes_of(options),
-            dtypes=dtypes_of(options),
-            signature=options.signature,
-            inputs=options.cut_at,
-            outputs=options.outputs,
-        )
-        return graph, None
-    check_choice(options.source, kind, options.signature, options.cut_at, options.outputs)
-    from graphir.converters.mxnet.source import open_source
+    choices = Choices(
+        params=options.params, shapes=shapes_of(options), dtypes=dtypes_of(options), signature=options.signature,
+        inputs=options.cut_at, outputs=options.outputs,
+    )  # fmt: skip
+    return read_model(
+        options.source, choices, options.format, simplified=simplified, settled=settled, progress=console.stage
+    )
 
-    opened = open_source(options.source, options.params)
-    console.stage("building the graph")
-    shapes, dtypes = shapes_of(options), dtypes_of(options)
-    return opened.to_graph(shapes, dtypes=dtypes, simplified=simplified, settled=settled), opened
+
+def open_graph(
+    options: argparse.Namespace, console: Console, *, simplified: bool = True, settled: bool = True
+) -> tuple[Graph, MXNetSource | None]:
+    """The graph of `options.source`, and the MXNet model that it came from."""
+    reading = open_model(options, console, simplified=simplified, settled=settled)
+    return reading.graph, reading.mxnet
 
 
 def first_line(graph: Graph, opened: MXNetSource | None) -> str:
@@ -53,10 +51,10 @@ def first_line(graph: Graph, opened: MXNetSource | None) -> str:
     from graphir.report.conversion import framework_of, mxnet_version
 
     if opened is None:
-        return f"{graph.name} ({framework_of(graph)})"
+        return one_line(f"{graph.name} ({framework_of(graph)})")
     files = " + ".join(Path(file).name for file in opened.files)
     parameters = "" if opened.tensors is not None else ", without parameters"
-    return f"{files} (MXNet {mxnet_version(opened.symbol.version)}{parameters})"
+    return one_line(files) + f" (MXNet {mxnet_version(opened.symbol.version)}{parameters})"
 
 
-__all__ = ["first_line", "open_graph"]
+__all__ = ["first_line", "open_graph", "open_model"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -101,6 +102,55 @@ def one_of(suffixes: tuple[str, ...]) -> Callable[[str], str]:
     return check
 
 
+def whole_number(text: str) -> int:
+    """Read a number that is 0 or more. Raises ArgumentTypeError."""
+    if not text.isascii() or not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"invalid int value: {text!r}; write a whole number, 0 or more")
+    return int(text)
+
+
+def tolerance(text: str) -> float:
+    """Read a finite number that is 0 or more. Raises ArgumentTypeError."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found) or found < 0:
+        raise argparse.ArgumentTypeError(f"invalid value: {text!r}; write a number that is 0 or more, as in 1e-4")
+    return found
+
+
+def opset(text: str) -> int:
+    """Read an ONNX opset that can be written. Raises ArgumentTypeError."""
+    if not text.isascii() or not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"invalid int value: {text!r}")
+    from graphir.converters.onnx.exporter import OLDEST_OPSET, newest_opset
+
+    if len(text) > 9 or not OLDEST_OPSET <= int(text) <= newest_opset():
+        raise argparse.ArgumentTypeError(
+            f"opset {text} is out of range: {OLDEST_OPSET} to {newest_opset()} can be written"
+        )
+    return int(text)
+
+
+def read_by(module: str, name: str) -> Callable[[str], str]:
+    """A type for texts that a function of graphir's reads; the text stays as it is. What that function refuses is wrong
+    usage."""
+
+    def check(text: str) -> str:
+        from importlib import import_module
+
+        from graphir.errors import GraphirError
+
+        try:
+            getattr(import_module(module), name)(text)
+        except GraphirError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        return text
+
+    return check
+
+
 def need_files(*paths: str | None) -> None:
     """Raise ImportFailure, before any work is done, if one of the files that were named is not there."""
     from graphir.errors import ImportFailure
@@ -119,7 +169,8 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """-p, -i, and what is meant of a TensorFlow model: --signature, --outputs, --inputs."""
+    """--format, -p, -i, and what is meant of a TensorFlow model: --signature, --outputs, --inputs."""
+    add_format_option(parser)
     parser.add_argument(
         "-p", "--params", metavar="FILE", help="the parameters, where they are not found beside the model"
     )
@@ -155,8 +206,19 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_format_option(parser: argparse.ArgumentParser, option: str = "--format", of: str = "the model") -> None:
+    """--format, or another option that says which format a model has."""
+    from graphir.converters import READS
+
+    parser.add_argument(
+        option, choices=tuple(READS), metavar="NAME",
+        help=f"the format of {of}, where its content and its name do not tell it: {', '.join(READS)}",
+    )  # fmt: skip
+
+
 def add_other_options(parser: argparse.ArgumentParser, other: str = "OTHER") -> None:
     """--other-params and --other-input, for commands that take a second model, which is called `other` in the help."""
+    add_format_option(parser, "--other-format", of=other)
     parser.add_argument("--other-params", metavar="FILE", help=f"the parameters of {other}")
     parser.add_argument(
         "--other-input",
@@ -176,7 +238,8 @@ def other_options(options: argparse.Namespace) -> argparse.Namespace:
     """The options as they are for the second model."""
     inputs = options.other_inputs or options.inputs
     return argparse.Namespace(
-        **{**vars(options), "source": getattr(options, "other", None), "params": options.other_params, "inputs": inputs,
+        **{**vars(options), "source": getattr(options, "other", None), "format": options.other_format,
+           "params": options.other_params, "inputs": inputs,
            "signature": options.other_signature, "outputs": None, "cut_at": []}
     )
 
@@ -192,10 +255,14 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
         "there is one",
     )
     group.add_argument("--feeds", metavar="FILE.npz", help="inputs by name, instead of seeded random ones")
-    group.add_argument("--seed", type=int, default=None, metavar="N", help="seed of the random inputs (default 0)")
-    group.add_argument("--rtol", type=float, metavar="X", help="allow differences up to X times the output's scale ...")
     group.add_argument(
-        "--atol", type=float, metavar="X", help="... plus X, instead of judging by the measured noise floor"
+        "--seed", type=whole_number, default=None, metavar="N", help="seed of the random inputs (default 0)"
+    )
+    group.add_argument(
+        "--rtol", type=tolerance, metavar="X", help="allow differences up to X times the output's scale ..."
+    )
+    group.add_argument(
+        "--atol", type=tolerance, metavar="X", help="... plus X, instead of judging by the measured noise floor"
     )
     group.add_argument("--per-layer", action="store_true", help="compare every layer and name the first that differs")
     group.add_argument(
@@ -229,6 +296,7 @@ def dtypes_of(options: argparse.Namespace) -> dict[str, str] | None:
 __all__ = [
     "InputSpec",
     "add_comparison_options",
+    "add_format_option",
     "add_model_options",
     "add_other_options",
     "add_output_options",
@@ -239,6 +307,10 @@ __all__ = [
     "names",
     "need_files",
     "one_of",
+    "opset",
     "other_options",
+    "read_by",
     "shapes_of",
+    "tolerance",
+    "whole_number",
 ]

@@ -68,7 +68,7 @@ def _compare(
     from graphir.report.write import write_document
 
     console.stage("aligning the models")
-    found = audit_graphs(graph, other, detect_format(options.other))
+    found = audit_graphs(graph, other, options.other_format or detect_format(options.other))
     data = {"first": options.source, "second": options.other, **audit_json(found)}
     if options.report:
         from graphir.report.padding_html import audit_html

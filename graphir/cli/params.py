@@ -1,4 +1,4 @@
-"""`graphir params`: what is in a .params file, and the same as .safetensors or .npz."""
+"""`graphir params`: the weights of a .params file or of any model, and the same as .safetensors or .npz."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from .options import add_output_options, one_of
+from graphir.foreign_text import one_line
+
+from .options import SOURCE_HELP, add_format_option, add_output_options, one_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +23,8 @@ TARGETS = (".safetensors", ".npz")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("file", metavar="FILE", help="a .params file of any MXNet version, a prefix or a folder")
+    parser.add_argument("file", metavar="FILE", help=f"a .params file or .npz, or a model: {SOURCE_HELP}")
+    add_format_option(parser)
     parser.add_argument("--to", metavar="TARGET", type=one_of(TARGETS), help="write the arrays: .safetensors or .npz")
     parser.add_argument("--strip-prefix", action="store_true", help="write names without arg: and aux:")
     add_output_options(parser)
@@ -29,11 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """List the arrays, and write them if asked."""
-    from graphir.converters.mxnet.params import open_params
-
     if options.strip_prefix and options.to is None:
         options.parser.error("--strip-prefix says how to write; add --to")
-    opened = open_params(_file(options.file))
+    opened = _opened(options, console)
     written = None
     if options.to is not None:
         console.stage(f"writing {options.to}")
@@ -52,6 +53,45 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
+def _opened(options: argparse.Namespace, console: Console) -> ParamsFile:
+    """The arrays of a file, or of a model that holds its own."""
+    from pathlib import Path
+
+    from graphir.converters import detect_format
+    from graphir.converters.mxnet.params import open_params
+
+    path = Path(options.file)
+    is_arrays = path.suffix in (".params", ".npz", ".npy") or not path.exists()
+    kind = options.format or ("mxnet" if is_arrays or _is_other(path) else detect_format(path))
+    return open_params(_file(options.file)) if kind == "mxnet" else _of_model(options.file, kind, console)
+
+
+def _is_other(path: Path) -> bool:
+    """Whether this is a file that is no model at all, which the reader of arrays names."""
+    from graphir.converters import detect_format
+    from graphir.errors import FormatError
+
+    try:
+        detect_format(path)
+    except FormatError:
+        return path.is_file()
+    return False
+
+
+def _of_model(path: str, kind: str, console: Console) -> ParamsFile:
+    from graphir.analysis.summary import stored_bytes
+    from graphir.converters.mxnet.arrays import ParamsEntry
+    from graphir.converters.mxnet.params import ParamsFile
+    from graphir.converters.opening import Choices, read_model
+    from graphir.report.conversion import framework_of
+
+    reading = read_model(path, Choices(), kind, progress=console.stage)
+    entries = tuple(ParamsEntry(name, tensor) for name, tensor in reading.parameters().items())
+    nbytes = sum(os.path.getsize(file) for file in reading.files)
+    nbytes = nbytes or sum(stored_bytes(entry.tensor) for entry in entries)
+    return ParamsFile(path, entries, framework_of(reading.graph), nbytes)
+
+
 def _file(given: str) -> Path:
     from pathlib import Path
 
@@ -60,13 +100,22 @@ def _file(given: str) -> Path:
     from graphir.errors import ImportFailure
 
     path = Path(given)
-    if path.is_file() or path.suffix in (".params", ".npz", ".npy"):
+    if path.suffix in (".params", ".npz", ".npy"):
         return path
-    detect_format(path)
+    if path.is_file() and not _is_symbol(path):
+        return path
+    if not path.is_file():
+        detect_format(path)
     found = find_checkpoint(path).params
     if found is None:
         raise ImportFailure(f"{given}: there are no parameters beside the symbol")
     return found
+
+
+def _is_symbol(path: Path) -> bool:
+    """Whether this is JSON, whose arrays lie in another file."""
+    with open(path, "rb") as file:
+        return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
 
 
 def named_arrays(opened: ParamsFile, *, strip: bool) -> dict[str, Tensor]:
@@ -92,8 +141,13 @@ def write_arrays(arrays: dict[str, Tensor], target: str) -> None:
         with replacing(target) as (file,):
             _write_npz(arrays, file)
         return
+    from graphir.errors import ExportFailure
     from graphir.serial.weights import Store
+    from graphir.types import DType
 
+    texts = [name for name, tensor in arrays.items() if tensor.dtype is DType.STRING]
+    if texts:
+        raise ExportFailure(f".safetensors cannot hold the texts of {', '.join(texts[:5])}")
     store = Store()
     store.tensors = dict(arrays)
     with replacing(target) as (file,):
@@ -104,7 +158,7 @@ def _refuse_for_npz(arrays: dict[str, Tensor]) -> None:
     from graphir.errors import ExportFailure
     from graphir.report.text import plural
 
-    foreign = [name for name, tensor in arrays.items() if tensor.dtype.numpy().kind == "V"]
+    foreign = [name for name, tensor in arrays.items() if tensor.dtype.numpy().kind in "VO"]
     if foreign:
         shown = ", ".join(foreign[:5]) + (", ..." if len(foreign) > 5 else "")
         dtypes = ", ".join(sorted({str(arrays[name].dtype) for name in foreign}))
@@ -133,12 +187,13 @@ def _write_npz(arrays: dict[str, Tensor], file: Any) -> None:
 
 def as_text(opened: ParamsFile, *, listed: bool) -> str:
     """The table of arrays, and what else is in the file."""
+    from graphir.analysis.summary import stored_bytes
     from graphir.report.text import plural, size, table
 
     elements = sum(entry.tensor.size for entry in opened.entries)
-    nbytes = sum(entry.tensor.nbytes for entry in opened.entries)
+    nbytes = sum(stored_bytes(entry.tensor) for entry in opened.entries)
     head = (
-        f"{opened.path}: {plural(len(opened.entries), 'array')}, {elements:,} elements, {size(nbytes)} "
+        f"{one_line(opened.path)}: {plural(len(opened.entries), 'array')}, {elements:,} elements, {size(nbytes)} "
         f"(container {opened.container}, file {size(opened.nbytes)})"
     )
     lines = [head]
@@ -148,7 +203,7 @@ def as_text(opened: ParamsFile, *, listed: bool) -> str:
                 entry.name,
                 str(entry.dtype),
                 "x".join(map(str, entry.shape)) or "scalar",
-                f"{entry.tensor.nbytes:,}",
+                f"{stored_bytes(entry.tensor):,}",
                 "" if entry.sparse is None else entry.storage,
             )
             for entry in opened.entries
@@ -158,7 +213,7 @@ def as_text(opened: ParamsFile, *, listed: bool) -> str:
     if not opened.named:
         lines.append("  the arrays have no names in the file; they are called by their place")
     if opened.empty:
-        lines.append(f"  without a shape, holding nothing: {', '.join(opened.empty)}")
+        lines.append(f"  without a shape, holding nothing: {', '.join(map(one_line, opened.empty))}")
     if opened.trailing:
         lines.append(f"  {opened.trailing} bytes after the last name, which MXNet ignores too")
     return "\n".join(lines)
@@ -166,13 +221,15 @@ def as_text(opened: ParamsFile, *, listed: bool) -> str:
 
 def as_json(opened: ParamsFile) -> dict[str, Any]:
     """The same as plain data."""
+    from graphir.analysis.summary import stored_bytes
+
     return {
         "path": opened.path,
         "container": opened.container,
         "file_bytes": opened.nbytes,
         "named": opened.named,
         "elements": sum(entry.tensor.size for entry in opened.entries),
-        "bytes": sum(entry.tensor.nbytes for entry in opened.entries),
+        "bytes": sum(stored_bytes(entry.tensor) for entry in opened.entries),
         "empty": list(opened.empty),
         "trailing_bytes": opened.trailing,
         "arrays": [
@@ -180,7 +237,7 @@ def as_json(opened: ParamsFile) -> dict[str, Any]:
                 "name": entry.name,
                 "dtype": str(entry.dtype),
                 "shape": list(entry.shape),
-                "bytes": entry.tensor.nbytes,
+                "bytes": stored_bytes(entry.tensor),
                 "storage": entry.storage,
             }
             for entry in opened.entries

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from .model import first_line, open_graph
-from .options import SOURCE_HELP, add_model_options, add_output_options, shapes_of
+from graphir.foreign_text import one_line
+
+from .model import first_line, open_model
+from .options import SOURCE_HELP, add_model_options, add_output_options
 
 if TYPE_CHECKING:
     from graphir.analysis.summary import Summary
@@ -18,7 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = (
         "Parameters are elements of the model's own weights, shared ones counted once.\n"
-        "A MAC is one multiplication with its addition. What papers call FLOPs is either this or twice this."
+        "A MAC is one multiplication with its addition. What papers call FLOPs is either this or twice this.\n"
+        "Layers inside a branch or a loop are listed behind it. Of an If the branch with the most MACs counts, of a\n"
+        "loop all its runs where the model states their number, else one."
     )
     parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
     add_model_options(parser)
@@ -29,13 +33,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Print one line a layer, and the totals."""
     from graphir.analysis.summary import summarize
 
-    graph, opened = open_graph(options, console)
-    stored = None
-    if opened is not None and opened.tensors is not None:
-        stored = opened.plain_tensors(shapes_of(options))
-    found = summarize(graph, stored)
+    reading = open_model(options, console)
+    found = summarize(reading.graph, reading.parameters(), reading.folded)
     console.data({"source": options.source, **as_json(found)})
-    console.show(first_line(graph, opened) + "\n\n" + as_text(found))
+    console.show(first_line(reading.graph, reading.mxnet) + "\n\n" + as_text(found))
     return 0
 
 
@@ -61,6 +62,13 @@ def as_text(found: Summary) -> str:
         f"  parameters  {found.parameters:,} ({size(found.parameter_bytes)})",
         f"  MACs        {'unknown' if found.macs is None else _count(found.macs) or '0'}",
     ]
+    if found.folded:
+        lines.append(
+            f"  folded      {found.folded_parameters:,} of the parameters are part of other layers' weights now "
+            f"({_names(found.folded)})"
+        )
+    if found.open_loops:
+        lines.append(f"  one run     is counted of loops that may run more often ({_names(found.open_loops)})")
     if found.unused:
         lines.append(
             f"  not used    {found.unused_parameters:,} elements of the file, which inference does not read "
@@ -75,7 +83,7 @@ def as_text(found: Summary) -> str:
 
 
 def _names(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+    return ", ".join(map(one_line, names[:5])) + (", ..." if len(names) > 5 else "")
 
 
 def as_json(found: Summary) -> dict[str, Any]:
@@ -96,6 +104,9 @@ def as_json(found: Summary) -> dict[str, Any]:
         "parameter_bytes": found.parameter_bytes,
         "macs": _plain(found.macs),
         "unsized_parameters": list(found.unsized),
+        "folded": list(found.folded),
+        "folded_parameters": found.folded_parameters,
+        "open_loops": list(found.open_loops),
         "unused": list(found.unused),
         "unused_parameters": found.unused_parameters,
     }

@@ -13,6 +13,7 @@ from .options import (
     need_files,
     one_of,
     other_options,
+    read_by,
     shapes_of,
 )
 
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     comparison.add_argument(
         "--match",
         metavar="A=B[:AXES]",
+        type=read_by("graphir.runtime.matches", "parse_match"),
         action="append",
         default=[],
         help="which input or output of A is which of B, where names do not tell; with the order of axes in which it is "
@@ -72,16 +74,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if model.endswith((".onnx", ".npz", ".json")):
             need_files(model)
 
-    from graphir.converters import detect_format, load, verify
+    from pathlib import Path
+
+    from graphir.converters import verify
     from graphir.report.verification import verification_json, verification_text
 
-    reference = options.reference
-    if not reference.endswith((".onnx", ".npz")) and detect_format(reference) == "graphir":
-        reference = load(reference)
     console.stage(f"comparing {options.reference} with {options.candidate}")
     report = verify(
-        reference,
-        options.candidate,
+        Path(options.reference),
+        Path(options.candidate),
         feeds=options.feeds,
         seed=options.seed or 0,
         rtol=options.rtol,
@@ -98,6 +99,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         outputs=options.outputs,
         candidate_signature=options.other_signature,
         match=options.match,
+        format=options.format,
+        candidate_format=options.other_format,
     )
     if options.report:
         from graphir.report.write import write_report

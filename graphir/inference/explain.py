@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..collector import paused_collector
 from ..errors import GraphError
+from ..foreign_text import one_line
 from ..ops.base import Known
 from ..ops.control import Loop, Scan
 from ..types import DType, Sym, TensorType, Type, Unknown
@@ -100,7 +101,7 @@ class Explanation:
         told: set[int] = set()
         for answer in self.answers:
             lines.extend(self._lines(answer, told))
-        return "\n".join(lines)
+        return "\n".join(map(one_line, lines))
 
     def _lines(self, answer: int, told: set[int]) -> Iterator[str]:
         """The tree below a step. What was told is not told again.

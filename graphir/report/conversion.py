@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphir.foreign_text import one_line, printable
 from graphir.graph import Decision, Graph
 
 from .text import plural, size, table, wrapped
@@ -17,6 +17,7 @@ from .verification import verification_json, verification_text
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.source import MXNetSource
+    from graphir.converters.opening import Reading
     from graphir.runtime.accuracy import AccuracyReport
     from graphir.runtime.equivalence import VerificationReport
 
@@ -38,8 +39,10 @@ class ConversionReport:
 
     `source_files` are the files that were read, `framework` what made them (`MXNet 1.9.1`), `container` the versions of
     the .params format found in them. `inputs` and `outputs` are pairs of name and type. `source_operators` and
-    `target_operators` count nodes by operator before and after. `parameter_count` and `parameter_bytes` are those of
-    the weights that the result uses, shared ones once. `target_version` is the release that an MXNet target is for.
+    `target_operators` count nodes by operator, as the source's and the target's files have them. `parameter_count` and
+    `parameter_bytes` are those of the source's weights that the result uses, shared ones once; `folded` those of them,
+    by name with their number of elements, that are part of other weights now (a batch normalization's in a
+    convolution's). `target_version` is the release that an MXNet target is for.
     """
 
     source: str
@@ -63,47 +66,51 @@ class ConversionReport:
     verification: VerificationReport | None = None
     accuracy: AccuracyReport | None = None
     target_version: str = ""
+    folded: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls,
-        graph: Graph,
+        reading: Reading,
         source: PathLike,
         target: PathLike,
-        files: Iterable[PathLike],
-        opened: MXNetSource | None,
-        opset: int | None,
+        target_format: str,
         *,
-        operators: Mapping[str, int] | None = None,
-        source_format: str = "graphir",
-        target_format: str = "",
+        opset: int | None,
+        operators: Mapping[str, int],
         target_version: str = "",
     ) -> ConversionReport:
-        """The report of a conversion that has just been done; `operators` counts the target's nodes by operator."""
-        from graphir.analysis.summary import weights
+        """The report of a conversion whose target is about to be written; `operators` counts the target's nodes by
+        operator. All that a report takes from a model is taken here, so that nothing is written where that fails."""
+        from graphir.analysis.summary import stored_bytes, weights
 
-        counted = Counter(node.op.name for node in graph.nodes)
-        held = weights(graph)
+        graph, opened = reading.graph, reading.mxnet
+        held = {**reading.folded, **weights(graph)}
         return cls(
             source=os.fspath(source),
             target=os.fspath(target),
-            source_format=source_format if opened is None else "mxnet",
-            target_format=target_format or ("graphir" if opset is None else "onnx"),
+            source_format=reading.format,
+            target_format=target_format,
             framework=framework_of(graph) if opened is None else f"MXNet {mxnet_version(opened.symbol.version)}",
-            source_files=[os.fspath(source)] if opened is None else list(opened.files),
+            source_files=list(reading.files),
             container=_container(opened),
-            files=[WrittenFile(os.fspath(path), os.path.getsize(path)) for path in files],
+            files=[],
             opset=opset,
             inputs=[(value.name, str(value.type)) for value in graph.inputs],
             outputs=[(value.name, str(value.type)) for value in graph.outputs],
-            source_operators=dict(counted) if opened is None else source_operators(opened),
-            target_operators=dict(counted if operators is None else operators),
+            source_operators=dict(reading.operators),
+            target_operators=dict(operators),
             parameter_count=sum(tensor.size for tensor in held.values()),
-            parameter_bytes=sum(tensor.nbytes for tensor in held.values()),
+            parameter_bytes=sum(map(stored_bytes, held.values())),
+            folded={name: tensor.size for name, tensor in reading.folded.items()},
             decisions=list(graph.decisions),
             versions=_versions(opset is not None),
             target_version=target_version,
         )
+
+    def add_files(self, files: Iterable[PathLike]) -> None:
+        """Take in what was written."""
+        self.files = [WrittenFile(os.fspath(path), os.path.getsize(path)) for path in files]
 
     @property
     def ok(self) -> bool:
@@ -129,7 +136,7 @@ class ConversionReport:
             parts.append(verification_text(self.verification, verbose=verbose))
         if self.accuracy is not None:
             parts.append(self.accuracy.to_text())
-        return "\n\n".join(parts)
+        return printable("\n\n".join(parts))
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data, keys in a fixed order."""
@@ -149,6 +156,8 @@ class ConversionReport:
             "target_operators": _by_count(self.target_operators),
             "parameters": self.parameter_count,
             "parameter_bytes": self.parameter_bytes,
+            "folded": list(self.folded),
+            "folded_parameters": sum(self.folded.values()),
             "decisions": [{"kind": made.kind, "node": made.node, "text": made.text} for made in self.decisions],
             "versions": dict(self.versions),
             "seconds": round(self.seconds, 3),
@@ -171,19 +180,27 @@ class ConversionReport:
     def _headline(self) -> str:
         read = " + ".join(Path(file).name for file in self.source_files)
         made_by = self.framework + (f", parameters {self.container}" if self.container else "")
-        return f"{read} ({made_by}) -> {Path(self.target).name} ({self.target_name()})"
+        return one_line(f"{read} ({made_by}) -> {Path(self.target).name} ({self.target_name()})")
 
     def _facts(self) -> str:
         before, after = sum(self.source_operators.values()), sum(self.target_operators.values())
-        lines = [f"  wrote       {file.path}  {size(file.nbytes)}" for file in self.files]
-        lines += [f"  input       {name}  {type_}" for name, type_ in self.inputs]
-        lines += [f"  output      {name}  {type_}" for name, type_ in self.outputs]
+        lines = [f"  wrote       {one_line(file.path)}  {size(file.nbytes)}" for file in self.files]
+        lines += [f"  input       {one_line(name)}  {one_line(type_)}" for name, type_ in self.inputs]
+        lines += [f"  output      {one_line(name)}  {one_line(type_)}" for name, type_ in self.outputs]
         lines += [
             f"  nodes       {before:,} -> {after:,}",
-            f"  parameters  {self.parameter_count:,} ({size(self.parameter_bytes)})",
+            f"  parameters  {self.parameter_count:,} ({size(self.parameter_bytes)})" + folded_text(self.folded),
             f"  took        {self.seconds:.2f} s",
         ]
         return "\n".join(lines)
+
+
+def folded_text(folded: Mapping[str, int]) -> str:
+    """How many parameters are part of others now, with some of their names; "" for none."""
+    if not folded:
+        return ""
+    names = ", ".join(map(one_line, list(folded)[:3])) + (", ..." if len(folded) > 3 else "")
+    return f", {sum(folded.values()):,} of them folded into others ({names})"
 
 
 def decisions_text(groups: Mapping[str, Sequence[Decision]], *, verbose: bool) -> str:
@@ -234,11 +251,6 @@ def mxnet_version(version: int) -> str:
     return f"{version // 10000}.{version // 100 % 100}.{version % 100}"
 
 
-def source_operators(opened: MXNetSource) -> dict[str, int]:
-    """How often the symbol uses each operator."""
-    return dict(Counter(node.op for node in opened.symbol.nodes if node.op != "null"))
-
-
 def _about(decision: Decision) -> str:
     return decision.text if decision.node in ("", "-") else f"{decision.node}: {decision.text}"
 
@@ -268,7 +280,8 @@ __all__ = [
     "ConversionReport",
     "WrittenFile",
     "decisions_text",
+    "folded_text",
+    "framework_of",
     "mxnet_version",
     "operators_text",
-    "source_operators",
 ]

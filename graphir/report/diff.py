@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.analysis.attributes import described
 from graphir.analysis.diff import Status
+from graphir.foreign_text import one_line
 from graphir.types import DType
 
 from .text import plural, table, wrapped
@@ -20,7 +21,7 @@ SHOWN = 40
 
 def diff_text(found: Difference, left: str, right: str, *, verbose: bool = False) -> str:
     """The verdict, what differs in sentences, and with `verbose` both models side by side."""
-    lines = [verdict_line(found), f"  first   {left}", f"  second  {right}"]
+    lines = [verdict_line(found), f"  first   {one_line(left)}", f"  second  {one_line(right)}"]
     if not found.is_equal:
         lines.append("")
     lines += [wrapped(f"{change.kind}: {change.text}") for change in found.ends]
@@ -58,7 +59,7 @@ def title(row: Row) -> str:
     """Which nodes a row is about."""
     names = dict.fromkeys(f"{row.place}{node.name}" for node in (row.left, row.right) if node is not None)
     operators = dict.fromkeys(node.op.name for node in (row.left, row.right) if node is not None)
-    return f"{' / '.join(names)} ({' / '.join(operators)})"
+    return one_line(f"{' / '.join(names)} ({' / '.join(operators)})")
 
 
 def diff_json(found: Difference) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from graphir.analysis.attributes import described
 from graphir.analysis.diff import Status
 
 from .diff import summary, title, verdict_line
-from .page import banner, facts, page, section, table
+from .page import banner, escape, facts, page, section, table
 
 if TYPE_CHECKING:
     from graphir.analysis.diff import Difference, Row

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .page import banner, facts, page, section, table
+from .conversion import folded_text
+from .page import banner, escape, facts, page, section, table
 from .text import number, plural, size
 from .verification import MEANINGS
 
@@ -49,9 +49,6 @@ def verification_html(report: VerificationReport) -> str:
     )
 
 
-
-
-
 def _verdict_banner(report: VerificationReport) -> str:
     verdict = report.verdict.value
     meaning = MEANINGS[verdict][0].upper() + MEANINGS[verdict][1:] + "."
@@ -59,7 +56,6 @@ def _verdict_banner(report: VerificationReport) -> str:
     if first is not None:
         meaning += f" The first layer that differs is {first.name}."
     return banner(verdict, f"{'Verified' if report.ok else 'Different'}: {verdict}", meaning)
-
 
 
 def _conversion_facts(report: ConversionReport) -> str:
@@ -70,7 +66,10 @@ def _conversion_facts(report: ConversionReport) -> str:
         ("target", _lines([f"{file.path} ({size(file.nbytes)})" for file in report.files] + [target])),
         ("inputs", _lines(f"{name}  {type_}" for name, type_ in report.inputs)),
         ("outputs", _lines(f"{name}  {type_}" for name, type_ in report.outputs)),
-        ("parameters", f"{report.parameter_count:,} ({size(report.parameter_bytes)})"),
+        (
+            "parameters",
+            escape(f"{report.parameter_count:,} ({size(report.parameter_bytes)})" + folded_text(report.folded)),
+        ),
         ("nodes", f"{sum(report.source_operators.values()):,} to {sum(report.target_operators.values()):,}"),
         ("took", f"{report.seconds:.2f} s"),
     ]
@@ -174,10 +173,9 @@ def _operators(report: ConversionReport) -> str:
         rows.append(["<strong>total</strong>", f"<strong>{sum(counts.values()):,}</strong>", ""])
         return table((title, "nodes", ""), rows, right=(1,))
 
-    target = report.target_name().partition(" ")[0] if report.opset is not None else "graphir"
+    target = report.target_name().partition(" ")[0]
     left = column(report.framework, report.source_operators)
     return f'<div class="columns">{left}{column(target, report.target_operators)}</div>'
-
 
 
 __all__ = ["conversion_html", "verification_html"]

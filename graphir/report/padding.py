@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from graphir.foreign_text import one_line
+
 from .text import plural, table, wrapped
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def by(numbers: Iterable[object]) -> str:
 
 def audit_text(audit: PaddingAudit, left: str, right: str, *, verbose: bool = False) -> str:
     """The verdict, each disagreement with its sentence and its fix, and with `verbose` every pair."""
-    lines = [verdict_line(audit), f"  first   {left}", f"  second  {right}", ""]
+    lines = [verdict_line(audit), f"  first   {one_line(left)}", f"  second  {one_line(right)}", ""]
     for note in audit.notes:
         lines += [wrapped(f"note: {note}"), ""]
     for pair in audit.pairs:
@@ -95,7 +97,7 @@ def verdict_line(audit: PaddingAudit) -> str:
 
 def title(pair: Compared) -> str:
     """Whom a pair is made of."""
-    return " / ".join(names(pair))
+    return one_line(" / ".join(names(pair)))
 
 
 def names(pair: Compared) -> list[str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 from .padding import WINDOW_HEADER, names, pads, summary, verdict_line, window_cells
-from .page import banner, facts, page, section, table
+from .page import banner, escape, facts, page, section, table
 
 if TYPE_CHECKING:
     from graphir.analysis.padding_audit import Compared, PaddingAudit

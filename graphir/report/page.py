@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from html import escape as escape_markup
+
+from graphir.foreign_text import printable
 
 from .style import STYLE
+
+
+def escape(text: object) -> str:
+    """Text for a page: no markup in it, and nothing that turns or hides what stands beside it."""
+    return escape_markup(printable(text))
 
 
 def page(title: str, sections: Iterable[str], footer: str) -> str:
@@ -54,4 +61,4 @@ def table(
     return f'<div class="wide">{made}</div>'
 
 
-__all__ = ["banner", "facts", "page", "section", "table"]
+__all__ = ["banner", "escape", "facts", "page", "section", "table"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from graphir.foreign_text import one_line
+
 from .text import plural, table
 
 if TYPE_CHECKING:
@@ -34,11 +36,11 @@ def shapes_text(pairs: Sequence[ShapePair], left: str, right: str, *, verbose: b
         assert first.left is not None
         lines = [
             f"DIFFERENT: {len(differing)} of {plural(both, 'layer')} that both models have; "
-            f"the first is {first.left.name}"
+            f"the first is {one_line(first.left.name)}"
         ]
     else:
         lines = [f"same: {plural(both, 'layer')} of both models have the same shapes"]
-    lines += [f"  first   {left}", f"  second  {right}"]
+    lines += [f"  first   {one_line(left)}", f"  second  {one_line(right)}"]
     shown = pairs if verbose else differing
     if shown:
         rows = [

@@ -6,6 +6,8 @@ import math
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from graphir.foreign_text import one_line
+
 WIDTH = 100
 
 
@@ -19,7 +21,7 @@ def table(
       Conv      2
       Relu     10
     """
-    cells = [[str(cell) for cell in row] for row in rows]
+    cells = [[one_line(cell) for cell in row] for row in rows]
     lines = [list(header), *cells] if header else cells
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))] if lines else []
     flushed = set(right)
@@ -35,8 +37,9 @@ def table(
 
 def wrapped(text: str, *, first: str = "  ", rest: str = "      ", width: int = WIDTH) -> str:
     """A paragraph, its lines after the first indented by `rest`; names are never broken."""
+    shown = " ".join(map(one_line, text.split("\n")))
     return textwrap.fill(
-        text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+        shown, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
 
 

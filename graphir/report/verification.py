@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from graphir.foreign_text import one_line
+
 from .text import number, plural, table, wrapped
 
 if TYPE_CHECKING:
@@ -32,11 +34,11 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
 
     With `verbose` every layer is listed, else the first that differ.
     """
-    feeds = ", ".join(f"{name} {type_}" for name, type_ in report.feeds.items()) or "none"
+    feeds = ", ".join(f"{one_line(name)} {type_}" for name, type_ in report.feeds.items()) or "none"
     lines = [
         verdict_line(report),
-        f"  reference  {report.reference}",
-        f"  candidate  {report.candidate}",
+        f"  reference  {one_line(report.reference)}",
+        f"  candidate  {one_line(report.candidate)}",
         f"  inputs     {feeds}",
         "",
         comparison_table(report.outputs, "output"),
@@ -77,7 +79,7 @@ def _layer_lines(report: VerificationReport, verbose: bool) -> list[str]:
     else:
         lines = [
             f"layer by layer: {len(differing)} of {plural(len(report.layers), 'value')} differ; "
-            f"the first is {first.name}"
+            f"the first is {one_line(first.name)}"
         ]
     if verbose:
         lines.append(comparison_table(report.layers, "layer"))

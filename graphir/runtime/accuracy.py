@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import VerificationError
+from ..foreign_text import one_line
 
 Array = NDArray[Any]
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
@@ -33,9 +34,10 @@ class AccuracyReport:
     def to_text(self) -> str:
         """The two accuracies and the number of disagreements."""
         width = max(len(self.reference), len(self.candidate))
+        data, output = one_line(self.data), one_line(self.output)
         return "\n".join(
             [
-                f"accuracy on {self.samples} samples of {self.data} (largest entry of {self.output}):",
+                f"accuracy on {self.samples} samples of {data} (largest entry of {output}):",
                 f"  before  {self.reference:{width}}  {self._share(self.reference_correct)}",
                 f"  after   {self.candidate:{width}}  {self._share(self.candidate_correct)}",
                 f"  the predicted class differs for {self.differing} of {self.samples}",

@@ -66,7 +66,7 @@ class OnnxCandidate:
     @cached_property
     def session(self) -> Session:
         """The session on the model as it is."""
-        return Session(self.path, providers=self._providers, optimize=self._optimize)
+        return Session(self.path, providers=self._providers, optimize=self._optimize, format="onnx")
 
     @cached_property
     def structure(self) -> Structure:
@@ -148,8 +148,9 @@ class OnnxCandidate:
                 file.seek(length)
                 file.write(addition)
         session = Session(
-            model, providers=self._providers, optimize=self._optimize, external=self.path.absolute().parent
-        )
+            model, providers=self._providers, optimize=self._optimize, external=self.path.absolute().parent,
+            format="onnx",
+        )  # fmt: skip
         self._extended = key, session
         return session
 

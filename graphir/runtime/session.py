@@ -33,7 +33,8 @@ class Session:
     to onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda` or a sequence of onnxruntime's names. A provider that
     was asked for and cannot run is a ProviderError, never a fallback; `session.providers` says which ones do run.
     On CUDA, TF32 is off unless `tf32`. `optimize=False` turns onnxruntime's graph optimisations off. `external` is the
-    folder of the external data that the bytes of a model name.
+    folder of the external data that the bytes of a model name, `format` that of a path, where its content and name do
+    not tell it.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Session:
         threads: int = 0,
         opset: int | None = None,
         external: str | os.PathLike[str] | None = None,
+        format: str | None = None,
     ) -> None:
         runtime = import_onnxruntime()
         asked = provider_names(providers)
@@ -58,7 +60,7 @@ class Session:
             options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(external))
         self._placement = Placement(runtime, options)
         with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
-            source = _loadable(model, Path(folder), opset)
+            source = _loadable(model, Path(folder), opset, format)
             self._session = _started(runtime, source, options, asked, providers == "auto", tf32)
         self.providers: tuple[str, ...] = tuple(self._session.get_providers())
         if providers != "auto":
@@ -155,18 +157,21 @@ def _started(
         raise ProviderError(f"{asked[0]} was asked for but did not start: {_one_line(error)}") from error
 
 
-def _loadable(model: Graph | bytes | str | os.PathLike[str], folder: Path, opset: int | None) -> str | bytes:
+def _loadable(
+    model: Graph | bytes | str | os.PathLike[str], folder: Path, opset: int | None, format: str | None
+) -> str | bytes:
     """What onnxruntime can open: a path or bytes. Graphs are written to `folder`."""
     if isinstance(model, bytes):
         return model
     if isinstance(model, str | os.PathLike):
-        if Path(model).suffix == ".onnx":
-            if not Path(model).is_file():
-                raise VerificationError(f"{model}: no such file")
-            return os.fspath(model)
-        from graphir.converters import load
+        from graphir.converters import detect_format, load
 
-        model = load(model)
+        if format is None and Path(model).suffix == ".onnx" and not Path(model).is_file():
+            raise VerificationError(f"{model}: no such file")
+        kind = format or detect_format(model)
+        if kind == "onnx":
+            return os.fspath(model)
+        model = load(model, format=kind)
     from graphir.converters.onnx import save
 
     target = folder / "model.onnx"

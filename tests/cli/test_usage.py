@@ -20,6 +20,19 @@ from .conftest import Command
         pytest.param(["convert"], "required: SOURCE, TARGET", id="nothing"),
         pytest.param(["convrt", "a", "b"], "invalid choice: 'convrt'", id="command"),
         pytest.param(["convert", "a", "b.onnx", "--opset", "new"], "argument --opset: invalid int", id="opset"),
+        pytest.param(["convert", "a", "b.onnx", "--opset", "7"], "opset 7 is out of range: 13 to", id="old-opset"),
+        pytest.param(["check", "a", "--opset", "999"], "opset 999 is out of range: 13 to", id="new-opset"),
+        pytest.param(["convert", "a", "b.onnx", "--seed", "-1", "--verify"], "argument --seed: invalid", id="seed"),
+        pytest.param(["verify", "a", "b", "--rtol", "nan"], "argument --rtol: invalid value: 'nan'", id="rtol"),
+        pytest.param(["verify", "a", "b", "--atol", "-1e-3"], "argument --atol", id="atol"),
+        pytest.param(["verify", "a", "b", "--match", "x"], "argument --match: 'x': write A=B", id="match"),
+        pytest.param(["convert", "a", "b.onnx", "--format", "caffe"], "argument --format: invalid choice", id="format"),
+        pytest.param(
+            ["convert", "a", "b-symbol.json", "--mxnet-version", "3"], "'3' is no version of MXNet", id="mxnet-version"
+        ),
+        pytest.param(
+            ["convert", "a", "b-symbol.json", "--opset", "17"], "opset is for ONNX targets", id="opset-of-another"
+        ),
         pytest.param(["convert", "a", "b.onnx", "-i", "data"], "'data' is a name without a shape", id="no-shape"),
         pytest.param(["convert", "a", "b.onnx", "-i", "1,3,8,8"], "'1,3,8,8' is a shape without a name", id="no-name"),
         pytest.param(["convert", "a", "b.onnx", "-i", ":1,3"], "has no name before the colon", id="empty-name"),
@@ -55,7 +68,6 @@ def test_wrong_usage(graphir: Command, arguments: list[str], said: str) -> None:
     [
         pytest.param(["convert", "gone", "x.onnx"], "gone: no such file, folder or checkpoint prefix", id="source"),
         pytest.param(["convert", "MODEL", "x.foo"], "name it something.onnx", id="suffix"),
-        pytest.param(["convert", "MODEL", "x.onnx", "--opset", "7"], "opset 7 is out of range: 13 to", id="opset"),
         pytest.param(["convert", "MODEL", "x.onnx", "-p", "gone.params"], "gone.params: no such file", id="params"),
         pytest.param(["convert", "MODEL", "x.onnx", "-i", "dta:1,1,8,8"], "inputs are: data", id="input-name"),
         pytest.param(["convert", "MODEL", "x.onnx", "-i", "data:1,3,8,8"], "3 channels", id="input-shape"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,24 @@ def _source(path: Path, config: Any, reader: Reader, weights: Weights) -> TFSour
     held = config["config"]
     name = str((held.get("name") if isinstance(held, dict) else None) or path.stem)
     kind = f"Keras {reader.version} model"
-    return TFSource(TFGraph(reader.nodes, {}, PRODUCER), name, Signature("", inputs, outputs), [str(path)], kind=kind)
+    return TFSource(
+        TFGraph(reader.nodes, {}, PRODUCER), name, Signature("", inputs, outputs), [str(path)], kind=kind,
+        layers=layer_counts(config),
+    )  # fmt: skip
+
+
+def layer_counts(config: Any) -> dict[str, int]:
+    """How many layers a model has of each class, those of models inside it included."""
+    found: Counter[str] = Counter()
+    pending = list(config["config"].get("layers", ())) if isinstance(config["config"], dict) else []
+    while pending:
+        layer = pending.pop()
+        inner = layer["config"].get("layers") if isinstance(layer["config"], dict) else None
+        if isinstance(inner, list):
+            pending.extend(inner)
+        elif layer["class_name"] != "InputLayer":
+            found[str(layer["class_name"])] += 1
+    return dict(found)
 
 
 def _h5py(path: Path) -> Any:

@@ -1,0 +1,36 @@
+"""How many nodes a model has of each operator, those of subgraphs included; a call of a function counts as one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from graphir.converters.onnx.context import OnnxGraph
+
+
+def count_records(graph: OnnxGraph) -> dict[str, int]:
+    """The nodes of a graph in records."""
+    found: Counter[str] = Counter()
+    pending = [graph]
+    while pending:
+        for node in pending.pop().nodes:
+            found[node.op_type] += 1
+            pending.extend(value for value in node.attributes.values() if isinstance(value, OnnxGraph))
+    return dict(found)
+
+
+def count_protos(nodes: Iterable[Any]) -> dict[str, int]:
+    """The nodes of a GraphProto's list."""
+    found: Counter[str] = Counter()
+    pending = [nodes]
+    while pending:
+        for node in pending.pop():
+            found[node.op_type] += 1
+            for attribute in node.attribute:
+                inner = (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs
+                pending.extend(graph.node for graph in inner)
+    return dict(found)
+
+
+__all__ = ["count_protos", "count_records"]

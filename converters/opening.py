@@ -1,0 +1,152 @@
+"""A model read: its graph, and what its file held before anything was assumed, merged or left out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphir.converters.detection import PathLike, detect_format
+from graphir.errors import ArgumentError, ImportFailure
+from graphir.memory import memory_for
+
+if TYPE_CHECKING:
+    from graphir.converters.mxnet.source import MXNetSource
+    from graphir.graph import Graph
+    from graphir.tensor import Tensor
+
+READS = {
+    "mxnet": "MXNet symbol and .params",
+    "onnx": "ONNX",
+    "tensorflow": "TensorFlow graphs",
+    "graphir": "graphir's own JSON",
+}
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a user can choose about a model that is read; see `graphir.load`."""
+
+    params: PathLike | Mapping[str, object] | None = None
+    shapes: Mapping[str, object] | None = None
+    dtypes: Mapping[str, object] | None = None
+    keep_loss: bool = False
+    signature: str | None = None
+    inputs: Sequence[str] = ()
+    outputs: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("shapes", "dtypes"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, Mapping):
+                raise ArgumentError(f"{name}: expected a mapping by input name, found {type(given).__name__}")
+        if self.params is not None and not isinstance(self.params, str | os.PathLike | Mapping):
+            raise ArgumentError(
+                f"params: expected a path or a mapping of arrays by name, found {type(self.params).__name__}"
+            )
+        for name in ("inputs", "outputs"):
+            given = getattr(self, name)
+            is_list = isinstance(given, Sequence) and not isinstance(given, str | bytes)
+            if given is not None and not (is_list and all(isinstance(one, str) for one in given)):
+                raise ArgumentError(f"{name}: expected a list of names, found {given!r}")
+
+    def check(self, path: PathLike, format: str) -> None:
+        """Raise ImportFailure for what is chosen of a model that has none of it."""
+        check_choice(path, format, self.signature, self.inputs, self.outputs)
+        if self.params is not None and format != "mxnet":
+            what = "variables" if format == "tensorflow" else "parameters"
+            named = {"onnx": "an ONNX", "tensorflow": "a TensorFlow"}.get(format, "a graphir")
+            raise ImportFailure(f"{path}: {named} model holds its own {what}; leave the params out")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A model's graph; `operators` counts the nodes of its file by operator, those of subgraphs included; `parameters`
+    gives the weights that it holds, by its own names; `folded` those of them that now are part of others; `files` are
+    those that were read, `mxnet` the records of an MXNet model."""
+
+    format: str
+    graph: Graph
+    operators: dict[str, int]
+    parameters: Callable[[], dict[str, Tensor]]
+    folded: dict[str, Tensor] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    mxnet: MXNetSource | None = None
+
+
+def check_choice(
+    path: PathLike, format: str, signature: str | None, inputs: Sequence[str], outputs: Sequence[str] | None
+) -> None:
+    """Raise ImportFailure where a part of a model is chosen that has none to choose from."""
+    given = {"a signature": signature is not None, "inputs": bool(inputs), "outputs": outputs is not None}
+    chosen = [name for name, is_given in given.items() if is_given]
+    if chosen and format != "tensorflow":
+        raise ImportFailure(f"{path}: {' and '.join(chosen)} can be chosen of TensorFlow models only")
+
+
+def read_model(
+    path: PathLike,
+    choices: Choices,
+    format: str | None = None,
+    *,
+    simplified: bool = True,
+    settled: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Reading:
+    """Read a model file. `simplified` and `settled` are as for `MXNetSource.to_graph`; raises what `load` raises."""
+    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+        raise ArgumentError(f"expected the path of a model as text, found {type(path).__name__}")
+    if format is not None and format not in READS:
+        raise ImportFailure(f"unknown source format {format!r}; expected one of {', '.join(READS)}")
+    tell = progress or (lambda stage: None)
+    tell(f"reading {path}")
+    with memory_for(f"reading {path}"):
+        kind = format or detect_format(path)
+        choices.check(path, kind)
+        if kind == "mxnet":
+            return _read_mxnet(path, choices, simplified, settled, tell)
+        if kind == "onnx":
+            from graphir.converters.onnx import read as read_onnx
+
+            return read_onnx(path, shapes=choices.shapes, dtypes=choices.dtypes)
+        if kind == "tensorflow":
+            from graphir.converters.tensorflow import read as read_tensorflow
+
+            return read_tensorflow(
+                path, shapes=choices.shapes, dtypes=choices.dtypes, inputs=choices.inputs, outputs=choices.outputs,
+                signature=choices.signature,
+            )  # fmt: skip
+        return _read_own(path, choices)
+
+
+def _read_mxnet(
+    path: PathLike, choices: Choices, simplified: bool, settled: bool, tell: Callable[[str], None]
+) -> Reading:
+    from graphir.converters.mxnet.source import open_source
+
+    opened = open_source(path, choices.params)
+    tell("building the graph")
+    graph = opened.to_graph(
+        choices.shapes, dtypes=choices.dtypes, keep_loss=choices.keep_loss, simplified=simplified, settled=settled
+    )
+
+    def held() -> dict[str, Tensor]:
+        return {} if opened.tensors is None else opened.plain_tensors(choices.shapes)
+
+    return Reading("mxnet", graph, opened.operators(), held, files=list(opened.files), mxnet=opened)
+
+
+def _read_own(path: PathLike, choices: Choices) -> Reading:
+    from graphir.analysis.summary import count_operators, weights
+    from graphir.inference.engine import fix_types
+    from graphir.serial import load_graph
+
+    graph = load_graph(path)
+    if choices.shapes or choices.dtypes:
+        fix_types(graph, choices.shapes, choices.dtypes)
+    operators = count_operators(graph)
+    return Reading("graphir", graph, operators, lambda: weights(graph, used=False), files=[os.fspath(path)])
+
+
+__all__ = ["READS", "Choices", "Reading", "check_choice", "read_model"]

@@ -1,0 +1,52 @@
+"""Text that strangers wrote (names, attributes, paths), made safe to show: the one place that decides how.
+
+A terminal obeys control characters, and a reader is misled by characters that turn the direction of a line or take no
+room. They are shown as Python writes them in a literal: `\\x1b`, `\\u202e`. Letters of every script stay as they are.
+"""
+
+from __future__ import annotations
+
+
+def one_line(text: object) -> str:
+    r"""A name or another short text within a line: nothing in it acts, and no line ends in it.
+
+    >>> one_line("conv\x1b[2J\r\n1"), one_line("\u4e2d\u202e")
+    ('conv\\x1b[2J\\r\\n1', '\u4e2d\\u202e')
+    """
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    return "".join(character if character.isprintable() else _escaped(character) for character in shown)
+
+
+def printable(text: object) -> str:
+    r"""A text of several lines, in which the ends of lines stay.
+
+    >>> printable("two\nlines\x07")
+    'two\nlines\\x07'
+    """
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    return "\n".join(map(one_line, shown.split("\n")))
+
+
+def encodable(text: str, encoding: str | None) -> str:
+    r"""The text as far as an encoding has its characters; the others are written as escapes.
+
+    >>> encodable("gr\u00fc\u4e2d", "latin-1") == "gr\u00fc\\u4e2d"
+    True
+    """
+    name = encoding or "ascii"
+    try:
+        return text.encode(name, "backslashreplace").decode(name)
+    except (LookupError, UnicodeError):
+        return text.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def _escaped(character: str) -> str:
+    """The character as a literal has it; `repr` knows the short forms."""
+    return repr(character)[1:-1]
+
+
+__all__ = ["encodable", "one_line", "printable"]
