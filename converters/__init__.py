@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from graphir.converters.detection import detect_format
 from graphir.converters.opening import READS, Choices, Reading, check_choice, read_model
 from graphir.converters.writing import WRITES, after_writing, check_options, make_ready, target_format
-from graphir.errors import ExportFailure, GraphirError
+from graphir.errors import ArgumentError, ExportFailure, GraphirError
+from graphir.expect import expect, expect_mapping, expect_path
 from graphir.memory import memory_for
 
 if TYPE_CHECKING:
@@ -59,6 +60,16 @@ def save(graph: Graph, path: PathLike, *, format: str | None = None, **options: 
     ready = make_ready(graph, path, target_format(path, format), **options)
     with memory_for(f"writing {path}"):
         return ready.write()
+
+
+def check_comparison(feeds: object, seed: object, rtol: object, atol: object) -> None:
+    """Raise ArgumentError for what does not say how to compare."""
+    if feeds is not None and not isinstance(feeds, Mapping):
+        expect_path(feeds, "feeds (if not a mapping of arrays by name)")
+    if expect(seed, int, "seed") < 0:
+        raise ArgumentError(f"seed: expected a number that is 0 or more, found {seed}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        expect(value, (int, float, type(None)), name)
 
 
 def _places(target: PathLike, kind: str) -> list[PathLike]:
@@ -117,6 +128,9 @@ def convert(
     options = {"opset": opset, "mxnet_version": mxnet_version, "weights": None if weights == "auto" else weights}
     stated = {name: value for name, value in options.items() if value is not None}
     check_options(target, kind, stated)
+    if constants is not None:
+        expect_mapping(constants, "constants")
+    check_comparison(feeds, seed, rtol, atol)
     choices = Choices(params, shapes, dtypes, keep_loss, signature, inputs, outputs)
     reading = read_model(source, choices, format, progress=tell)
     graph = reading.graph
@@ -240,12 +254,14 @@ def verify(
     """Compare a candidate (a Graph, or a model file) with a reference; see `converters.verification.verify`."""
     from graphir.converters.verification import verify as run
 
-    return run(
-        reference, candidate, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer, params=params,
-        shapes=shapes, against=against, providers=providers, candidate_params=candidate_params,
-        candidate_shapes=candidate_shapes, signature=signature, inputs=inputs, outputs=outputs,
-        candidate_signature=candidate_signature, match=match, format=format, candidate_format=candidate_format,
-    )  # fmt: skip
+    check_comparison(feeds, seed, rtol, atol)
+    with memory_for("the comparison"):
+        return run(
+            reference, candidate, feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer, params=params,
+            shapes=shapes, against=against, providers=providers, candidate_params=candidate_params,
+            candidate_shapes=candidate_shapes, signature=signature, inputs=inputs, outputs=outputs,
+            candidate_signature=candidate_signature, match=match, format=format, candidate_format=candidate_format,
+        )  # fmt: skip
 
 
 __all__ = [

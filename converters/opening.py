@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphir.converters.detection import PathLike, detect_format
-from graphir.errors import ArgumentError, ImportFailure
+from graphir.errors import ImportFailure
+from graphir.expect import expect, expect_items, expect_mapping, expect_path
 from graphir.memory import memory_for
 
 if TYPE_CHECKING:
@@ -38,18 +39,14 @@ class Choices:
 
     def __post_init__(self) -> None:
         for name in ("shapes", "dtypes"):
-            given = getattr(self, name)
-            if given is not None and not isinstance(given, Mapping):
-                raise ArgumentError(f"{name}: expected a mapping by input name, found {type(given).__name__}")
-        if self.params is not None and not isinstance(self.params, str | os.PathLike | Mapping):
-            raise ArgumentError(
-                f"params: expected a path or a mapping of arrays by name, found {type(self.params).__name__}"
-            )
-        for name in ("inputs", "outputs"):
-            given = getattr(self, name)
-            is_list = isinstance(given, Sequence) and not isinstance(given, str | bytes)
-            if given is not None and not (is_list and all(isinstance(one, str) for one in given)):
-                raise ArgumentError(f"{name}: expected a list of names, found {given!r}")
+            if getattr(self, name) is not None:
+                expect_mapping(getattr(self, name), name)
+        if self.params is not None and not isinstance(self.params, Mapping):
+            expect_path(self.params, "params (if not a mapping of arrays by name)")
+        expect_items(self.inputs, str, "inputs", "a name")
+        if self.outputs is not None:
+            expect_items(self.outputs, str, "outputs", "a name")
+        expect(self.signature, (str, type(None)), "signature")
 
     def check(self, path: PathLike, format: str) -> None:
         """Raise ImportFailure for what is chosen of a model that has none of it."""
@@ -95,9 +92,8 @@ def read_model(
     progress: Callable[[str], None] | None = None,
 ) -> Reading:
     """Read a model file. `simplified` and `settled` are as for `MXNetSource.to_graph`; raises what `load` raises."""
-    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
-        raise ArgumentError(f"expected the path of a model as text, found {type(path).__name__}")
-    if format is not None and format not in READS:
+    expect_path(path, "the model")
+    if format is not None and expect(format, str, "format") not in READS:
         raise ImportFailure(f"unknown source format {format!r}; expected one of {', '.join(READS)}")
     tell = progress or (lambda stage: None)
     tell(f"reading {path}")

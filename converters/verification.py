@@ -30,6 +30,7 @@ from graphir.converters.mxnet.references import (
 from graphir.converters.mxnet.source import MXNetSource, open_source
 from graphir.converters.tensorflow.references import TensorFlowModel, against_tensorflow
 from graphir.errors import ArgumentError, VerificationError
+from graphir.expect import expect_items
 from graphir.graph import Graph
 from graphir.runtime.candidate import OnnxCandidate
 from graphir.runtime.equivalence import Reference, VerificationReport, verify_against
@@ -272,7 +273,7 @@ def verify(
     from graphir.converters import check_choice
 
     started = time.perf_counter()
-    matches = [parse_match(text) for text in match]
+    matches = [parse_match(text) for text in expect_items(match, str, "match", "a text such as A=B")]
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     graph = _graph_of(
         candidate, kind_of(candidate, candidate_format), own_shapes, candidate_params, signature=candidate_signature

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from graphir.collector import paused_collector
 from graphir.converters.detection import OWN_SUFFIX, PathLike
 from graphir.errors import ArgumentError, ExportFailure
+from graphir.expect import expect, expect_path
 from graphir.memory import memory_for
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 WRITES = {"onnx": "ONNX", "mxnet": "MXNet symbol and .params", "graphir": "graphir's own JSON"}
 OPTIONS = {"onnx": ("opset", "weights"), "mxnet": ("mxnet_version",), "graphir": ("hashes",)}
+KINDS: dict[str, tuple[type, ...]] = {
+    "opset": (int,), "weights": (str,), "mxnet_version": (str, int), "hashes": (bool,),
+}  # fmt: skip
 EXAMPLES = {"onnx": "something.onnx", "mxnet": "something-symbol.json", "graphir": f"something{OWN_SUFFIX}"}
 
 
@@ -35,10 +38,9 @@ class Ready:
 
 def target_format(path: PathLike, format: str | None = None) -> str:
     """The format that a target's name asks for. Raises ExportFailure if it is none that graphir writes."""
-    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
-        raise ArgumentError(f"expected the path of a file to write as text, found {type(path).__name__}")
+    expect_path(path, "the target")
     if format is not None:
-        if format not in WRITES:
+        if expect(format, str, "format") not in WRITES:
             raise ExportFailure(f"unknown target format {format!r}; expected one of {', '.join(WRITES)}")
         return format
     name = Path(path).name
@@ -55,7 +57,7 @@ def target_format(path: PathLike, format: str | None = None) -> str:
 
 def check_options(path: PathLike, kind: str, options: Mapping[str, Any]) -> None:
     """Raise ExportFailure for an option that the target's format does not have."""
-    for option in options:
+    for option, value in options.items():
         owner = next((name for name, known in OPTIONS.items() if option in known), None)
         if owner is None:
             known = ", ".join(sorted(name for names in OPTIONS.values() for name in names))
@@ -63,6 +65,8 @@ def check_options(path: PathLike, kind: str, options: Mapping[str, Any]) -> None
         if owner != kind:
             named = "MXNet" if owner == "mxnet" else "ONNX" if owner == "onnx" else ".graphir.json"
             raise ExportFailure(f"{option} is for {named} targets; {path} is none ({EXAMPLES[owner]} is one)")
+        if value is not None:
+            expect(value, KINDS[option], option)
 
 
 def make_ready(graph: Graph, path: PathLike, kind: str, **options: Any) -> Ready:
@@ -71,8 +75,7 @@ def make_ready(graph: Graph, path: PathLike, kind: str, **options: Any) -> Ready
     from graphir.graph import Graph
     from graphir.passes.live_part import only_live
 
-    if not isinstance(graph, Graph):
-        raise ArgumentError(f"expected a Graph to write, found {type(graph).__name__}")
+    expect(graph, Graph, "what is written")
     check_options(path, kind, options)
     with memory_for(f"saying {graph.name} in the terms of {WRITES[kind]}"), only_live(graph) as live:
         if kind == "onnx":

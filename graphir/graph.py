@@ -11,13 +11,17 @@ from collections.abc import Iterable, Sequence
 
 from .checks import check_operands, check_output_names
 from .errors import GraphError, ShapeError
+from .expect import expect, expect_items
 from .graph_store import GraphStore
 from .inference.rules import infer_outputs, infer_values
 from .node import KNOWN_LIMIT, Decision, Node, Value, describe_failure, known_of
 from .ops.base import Operator
 from .ops.counts import with_names
 from .tensor import Tensor
-from .types import ANYTHING, DType, Type, unify
+from .types import ANYTHING, TYPES, DType, Type, unify
+
+VALUE = "a Value of the graph, as in graph['x']"
+TENSOR = "a Tensor, as in Tensor.of(array), or None"
 
 
 class Graph(GraphStore):
@@ -53,7 +57,9 @@ class Graph(GraphStore):
 
         Raises GraphError if the name is taken and ShapeError if the tensor contradicts the type.
         """
-        if tensor is not None:
+        expect(type_, TYPES, f"the type of {name}")
+        if expect(tensor, (Tensor, type(None)), f"parameter {name}", TENSOR) is not None:
+            assert tensor is not None
             try:
                 type_ = unify(tensor.type, type_)
             except ShapeError as error:
@@ -67,6 +73,7 @@ class Graph(GraphStore):
 
     def constant(self, elements: object, dtype: DType | None = None, name: str = "const") -> Value:
         """The parameter that holds `elements` (an array, a list, a number); small equal ones are shared."""
+        expect(name, str, "the name of a constant")
         tensor = Tensor.of(elements, dtype)
         key: object = None
         if tensor.dtype is not DType.STRING and tensor.size <= KNOWN_LIMIT:
@@ -94,9 +101,13 @@ class Graph(GraphStore):
         Without `output_names` the results are named after the node. Raises GraphError for operands of another graph, a
         wrong number of them or a taken name, and ShapeError, naming node and operator, for operands that `op` refuses.
         """
-        operands = tuple(inputs)
+        expect(op, Operator, "the operator", "an Operator, as in Relu()")
+        expect(name, str, "the name of a node")
+        operands = expect_items(inputs, (Value, type(None)), "the operands of a node", VALUE)
+        output_names = expect_items(output_names, str, "the names of a node's results")
+        subgraphs = expect_items(subgraphs, Graph, "the subgraphs of a node")
         check_operands(self, name or op.name, op, operands)
-        if before is not None and before.graph is not self:
+        if before is not None and expect(before, Node, "the node before which one is added").graph is not self:
             raise GraphError(f"{name or op.name}: {before.name} is no node of {self.name} to stand before")
         for inner in subgraphs:
             if inner.parent is not self:
@@ -150,14 +161,17 @@ class Graph(GraphStore):
         before: Node | None = None,
     ) -> Value:
         """`add_node` for an operator with one result, which is returned."""
+        expect(op, Operator, "the operator", "an Operator, as in Relu()")
         if op.output_count != 1:
             raise GraphError(f"{name or op.name}: {op.name} has {op.output_count} results; use add_node")
-        names = (output,) if output else ()
+        names = (output,) if expect(output, str, "the name of a node's result") else ()
         return self.add_node(op, inputs, name=name, output_names=names, before=before).output
 
-    def set_outputs(self, values: Iterable[Value]) -> None:
-        """Make these values, in this order, the graph's outputs. Raises GraphError for values of another graph."""
-        chosen = tuple(values)
+    def set_outputs(self, values: Iterable[Value | str]) -> None:
+        """Make these values, or those of these names, in this order, the graph's outputs. Raises GraphError for values
+        of another graph and names that this one does not have."""
+        given = expect_items(values, (Value, str), f"the outputs of {self.name}", "a Value or the name of one")
+        chosen = tuple([self[value] if isinstance(value, str) else value for value in given])
         for value in chosen:
             if not self.can_use(value):
                 raise GraphError(f"{value.name} belongs to another graph and cannot be an output of {self.name}")
@@ -169,11 +183,12 @@ class Graph(GraphStore):
 
     def is_output(self, value: Value) -> bool:
         """Whether the value is among the graph's outputs."""
-        return self in value.graph._holders.get(value, ())
+        return self in expect(value, Value, "is_output", VALUE).graph._holders.get(value, ())
 
     def rename(self, value: Value, name: str) -> None:
         """Give a value of this graph a new name. Raises GraphError if it is empty or taken."""
         self._own(value)
+        expect(name, str, f"the new name of {value.name}")
         if name == value.name:
             return
         if not name:
@@ -191,6 +206,7 @@ class Graph(GraphStore):
         GraphError for a `new` of another graph.
         """
         self._own(old)
+        expect(new, Value, f"what replaces {old.name}", VALUE)
         if new is old:
             return
         if not self.can_use(new):
@@ -209,8 +225,9 @@ class Graph(GraphStore):
 
         Raises GraphError as `add_node` does, and ShapeError if the operator refuses `new` or would give other types.
         """
-        if node.graph is not self:
-            raise GraphError(f"{node.name} is not a node of {self.name}")
+        self._own_node(node)
+        expect(slot, int, f"the slot of {node.name}")
+        expect(new, (Value, type(None)), f"operand {slot} of {node.name}", VALUE)
         if not 0 <= slot < len(node.inputs):
             raise GraphError(f"{node.name} has {len(node.inputs)} operands, none in slot {slot}")
         operands = (*node.inputs[:slot], new, *node.inputs[slot + 1 :])
@@ -231,8 +248,7 @@ class Graph(GraphStore):
 
     def erase(self, node: Node) -> None:
         """Take a node out, with all that its subgraphs hold. Raises GraphError if a result is used or an output."""
-        if node.graph is not self:
-            raise GraphError(f"{node.name} is not a node of {self.name}")
+        self._own_node(node)
         for value in node.outputs:
             if value.uses:
                 raise GraphError(f"cannot erase {node.name}: {value.name} is used by {value.users()[0].name}")
@@ -276,6 +292,7 @@ class Graph(GraphStore):
 
     def can_use(self, value: Value) -> bool:
         """Whether the value is one of this graph or of a graph around it, and has not been erased."""
+        expect(value, Value, f"a value for {self.name}", VALUE)
         around: Graph | None = self
         while around is not None:
             if value.graph is around:
@@ -288,7 +305,8 @@ class Graph(GraphStore):
         self._own(value)
         if value not in self._parameters:
             raise GraphError(f"{value.name} is not a parameter of {self.name}")
-        if tensor is not None:
+        if expect(tensor, (Tensor, type(None)), f"the elements of {value.name}", TENSOR) is not None:
+            assert tensor is not None
             try:
                 unify(tensor.type, value.type)
             except ShapeError as error:
@@ -300,6 +318,7 @@ class Graph(GraphStore):
     def refine(self, value: Value, type_: Type) -> None:
         """Add to what is known of a value's type. Raises ShapeError on a contradiction."""
         self._own(value)
+        expect(type_, TYPES, f"the type of {value.name}")
         try:
             value.type = unify(value.type, type_)
         except ShapeError as error:
@@ -312,8 +331,9 @@ class Graph(GraphStore):
         check_graph(self)
 
     def _new_value(self, name: str, type_: Type) -> Value:
-        if not name:
+        if not expect(name, str, "the name of a value"):
             raise GraphError("a value needs a name")
+        expect(type_, TYPES, f"the type of {name}")
         if name in self._values:
             raise GraphError(f"a value called {name!r} exists already")
         value = Value(self, name, type_)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .errors import GraphError
+from .expect import expect
 from .node import Decision, Node, Value
 from .tensor import Tensor
 
@@ -17,7 +18,9 @@ class GraphStore:
     """The values and nodes of a `Graph`, which adds the methods that change them."""
 
     def __init__(self, name: str = "graph", *, parent: Graph | None = None) -> None:
-        self.name = name
+        self.name = expect(name, str, "the name of a graph")
+        if parent is not None:
+            expect(parent, GraphStore, "the parent of a graph", "a Graph or None")
         self.parent = parent
         self.metadata: dict[str, str] = {}
         self.decisions: list[Decision] = []
@@ -65,10 +68,10 @@ class GraphStore:
         return self._count
 
     def __contains__(self, name: object) -> bool:
-        return name in self._values
+        return isinstance(name, str) and name in self._values
 
     def __getitem__(self, name: str) -> Value:
-        found = self._values.get(name)
+        found = self._values.get(expect(name, str, f"a name in {self.name}"))
         if found is None:
             raise GraphError(f"graph {self.name} has no value {name!r}")
         return found
@@ -78,7 +81,7 @@ class GraphStore:
 
     def fresh_name(self, wanted: str) -> str:
         """`wanted` if no value has that name, else `wanted` with the first free number behind it."""
-        if wanted not in self._values:
+        if expect(wanted, str, "the wanted name") not in self._values:
             return wanted
         number = self._counters.get(wanted, 1)
         while f"{wanted}_{number}" in self._values:
@@ -90,7 +93,12 @@ class GraphStore:
         """Record a decision."""
         self.decisions.append(Decision(kind, node, text))
 
+    def _own_node(self, node: Node) -> None:
+        if expect(node, Node, f"a node of {self.name}").graph is not self:
+            raise GraphError(f"{node.name} is not a node of {self.name}")
+
     def _own(self, value: Value) -> None:
+        expect(value, Value, f"a value of {self.name}", "a Value of the graph, as in graph['x']")
         if value.graph is not self or self._values.get(value.name) is not value:
             raise GraphError(f"{value.name} is not a value of {self.name}")
 

@@ -20,9 +20,11 @@ from typing import IO, Any
 import numpy as np
 
 from .errors import FormatError, GraphError
+from .expect import expect, expect_items
 from .types import DType, TensorType
 
 CHUNK = 4 << 20
+WHOLE = (int, np.integer)
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,10 @@ class Tensor:
     ) -> None:
         if (array is not None) + (region is not None) + (compute is not None) != 1:
             raise GraphError("a Tensor has exactly one of array, region and compute")
+        expect(dtype, DType, "the dtype of a Tensor")
+        shape = expect_items(shape, WHOLE, "the shape of a Tensor")
         if array is not None:
+            expect(array, np.ndarray, "the elements of a Tensor")
             if array.shape != shape or DType.of(array.dtype) is not dtype:
                 raise GraphError(f"found an array {array.dtype}{list(array.shape)} for a tensor {dtype}{list(shape)}")
             array = array.view()
@@ -72,6 +77,7 @@ class Tensor:
             if dtype not in (None, value.dtype):
                 raise GraphError(f"{value!r} is no tensor of {dtype}")
             return value
+        expect(dtype, (DType, type(None)), "the dtype of a Tensor")
         try:
             array = np.asarray(value, dtype=None if dtype is None else dtype.numpy())
         except (TypeError, ValueError, OverflowError) as error:
@@ -94,6 +100,16 @@ class Tensor:
     def computed(dtype: DType, shape: tuple[int, ...], compute: Callable[[], np.ndarray[Any, Any]]) -> Tensor:
         """A tensor whose elements `compute` gives each time they are needed; it must give the same each time."""
         return Tensor(dtype, shape, compute=compute)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """The elements, for numpy's functions: as they are, not to be written to, unless `dtype` or `copy` ask for
+        more."""
+        array = self.numpy()
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            if copy is False:
+                raise GraphError(f"{self.type} is not {np.dtype(dtype)} without a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
 
     @property
     def type(self) -> TensorType:
@@ -156,6 +172,7 @@ class Tensor:
 
     def reshaped(self, shape: tuple[int, ...]) -> Tensor:
         """The same elements with another shape of as many, without reading them. Raises GraphError."""
+        shape = expect_items(shape, WHOLE, "the new shape")
         if math.prod(shape) != self.size or any(dim < 0 for dim in shape):
             raise GraphError(f"{self.size} elements of {self.type} do not make the shape {list(shape)}")
         if self.region is not None:
@@ -169,6 +186,7 @@ class Tensor:
 
         Where only axes of size 1 move, the bytes stay as they are, and a region stays a region. Raises GraphError.
         """
+        perm = expect_items(perm, WHOLE, "the order of the axes")
         if sorted(perm) != list(range(len(self.shape))):
             raise GraphError(f"{list(perm)} is no order of the axes of {self.type}")
         shape = tuple(self.shape[axis] for axis in perm)
@@ -179,6 +197,7 @@ class Tensor:
 
     def rows(self, start: int, stop: int) -> Tensor:
         """The slice [start, stop) of the first axis, still a region of the file if this is one. Raises GraphError."""
+        start, stop = expect(start, WHOLE, "the first row"), expect(stop, WHOLE, "the end of the rows")
         if not self.shape or not 0 <= start <= stop <= self.shape[0]:
             raise GraphError(f"{self.type} has no rows {start} to {stop}")
         shape = (stop - start, *self.shape[1:])

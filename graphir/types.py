@@ -108,7 +108,7 @@ class DType(enum.Enum):
             if value is not None and (not isinstance(value, type) or issubclass(value, elements)):
                 try:
                     found = _BY_NAME.get(np.dtype(value).name)  # type: ignore[call-overload]
-                except TypeError:
+                except (TypeError, ValueError):
                     found = None
         if found is None:
             raise ShapeError(f"no such dtype: {value!r}; expected one of {', '.join(sorted(_BY_NAME))}")
@@ -226,6 +226,7 @@ class OptionalType:
 
 
 Type = Union[TensorType, SparseTensorType, SequenceType, OptionalType]
+TYPES = (TensorType, SparseTensorType, SequenceType, OptionalType)
 ANYTHING = TensorType()
 
 
@@ -343,6 +344,7 @@ def unify(left: Type, right: Type) -> Type:
 
 __all__ = [
     "ANYTHING",
+    "TYPES",
     "UNKNOWN",
     "DType",
     "Dim",

@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..errors import ShapeError
+from ..expect import expect
+from ..graph_store import GraphStore
 from ..types import SequenceType, TensorType, Type, Unknown
 from .fixpoint import Inference
 from .given import given_types, parse_dims
@@ -68,6 +70,7 @@ def infer(
     graph: Graph, shapes: Mapping[str, object] | None = None, dtypes: Mapping[str, object] | None = None
 ) -> Inference:
     """`infer_types` as the run itself, whose `types` and `known` hold the values of subgraphs too."""
+    expect(graph, GraphStore, "the graph", "a Graph")
     given = given_types(graph, shapes, dtypes)
     if not dtypes:
         # Without hints what was assumed for the inputs' dtypes mostly stands: assuming it at once saves a second round.

@@ -7,6 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, SupportsIndex, cast
 
 from ..errors import GraphError, ShapeError
+from ..expect import expect_mapping
 from ..types import ANYTHING, UNKNOWN, Dim, DType, Sym, TensorType, Type, Unknown, parse_dim, parse_shape
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ def given_types(
     Raises GraphError for a name that the graph does not have and ShapeError for what is no shape or dtype.
     """
     given: dict[Value, Type] = {}
+    shapes = None if shapes is None else expect_mapping(shapes, "shapes")
+    dtypes = None if dtypes is None else expect_mapping(dtypes, "dtypes")
     for name in dict.fromkeys([*(shapes or {}), *(dtypes or {})]):
         if name not in graph:
             known = ", ".join(value.name for value in graph.inputs) or "none"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ProviderError
+from ..expect import expect_items
 
 PROVIDERS = {
     "cpu": "CPUExecutionProvider",
@@ -35,6 +36,8 @@ def provider_names(providers: str | Sequence[str]) -> list[str]:
 
     `auto` is CUDA where the installed onnxruntime has it, else the CPU. Raises ProviderError for one that is missing.
     """
+    if not isinstance(providers, str):
+        providers = expect_items(providers, str, "providers", "the name of a provider")
     available = import_onnxruntime().get_available_providers()
     if providers == "auto":
         cuda = PROVIDERS["cuda"]

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProviderError, VerificationError
+from ..expect import expect, expect_items, expect_mapping
+from ..graph_store import GraphStore
 from ..types import DType
 from .inputs import dtype_of, fitted
 from .providers import PROVIDERS, Placement, check_running, import_onnxruntime, provider_names
@@ -49,6 +51,9 @@ class Session:
         external: str | os.PathLike[str] | None = None,
         format: str | None = None,
     ) -> None:
+        kinds = (GraphStore, bytes, str, os.PathLike)
+        expect(model, kinds, "the model", "a Graph, the bytes of an ONNX model or a path")
+        expect(threads, int, "threads")
         runtime = import_onnxruntime()
         asked = provider_names(providers)
         options = runtime.SessionOptions()
@@ -90,6 +95,9 @@ class Session:
         A feed of another dtype is converted where its values survive that. Raises VerificationError for feeds that do
         not fit, all missing and unknown ones listed, and for outputs that the model does not have.
         """
+        feeds = expect_mapping(feeds, "the feeds")
+        if outputs is not None:
+            outputs = expect_items(outputs, str, "the outputs", "the name of an output")
         missing = [name for name in self.inputs if name not in feeds]
         unknown = [name for name in feeds if name not in self.inputs]
         if missing or unknown:
