@@ -140,7 +140,7 @@ class Case:
             case "_split_v2":
                 sections = int(attrs.get("sections", "0"))
                 return sections or len([entry for entry in attrs["indices"].strip("()[] ").split(",") if entry.strip()])
-            case "BatchNorm" | "_contrib_BatchNormWithReLU" | "LayerNorm" | "GroupNorm":
+            case "BatchNorm" | "BatchNorm_v1" | "_contrib_BatchNormWithReLU" | "LayerNorm" | "GroupNorm":
                 return 3 if attrs.get("output_mean_var") in true else 1
             case "topk":
                 return 2 if attrs.get("ret_typ") == "both" else 1

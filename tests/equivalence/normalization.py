@@ -37,6 +37,8 @@ CASES: tuple[Case, ...] = (
     case("BatchNorm", "float64", data(2, 3, 4, dtype="float64"), *statistics(3, "float64"), fix_gamma=False),
     case("BatchNorm", "float16", data(2, 3, 4, dtype="float16"), *statistics(3), fix_gamma=False),
     case("BatchNorm", "cudnn_off", IMAGE, *statistics(3), fix_gamma=False, cudnn_off=True),
+    case("BatchNorm_v1", "output_mean_var", IMAGE, *statistics(3), fix_gamma=False, output_mean_var=True),
+    case("BatchNorm_v1", "fix_gamma_mean_var", IMAGE, *statistics(3), output_mean_var=True, eps=0.1),
     case("_contrib_BatchNormWithReLU", "plain", IMAGE, *statistics(3), fix_gamma=False, onednn=True),
     case("_contrib_SyncBatchNorm", "own_gamma", IMAGE, *statistics(3), fix_gamma=False, eps=1e-05, ndev=1, key="a"),
     case("BatchNorm_v1", "own_gamma", IMAGE, *statistics(3), fix_gamma=False, eps=1e-05),

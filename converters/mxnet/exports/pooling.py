@@ -140,14 +140,14 @@ def export_max_pool(node: ExportNode) -> None:
 
 
 def _divisors(node: ExportNode, windows: Windows) -> Array:
-    """By what each window's sum is divided, (1, 1, windows...)."""
+    """By what each window's sum is divided, (1, 1, windows...); 1 where a dilated one sees nothing, whose mean is 0."""
     found = np.ones((1, 1), np.float64)
     for axis, places in enumerate(positions(node, windows)):
         before, after = windows.pads[axis] if node.op.count_include_pad else (0, 0)
         (size,) = node.sizes((node.shape()[axis + 2],), node.value(0).name)
         counts = ((places >= -before) & (places < size + after)).sum(axis=1)
         found = found[..., None] * counts
-    return found
+    return np.maximum(found, 1.0)
 
 
 def export_average_pool(node: ExportNode) -> None:

@@ -48,7 +48,8 @@ def _unstated(node: ImportNode, name: str, others: str) -> None:
 def import_batch_norm(node: ImportNode) -> Imported:
     """BatchNorm from its moving statistics, along any axis.
 
-    With `output_mean_var` also the mean and 1 / sqrt(var + eps), which MXNet's CPU operator hands out as var.
+    With `output_mean_var` also the mean and 1 / sqrt(var + eps), which MXNet's CPU operator hands out as var;
+    BatchNorm_v1 gives the variance itself.
     """
     attrs = node.attrs
     data = node.input(0)
@@ -74,6 +75,8 @@ def import_batch_norm(node: ImportNode) -> Imported:
         result = _along_axis(node, op, data, vectors, axis, rectify)
     if not attrs["output_mean_var"]:
         return result
+    if node.op == "BatchNorm_v1":
+        return result, mean, variance
     deviation = node.step(Sqrt(), node.step(Add(), variance, node.scalar_like(variance, attrs["eps"])))
     return result, mean, node.step(Reciprocal(), deviation)
 

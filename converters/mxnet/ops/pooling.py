@@ -3,7 +3,8 @@
 MXNet's `full` convention rounds the number of windows up and lets the last one reach beyond the padding; ONNX's ceil
 mode does the same, except that it drops a last window which starts behind the data. Such a window sees padding only,
 so its result is a constant, and padding the output with that constant restores it. The average's divisor counts the
-stated padding (`count_include_pad`) but never what lies beyond it, in both.
+stated padding (`count_include_pad`) but never what lies beyond it, in both. Where it counts nothing the average is 0
+over one or two axes, but over three what 0 / 0 is. Pooling_v1 takes the padding's zeros for data.
 """
 
 from __future__ import annotations
@@ -57,13 +58,13 @@ class Windows:
         """Elements by which the last window that sees data reaches beyond the stated padding."""
         return max((self.count - self.outside - 1) * self.stride + self.kernel - (self.size + 2 * self.pad), 0)
 
-    def outside_average(self, include: bool) -> float:
-        """MXNet's average of the window behind the data: nothing, divided by what its divisor comes to."""
+    def outside_divisor(self, include: bool) -> int:
+        """What this axis of the window behind the data adds to MXNet's divisor of its average, as a factor."""
         start = (self.count - 1) * self.stride - self.pad
         divisor = min(start + self.kernel, self.size + self.pad) - start
         if not include:
             divisor = self.size - start
-        return math.nan if divisor == 0 else 0.0
+        return divisor
 
 
 def import_pooling(node: ImportNode) -> Value:
@@ -129,6 +130,9 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     kind = attrs["pool_type"]
     if convention == "same" and (rank != 1 or kind != "max"):
         node.refuse("pooling_convention same is for max pooling over one spatial axis only")
+    if node.op == "Pooling_v1" and kind == "max" and any(pads):
+        data = _zeros_around(node, data, pads)
+        pads = (0,) * rank
     include = _counts_padding(node)
     if convention == "valid":
         return _operator(node, kind, data, kernel, strides, pads, (0,) * rank, include)
@@ -157,17 +161,25 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     return op, *operands
 
 
+def _zeros_around(node: ImportNode, data: Value, pads: tuple[int, ...]) -> Value:
+    node.decide("padding", "Pooling_v1 pads with zeros, which are part of the maxima")
+    around = (0, 0, *pads)
+    return node.step(Pad(), data, node.vector([*around, *around]), suffix="padded")
+
+
 def _with_outside(
     node: ImportNode, kind: str, pooled: Value, windows: list[Windows], include: bool
 ) -> tuple[Operator, *tuple[Value, ...]]:
     """The output with the constant results of windows behind the data; zeros first, so that NaN wins in the corners."""
     dtype = pooled.dtype or DType.FLOAT32
     by_fill: dict[str, list[int]] = {}
-    fills = {"lowest": float(np.finfo(dtype.numpy()).min), "zero": 0.0, "nan": math.nan}
+    lowest = -math.inf if node.op == "Pooling_v1" else float(np.finfo(dtype.numpy()).min)
+    fills = {"lowest": lowest, "zero": 0.0, "nan": math.nan}
     for place, axis in enumerate(windows):
         if axis.outside:
-            average = 0.0 if kind != "avg" or node.op == "Pooling_v1" else axis.outside_average(include)
-            fill = "lowest" if kind == "max" else "nan" if math.isnan(average) else "zero"
+            is_divided = kind == "avg" and len(windows) == 3
+            nothing = "nan" if is_divided and axis.outside_divisor(include) == 0 else "zero"
+            fill = "lowest" if kind == "max" else nothing
             by_fill.setdefault(fill, []).append(place + 2)
     steps: list[tuple[Value, Value]] = []
     for fill in ("lowest", "zero", "nan"):

@@ -42,6 +42,12 @@ def batch_norm(
     return (result, mean, inverse.astype(mean.dtype)) if attrs.get("output_mean_var") else result
 
 
+def batch_norm_v1(attrs: Attributes, *inputs: Array) -> Array | tuple[Array, ...]:
+    """BatchNorm along axis 1, which with output_mean_var gives the variance as it is."""
+    result = batch_norm(attrs, *inputs)
+    return (*result[:2], inputs[4]) if isinstance(result, tuple) else result
+
+
 def batch_norm_relu(attrs: Attributes, *inputs: Array) -> Array | tuple[Array, ...]:
     """BatchNorm, then max(0, y)."""
     result = batch_norm(attrs, *inputs)
@@ -120,7 +126,7 @@ def l2_normalization(attrs: Attributes, data: Array) -> Array:
 
 OPERATORS: Mapping[str, Reference] = {
     "BatchNorm": batch_norm,
-    "BatchNorm_v1": batch_norm,
+    "BatchNorm_v1": batch_norm_v1,
     "CuDNNBatchNorm": batch_norm,
     "GroupNorm": group_norm,
     "InstanceNorm": instance_norm,

@@ -97,8 +97,11 @@ def pooling(attrs: Attributes, data: Array) -> Array:
     if kind == "avg":
         include = attrs.get("count_include_pad") is not False
         counts = [window_counts(*axis, include) for axis in zip(size, kernel, stride, pad, sizes, strict=True)]
+        divisors = outer_product(counts).astype(dtype)
+        if spatial < 3:
+            divisors = np.where(divisors == 0, 1, divisors)  # nothing over nothing is 0, but with three axes 0 / 0
         with np.errstate(divide="ignore", invalid="ignore"):
-            result = result / outer_product(counts).astype(dtype)
+            result = result / divisors
     result = result.astype(data.dtype, copy=False)
     return result if first else np.moveaxis(result, 1, -1)
 
@@ -124,9 +127,16 @@ def pool_sum(attrs: Attributes, windows: Array, over: tuple[int, ...]) -> Array:
 
 
 def pooling_v1(attrs: Attributes, data: Array) -> Array:
-    """Pooling_v1 as Pooling, but its average divides by the whole kernel wherever the window lies."""
-    if attrs.get("pool_type", "max") != "avg" or attrs.get("global_pool"):
+    """Pooling_v1 as Pooling, but its average divides by the whole kernel wherever the window lies, and its maximum
+    takes the padding's zeros for data; that of nothing is -inf."""
+    kind = attrs.get("pool_type", "max")
+    if kind == "sum" or attrs.get("global_pool"):
         return pooling(attrs, data)
+    if kind == "max":
+        around = attrs.get("pad") or (0,) * (data.ndim - 2)
+        wide = np.pad(data, [(0, 0), (0, 0), *((amount, amount) for amount in around)])
+        found = pooling({**attrs, "pad": None}, wide)
+        return np.where(found == np.finfo(data.dtype).min, -np.inf, found).astype(data.dtype)
     total = pooling({**attrs, "pool_type": "sum"}, data)
     return (total / math.prod(attrs["kernel"])).astype(data.dtype)
 

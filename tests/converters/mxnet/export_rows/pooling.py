@@ -56,6 +56,8 @@ ROWS = (
     pool("AveragePool", "dilated_padded", IMAGE, [3, 2], dilations=[2, 2], pads=[1, 1, 1, 1]),
     pool("AveragePool", "dilated_with_padding", IMAGE, [3, 2], dilations=[2, 2], pads=[1, 1, 1, 1],
          count_include_pad=1),
+    pool("AveragePool", "dilated_around_nothing", normal(1, 2, 1, 4), [2, 1], dilations=[2, 1], pads=[1, 0, 1, 0],
+         opset=19),
     pool("AveragePool", "ceil", IMAGE, [3, 3], strides=[2, 2], ceil_mode=1),
     pool("AveragePool", "ceil_with_padding", IMAGE, [3, 3], strides=[2, 2], pads=[1, 1, 1, 1], ceil_mode=1,
          count_include_pad=1),
