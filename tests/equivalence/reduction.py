@@ -17,6 +17,8 @@ PLAIN = (
     ),
     *(case(op, "two_axes", CUBE, axis=(0, 2)) for op in ("sum", "mean", "max", "min", "prod", "norm")),
     *(case(op, "exclude", CUBE, axis=1, exclude=True) for op in ("sum", "mean", "max", "min", "prod")),
+    *(case(op, "no_axes_excluded", CUBE, axis=(), exclude=True) for op in ("sum", "mean", "max", "min", "prod")),
+    *(case(op, "no_axes_excluded_kept", CUBE, axis=(), exclude=True, keepdims=True) for op in ("sum", "nansum")),
     *(case(op, "exclude_tuple", CUBE, axis=(0, -1), exclude=True, keepdims=True) for op in ("sum", "mean", "max")),
     *(case(op, "empty_axis", CUBE, axis=()) for op in ("sum", "mean", "max")),
     *(case(op, "all_keepdims", CUBE, keepdims=True) for op in ("sum", "mean", "max", "norm")),

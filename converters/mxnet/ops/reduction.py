@@ -21,11 +21,11 @@ MEAN: Callable[..., Operator] = ir.ReduceMean
 
 
 def _axes(node: ImportNode, data: Value) -> tuple[int, ...] | None:
-    """The axes to reduce, None for all; with `exclude` they are the others."""
+    """The axes to reduce, None for all, as without axes whatever `exclude` says; with it they are the others."""
     axis = node.attrs["axis"]
     exclude = node.attrs.get("exclude")
     if axis is None or axis == ():
-        return () if exclude and axis == () else None
+        return None
     axes: tuple[int, ...] = (axis,) if isinstance(axis, int) else tuple(axis)
     if not exclude:
         return axes

@@ -149,33 +149,35 @@ def import_slice_axis(node: ImportNode) -> Value:
 
 
 def import_slice_like(node: ImportNode) -> Value:
-    """The leading part of data with the sizes of the other input, on all axes or those named."""
+    """The leading part of data with the sizes of the other input, on all axes or those named; MXNet counts negative
+    ones from the end of the data's, and takes the same numbers for the other input."""
     data, like, axes = node.input(0), node.input(1), node.attrs["axes"]
     if axes:
         chosen = [normalize_axis(axis, node.rank(data)) for axis in axes]
-        others = [normalize_axis(axis, node.rank(like)) for axis in axes]
+        if max(chosen) >= node.rank(like):
+            node.refuse(f"axes {tuple(axes)} of {data.type} are {tuple(chosen)}, which {like.type} has not all")
     else:
-        chosen = others = list(range(node.rank(data)))
+        chosen = list(range(node.rank(data)))
         if node.rank(like) != len(chosen):
             node.refuse(f"{data.type} and {like.type} differ in rank")
-    for axis, other in zip(chosen, others, strict=True):
-        size, limit = static_size(data, axis), static_size(like, other)
+    for axis in chosen:
+        size, limit = static_size(data, axis), static_size(like, axis)
         if size is not None and limit is not None and limit > size:
             node.refuse(f"axis {axis}: {limit} of {like.type} exceeds {size} of {data.type}")
-    if not axes and static_size(like, 0) is None and any(static_size(like, axis) is None for axis in others):
+    if not axes and static_size(like, 0) is None and any(static_size(like, axis) is None for axis in chosen):
         ends = node.step(Shape(), like)
     else:
-        ends = axes_sizes(node, like, others)
+        ends = axes_sizes(node, like, chosen)
     result = node.emit(Slice(), data, node.vector([0] * len(chosen)), ends, node.vector(chosen))
-    return _promised(result, like, dict(zip(chosen, others, strict=True)))
+    return _promised(result, like, chosen)
 
 
-def _promised(result: Value, like: Value, axes: dict[int, int]) -> Value:
+def _promised(result: Value, like: Value, axes: Sequence[int]) -> Value:
     """The result, whose sizes on `axes` are those of `like`: MXNet promises what the operands alone leave open."""
     if result.shape is not None and like.shape is not None:
         shape = list(result.shape)
-        for axis, other in axes.items():
-            shape[axis] = unify_dim(like.shape[other], shape[axis])
+        for axis in axes:
+            shape[axis] = unify_dim(like.shape[axis], shape[axis])
         result.type = TensorType(result.dtype, tuple(shape))
     return result
 
@@ -218,7 +220,7 @@ def _crop_computed(
         starts = node.step(Div(), room, node.vector([2]), suffix="offset")
     ends = node.step(Add(), starts, want) if center or any(offset) else want
     result = node.emit(Slice(), data, starts, ends, node.vector([2, 3]))
-    return result if like is None else _promised(result, like, {2: 2, 3: 3})
+    return result if like is None else _promised(result, like, (2, 3))
 
 
 def import_pad(node: ImportNode) -> Value:

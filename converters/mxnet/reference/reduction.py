@@ -24,10 +24,10 @@ from graphir.converters.mxnet.reference.contract import (
 
 
 def reduced_axes(attrs: Attributes, rank: int) -> tuple[int, ...]:
-    """The axes to reduce: all for None or (), the others with exclude."""
+    """The axes to reduce: all for None or (), with exclude too; else with it the others."""
     axis = attrs.get("axis")
     if axis is None or axis == ():
-        return () if attrs.get("exclude") and axis == () else tuple(range(rank))
+        return tuple(range(rank))
     axes = normalized_axes((axis,) if isinstance(axis, int) else axis, rank)
     return tuple(index for index in range(rank) if index not in axes) if attrs.get("exclude") else axes
 

@@ -46,16 +46,16 @@ def slice_axis(attrs: Attributes, data: Array) -> Array:
 
 
 def slice_like(attrs: Attributes, data: Array, like: Array) -> Array:
-    """The leading part of data with the sizes of like, on all axes or those named."""
+    """The leading part of data with the sizes of like, on all axes or those named, negative ones by data's rank."""
     axes = attrs.get("axes")
     if not axes:
         require(data.ndim == like.ndim, f"ranks {data.ndim} and {like.ndim} must be equal")
     chosen = normalized_axes(axes, data.ndim) if axes else tuple(range(data.ndim))
-    others = normalized_axes(axes, like.ndim) if axes else chosen
+    require(max(chosen, default=-1) < like.ndim, f"axes {chosen} exceed the rank of {like.shape}")
     wanted = list(data.shape)
-    for axis, other in zip(chosen, others, strict=True):
-        require(like.shape[other] <= data.shape[axis], f"axis {axis}: {like.shape[other]} exceeds {data.shape[axis]}")
-        wanted[axis] = like.shape[other]
+    for axis in chosen:
+        require(like.shape[axis] <= data.shape[axis], f"axis {axis}: {like.shape[axis]} exceeds {data.shape[axis]}")
+        wanted[axis] = like.shape[axis]
     return np.array(data[tuple(slice(0, size) for size in wanted)])
 
 
