@@ -147,7 +147,12 @@ def convert(
 
         make_padding_explicit(graph)
     tell(f"writing {target}")
-    ready = make_ready(graph, target, kind, **stated)
+    try:
+        ready = make_ready(graph, target, kind, **stated)
+    except ExportFailure as error:
+        if reading.mxnet is not None and reading.mxnet.tensors is None:
+            error.add_note(reading.mxnet.no_parameters())
+        raise
     report = ConversionReport.of(
         reading, source, target, kind, opset=ready.opset, operators=ready.operators, target_version=ready.version
     )

@@ -120,7 +120,8 @@ def _in_json(place: Path, data: bytes) -> str | None:
     """By the members of the document. Every file of graphir's own has its name in it, so that others, which may be
     large, are parsed once only, by their reader."""
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n{")
-    if b'"graphir"' not in data and start.startswith(b'"nodes"'):
+    is_json = place.suffix == ".json" and not place.name.endswith(OWN_SUFFIX)
+    if is_json and b'"graphir"' not in data and start.startswith(b'"nodes"'):
         return "mxnet"
     try:
         document: Any = json.loads(data.decode("utf-8-sig"))

@@ -14,7 +14,7 @@ T = TypeVar("T")
 def expect(value: object, kinds: type[T] | tuple[type, ...], what: str, expected: str = "") -> T:
     """The value, if it is of one of these kinds. Raises ArgumentError naming what was expected and what was found."""
     if isinstance(value, kinds):
-        return value  # type: ignore[return-value]
+        return value
     named = kinds if isinstance(kinds, tuple) else (kinds,)
     wanted = expected or " or ".join("None" if kind is type(None) else kind.__name__ for kind in named)
     raise ArgumentError(f"{what}: expected {wanted}, found {found_kind(value)}")

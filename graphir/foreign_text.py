@@ -31,6 +31,15 @@ def printable(text: object) -> str:
     return "\n".join(map(one_line, shown.split("\n")))
 
 
+def in_one_line(text: object) -> str:
+    r"""A text whose ends of lines are of no matter: they become spaces.
+
+    >>> in_one_line("two\nlines\x07")
+    'two lines\\x07'
+    """
+    return " ".join(map(one_line, str(text).split("\n")))
+
+
 def encodable(text: str, encoding: str | None) -> str:
     r"""The text as far as an encoding has its characters; the others are written as escapes.
 
@@ -49,4 +58,4 @@ def _escaped(character: str) -> str:
     return repr(character)[1:-1]
 
 
-__all__ = ["encodable", "one_line", "printable"]
+__all__ = ["encodable", "in_one_line", "one_line", "printable"]

@@ -103,7 +103,7 @@ class Graph(GraphStore):
         """
         expect(op, Operator, "the operator", "an Operator, as in Relu()")
         expect(name, str, "the name of a node")
-        operands = expect_items(inputs, (Value, type(None)), "the operands of a node", VALUE)
+        operands: tuple[Value | None, ...] = expect_items(inputs, (Value, type(None)), "the operands of a node", VALUE)
         output_names = expect_items(output_names, str, "the names of a node's results")
         subgraphs = expect_items(subgraphs, Graph, "the subgraphs of a node")
         check_operands(self, name or op.name, op, operands)
@@ -170,7 +170,8 @@ class Graph(GraphStore):
     def set_outputs(self, values: Iterable[Value | str]) -> None:
         """Make these values, or those of these names, in this order, the graph's outputs. Raises GraphError for values
         of another graph and names that this one does not have."""
-        given = expect_items(values, (Value, str), f"the outputs of {self.name}", "a Value or the name of one")
+        kinds, expected = (Value, str), "a Value or the name of one"
+        given: tuple[Value | str, ...] = expect_items(values, kinds, f"the outputs of {self.name}", expected)
         chosen = tuple([self[value] if isinstance(value, str) else value for value in given])
         for value in chosen:
             if not self.can_use(value):

@@ -96,6 +96,22 @@ def _checkpoint(prefix: str, *, chosen: Path | None = None, symbol: Path | None 
     return Checkpoint(found, chosen, int(match[2]) if match else None, others)
 
 
+def arrays_beside(symbol: Path) -> list[Path]:
+    """The files in a symbol's folder that may hold its parameters, whatever they are called."""
+    try:
+        files = sorted(symbol.parent.iterdir())
+    except OSError:
+        return []
+    return [file for file in files if file.name.endswith((*_ARRAYS, ".nd")) and file.is_file()]
+
+
+def lone_parameters(symbol: Path) -> Path | None:
+    """The only .params file in the folder of a symbol that is the only one there, None if it is not so."""
+    found = [file for file in arrays_beside(symbol) if file.suffix == ".params"]
+    others = [file for file in symbol.parent.glob("*" + _SYMBOL) if file.name != symbol.name]
+    return found[0] if len(found) == 1 and not others else None
+
+
 @dataclass(slots=True)
 class _Module:
     """The parameters of one block: the prefix they share, and of each kind (`weight`) its full name and shape."""
@@ -222,4 +238,4 @@ def _shown(modules: Sequence[_Module]) -> str:
     return ", ".join(names) + (", ..." if len(modules) > 4 else "") if names else "none"
 
 
-__all__ = ["Checkpoint", "find_checkpoint", "match_structural_names"]
+__all__ = ["Checkpoint", "arrays_beside", "find_checkpoint", "lone_parameters", "match_structural_names"]

@@ -9,15 +9,21 @@ from pathlib import Path
 
 from graphir.collector import paused_collector
 from graphir.converters.detection import is_symbol_text
-from graphir.converters.mxnet.checkpoint import find_checkpoint, match_structural_names
+from graphir.converters.mxnet.checkpoint import (
+    arrays_beside,
+    find_checkpoint,
+    lone_parameters,
+    match_structural_names,
+)
 from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.params import open_params, read_params
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, count_operators
-from graphir.errors import ImportFailure
+from graphir.errors import FormatError, ImportFailure
 from graphir.graph import Decision, Graph, Value
 from graphir.tensor import Tensor
 
 PathLike = str | os.PathLike[str]
+BESIDE_SHOWN = 5
 
 
 @dataclass
@@ -75,6 +81,18 @@ class MXNetSource:
     def operators(self) -> dict[str, int]:
         """How many nodes the symbol has of each operator."""
         return count_operators(self.symbol)
+
+    def no_parameters(self) -> str:
+        """What to say where elements are needed and no parameters were found."""
+        symbol = Path(self.files[0]) if self.files else None
+        if symbol is None:
+            return "no parameters were given with the symbol"
+        prefix = symbol.name.removesuffix(".json").removesuffix("-symbol")
+        beside = [file.name for file in arrays_beside(symbol)]
+        more = f" and {len(beside) - BESIDE_SHOWN} more" if len(beside) > BESIDE_SHOWN else ""
+        shown = ", ".join(beside[:BESIDE_SHOWN]) + more
+        what = f"its folder holds {shown}: name the right one with -p" if beside else "its folder holds no arrays"
+        return f"beside {symbol.name} there is neither {prefix}-0000.params (of any epoch) nor {prefix}.params; {what}"
 
     def plain_tensors(self, shapes: Mapping[str, object] | None = None) -> dict[str, Tensor]:
         """The parameters by the symbol's names. Raises ImportFailure if there are none."""
@@ -152,18 +170,38 @@ def _open_path(path: Path, params: PathLike | Mapping[str, object] | None) -> MX
             if found.others:
                 others = ", ".join(other.name for other in found.others)
                 notes.append(Decision("checkpoint", found.params.name, f"the newest of several; not taken: {others}"))
+    symbol = read_symbol(symbol_path)
+    if params is None:
+        params = _lone_parameters(symbol, symbol_path, notes)
     container = ""
     if isinstance(params, str | os.PathLike):
         opened = open_params(params)
         params, container, file = opened.tensors(), opened.container, [str(params)]
     else:
         file = []
-    source = MXNetSource(read_symbol(symbol_path), None if params is None else plain_names(params))
+    source = MXNetSource(symbol, None if params is None else plain_names(params))
     source.container = container
     source.name = symbol_path.name.removesuffix(".json").removesuffix("-symbol") or "graph"
     source.files = [str(symbol_path), *file]
     source.notes = notes
     return source
+
+
+def _lone_parameters(symbol: NNVMGraph, path: Path, notes: list[Decision]) -> Path | None:
+    """Parameters whose file has a name of its own: the only ones beside the only symbol, and for its variables."""
+    lone = lone_parameters(path)
+    if lone is None:
+        return None
+    try:
+        held = {entry.bare_name for entry in open_params(lone).entries}
+    except FormatError:
+        return None  # nobody asked for this file, and what it is it need not be
+    if not any(node.op == VARIABLE and node.name in held for node in symbol.nodes):
+        return None
+    notes.append(
+        Decision("checkpoint", lone.name, "taken as the only .params beside the symbol, whose names for them it has")
+    )
+    return lone
 
 
 def plain_names(params: PathLike | Mapping[str, object]) -> dict[str, Tensor]:

@@ -39,9 +39,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and where help is, and exit with 2."""
+        from graphir.foreign_text import one_line
+
         from .console import say
 
-        say(f"graphir: error: {message}\ntry: {self.prog} --help", sys.stderr)
+        say(f"graphir: error: {one_line(message)}\ntry: {self.prog} --help", sys.stderr)
         self.exit(2)
 
 

@@ -58,13 +58,16 @@ class Console:
 
     def failed(self, text: str, error: BaseException) -> int:
         """Print what failed, with its notes and at -vv its traceback; the exit code. Of long lists the first lines are
-        shown, at -v all."""
+        shown, at -v all. Every line but the first of each is indented: a name that holds the end of a line cannot forge
+        one of this command's."""
         lines = text.split("\n")
         if len(lines) > LINES_SHOWN + 1 and not self.verbose:
             lines[LINES_SHOWN:] = [f"  ... and {len(lines) - LINES_SHOWN:,} more (-v shows all)"]
-        self.error("\n".join([*lines, *(note for note in getattr(error, "__notes__", ()) if note)]))
+        notes = [note for note in getattr(error, "__notes__", ()) if note]
+        self.error("\n".join([_indented("\n".join(lines)), *map(_indented, notes)]))
         if self.verbose > 1:
-            say("".join(traceback.format_exception(error)).rstrip("\n"), sys.stderr)
+            told = "".join(traceback.format_exception(error)).rstrip("\n")
+            say("  " + told.replace("\n", "\n  "), sys.stderr)
         return 1
 
     def close(self) -> None:
@@ -72,6 +75,11 @@ class Console:
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
+
+
+def _indented(text: str) -> str:
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(line if line.startswith("  ") else f"  {line}" for line in rest)])
 
 
 def say(text: str, stream: IO[str] | None) -> None:

@@ -213,7 +213,7 @@ def decisions_text(groups: Mapping[str, Sequence[Decision]], *, verbose: bool) -
         if not verbose:
             lines.append(wrapped(f"{kind}{count}: {_about(decisions[0])}"))
             continue
-        lines.append(f"  {kind}{count}")
+        lines.append(f"  {one_line(kind)}{count}")
         lines += [wrapped(_about(decision), first="    ") for decision in decisions]
     return "\n".join(lines)
 

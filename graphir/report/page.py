@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape as escape_markup
 
-from graphir.foreign_text import printable
+from graphir.foreign_text import in_one_line
 
 from .style import STYLE
 
 
 def escape(text: object) -> str:
     """Text for a page: no markup in it, and nothing that turns or hides what stands beside it."""
-    return escape_markup(printable(text))
+    return escape_markup(in_one_line(text))
 
 
 def page(title: str, sections: Iterable[str], footer: str) -> str:

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from graphir.foreign_text import one_line
+from graphir.foreign_text import in_one_line, one_line
 
 WIDTH = 100
 
@@ -37,7 +37,7 @@ def table(
 
 def wrapped(text: str, *, first: str = "  ", rest: str = "      ", width: int = WIDTH) -> str:
     """A paragraph, its lines after the first indented by `rest`; names are never broken."""
-    shown = " ".join(map(one_line, text.split("\n")))
+    shown = in_one_line(text)
     return textwrap.fill(
         shown, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
