@@ -57,7 +57,7 @@ def read(
 
     A frozen graph does not say which of its constants were variables: those of floats with an axis count as weights.
     """
-    from graphir.analysis.summary import weights
+    from graphir.analysis.summary import used_weights, weights
     from graphir.collector import paused_collector
     from graphir.converters.opening import Reading
     from graphir.converters.tensorflow.importer import Importer
@@ -70,7 +70,7 @@ def read(
         held = {name: tensor for name, tensor in weights(graph).items() if tensor.dtype.is_float and tensor.shape}
         if simplified:
             _simplify(graph, fold_weights)
-    left = {source for value in graph.parameters for source in (value.name, *value.sources)}
+    left = {name for value in used_weights(graph) for name in (value.name, *value.sources)}
     folded = {name: tensor for name, tensor in held.items() if name not in left}
     return Reading("tensorflow", graph, operators, lambda: held, folded, list(opened.files))
 

@@ -10,6 +10,7 @@ from typing import Any
 from graphir.dims import dim_max
 from graphir.graph import Graph, Node, Value
 from graphir.ops.control import If, Loop, Scan
+from graphir.passes.inline import is_needed
 from graphir.tensor import Tensor
 from graphir.types import Dim, DType, Sym, TensorType, Unknown
 
@@ -58,12 +59,16 @@ class Summary:
 def weights(graph: Graph, *, used: bool = True) -> dict[str, Tensor]:
     """The elements of the source's weights, those in subgraphs included, by name; of those that are `used` only."""
     found: dict[str, Tensor] = {}
-    for value in _parameters(graph):
-        needed = not used or value.uses or value.graph._holders.get(value)
-        if value.sources and value.tensor is not None and needed:
+    for value in used_weights(graph) if used else _parameters(graph):
+        if value.sources and value.tensor is not None:
             name = value.name if value.name not in found else f"{value.graph.name}/{value.name}"
             found[name] = value.tensor
     return found
+
+
+def used_weights(graph: Graph) -> Iterator[Value]:
+    """The parameters that are weights of the source and that something uses, those in subgraphs included."""
+    return (value for value in _parameters(graph) if value.sources and is_needed(value))
 
 
 def _parameters(graph: Graph) -> Iterator[Value]:
@@ -111,21 +116,22 @@ def summarize(
     gone = folded or {}
     count = _Counting()
     total = count.graph(graph, "")
-    known = {source for value in count.counted for source in value.sources}
+    known = {name for value in count.counted for name in (value.name, *value.sources)}
     unused = {
         name: tensor.size for name, tensor in (stored or {}).items() if name not in known and name not in gone
     }
-    more = sum(tensor.size for tensor in gone.values())
+    held = [tensor for name, tensor in (stored or {}).items() if name not in unused]
+    is_whole = not gone  # else the layers hold what was made of the file's weights
     return Summary(
         layers=tuple(count.layers),
-        parameters=sum(layer.parameters for layer in count.layers) + more,
-        parameter_bytes=count.nbytes + sum(map(stored_bytes, gone.values())),
+        parameters=sum(layer.parameters for layer in count.layers) if is_whole else sum(each.size for each in held),
+        parameter_bytes=count.nbytes if is_whole else sum(map(stored_bytes, held)),
         macs=total,
         unsized=tuple(count.unsized),
         unused=tuple(unused),
         unused_parameters=sum(unused.values()),
         folded=tuple(gone),
-        folded_parameters=more,
+        folded_parameters=sum(tensor.size for tensor in gone.values()),
         open_loops=tuple(count.open_loops),
     )
 
@@ -241,4 +247,13 @@ def _macs(node: Node) -> Dim | None:
     return None if isinstance(found, Unknown) else found
 
 
-__all__ = ["Layer", "Summary", "count_operators", "stored_bytes", "summarize", "visible_outputs", "weights"]
+__all__ = [
+    "Layer",
+    "Summary",
+    "count_operators",
+    "stored_bytes",
+    "summarize",
+    "used_weights",
+    "visible_outputs",
+    "weights",
+]

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.report.conversion import framework_of, operators_text
 
     opset = DEFAULT_OPSET if options.opset is None else options.opset
-    step = "reading"
+    step, made_up = "reading", dict[str, str]()
     try:
         reading, made_up = with_sizes(options, console, open_model(options, console))
         graph = reading.graph
@@ -53,8 +53,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
         stand_in(graph)
         model = export_graph(graph, opset=opset)
     except UnsupportedOpError as error:
-        console.data({"source": options.source, "opset": opset, "ok": False, "gaps": gaps_json(error.gaps, step)})
-        console.show(gaps_text(options.source, error.gaps, opset, step, verbose=options.verbose > 0))
+        found = {"gaps": gaps_json(error.gaps, step), "made_up": made_up}
+        console.data({"source": options.source, "opset": opset, "ok": False, **found})
+        text = gaps_text(options.source, error.gaps, opset, step, verbose=options.verbose > 0)
+        console.show("\n\n".join([text, made_up_text(made_up).rstrip()]).rstrip())
         return 1
     before, after = reading.operators, count_records(model)
     console.data(

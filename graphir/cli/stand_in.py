@@ -25,7 +25,7 @@ GUESSES: tuple[tuple[Any, ...], ...] = (("N", CHANNELS, SIZE, SIZE), ("N", SIZE)
 def with_sizes(options: argparse.Namespace, console: Console, reading: Reading) -> tuple[Reading, dict[str, str]]:
     """The model read with sizes for inputs that its parameters need and nothing states, and these inputs' types by
     name; as it was where the sizes do not fit it."""
-    from graphir.errors import GraphirError, UnsupportedOpError
+    from graphir.errors import GraphirError
 
     if not open_parameters(reading.graph) and all(value.shape is not None for value in reading.graph.inputs):
         return reading, {}
@@ -34,10 +34,8 @@ def with_sizes(options: argparse.Namespace, console: Console, reading: Reading) 
         more = [spec for spec in made_up if spec.name not in given]
         try:
             found = open_model(argparse.Namespace(**{**vars(options), "inputs": [*options.inputs, *more]}), console)
-        except UnsupportedOpError:
-            raise
         except GraphirError:
-            continue  # these sizes do not fit the model; others may
+            continue  # these sizes do not fit the model; what is wrong with them says nothing about the model
         if not open_parameters(found.graph):
             return found, {spec.name: str(found.graph[spec.name].type) for spec in more if spec.name in found.graph}
     return reading, {}

@@ -85,7 +85,7 @@ class ConversionReport:
         from graphir.analysis.summary import stored_bytes, weights
 
         graph, opened = reading.graph, reading.mxnet
-        held = {**reading.folded, **weights(graph)}
+        held = reading.parameters() if reading.folded else weights(graph)
         return cls(
             source=os.fspath(source),
             target=os.fspath(target),

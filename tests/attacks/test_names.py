@@ -64,7 +64,7 @@ def test_names_do_not_act(
     _check(build, command, tmp_path, monkeypatch, capsys)
 
 
-@pytest.mark.parametrize("command", ["convert-onnx", "convert-wrong", "check", "shapes", "summary", "params", "verify"])
+@pytest.mark.parametrize("command", ["convert-onnx", "convert-wrong", "check", "params", "verify"])
 @pytest.mark.parametrize("build", BROKEN.values(), ids=BROKEN.keys())
 def test_names_in_errors_do_not_act(
     build: Callable[[Path], Path],
