@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .errors import ArgumentError
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 def expect(value: object, kinds: type[T] | tuple[type, ...], what: str, expected: str = "") -> T:
     """The value, if it is of one of these kinds. Raises ArgumentError naming what was expected and what was found."""
     if isinstance(value, kinds):
-        return value
+        return cast("T", value)
     named = kinds if isinstance(kinds, tuple) else (kinds,)
     wanted = expected or " or ".join("None" if kind is type(None) else kind.__name__ for kind in named)
     raise ArgumentError(f"{what}: expected {wanted}, found {found_kind(value)}")
@@ -33,7 +33,7 @@ def expect_items(values: object, kinds: type[T] | tuple[type, ...], what: str, e
 
 def expect_mapping(values: object, what: str) -> Mapping[str, Any]:
     """The values, if they are a mapping by name."""
-    found: Mapping[Any, Any] = expect(values, Mapping, what, "a mapping by name")  # type: ignore[type-abstract]
+    found: Mapping[Any, Any] = expect(values, (Mapping,), what, "a mapping by name")
     for name in found:
         expect(name, str, f"a name of {what}", "text")
     return found
