@@ -1,0 +1,122 @@
+"""Hands cases to a worker, ends one that hangs, and gathers what was found."""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.fuzz.worker import HANG, Outcome, serve
+
+START = 120.0  # seconds that a worker may take to import everything on a busy machine
+
+
+@dataclass
+class Tally:
+    """What became of the cases of one format; like findings are kept once, with their number."""
+
+    format: str
+    seed: int
+    cases: int = 0
+    converted: int = 0
+    refusals: Counter[str] = field(default_factory=Counter)
+    findings: dict[tuple[str, str], list[Outcome]] = field(default_factory=dict)
+    slowest: Outcome | None = None
+    largest: Outcome | None = None
+
+    def add(self, outcome: Outcome) -> None:
+        """Count a case."""
+        self.cases += 1
+        self.converted += outcome.converted
+        if outcome.refusal:
+            self.refusals[outcome.refusal] += 1
+        if outcome.finding:
+            self.findings.setdefault((outcome.finding, outcome.where), []).append(outcome)
+        if self.slowest is None or outcome.seconds > self.slowest.seconds:
+            self.slowest = outcome
+        if self.largest is None or outcome.memory > self.largest.memory:
+            self.largest = outcome
+
+    def __str__(self) -> str:
+        refused = ", ".join(f"{count} {name}" for name, count in self.refusals.most_common())
+        lines = [f"{self.format}, seed {self.seed}: {self.cases} cases, {self.converted} converted, refused: {refused}"]
+        if self.slowest is not None and self.largest is not None:
+            lines.append(
+                f"  slowest {self.slowest.seconds:.2f} s of CPU (case {self.slowest.number}), "
+                f"most memory {self.largest.memory >> 20} MB (case {self.largest.number})"
+            )
+        for (finding, where), outcomes in sorted(self.findings.items()):
+            numbers = ", ".join(str(outcome.number) for outcome in outcomes[:5])
+            lines.append(f"  {finding}, {len(outcomes)} times: {where} (case {numbers})")
+        return "\n".join(lines)
+
+
+class _Worker:
+    """One child process and the pipe to it."""
+
+    def __init__(self, format: str, seed: int, dump: Path) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.dump = dump
+        self.process = context.Process(target=serve, args=(theirs, format, seed, str(dump)), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.patience = START + HANG
+
+    def run(self, number: int) -> Outcome:
+        """Run a case. A worker that hangs or dies is of no use any more."""
+        try:
+            self.connection.send(number)
+            if not self.connection.poll(self.patience):
+                self.close()
+                return Outcome(number, "hang", self._stack())
+            outcome = self.connection.recv()
+        except (EOFError, ConnectionError):
+            self.process.join(5)
+            return Outcome(number, "died", f"exit status {self.process.exitcode}")
+        self.patience = HANG
+        assert isinstance(outcome, Outcome)
+        return outcome
+
+    def _stack(self) -> str:
+        lines = [line.strip() for line in self.dump.read_text().splitlines() if line.strip().startswith("File")]
+        own = [line for line in lines if "/tests/" not in line and ("/converters/" in line or "/graphir/" in line)]
+        return " < ".join(line.rpartition("/")[2] for line in own[:3])
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def fuzz(
+    format: str, seed: int, numbers: Iterable[int], *, seconds: float | None = None,
+    tell: Callable[[Outcome], None] | None = None,
+) -> Tally:  # fmt: skip
+    """Run cases of a format until the numbers, or the seconds, are used up."""
+    tally = Tally(format, seed)
+    ends = None if seconds is None else time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as folder:
+        worker = None
+        for number in numbers:
+            if ends is not None and time.monotonic() > ends:
+                break
+            worker = worker or _Worker(format, seed, Path(folder, "stacks"))
+            outcome = worker.run(number)
+            tally.add(outcome)
+            if outcome.finding and tell is not None:
+                tell(outcome)
+            if outcome.finding in ("hang", "died"):
+                worker.close()
+                worker = None
+        if worker is not None:
+            worker.close()
+    return tally
+
+
+__all__ = ["Tally", "fuzz"]

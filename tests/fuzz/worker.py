@@ -1,0 +1,162 @@
+"""The child process that runs cases: one after the other, with caps, each in folders of its own."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import resource
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from tests.fuzz.case import Case, Model, make_case
+
+SLOW = 2.0  # seconds of CPU that a case may take
+HANG = 30.0  # seconds after which the worker is ended
+MEMORY = 500 << 20  # bytes beyond what the process had before
+CAP = 1 << 30  # bytes beyond that that the system gives at most
+OLD = b"what stood here before"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one case: `finding` is "" or what must not happen, `where` tells like findings from others."""
+
+    number: int
+    finding: str = ""
+    where: str = ""
+    text: str = ""
+    seconds: float = 0.0
+    memory: int = 0
+    converted: bool = False
+    refusal: str = ""
+
+
+def serve(connection: Connection, format_name: str, seed: int, dump: str) -> None:
+    """Run the cases whose numbers come in, until None comes. `dump` receives the stack of one that hangs."""
+    import graphir
+    from tests.fuzz.formats import FORMATS
+
+    warm_up()
+    entry = FORMATS[format_name]
+    soft = _status("VmData") + CAP
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, soft))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    assert graphir.__file__ is not None
+    with open(dump, "w") as stacks, tempfile.TemporaryDirectory(prefix="graphir-fuzz-") as folder:
+        while (number := connection.recv()) is not None:
+            faulthandler.dump_traceback_later(HANG - 2, file=stacks)
+            case = make_case(entry, seed, number)
+            outcome = run_case(case, number, Path(folder, str(number)))
+            faulthandler.cancel_dump_traceback_later()
+            connection.send(outcome)
+
+
+def warm_up() -> None:
+    """Import what a conversion imports, so that no case is charged for it."""
+    import graphir.converters.mxnet.exporter
+    import graphir.converters.mxnet.source
+    import graphir.converters.onnx.importer
+    import graphir.runtime.session  # noqa: F401
+    from graphir.converters.mxnet.registry import canonical_names
+
+    canonical_names()
+
+
+def run_case(case: Case, number: int, folder: Path) -> Outcome:
+    """Convert the case's model over an existing target and look at what happened to the files."""
+    import graphir
+
+    source, result = folder / "source", folder / "result"
+    write_model(case.model, source)
+    result.mkdir()
+    target = result / case.target
+    target.write_bytes(OLD)
+    before = set(source.rglob("*"))
+    finding, where, text, converted, refusal = "", "", "", False, ""
+    _reset_peak()
+    held, started = _status("VmRSS"), time.process_time()
+    try:
+        graphir.convert(source / case.model.entry, target, **case.model.options)
+        converted = True
+    except graphir.GraphirError as error:
+        refusal = type(error).__name__
+        text = str(error)
+        if not text.strip():
+            finding, where = "crash", f"a {refusal} that says nothing"
+    except BaseException as error:
+        finding, where, text = "crash", _place(error), "".join(traceback.format_exception(error))
+    seconds, memory = time.process_time() - started, _status("VmHWM") - held
+    finding, where = (finding, where) if finding else _judged(seconds, memory, text)
+    if not finding:
+        finding, where = _damage(case, converted, before, source, result)
+    _remove(folder)
+    return Outcome(number, finding, where, text[:4000], seconds, memory, converted, refusal)
+
+
+def write_model(model: Model, folder: Path) -> None:
+    """The files of a model in a new folder."""
+    folder.mkdir(parents=True)
+    for name, content in model.files.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+
+
+def _judged(seconds: float, memory: int, text: str) -> tuple[str, str]:
+    if seconds > SLOW:
+        return "slow", f"more than {SLOW} s of CPU: {text[:80]}"
+    if memory > MEMORY:
+        return "memory", f"more than {MEMORY >> 20} MB: {text[:80]}"
+    return "", ""
+
+
+def _damage(case: Case, converted: bool, before: set[Path], source: Path, result: Path) -> tuple[str, str]:
+    """What the conversion did to files that it should not have done."""
+    for name, content in case.model.files.items():
+        if not (source / name).is_file() or (source / name).read_bytes() != content:
+            return "destroyed", f"the source's {name} was changed"
+    if set(source.rglob("*")) != before:
+        return "left", f"in the source's folder: {sorted(set(source.rglob('*')) - before)}"
+    target = result / case.target
+    if not target.is_file():
+        return "destroyed", "the target is gone"
+    if not converted and target.read_bytes() != OLD:
+        return "destroyed", "the conversion failed, but its target is another"
+    if converted and target.read_bytes() == OLD:
+        return "destroyed", "the conversion succeeded, but its target is the old one"
+    stem = case.target.removesuffix("-symbol.json").partition(".")[0]
+    others = [file.name for file in result.iterdir() if file != target]
+    odd = [name for name in others if not converted or name.startswith(".") or not name.startswith(stem)]
+    return ("left", f"beside the target: {odd}") if odd else ("", "")
+
+
+def _place(error: BaseException) -> str:
+    """The exception's kind and the innermost lines of graphir that it came through."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/tests/" not in frame.filename]
+    own = [frame for frame in frames if "/graphir/" in frame.filename or "/converters/" in frame.filename] or frames
+    lines = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(own[-2:]))
+    return f"{type(error).__name__} at {lines}"
+
+
+def _status(key: str) -> int:
+    with open("/proc/self/status") as file:
+        line = next(line for line in file if line.startswith(key + ":"))
+    return int(line.split()[1]) << 10
+
+
+def _reset_peak() -> None:
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+
+def _remove(folder: Path) -> None:
+    for place in sorted(folder.rglob("*"), reverse=True):
+        place.rmdir() if place.is_dir() and not place.is_symlink() else place.unlink()
+    os.rmdir(folder)
+
+
+__all__ = ["HANG", "Outcome", "run_case", "serve", "write_model"]
