@@ -12,7 +12,7 @@ memory (`worker`). What must not happen is a finding:
 - crash: an exception that is no GraphirError; died: the process ended;
 - hang, slow, memory: more than `worker.HANG` seconds, `worker.SLOW` seconds of CPU or `worker.MEMORY` bytes;
 - destroyed: a conversion failed and its target is another, or it succeeded and the target is still the old one;
-- left: a file that is neither the source's nor the target's.
+- left: a file that is neither the source's nor the target's; mutator: an exception of the fuzzer itself.
 
 How a format is added: write `tests/fuzz/formats/<name>.py` with one or more `case.Format` and put them into the table
 of `tests/fuzz/formats/__init__.py`. A format is

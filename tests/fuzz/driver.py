@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.fuzz.worker import HANG, Outcome, serve
+from tests.fuzz.worker import HANG, Order, Outcome, serve
 
 START = 120.0  # seconds that a worker may take to import everything on a busy machine
 
@@ -55,29 +55,38 @@ class Tally:
         return "\n".join(lines)
 
 
-class _Worker:
+class Worker:
     """One child process and the pipe to it."""
 
-    def __init__(self, format: str, seed: int, dump: Path) -> None:
+    def __init__(self, dump: Path) -> None:
+        self.dump = dump
+        self._start()
+
+    def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.dump = dump
-        self.process = context.Process(target=serve, args=(theirs, format, seed, str(dump)), daemon=True)
+        self.process = context.Process(target=serve, args=(theirs, str(self.dump)), daemon=True)
         self.process.start()
         theirs.close()
         self.patience = START + HANG
 
-    def run(self, number: int) -> Outcome:
-        """Run a case. A worker that hangs or dies is of no use any more."""
+    def run(self, order: Order) -> Outcome:
+        """Run a case. The process is a new one after a case that hangs or ends it."""
+        number = order[2] if isinstance(order, tuple) else 0
         try:
-            self.connection.send(number)
+            self.connection.send(order)
             if not self.connection.poll(self.patience):
+                found = self._stack()
                 self.close()
-                return Outcome(number, "hang", self._stack())
+                self._start()
+                return Outcome(number, "hang", found)
             outcome = self.connection.recv()
         except (EOFError, ConnectionError):
             self.process.join(5)
-            return Outcome(number, "died", f"exit status {self.process.exitcode}")
+            status = self.process.exitcode
+            self.close()
+            self._start()
+            return Outcome(number, "died", f"exit status {status}")
         self.patience = HANG
         assert isinstance(outcome, Outcome)
         return outcome
@@ -102,21 +111,16 @@ def fuzz(
     tally = Tally(format, seed)
     ends = None if seconds is None else time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as folder:
-        worker = None
+        worker = Worker(Path(folder, "stacks"))
         for number in numbers:
             if ends is not None and time.monotonic() > ends:
                 break
-            worker = worker or _Worker(format, seed, Path(folder, "stacks"))
-            outcome = worker.run(number)
+            outcome = worker.run((format, seed, number))
             tally.add(outcome)
             if outcome.finding and tell is not None:
                 tell(outcome)
-            if outcome.finding in ("hang", "died"):
-                worker.close()
-                worker = None
-        if worker is not None:
-            worker.close()
+        worker.close()
     return tally
 
 
-__all__ = ["Tally", "fuzz"]
+__all__ = ["Tally", "Worker", "fuzz"]

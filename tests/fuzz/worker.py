@@ -35,24 +35,37 @@ class Outcome:
     refusal: str = ""
 
 
-def serve(connection: Connection, format_name: str, seed: int, dump: str) -> None:
-    """Run the cases whose numbers come in, until None comes. `dump` receives the stack of one that hangs."""
+Order = tuple[str, int, int] | Case
+
+
+def serve(connection: Connection, dump: str) -> None:
+    """Run what comes in until None comes: format, seed and number, or a case. `dump` receives the stack of a hang."""
     import graphir
-    from tests.fuzz.formats import FORMATS
 
     warm_up()
-    entry = FORMATS[format_name]
     soft = _status("VmData") + CAP
     resource.setrlimit(resource.RLIMIT_DATA, (soft, soft))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     assert graphir.__file__ is not None
     with open(dump, "w") as stacks, tempfile.TemporaryDirectory(prefix="graphir-fuzz-") as folder:
-        while (number := connection.recv()) is not None:
+        while (order := connection.recv()) is not None:
             faulthandler.dump_traceback_later(HANG - 2, file=stacks)
-            case = make_case(entry, seed, number)
-            outcome = run_case(case, number, Path(folder, str(number)))
+            outcome = _run(order, Path(folder, "case"))
             faulthandler.cancel_dump_traceback_later()
             connection.send(outcome)
+
+
+def _run(order: Order, folder: Path) -> Outcome:
+    if isinstance(order, Case):
+        return run_case(order, 0, folder)
+    from tests.fuzz.formats import FORMATS
+
+    name, seed, number = order
+    try:
+        case = make_case(FORMATS[name], seed, number)
+    except Exception as error:  # whatever a mutator has wrong is no finding about graphir, but must be seen
+        return Outcome(number, "mutator", _place(error), "".join(traceback.format_exception(error)))
+    return run_case(case, number, folder)
 
 
 def warm_up() -> None:
@@ -159,4 +172,4 @@ def _remove(folder: Path) -> None:
     os.rmdir(folder)
 
 
-__all__ = ["HANG", "Outcome", "run_case", "serve", "write_model"]
+__all__ = ["HANG", "Order", "Outcome", "run_case", "serve", "write_model"]

@@ -83,9 +83,10 @@ def _more_nodes(chance: Random, tree: Any) -> Any:
     node = _node(chance, tree)
     if node is None:
         return tree
+    operands = len(node["inputs"]) if isinstance(node.get("inputs"), list) else 0
     for _ in range(chance.choice((1, 2, 30))):
         again = {**node, "name": f"again{len(tree['nodes'])}"}
-        again["inputs"] = [[len(tree["nodes"]) - 1 - chance.randrange(2), 0, 0] for _ in node.get("inputs") or ()]
+        again["inputs"] = [[len(tree["nodes"]) - 1 - chance.randrange(2), 0, 0] for _ in range(operands)]
         tree["nodes"].append(again)
     if isinstance(tree.get("heads"), list):
         tree["heads"] = [*tree["heads"], [len(tree["nodes"]) - 1, 0, 0]]
