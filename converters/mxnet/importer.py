@@ -13,9 +13,9 @@ from graphir.converters.mxnet.input_shapes import (
     declared_shape,
     describe_open,
     infer_shapes,
-    likely_shape,
     settle_sizes,
 )
+from graphir.converters.mxnet.likely_shapes import likely_shape
 from graphir.converters.mxnet.ops import import_table
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema import canonical_name, node_signature, output_names, typed_attributes
@@ -40,9 +40,10 @@ class Importer:
 
     Without `settle` sizes that nothing fixes stay unknown. With `gaps` nodes whose import needs such a size are left
     out, and inputs of unknown type stand for what they give, which is of use for inference only. Inputs for which
-    nothing states a dtype have that of all float parameters, or the `assumed` one; MXNet binds them as float32.
-    Inputs stand in the order of MXNet's `list_inputs`. With `keep_given` those with a given shape stay inputs, labels
-    too, even if nothing depends on them.
+    nothing states a dtype have that of all float parameters, or the `assumed` one; MXNet binds them as float32. Without
+    `guess` the rank of an input is taken from a weight only where that leaves no doubt; `guessed` says that it was
+    taken where it does. Inputs stand in the order of MXNet's `list_inputs`. With `keep_given` those with a given shape
+    stay inputs, labels too, even if nothing depends on them.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Importer:
         keep_loss: bool = False,
         keep_given: bool = False,
         settle: bool = True,
+        guess: bool = True,
         gaps: bool = False,
         assumed: DType = DType.FLOAT32,
         name: str = "graph",
@@ -66,6 +68,8 @@ class Importer:
         self.keep_loss = keep_loss
         self.keep_given = keep_given
         self.settle = settle
+        self.guess = guess
+        self.guessed = False
         self.gaps = gaps
         self.assumed = assumed
         self.graph = Graph(name)
@@ -242,9 +246,12 @@ class Importer:
                 given = self.shapes[name]
                 shape = unify_shape(given, shape) if given is None or UNKNOWN in given else given
             guessed = likely_shape(self.source, record, self.params) if shape is None and self.settle else None
-            value = self._add_input(record, unique, guessed if shape is None else shape)
-            if guessed:
-                describe_open(value)
+            if guessed is not None and (guessed.certain or self.guess):
+                value = self._add_input(record, unique, guessed.shape)
+                self.guessed = self.guessed or not guessed.certain
+                describe_open(value, guessed.why)
+            else:
+                value = self._add_input(record, unique, shape)
         value.sources = (name,)
         return value
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.converters.mxnet.schema import typed_attributes
+from graphir.converters.mxnet.records import NNVMGraph, NNVMNode
 from graphir.converters.mxnet.values import parse_shape
 from graphir.errors import FormatError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph, infer_types
 from graphir.inference.constraints import find_constraints, fits
 from graphir.passes.fills import resolve_fills
-from graphir.tensor import Tensor
 from graphir.types import UNKNOWN, Dim, Shape, Sym, TensorType, Unknown, substitute, symbol
 
 OPEN_INPUT = "input shape"
+TRIED = 8
 AXIS_NAMES = {2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 
@@ -32,30 +31,6 @@ def declared_shape(source: NNVMGraph, record: NNVMNode) -> Shape | None:
         return None
     unknown = {-1, None} if source.np_shape else {0, -1, None}
     return tuple(UNKNOWN if dim is None or dim in unknown else dim for dim in dims)
-
-
-def likely_shape(source: NNVMGraph, record: NNVMNode, params: Mapping[str, Tensor] | None) -> Shape | None:
-    """What a convolution with a stored weight says of the variable that it reads: its rank and channels.
-
-    The open sizes are called N, H, W and so on, if the symbol has one input only.
-    """
-    for node in source.nodes:
-        if node.op != "Convolution" or len(node.inputs) < 2 or source.nodes[node.inputs[0][0]] is not record:
-            continue
-        attrs = typed_attributes(node)
-        weight = (params or {}).get(source.nodes[node.inputs[1][0]].name)
-        rank = len(weight.shape) if weight is not None else 0
-        group = attrs["num_group"]
-        if weight is None or rank not in AXIS_NAMES or attrs["layout"] not in (None, AXIS_NAMES[rank]):
-            return None
-        assert isinstance(group, int)
-        names = AXIS_NAMES[rank]
-        inputs = [other for other in source.nodes if other.op == VARIABLE and other.name not in (params or {})]
-        alone = len([other for other in inputs if not other.name.endswith("label")]) == 1
-        sizes: list[Dim] = [symbol(letter) if alone else UNKNOWN for letter in names]
-        sizes[1] = weight.shape[1] * group
-        return tuple(sizes)
-    return None
 
 
 def settle_sizes(graph: Graph, given: Collection[str] = ()) -> None:
@@ -80,11 +55,14 @@ def _is_open(value: Value) -> bool:
     return value.dtype is None or value.shape is None or any(isinstance(dim, Unknown) for dim in value.shape)
 
 
-def describe_open(value: Value) -> None:
-    """Record that a shape was not given."""
-    value.graph.decide(
-        OPEN_INPUT, value.name, f"not fully given: it is {value.type}, with symbolic sizes where it is open"
-    )
+def describe_open(value: Value, why: str = "") -> None:
+    """Record that a shape was not given, and what says its rank."""
+    text = f"not fully given: it is {value.type}, with symbolic sizes where it is open"
+    known = next((made for made in value.graph.decisions if (made.kind, made.node) == (OPEN_INPUT, value.name)), None)
+    if known is not None:
+        value.graph.decisions.remove(known)
+        why = why or known.text.partition("; ")[2]
+    value.graph.decide(OPEN_INPUT, value.name, f"{text}; {why}" if why else text)
 
 
 def infer_shapes(graph: Graph) -> None:
@@ -121,29 +99,40 @@ def _axis_name(graph: Graph, value: Value, axis: int) -> str:
 
 
 def _fix_bound_sizes(graph: Graph, given: Collection[str]) -> None:
-    """Give open sizes that the weights bind (a fully connected layer behind them) the smallest number that fits.
+    """Give open sizes that the weights bind (a fully connected layer behind them) the likeliest number that fits.
 
     A number fits if every constraint holds and inference accepts it: floor divisions of small numbers may meet a
-    constraint by accident where no window would fit.
+    constraint by accident where no window would fit. Of a range the one with the most factors of two is the likeliest:
+    so people choose the sizes of pictures.
     """
     constraints = find_constraints(graph)
     if not constraints:
         return
+    shared = [constraint for constraint in constraints if _is_of_several(graph, constraint.size.symbols())]
+    for constraint in shared[:4]:
+        text = f"{constraint.size} must be {constraint.number}, which no size alone says: give the shapes with -i"
+        graph.decide("size bound by weights", constraint.node, text)
+    constraints = [constraint for constraint in constraints if constraint not in shared]
+    if not constraints:
+        return
     names = frozenset().union(*(constraint.size.symbols() for constraint in constraints))
-    accepted = [run for run in fits(constraints, names) if _accepts(graph, dict.fromkeys(names, run[0]))][:1]
+    runs = ((run, _likeliest(graph, names, run)) for run in fits(constraints, names))
+    accepted = next(((run, number) for run, number in runs if number is not None), None)
     if not accepted:
         for constraint in constraints[:4]:
             text = f"{constraint.size} must be {constraint.number}; no square input fits: give the shape with -i"
             graph.decide("size bound by weights", constraint.node, text)
         return
-    least, most = accepted[0]
-    chosen: dict[str, Dim] = dict.fromkeys(names, least)
+    (least, most), number = accepted
+    chosen: dict[str, Dim] = dict.fromkeys(names, number)
     others = f" ({least} to {most} do)" if most > least else ""
+    why = "the size with the most factors of two that fits" if most > least else "the size that fits"
     for value in graph.inputs:
         if value.shape is None or not any(isinstance(dim, Sym) and dim.symbols() & names for dim in value.shape):
             continue
         if value.name in given:
-            text = f"{', '.join(sorted(names))} must be {least}{others} for the weights of {constraints[0].node}"
+            fitting = f"{least} to {most}" if most > least else str(least)
+            text = f"{', '.join(sorted(names))} must be {fitting} for the weights of {constraints[0].node}"
             graph.decide("size bound by weights", value.name, text)
             continue
         _fix_shape(value, tuple(substitute(dim, chosen) for dim in value.shape))
@@ -153,10 +142,24 @@ def _fix_bound_sizes(graph: Graph, given: Collection[str]) -> None:
         graph.decide(
             OPEN_INPUT,
             value.name,
-            f"not given: it is {value.type}; {', '.join(sorted(names))} = {least} is the smallest size that fits the "
-            f"weights of {constraints[0].node}{others}; -i {value.name}:... chooses another",
+            f"not given: it is {value.type}; {', '.join(sorted(names))} = {number} is {why} the weights of "
+            f"{constraints[0].node}{others}; -i {value.name}:... chooses another",
         )
     infer_shapes(graph)
+
+
+def _is_of_several(graph: Graph, names: Collection[str]) -> bool:
+    """Whether sizes of several inputs are among the names."""
+    shapes = [value.shape or () for value in graph.inputs]
+    return sum(any(isinstance(dim, Sym) and dim.symbols() & set(names) for dim in shape) for shape in shapes) > 1
+
+
+def _likeliest(graph: Graph, names: Collection[str], run: tuple[int, int]) -> int | None:
+    """The number of a run that inference accepts and that has the most factors of two."""
+    least, most = run
+    ordered = sorted(range(least, most + 1), key=lambda number: (-(number & -number), number))
+    tried = dict.fromkeys([*ordered[:TRIED], least])
+    return next((number for number in tried if _accepts(graph, dict.fromkeys(names, number))), None)
 
 
 def _accepts(graph: Graph, sizes: Mapping[str, Dim]) -> bool:
@@ -173,4 +176,4 @@ def _accepts(graph: Graph, sizes: Mapping[str, Dim]) -> bool:
     return True
 
 
-__all__ = ["declared_shape", "describe_open", "infer_shapes", "likely_shape", "settle_sizes"]
+__all__ = ["AXIS_NAMES", "declared_shape", "describe_open", "infer_shapes", "settle_sizes"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphir.collector import paused_collector
 from graphir.converters.detection import is_symbol_text
@@ -18,9 +20,12 @@ from graphir.converters.mxnet.checkpoint import (
 from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.params import open_params, read_params
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, count_operators
-from graphir.errors import FormatError, ImportFailure
+from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.graph import Decision, Graph, Value
 from graphir.tensor import Tensor
+
+if TYPE_CHECKING:
+    from graphir.converters.mxnet.importer import Importer
 
 PathLike = str | os.PathLike[str]
 BESIDE_SHOWN = 5
@@ -61,8 +66,8 @@ class MXNetSource:
         tensors, notes = self.tensors or None, list(self.notes)  # a symbol written alone has an empty file beside it
         if tensors is not None and self._is_structural(tensors):
             tensors = self._matched(tensors, shapes, notes)
-        with paused_collector():
-            importer = Importer(
+        def imported(guess: bool) -> Importer:
+            return Importer(
                 self.symbol,
                 tensors,
                 shapes,
@@ -70,9 +75,12 @@ class MXNetSource:
                 keep_loss=keep_loss,
                 keep_given=keep_given,
                 settle=settled,
+                guess=guess,
                 name=self.name,
             )
-            graph = importer.run()
+
+        with paused_collector():
+            graph = _run(imported)
             graph.decisions[:0] = notes
             if simplified:
                 simplify(graph)
@@ -129,6 +137,20 @@ class MXNetSource:
             )
         )
         return {names[name]: tensor for name, tensor in tensors.items() if name in names}
+
+
+def _run(imported: Callable[[bool], Importer]) -> Graph:
+    """The graph. Where ranks that were only likely make the import fail, one without them; if it fails too, the first
+    failure is the answer."""
+    importer = imported(True)
+    try:
+        return importer.run()
+    except GraphirError as error:
+        if not importer.guessed:
+            raise
+        with suppress(GraphirError):
+            return imported(False).run()
+        raise error
 
 
 def _only_fit(value: Value, tensors: Mapping[str, Tensor]) -> tuple[int, ...] | None:
