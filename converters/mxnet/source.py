@@ -66,6 +66,7 @@ class MXNetSource:
         tensors, notes = self.tensors or None, list(self.notes)  # a symbol written alone has an empty file beside it
         if tensors is not None and self._is_structural(tensors):
             tensors = self._matched(tensors, shapes, notes)
+
         def imported(guess: bool) -> Importer:
             return Importer(
                 self.symbol,
