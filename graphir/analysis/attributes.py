@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from graphir.graph import Node, Value
@@ -23,7 +24,8 @@ def attributes_of(node: Node) -> dict[str, Any]:
     """Every attribute that says what is computed, by name.
 
     Windows have their kernel, strides and dilations as numbers for each axis, and SAME as numbers where the size is
-    known; an axis is counted from the front where the rank is known.
+    known, where also a ceil mode is none that gives no window more; an axis is counted from the front where the rank is
+    known.
     """
     op = node.op
     found = {name: _single(getattr(op, name)) for name in op.field_names if name not in SAID_OF_SHAPES}
@@ -32,6 +34,8 @@ def attributes_of(node: Node) -> dict[str, Any]:
         if kernel is not None:
             found["kernel_shape"] = kernel
             _fill_window(node, found, kernel)
+        if found.get("ceil_mode") and not _adds_windows(node):
+            found["ceil_mode"] = False
     if found.get("noop_with_empty_axes") and _has_elements(node.inputs[1:2]):
         found["noop_with_empty_axes"] = False
     axis, first = found.get("axis"), node.inputs[0] if node.inputs else None
@@ -84,6 +88,16 @@ def _fill_window(node: Node, found: dict[str, Any], kernel: tuple[int, ...]) -> 
         found["padding"] = padding if numbers is None else numbers
     elif padding == Explicit():
         found["padding"] = valid(len(kernel))
+
+
+def _adds_windows(node: Node) -> bool:
+    """Whether ceil mode gives a window more than there would be without it, or may do so at sizes that are not known."""
+    op = node.op
+    assert isinstance(op, MaxPool | AveragePool | LpPool)
+    sizes = spatial_sizes(node, len(op.kernel_shape))
+    if sizes is None or not all(isinstance(size, int) for size in sizes):
+        return True
+    return op.windows(sizes) != replace(op, ceil_mode=False).windows(sizes)
 
 
 def shown(value: object) -> str:

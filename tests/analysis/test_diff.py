@@ -340,3 +340,12 @@ def test_attributes_are_filled_in() -> None:
     assert attributes_of(made.producer) == {
         "kernel_shape": (3, 3), "strides": (1, 1), "dilations": (1, 1), "padding": symmetric((0, 0)), "group": 1,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("size", "counts"), [(9, False), (10, True), ("H", True)])
+def test_ceil_mode_counts_where_it_gives_a_window(size: Any, counts: bool) -> None:
+    graph = Graph()
+    size = symbol(size) if isinstance(size, str) else size
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 4, size, 9)))
+    node = graph.add_node(MaxPool(kernel_shape=(3, 3), strides=(2, 2), ceil_mode=True), (x,))
+    assert attributes_of(node)["ceil_mode"] is counts
