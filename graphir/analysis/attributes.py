@@ -91,7 +91,7 @@ def _fill_window(node: Node, found: dict[str, Any], kernel: tuple[int, ...]) -> 
 
 
 def _adds_windows(node: Node) -> bool:
-    """Whether ceil mode gives a window more than there would be without it, or may do so at sizes that are not known."""
+    """Whether ceil mode gives a window more than there would be without it, or may at sizes that are not known."""
     op = node.op
     assert isinstance(op, MaxPool | AveragePool | LpPool)
     sizes = spatial_sizes(node, len(op.kernel_shape))
