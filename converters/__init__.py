@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.converters.detection import detect_format
 from graphir.converters.opening import READS, Choices, Reading, check_choice, read_model
-from graphir.converters.writing import WRITES, after_writing, check_options, make_ready, target_format
+from graphir.converters.writing import WRITES, after_writing, check_options, make_ready, only_text, target_format
 from graphir.errors import ArgumentError, ExportFailure, GraphirError
 from graphir.expect import expect, expect_mapping, expect_path
 from graphir.memory import memory_for
@@ -58,7 +58,7 @@ def save(graph: Graph, path: PathLike, *, format: str | None = None, **options: 
     A failure leaves what stood at the target. Raises ExportFailure.
     """
     ready = make_ready(graph, path, target_format(path, format), **options)
-    with memory_for(f"writing {path}"):
+    with memory_for(f"writing {path}"), only_text(path):
         return ready.write()
 
 
@@ -156,7 +156,7 @@ def convert(
     report = ConversionReport.of(
         reading, source, target, kind, opset=ready.opset, operators=ready.operators, target_version=ready.version
     )
-    with memory_for(f"writing {target}"):
+    with memory_for(f"writing {target}"), only_text(target):
         report.add_files(ready.write())
     report.seconds = time.perf_counter() - started
     under_test = target if kind == "onnx" else graph

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import re
 import stat
 import zipfile
 from glob import escape
@@ -23,6 +24,7 @@ BY_SUFFIX = {
 }  # fmt: skip
 ZIP, NPY, HDF5 = b"PK\x03\x04", b"\x93NUMPY", b"\x89HDF\r\n\x1a\n"
 NDARRAY_LIST = (0x112).to_bytes(8, "little")
+OWN = re.compile(rb'"format"\s*:\s*"graphir"')
 OTHER_JSON = {
     "class_name": "a Keras architecture without its weights; save the whole model (model.save)",
     "modelTopology": "a TensorFlow.js model, which graphir does not read",
@@ -117,9 +119,11 @@ def _in_archive(place: Path) -> str | None:
 
 
 def _in_json(place: Path, data: bytes) -> str | None:
-    """By the members of the document. Every file of graphir's own has its name in it, so that others, which may be
-    large, are parsed once only, by their reader."""
+    """By the members of the document. Every file of graphir's own has its name in it, mostly at its beginning, so that
+    what may be large is parsed once only, by its reader."""
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n{")
+    if OWN.match(start):
+        return "graphir"
     is_json = place.suffix == ".json" and not place.name.endswith(OWN_SUFFIX)
     if is_json and b'"graphir"' not in data and start.startswith(b'"nodes"'):
         return "mxnet"

@@ -77,7 +77,7 @@ def make_ready(graph: Graph, path: PathLike, kind: str, **options: Any) -> Ready
 
     expect(graph, Graph, "what is written")
     check_options(path, kind, options)
-    with memory_for(f"saying {graph.name} in the terms of {WRITES[kind]}"), only_live(graph) as live:
+    with memory_for(f"saying {graph.name} in the terms of {WRITES[kind]}"), only_text(path), only_live(graph) as live:
         if kind == "onnx":
             return _ready_for_onnx(live, path, **options)
         if kind == "mxnet":
@@ -118,6 +118,16 @@ def _write_own(graph: Graph, path: PathLike, options: Mapping[str, Any]) -> list
 
 
 @contextmanager
+def only_text(path: PathLike) -> Iterator[None]:
+    """Turn the failure to encode a name into an ExportFailure that shows it."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        shown = ascii(error.object[:80])
+        raise ExportFailure(f"cannot write {path}: {shown} has a lone surrogate, which is no character") from error
+
+
+@contextmanager
 def after_writing(target: PathLike, what: str) -> Iterator[None]:
     """Whatever fails in here says that the target was written, and what of the rest is missing."""
     try:
@@ -127,4 +137,4 @@ def after_writing(target: PathLike, what: str) -> Iterator[None]:
         raise
 
 
-__all__ = ["WRITES", "Ready", "after_writing", "check_options", "make_ready", "target_format"]
+__all__ = ["WRITES", "Ready", "after_writing", "check_options", "make_ready", "only_text", "target_format"]

@@ -53,9 +53,18 @@ def encodable(text: str, encoding: str | None) -> str:
         return text.encode("ascii", "backslashreplace").decode("ascii")
 
 
+def unicode_text(text: str) -> str:
+    r"""A name from a file system as text that every format can hold: bytes that were none are written as escapes.
+
+    >>> unicode_text("model\udcff")
+    'model\\udcff'
+    """
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _escaped(character: str) -> str:
     """The character as a literal has it; `repr` knows the short forms."""
     return repr(character)[1:-1]
 
 
-__all__ = ["encodable", "in_one_line", "one_line", "printable"]
+__all__ = ["encodable", "in_one_line", "one_line", "printable", "unicode_text"]

@@ -21,6 +21,7 @@ from graphir.converters.mxnet.nnvm_json import read_symbol
 from graphir.converters.mxnet.params import open_params, read_params
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, count_operators
 from graphir.errors import FormatError, GraphirError, ImportFailure
+from graphir.foreign_text import unicode_text
 from graphir.graph import Decision, Graph, Value
 from graphir.tensor import Tensor
 
@@ -204,7 +205,7 @@ def _open_path(path: Path, params: PathLike | Mapping[str, object] | None) -> MX
         file = []
     source = MXNetSource(symbol, None if params is None else plain_names(params))
     source.container = container
-    source.name = symbol_path.name.removesuffix(".json").removesuffix("-symbol") or "graph"
+    source.name = unicode_text(symbol_path.name.removesuffix(".json").removesuffix("-symbol")) or "graph"
     source.files = [str(symbol_path), *file]
     source.notes = notes
     return source

@@ -108,9 +108,10 @@ def read_graph(v1: Any, path: str) -> Any:
     """The GraphDef in a binary or text file."""
     with open(path, "rb") as file:
         data = file.read()
-    if path.endswith(".pbtxt"):
+    try:
+        return v1.GraphDef.FromString(data)
+    except import_module("google.protobuf.message").DecodeError:  # no text is a binary GraphDef
         return import_module("google.protobuf.text_format").Parse(data.decode(), v1.GraphDef())
-    return v1.GraphDef.FromString(data)
 
 
 def answer(out: Any, header: dict[str, Any], array: Any = None) -> None:

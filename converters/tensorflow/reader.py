@@ -24,6 +24,7 @@ from graphir.converters.tensorflow.tensors import TensorSource
 from graphir.converters.tensorflow.text_format import parse
 from graphir.converters.tensorflow.wire import Message, decode
 from graphir.errors import FormatError, ImportFailure
+from graphir.foreign_text import unicode_text
 from graphir.tensor import Tensor
 
 PathLike = str | os.PathLike[str]
@@ -85,7 +86,7 @@ def open_model(
     if signature is not None:
         raise ImportFailure(f"{path}: a frozen graph has no signatures; leave the signature out")
     graph = read_graph(read_message(path, "GraphDef"), TensorSource(path))
-    return TFSource(graph, path.stem or "graph", files=[str(path)])
+    return TFSource(graph, unicode_text(path.stem) or "graph", files=[str(path)])
 
 
 def _is_saved_model(path: Path) -> bool:

@@ -19,6 +19,7 @@ from graphir.converters.tensorflow.records import Endpoint, Signature, TFGraph, 
 from graphir.converters.tensorflow.tensors import TensorSource
 from graphir.converters.tensorflow.wire import Message, decode
 from graphir.errors import FormatError, ImportFailure
+from graphir.foreign_text import unicode_text
 from graphir.tensor import Tensor
 from graphir.types import DType, Unknown
 
@@ -52,7 +53,7 @@ def open_saved_model(
         raise FormatError(f"a SavedModel (version {version}) without a graph", path=path)
     meta = _served(graphs)
     prefix = folder / "variables" / "variables"
-    return _open(meta, path, prefix, signature, outputs, folder.resolve().name or "graph")
+    return _open(meta, path, prefix, signature, outputs, unicode_text(folder.resolve().name) or "graph")
 
 
 def open_meta_graph(
@@ -63,7 +64,7 @@ def open_meta_graph(
     meta = read_message(path, "MetaGraphDef")
     if not meta.get("graph_def"):
         raise FormatError("a MetaGraphDef without a graph", path=path)
-    return _open(meta, path, prefix, signature, outputs, prefix.name, "TensorFlow MetaGraph")
+    return _open(meta, path, prefix, signature, outputs, unicode_text(prefix.name), "TensorFlow MetaGraph")
 
 
 def _served(graphs: list[Message]) -> Message:

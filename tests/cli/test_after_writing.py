@@ -13,6 +13,9 @@ import pytest
 
 import graphir
 from graphir.errors import GraphirError, OutOfMemory
+from graphir.ops.activation import Relu
+from graphir.types import DType, TensorType
+from tests.attacks.names import mxnet_model, tensorflow_model
 from tests.converters.onnx.build import model, write
 from tests.tensorflow.graphdef import encode, node
 
@@ -145,6 +148,28 @@ def test_report_about_a_file_whose_name_is_no_text(graphir: Command, tmp_path: P
     outcome = graphir("convert", source, tmp_path / "out.onnx", "--report", tmp_path / "r.html")
     assert outcome.code == 0, outcome.err
     assert "\\udcff.onnx" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("build", [tensorflow_model, mxnet_model], ids=["tensorflow", "mxnet"])
+@pytest.mark.parametrize("target", ["out.onnx", "out-symbol.json", "out.graphir.json"])
+def test_graph_called_after_a_file_whose_name_is_no_text(
+    graphir: Command, tmp_path: Path, build: Any, target: str
+) -> None:
+    source = build(tmp_path)
+    for file in tmp_path.glob("evil*"):
+        file.rename(tmp_path / file.name.replace("evil", os.fsdecode(b"\xff")))
+    source = tmp_path / source.name.replace("evil", os.fsdecode(b"\xff"))
+    outcome = graphir("convert", source, tmp_path / target)
+    assert outcome.code == 0, outcome.err
+
+
+@pytest.mark.parametrize("target", ["out.onnx", "out-symbol.json", "out.graphir.json"])
+def test_names_that_are_no_text(tmp_path: Path, target: str) -> None:
+    graph = graphir.Graph("g")
+    graph.set_outputs([graph.add(Relu(), graph.add_input("x\ud800", TensorType(DType.FLOAT32, (2,))))])
+    with pytest.raises(GraphirError, match="lone surrogate"):
+        graphir.save(graph, tmp_path / target)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

@@ -19,6 +19,7 @@ from graphir.converters.tensorflow.keras.weights import StoredByClass, StoredInG
 from graphir.converters.tensorflow.reader import TFSource
 from graphir.converters.tensorflow.records import Signature, TFGraph
 from graphir.errors import FormatError, ImportFailure
+from graphir.foreign_text import unicode_text
 
 PRODUCER = 1882
 ZIP, HDF5 = b"PK\x03\x04", b"\x89HDF"
@@ -55,7 +56,7 @@ def open_keras(path: Path) -> TFSource:
 def _source(path: Path, config: Any, reader: Reader, weights: Weights) -> TFSource:
     inputs, outputs = reader.run(config, weights)
     held = config["config"]
-    name = str((held.get("name") if isinstance(held, dict) else None) or path.stem)
+    name = str((held.get("name") if isinstance(held, dict) else None) or unicode_text(path.stem))
     kind = f"Keras {reader.version} model"
     return TFSource(
         TFGraph(reader.nodes, {}, PRODUCER), name, Signature("", inputs, outputs), [str(path)], kind=kind,
