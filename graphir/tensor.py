@@ -14,7 +14,7 @@ import math
 import mmap
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 import numpy as np
@@ -25,15 +25,25 @@ from .types import DType, TensorType
 
 CHUNK = 4 << 20
 WHOLE = (int, np.integer)
+SMALL = 1 << 16
+# Which file it is, its size, and when it was last written.
+Stamp = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
 class FileRegion:
-    """`nbytes` bytes of the file `path`, from `offset` on."""
+    """`nbytes` bytes of the file `path`, from `offset` on. `stamp` is that of the file that was meant: what stands
+    under its name later may be another one, or have been written to."""
 
     path: str
     offset: int
     nbytes: int
+    stamp: Stamp | None = field(default=None, compare=False, repr=False)
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """What tells a file from another one, and from itself after it was written to."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class Tensor:
@@ -92,9 +102,24 @@ class Tensor:
         return Tensor(DType.of(array.dtype), tuple(array.shape), array=array)
 
     @staticmethod
-    def at(path: str | os.PathLike[str], offset: int, dtype: DType, shape: tuple[int, ...]) -> Tensor:
-        """The tensor whose bytes lie in a file. The caller has checked that they do."""
-        return Tensor(dtype, shape, region=FileRegion(os.fspath(path), offset, byte_size(dtype, shape)))
+    def at(
+        path: str | os.PathLike[str],
+        offset: int,
+        dtype: DType,
+        shape: tuple[int, ...],
+        stamp: Stamp | None = None,
+    ) -> Tensor:
+        """The tensor whose bytes lie in a file. The caller has checked that they do.
+
+        `stamp` is the file's when it was opened, without it what it is now: bytes of a file that was changed since then
+        are never read as this tensor.
+        """
+        if stamp is None:
+            try:
+                stamp = stamp_of(os.stat(path))
+            except OSError:
+                stamp = None  # whoever reads it says that it is not there
+        return Tensor(dtype, shape, region=FileRegion(os.fspath(path), offset, byte_size(dtype, shape), stamp))
 
     @staticmethod
     def computed(dtype: DType, shape: tuple[int, ...], compute: Callable[[], np.ndarray[Any, Any]]) -> Tensor:
@@ -147,9 +172,10 @@ class Tensor:
         if self.dtype is DType.STRING:
             raise GraphError("strings have no fixed size; their tensor is not written as raw bytes")
         if self.region is not None:
-            view = memoryview(_mapped(self.region))  # type: ignore[arg-type]
-        else:
-            view = memoryview(_packed(self.numpy(), self.dtype))  # type: ignore[arg-type]
+            with SourceFiles() as files:
+                yield from files.pieces(self.region)
+            return
+        view = memoryview(_packed(self.numpy(), self.dtype))  # type: ignore[arg-type]
         for start in range(0, len(view), CHUNK):
             yield view[start : start + CHUNK]
 
@@ -203,7 +229,8 @@ class Tensor:
         shape = (stop - start, *self.shape[1:])
         if self.region is not None and self.dtype.bits >= 8:
             width = byte_size(self.dtype, self.shape[1:])
-            return Tensor.at(self.region.path, self.region.offset + start * width, self.dtype, shape)
+            offset = self.region.offset + start * width
+            return Tensor.at(self.region.path, offset, self.dtype, shape, self.region.stamp)
         return Tensor.computed(self.dtype, shape, lambda: self.numpy()[start:stop])
 
     def sha256(self) -> str:
@@ -225,10 +252,14 @@ def _mapped(region: FileRegion) -> np.ndarray[Any, Any]:
     """The bytes of a region as a read-only uint8 view of a private map that lives as long as the view."""
     if region.nbytes == 0:
         return np.zeros(0, np.uint8)
+    if region.nbytes <= SMALL:
+        with SourceFiles() as files:
+            return np.frombuffer(b"".join(files.pieces(region)), np.uint8)
     start = region.offset - region.offset % mmap.ALLOCATIONGRANULARITY
     lead = region.offset - start
     try:
         with open(region.path, "rb") as file:
+            _check_stamp(region, os.fstat(file.fileno()))
             view = mmap.mmap(file.fileno(), region.nbytes + lead, access=mmap.ACCESS_READ, offset=start)
     except (OSError, ValueError) as error:
         raise FormatError(
@@ -271,38 +302,55 @@ def _packed(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
 
 
 class SourceFiles:
-    """The files that weights are copied from, each opened once."""
-
-    SMALL = 1 << 16
+    """The files that weights are copied from, each opened once, and held to what they were when they were opened."""
 
     def __init__(self) -> None:
         self._descriptors: dict[str, int] = {}
+        self._last: dict[str, FileRegion] = {}
 
     def __enter__(self) -> SourceFiles:
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        found = {path: os.fstat(descriptor) for path, descriptor in self._descriptors.items()}
         for descriptor in self._descriptors.values():
             os.close(descriptor)
         self._descriptors.clear()
+        if error is None:
+            for path, status in found.items():
+                _check_stamp(self._last[path], status)
 
-    def copy(self, region: FileRegion, file: IO[bytes]) -> int:
-        """Copy a region to the file's position. Raises FormatError if its file is gone or shorter than it was."""
+    def _open(self, region: FileRegion) -> int:
         descriptor = self._descriptors.get(region.path)
         if descriptor is None:
             try:
                 descriptor = self._descriptors[region.path] = os.open(region.path, os.O_RDONLY)
             except OSError as error:
                 raise FormatError(f"cannot read weights: {error.strerror}", path=region.path) from error
-        if region.nbytes <= self.SMALL:
-            data = os.pread(descriptor, region.nbytes, region.offset)
-            if len(data) < region.nbytes:
-                raise _cut_short(region, len(data))
-            file.write(data)
-            return region.nbytes
-        if not isinstance(getattr(file, "raw", file), io.FileIO):  # in memory, or one that encodes what it is given
-            for chunk in Tensor(DType.UINT8, (region.nbytes,), region=region).chunks():
-                file.write(chunk)
+        if self._last.get(region.path, FileRegion("", 0, 0)).stamp != region.stamp:
+            _check_stamp(region, os.fstat(descriptor))
+        self._last[region.path] = region
+        return descriptor
+
+    def pieces(self, region: FileRegion) -> Iterator[bytes]:
+        """The bytes of a region, a few MB at a time. They are read, not mapped: a file that is cut short meanwhile is
+        an error then, not the end of the process. Raises FormatError as `copy` does."""
+        descriptor = self._open(region)
+        done = 0
+        while done < region.nbytes:
+            data = os.pread(descriptor, min(CHUNK, region.nbytes - done), region.offset + done)
+            if not data:
+                raise _cut_short(region, done)
+            done += len(data)
+            yield data
+
+    def copy(self, region: FileRegion, file: IO[bytes]) -> int:
+        """Copy a region to the file's position. Raises FormatError if its file is gone or no longer what it was."""
+        descriptor = self._open(region)
+        in_memory = not isinstance(getattr(file, "raw", file), io.FileIO)  # or one that encodes what it is given
+        if region.nbytes <= SMALL or in_memory:
+            for piece in self.pieces(region):
+                file.write(piece)
             return region.nbytes
         file.flush()
         target = file.fileno()
@@ -316,6 +364,15 @@ class SourceFiles:
         if file.seekable():
             file.seek(os.lseek(target, 0, os.SEEK_CUR))
         return region.nbytes
+
+
+def _check_stamp(region: FileRegion, status: os.stat_result) -> None:
+    """Raise FormatError for a file that is another one than the region's, or was written to."""
+    if region.stamp is None or region.stamp == stamp_of(status):
+        return
+    if status.st_size < region.offset + region.nbytes:
+        raise _cut_short(region, max(0, status.st_size - region.offset))
+    raise FormatError("the file was changed or replaced since it was opened; read it anew", path=region.path)
 
 
 def _cut_short(region: FileRegion, found: int) -> FormatError:
@@ -341,4 +398,4 @@ def _copy_once(source: int, target: int, offset: int, count: int) -> int:
     return len(data)
 
 
-__all__ = ["CHUNK", "FileRegion", "SourceFiles", "Tensor", "byte_size", "unpacked"]
+__all__ = ["CHUNK", "SMALL", "FileRegion", "SourceFiles", "Stamp", "Tensor", "byte_size", "stamp_of", "unpacked"]

@@ -12,7 +12,8 @@ import numpy as np
 from graphir.converters.mxnet.arrays import ParamsEntry, SparseArray
 from graphir.converters.mxnet.ndarray_list import LIST_MAGIC, ListReader, write_list
 from graphir.converters.mxnet.npz import NPY_MAGIC, ZIP_MAGICS, read_npy, read_npz
-from graphir.errors import ExportFailure, FormatError
+from graphir.errors import FormatError
+from graphir.files import replacing
 from graphir.tensor import Tensor
 
 _Array = TypeVar("_Array")
@@ -151,19 +152,9 @@ def write_params(
     appears under its name when it is complete. Raises ExportFailure for element types that the format lacks, for
     scalars and empty arrays without `np_shape`, and when the file cannot be written.
     """
-    target = os.fspath(path)
-    partial = f"{target}.{os.getpid()}.partial"
     tensors = {name: Tensor.of(array) for name, array in arrays.items()}
-    try:
-        with open(partial, "xb") as file:
-            write_list(file, tensors, np_shape=np_shape, layout=layout, named=named)
-        os.replace(partial, target)
-    except BaseException as error:
-        if os.path.exists(partial):
-            os.unlink(partial)
-        if isinstance(error, OSError):
-            raise ExportFailure(f"{target}: cannot be written: {error.strerror or error}") from error
-        raise
+    with replacing(path) as (file,):
+        write_list(file, tensors, np_shape=np_shape, layout=layout, named=named)
 
 
 __all__ = [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from graphir.converters.onnx.tensors import TensorSource
 from graphir.converters.onnx.wire import strip_weights
 from graphir.errors import FormatError, ImportFailure
+from graphir.tensor import stamp_of
 
 if TYPE_CHECKING:
     import onnx
@@ -73,8 +74,8 @@ def _open_file(path: Path) -> OnnxSource:
     """The file's structure. The map goes with the last view of it, which an error's traceback may hold."""
     try:
         with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if size == 0:
+            status = os.fstat(file.fileno())
+            if status.st_size == 0:
                 raise FormatError("the file is empty", path=path)
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
@@ -84,7 +85,7 @@ def _open_file(path: Path) -> OnnxSource:
         stripped = strip_weights(memoryview(mapped))
     except FormatError as error:
         raise FormatError(str(error).partition(" (at byte")[0], path=path, offset=error.offset) from None
-    return OnnxSource(_parsed(stripped.message, path), TensorSource(path, stripped.regions))
+    return OnnxSource(_parsed(stripped.message, path), TensorSource(path, stripped.regions, stamp_of(status)))
 
 
 def _refuse_other_formats(head: bytes, path: Path | None) -> None:

@@ -12,7 +12,8 @@ import numpy as np
 from graphir.converters.onnx.dtypes import BY_CODE
 from graphir.converters.onnx.wire import MARK
 from graphir.errors import FormatError
-from graphir.tensor import Tensor, byte_size, unpacked
+from graphir.places import beside
+from graphir.tensor import Stamp, Tensor, byte_size, unpacked
 from graphir.types import DType
 
 EXTERNAL_KEYS = {"location", "offset", "length", "checksum"}
@@ -21,10 +22,12 @@ _WIDE = {DType.INT64: "int64_data", DType.FLOAT64: "double_data", DType.FLOAT32:
 
 @dataclass
 class TensorSource:
-    """Where the bytes of a model's tensors lie: the model's file (None: in memory) and the regions cut out of it."""
+    """Where the bytes of a model's tensors lie: the model's file (None: in memory) and the regions cut out of it.
+    `stamp` is the file's when it was opened."""
 
     path: Path | None = None
     regions: list[tuple[int, int]] = field(default_factory=list)
+    stamp: Stamp | None = None
 
     def tensor(self, proto: Any, what: str) -> Tensor:
         """The tensor of a TensorProto; `what` names it in errors. Raises FormatError."""
@@ -48,7 +51,7 @@ class TensorSource:
             raise FormatError(f"{what}: an external_data entry {MARK!r} is not ONNX", path=self.path)
         offset, length = self.regions[int(mark)]
         self._check_size(length, dtype, shape, what, offset)
-        return Tensor.at(self.path, offset, dtype, shape)
+        return Tensor.at(self.path, offset, dtype, shape, self.stamp)
 
     def _check_size(self, length: int, dtype: DType, shape: tuple[int, ...], what: str, offset: int | None) -> None:
         if dtype is DType.STRING:
@@ -149,14 +152,7 @@ def external_place(model: Path, location: str, what: str) -> Path:
     if ".." in parts or ".." in location.replace("\\", "/").split("/"):
         raise FormatError(f"{what}: external data at {location!r} climbs out of the model's folder", path=model)
     place = Path(os.path.abspath(model)).parent / location
-    resolved = place.resolve()
-    allowed = {place.parents[len(parts) - 1].resolve(), model.resolve().parent}
-    if not any(resolved.is_relative_to(folder) for folder in allowed):
-        shown = " and ".join(str(folder) for folder in sorted(allowed))
-        raise FormatError(f"{what}: external data at {location!r} is a link to {resolved}, outside {shown}", path=model)
-    if resolved.exists() and not resolved.is_file():
-        raise FormatError(f"{what}: external data at {location!r} is no file", path=model)
-    return resolved
+    return beside(model, place, f"{what}: external data at {location!r}")
 
 
 __all__ = ["EXTERNAL_KEYS", "TensorSource", "external_place"]

@@ -18,7 +18,7 @@ from graphir.converters.onnx.notes import METADATA_SINCE, NODE, TENSOR, VALUE, N
 from graphir.converters.onnx.records import DIM_PARAM, FIELD, METADATA, PRODUCER
 from graphir.converters.protobuf import write_varint
 from graphir.errors import ExportFailure
-from graphir.files import replacing
+from graphir.files import replacing, replacing_pair
 from graphir.tensor import SourceFiles, Tensor
 from graphir.types import ANYTHING, DType, OptionalType, SequenceType, SparseTensorType, Sym, TensorType, Type
 
@@ -57,9 +57,10 @@ def write_model(model: OnnxModel, path: str | os.PathLike[str], *, weights: str 
             _write_stream(model, file, places)
         return [target]
     data = target.with_name(target.name + ".data")
-    with replacing(data, target) as (data_file, file):
-        places = _write_external(model, data_file, data.name)
-        _write_stream(model, file, places)
+    with replacing_pair(data, target) as pair:
+        stretches = _write_external(model, pair.weights)
+        for location, file in pair.descriptions:
+            _write_stream(model, file, {name: (location, *stretch) for name, stretch in stretches.items()})
     return [target, data]
 
 
@@ -97,8 +98,9 @@ def _is_large(tensor: Tensor) -> bool:
     return _stored_size(tensor) >= INLINE_BELOW
 
 
-def _write_external(model: OnnxModel, file: IO[bytes], location: str) -> dict[str, Place]:
-    places: dict[str, Place] = {}
+def _write_external(model: OnnxModel, file: IO[bytes]) -> dict[str, tuple[int, int]]:
+    """Write the large weights; the offset and length of each."""
+    stretches: dict[str, tuple[int, int]] = {}
     position = 0
     with SourceFiles() as sources:
         for name, tensor in model.initializers.items():
@@ -107,9 +109,9 @@ def _write_external(model: OnnxModel, file: IO[bytes], location: str) -> dict[st
             align = 4096 if tensor.nbytes >= 1 << 20 else 64
             gap = -position % align
             file.write(bytes(gap))
-            places[name] = (location, position + gap, tensor.nbytes)
+            stretches[name] = (position + gap, tensor.nbytes)
             position += gap + tensor.write_to(file, sources)
-    return places
+    return stretches
 
 
 def _reference_places(model: OnnxModel, target: Path) -> dict[str, Place]:

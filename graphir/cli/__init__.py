@@ -1,6 +1,6 @@
 """The command `graphir`: one thin file a command, imported when that command is called.
 
-Exit codes: 0 done, 1 failed, 2 usage, 4 verified and different, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 usage, 4 verified and different; 128 and the number of the signal that ended it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options is None:
         _overview().print_help()
         return 2
-    return _guarded(options)
+    from graphir.signals import Ended, ended_by_signals
+
+    try:
+        with ended_by_signals():
+            return _guarded(options)
+    except Ended as end:
+        return 128 + end.number
 
 
 def _parsed(arguments: list[str]) -> argparse.Namespace | None:
@@ -107,6 +113,7 @@ def _overview() -> Parser:
 def _guarded(options: argparse.Namespace) -> int:
     """Run the chosen command; every failure becomes one clear text on stderr."""
     from graphir.errors import GraphirError
+    from graphir.signals import Ended
 
     from .console import Console
 
@@ -124,6 +131,9 @@ def _guarded(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         console.error("interrupted")
         return 130
+    except Ended as end:
+        console.error(f"ended by {end}")
+        return 128 + end.number
     except GraphirError as error:
         return console.failed(str(error), error)
     except MemoryError as error:

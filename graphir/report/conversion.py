@@ -110,7 +110,7 @@ class ConversionReport:
 
     def add_files(self, files: Iterable[PathLike]) -> None:
         """Take in what was written."""
-        self.files = [WrittenFile(os.fspath(path), os.path.getsize(path)) for path in files]
+        self.files = [WrittenFile(os.fspath(path), _size_of(path)) for path in files]
 
     @property
     def ok(self) -> bool:
@@ -201,6 +201,14 @@ def folded_text(folded: Mapping[str, int]) -> str:
         return ""
     names = ", ".join(map(one_line, list(folded)[:3])) + (", ..." if len(folded) > 3 else "")
     return f", {sum(folded.values()):,} of them folded into others ({names})"
+
+
+def _size_of(path: str | os.PathLike[str]) -> int:
+    """The size of a file that was written; 0 while another conversion to the same target is replacing it."""
+    try:
+        return os.path.getsize(path)
+    except FileNotFoundError:
+        return 0
 
 
 def decisions_text(groups: Mapping[str, Sequence[Decision]], *, verbose: bool) -> str:

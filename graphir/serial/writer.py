@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ..errors import ExportFailure, Gap, UnsupportedOpError
-from ..files import replacing
+from ..files import replacing, replacing_pair
 from ..graph import Graph, Node, Value
 from ..ops import operator_table
 from ..tensor import Tensor
@@ -39,24 +39,30 @@ def save_graph(graph: Graph, path: str | os.PathLike[str], *, hashes: bool = Fal
     writer = _Writer(store)
     try:
         body = writer.graph(graph, "", [])
-        head = [f'"format": {dumps(FORMAT)}', f'"version": {VERSION}']
         if store.tensors:
-            head.append(f'"weights": {dumps(text_to_json(weights.name))}')
+            text_to_json(weights.name)  # refused before anything is written
     except Unencodable as error:
         raise ExportFailure(f"cannot write {target}: {error}") from error
     if writer.gaps:
         raise UnsupportedOpError(f"cannot write {target}: the format cannot hold these nodes", writer.gaps)
-    data = _document([*head, *body], "").encode("ascii") + b"\n"
     if not store.tensors:
         with replacing(target) as (file,):
-            file.write(data)
+            file.write(_text(body, None))
         return
     replaced = _lying_in(store.tensors.values(), weights)
-    with replacing(weights, target) as (weights_file, file):
-        store.write(weights_file)
-        file.write(data)
+    with replacing_pair(weights, target) as pair:
+        store.write(pair.weights)
+        for name, file in pair.descriptions:
+            file.write(_text(body, name))
     if replaced:
         _follow(graph, store, weights, replaced)
+
+
+def _text(body: list[str], weights: str | None) -> bytes:
+    head = [f'"format": {dumps(FORMAT)}', f'"version": {VERSION}']
+    if weights is not None:
+        head.append(f'"weights": {dumps(text_to_json(weights))}')
+    return _document([*head, *body], "").encode("ascii") + b"\n"
 
 
 class _Writer:

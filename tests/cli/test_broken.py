@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphir.files import partial_path
+from graphir.files import PARTIAL, partial_prefix
 
 from . import broken
 from .conftest import Command
@@ -80,7 +80,7 @@ def test_target_is_a_folder(graphir: Command, digits: Path, tmp_path: Path) -> N
 def test_half_written_target_of_a_killed_run(graphir: Command, digits: Path, tmp_path: Path) -> None:
     target = tmp_path / "m.onnx"
     target.write_bytes(b"\x08\x07half")
-    partial_path(target).write_bytes(b"\x08\x07")
+    (tmp_path / f"{partial_prefix(target.name)}{'0' * 32}{PARTIAL}").write_bytes(b"\x08\x07")
     outcome = graphir("convert", digits, target)
     assert outcome.code == 0, outcome.err
     assert target.stat().st_size > 40_000

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from graphir import tensor as tensor_module
 from graphir.errors import FormatError, GraphError, ShapeError
-from graphir.tensor import CHUNK, FileRegion, SourceFiles, Tensor, byte_size, unpacked
+from graphir.tensor import CHUNK, SMALL, FileRegion, SourceFiles, Tensor, byte_size, unpacked
 from graphir.types import DType
 
 GRID = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -213,7 +213,7 @@ def opened(kind: str, folder: Path):
 
 
 @pytest.mark.parametrize("kind", ["buffered", "unbuffered", "both ways", "memory", "append", "gzip"])
-@pytest.mark.parametrize("count", [0, 24, SourceFiles.SMALL, SourceFiles.SMALL + 1, BIG])
+@pytest.mark.parametrize("count", [0, 24, SMALL, SMALL + 1, BIG])
 @pytest.mark.parametrize("kernel_copies", [True, False])
 def test_copied_between_files(kind, count, kernel_copies, tmp_path, monkeypatch):
     """Bytes before and behind land where they belong, however the target is buffered."""
@@ -321,3 +321,47 @@ def test_anonymous_memory_stays_small(tmp_path):
     )  # fmt: skip
     assert target.stat().st_size == 300 << 20
     assert int(done.stdout) < 16 << 10
+
+
+def shorten(path):
+    os.truncate(path, 100)
+
+
+def rewrite(path):
+    path.write_bytes(bytes(1 << 20))
+    os.utime(path, ns=(0, 1))
+
+
+def replace(path):
+    path.with_name("other").write_bytes(bytes(1 << 20))
+    os.replace(path.with_name("other"), path)
+
+
+READERS = [
+    lambda t: t.numpy().sum(), lambda t: t.sha256(), lambda t: list(t.chunks()), lambda t: t.write_to(io.BytesIO()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "text"), [
+    (shorten, "weights end .* early; was the file cut short"), (rewrite, "was changed or replaced since"),
+    (replace, "was changed or replaced since"), (Path.unlink, "cannot (read|map)"),
+])  # fmt: skip
+@pytest.mark.parametrize("read", READERS, ids=["numpy", "sha256", "chunks", "write"])
+@pytest.mark.parametrize("elements", [16, 1 << 17], ids=["small", "large"])
+def test_a_file_that_changes_before_it_is_read(tmp_path, change, text, read, elements):
+    (tmp_path / "w").write_bytes(b"\1" * (1 << 20))
+    tensor = Tensor.at(tmp_path / "w", 64, DType.FLOAT32, (elements,)).reshaped((2, elements // 2)).rows(1, 2)
+    change(tmp_path / "w")
+    with pytest.raises(FormatError, match=text):
+        read(tensor)
+
+
+def test_a_file_that_changes_while_it_is_copied(tmp_path):
+    (tmp_path / "w").write_bytes(b"\1" * (1 << 20))
+    tensor = Tensor.at(tmp_path / "w", 0, DType.FLOAT32, (1 << 18,))
+    sources = SourceFiles()
+    with open(tmp_path / "out", "wb") as out:
+        tensor.write_to(out, sources)
+    rewrite(tmp_path / "w")
+    with pytest.raises(FormatError, match="was changed"):
+        sources.__exit__(None, None, None)

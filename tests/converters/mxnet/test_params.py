@@ -321,7 +321,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
 
 
 def test_write_to_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ExportFailure, match="cannot be written"):
+    with pytest.raises(ExportFailure, match="its folder does not exist"):
         write_params(tmp_path / "no" / "x.params", {"w": MATRIX})
 
 

@@ -19,6 +19,7 @@ from graphir.converters.onnx.context import OnnxNode
 from graphir.converters.onnx.exporter import OnnxModel
 from graphir.converters.onnx.writer import model_bytes, output_addition, write_model
 from graphir.errors import ExportFailure
+from graphir.files import PARTIAL, partial_prefix
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
 
@@ -201,11 +202,11 @@ def test_bytes_equal_the_file(mapped: dict[str, Tensor], tmp_path: Path) -> None
 @pytest.mark.parametrize("mode", MODES)
 def test_a_model_is_written_over(mode: str, mapped: dict[str, Tensor], tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(b"old" * 10**6)
-    (tmp_path / ".m.onnx.graphir-partial").write_bytes(b"from a run that was killed" * 10**5)
+    (tmp_path / f"{partial_prefix('m.onnx')}0{PARTIAL}").write_bytes(b"from a run that was killed" * 10**5)
     write_model(model(mapped), tmp_path / "m.onnx", weights=mode)
     write_model(model(mapped), tmp_path / "m.onnx", weights=mode)
     assert len(onnx.load(tmp_path / "m.onnx").graph.initializer) == 5
-    assert not [path for path in tmp_path.iterdir() if "partial" in path.name]
+    assert not [path for path in tmp_path.iterdir() if PARTIAL in path.name]
 
 
 def chain(count: int) -> OnnxModel:

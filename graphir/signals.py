@@ -1,0 +1,68 @@
+"""Signals that end a process: held back while something must not be cut in two, and turned into an exception."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class Ended(BaseException):
+    """The process was asked to end. Not an Exception: what handles errors must not take it for one."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Signals that would end the process wait until the block is left.
+
+    In other threads than the main one nothing needs to be done where handlers are Python's, which run in the main one.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    kept = {}
+    try:
+        for number in ENDING:
+            handler = signal.getsignal(number)
+            if handler not in (None, signal.SIG_IGN):
+                kept[number] = handler
+                signal.signal(number, lambda number, frame: came.append(number))
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+        for number in came[:1]:
+            signal.raise_signal(number)
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise `Ended` in the block, as SIGINT raises KeyboardInterrupt, so that what is half done is
+    cleaned up. Signals that are ignored (nohup) or that the caller handles stay so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    mended = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    try:
+        for number in mended:
+            signal.signal(number, _end)
+        yield
+    finally:
+        for number in mended:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    raise Ended(number)
+
+
+__all__ = ["ENDING", "Ended", "ended_by_signals", "signals_held"]
