@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphir.errors import ImportFailure
+from graphir.places import beside
 
 _SYMBOL = "-symbol.json"
 _ARRAYS = (".params", ".npz", ".npy")
@@ -87,10 +88,13 @@ def _checkpoint(prefix: str, *, chosen: Path | None = None, symbol: Path | None 
     if chosen is not None and not chosen.is_file():
         raise ImportFailure(f"{chosen}: no such file")
     epochs = _parameter_files(Path(prefix).name, found.parent)
-    if chosen is None:
+    if chosen is not None:
+        beside(chosen, found, "the symbol beside it")
+    else:
         chosen = next(reversed(epochs), None)
-    if chosen is None:
-        return Checkpoint(found, None)
+        if chosen is None:
+            return Checkpoint(found, None)
+        beside(found, chosen, "the file of parameters beside it")
     others = tuple(file for file in epochs if file.name != chosen.name)
     match = _EPOCH.fullmatch(chosen.name)
     return Checkpoint(found, chosen, int(match[2]) if match else None, others)

@@ -6,6 +6,7 @@ import mmap
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from graphir.converters.onnx.wire import strip_weights
@@ -58,6 +59,56 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
     )
 
 
+def check_external(path: str | os.PathLike[str]) -> None:
+    """Raise FormatError where an .onnx file that is handed to onnxruntime as it is names data outside of its folder.
+
+    Not every release of onnxruntime refuses that itself. What is no ONNX model is left to onnxruntime.
+    """
+    import onnx
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+    from graphir.converters.onnx.tensors import external_place
+
+    with open(path, "rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            return
+        try:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view, memoryview(view) as data:
+                message = strip_weights(data).message
+        except FormatError:
+            return
+    if b"location" not in message:
+        return
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(message)
+    except DecodeError:
+        return
+    for tensor in _tensors(model.graph, *(function.node for function in model.functions)):
+        for entry in tensor.external_data:
+            if entry.key == "location" and tensor.data_location == onnx.TensorProto.EXTERNAL:
+                external_place(Path(path), entry.value, f"tensor {tensor.name}")
+
+
+def _tensors(graph: Any, *bodies: Any) -> Iterator[Any]:
+    """Every tensor of a graph and of lists of nodes, those of the graphs inside them included."""
+    graphs, nodes = [graph], list(bodies)
+    while graphs or nodes:
+        if graphs:
+            held = graphs.pop()
+            yield from held.initializer
+            for sparse in held.sparse_initializer:
+                yield from (sparse.values, sparse.indices)
+            nodes.append(held.node)
+            continue
+        for node in nodes.pop():
+            for attribute in node.attribute:
+                yield from (attribute.t, *attribute.tensors)
+                for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
+                    yield from (sparse.values, sparse.indices)
+                graphs += [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs
+
+
 def _element_types(graph: Any) -> Iterator[int]:
     yield from (tensor.data_type for tensor in graph.initializer)
     yield from (item.type.tensor_type.elem_type for item in graph.input)
@@ -66,4 +117,4 @@ def _element_types(graph: Any) -> Iterator[int]:
             yield from (attribute.i for attribute in node.attribute if attribute.name == "to")
 
 
-__all__ = ["Structure", "read_structure"]
+__all__ = ["Structure", "check_external", "read_structure"]

@@ -24,6 +24,7 @@ from graphir.converters.tensorflow.dtypes import data_type
 from graphir.converters.tensorflow.sstable import read_table
 from graphir.converters.tensorflow.wire import Message, decode
 from graphir.errors import FormatError, ImportFailure
+from graphir.places import beside
 from graphir.tensor import Tensor, byte_size
 from graphir.types import DType
 
@@ -49,12 +50,17 @@ class Entry:
 
 
 class Bundle:
-    """A checkpoint by its prefix (`folder/variables`). `files` are those that hold something that was asked for."""
+    """A checkpoint by its prefix (`folder/variables`). `files` are those that hold something that was asked for.
 
-    def __init__(self, prefix: str | os.PathLike[str]) -> None:
+    `model` is the file of the model that it belongs to, in whose folder its files must lie, links followed.
+    """
+
+    def __init__(self, prefix: str | os.PathLike[str], model: Path | None = None) -> None:
         """Raises ImportFailure for a checkpoint that is not there and FormatError for a broken index."""
         self.prefix = Path(prefix)
         self.index = self.prefix.with_name(f"{self.prefix.name}.index")
+        self._model = model
+        self._check_place(self.index)
         data = _mapped(self.index)
         self._table = read_table(data, self.index)
         if HEADER not in self._table:
@@ -207,11 +213,16 @@ class Bundle:
     def _data_file(self, shard: int) -> Path:
         return self.prefix.with_name(f"{self.prefix.name}.data-{shard:05d}-of-{self.shards:05d}")
 
+    def _check_place(self, path: Path) -> None:
+        if self._model is not None:
+            beside(self._model, path, f"the checkpoint's file {path.name}")
+
     def _file_size(self, shard: int) -> int:
         if shard not in self._sizes:
             path = self._data_file(shard)
             if shard >= self.shards:
                 raise FormatError(f"the index names shard {shard} of {self.shards}", path=self.index)
+            self._check_place(path)
             try:
                 self._sizes[shard] = path.stat().st_size
             except OSError as error:

@@ -92,7 +92,7 @@ def _open(
     chosen = _signature(meta, path, signature, graph, wanted)
     _check_endpoints(chosen, nodes, path)
     wanted += chosen.outputs.values()
-    variables, files = _variables(meta, graph, _reached(nodes, wanted), prefix)
+    variables, files = _variables(meta, graph, _reached(nodes, wanted), prefix, path)
     placed, chosen, names = _renamed(_reached(nodes, [*chosen.inputs.values(), *wanted]), chosen)
     held = TFGraph(placed, graph.functions, graph.producer)
     return TFSource(held, name, chosen, [str(path), *files], variables, names, kind)
@@ -236,13 +236,13 @@ def _renamed(nodes: list[TFNode], signature: Signature) -> tuple[list[TFNode], S
 
 
 def _variables(
-    meta: Message, graph: TFGraph, reached: list[TFNode], prefix: Path
+    meta: Message, graph: TFGraph, reached: list[TFNode], prefix: Path, path: Path
 ) -> tuple[dict[str, Tensor], list[str]]:
     """The elements of the variables that are needed, by node, and the files that hold them."""
     holders = [node for node in reached if node.op in HOLDERS]
     if not holders:
         return {}, []
-    bundle = Bundle(prefix)
+    bundle = Bundle(prefix, path)
     restored = _restored(graph)
     by_object: dict[str, str] | None = None
     found: dict[str, Tensor] = {}

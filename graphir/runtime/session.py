@@ -178,6 +178,9 @@ def _loadable(
             raise VerificationError(f"{model}: no such file")
         kind = format or detect_format(model)
         if kind == "onnx":
+            from graphir.converters.onnx.structure import check_external
+
+            check_external(model)
             return os.fspath(model)
         model = load(model, format=kind)
     from graphir.converters.onnx import save

@@ -12,6 +12,7 @@ from ..errors import FormatError, Gap, GraphError, ShapeError, UnsupportedOpErro
 from ..graph import Decision, Graph, Value
 from ..ops import operator_table
 from ..ops.base import Operator
+from ..places import beside
 from ..tensor import Tensor
 from ..types import DType, Type, unify
 from .attributes import operator_from_json
@@ -95,7 +96,8 @@ def _load(document: Json, path: Path, check_hashes: bool) -> Graph:
         raise UnsupportedOpError(f"{path}: operators that this graphir does not know", unknown)
     weights = None
     if "weights" in document:
-        weights = Weights.open(path.with_name(_plain_name(document["weights"], "$.weights")))
+        name = _plain_name(document["weights"], "$.weights")
+        weights = Weights.open(beside(path, path.with_name(name), f"the file of its weights, {name!r},"))
     reader = _Reader(weights, check_hashes)
     fields = {key: value for key, value in document.items() if key not in _HEAD}
     graph = reader.graph(fields, "$", None)
