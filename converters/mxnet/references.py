@@ -21,6 +21,25 @@ PYTHON_VARIABLE = "GRAPHIR_MXNET_PYTHON"
 NEEDS_ONEDNN = frozenset({"RNN"})
 
 
+def refuse_effects(symbol: NNVMGraph) -> None:
+    """Raise MXNetRefuses, with all of them, for operators that have no meaning here: none of those that have one calls
+    Python, loads a library or reads a file, as `Custom`, `_CustomFunction` and `_cvimread` do."""
+    from graphir.converters.mxnet.ops import import_table
+    from graphir.converters.mxnet.reference import operators
+
+    allowed = import_table().keys() | operators().keys() | {VARIABLE}
+    refused: dict[str, list[str]] = {}
+    pending = [symbol]
+    while pending:
+        for node in pending.pop().nodes:
+            pending += node.subgraphs
+            if node.op not in allowed:
+                refused.setdefault(node.op, []).append(node.name)
+    if refused:
+        shown = "; ".join(f"{op} ({', '.join(names[:3])})" for op, names in sorted(refused.items()))
+        raise MXNetRefuses(f"MXNet runs operators that are known to have no effects only, and not {shown}")
+
+
 class _OfSymbol:
     """What both references know from the symbol alone."""
 
@@ -85,6 +104,7 @@ class LiveMXNet(_OfSymbol):
         """The named values. Raises MXNetMissing if the interpreter cannot import MXNet, and VerificationError with
         MXNet's own message, or with the signal that ended it."""
         if self._process is None:
+            refuse_effects(self._symbol)
             onednn = any(node.op in NEEDS_ONEDNN for node in self._symbol.nodes)
             symbol = with_plain_labels(self._symbol, self._arrays)
             self._process = LiveProcess(self._python, symbol, self._arrays, onednn=onednn)

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.child_process import ChildProcess
+from graphir.converters.tensorflow.allowed import keras_classes, keras_functions, operators
 from graphir.converters.tensorflow.reader import TFSource, open_model
-from graphir.converters.tensorflow.records import Endpoint
+from graphir.converters.tensorflow.records import Endpoint, TFNode
 from graphir.converters.tensorflow.schema import output_types
 from graphir.errors import FormatError, VerificationError
 from graphir.types import DType
@@ -62,11 +63,12 @@ class LiveTensorFlow:
         return frozenset()
 
     def values(self) -> list[str]:
-        """The results of the nodes outside of functions, as `node:slot`, and the outputs; of a signature these only."""
+        """The results of the nodes that the outputs need, outside of functions, as `node:slot`, and the outputs; of a
+        signature these only."""
         if self._has_functions or self._is_keras:
             return list(self.outputs)
         found: list[str] = []
-        for node in self._source.graph.nodes:
+        for node in self._needed():
             try:
                 types = output_types(node.op, node.attrs) or []
             except FormatError:
@@ -79,7 +81,7 @@ class LiveTensorFlow:
         """The named values. Raises TensorFlowMissing if the interpreter cannot import TensorFlow, and VerificationError
         with TensorFlow's own message, or with the signal that ended it."""
         if self._process is None:
-            self._process = _Process(self._python, self._kind(), self._path, onednn=self._has_channels_first)
+            self._process = self._started(feeds)
         with_onednn = " with oneDNN" if self._has_channels_first else ""
         self.label = f"TensorFlow {self._process.version}{with_onednn} in a child process"
         wanted = list(dict.fromkeys(names))
@@ -97,6 +99,31 @@ class LiveTensorFlow:
             self._process.close()
             self._process = None
 
+    def _started(self, feeds: Mapping[str, Array]) -> _Process:
+        """A child that may run what the outputs need, as far as it is allowed."""
+        allowed: dict[str, object] = {
+            "operators": operators(),
+            "wanted": [self._tensor(name) for name in self.outputs],
+            "feeds": {self._tensor(name, is_fed=True): str(array.dtype) for name, array in feeds.items()},
+        }
+        if self._is_keras:
+            allowed |= {"classes": keras_classes(), "functions": keras_functions()}
+        return _Process(self._python, self._kind(), self._path, allowed, onednn=self._has_channels_first)
+
+    def _needed(self) -> list[TFNode]:
+        """The nodes that the outputs depend on, in the graph's order."""
+        nodes = {node.name: node for node in self._source.graph.nodes}
+        found: set[str] = set()
+        signature = self._source.signature
+        stated = {} if signature is None else signature.outputs
+        pending = [stated.get(name, Endpoint.of(name)).node for name in self.outputs]
+        while pending:
+            name = pending.pop()
+            if name not in found and name in nodes:
+                found.add(name)
+                pending += [*(endpoint.node for endpoint in nodes[name].inputs), *nodes[name].controls]
+        return [node for name, node in nodes.items() if name in found]
+
     def _kind(self) -> str:
         if self._is_keras:
             return "keras"
@@ -106,7 +133,7 @@ class LiveTensorFlow:
             return "graph"
         if not self._path.is_dir():
             self._path = self._path.parent
-        return f"signature:{self._source.signature.name}" if self._has_functions else "saved_model"
+        return "saved_model"
 
     @property
     def _has_functions(self) -> bool:
@@ -143,10 +170,8 @@ class LiveTensorFlow:
                 return f"input:{inputs.index(name)}"
             raise self._not_reachable(name)
         signature = self._source.signature
-        if self._has_functions and signature is not None:
-            if name not in (signature.inputs if is_fed else signature.outputs):
-                raise self._not_reachable(name)
-            return name
+        if self._has_functions and signature and name not in (signature.inputs if is_fed else signature.outputs):
+            raise self._not_reachable(name)
         endpoint = None if signature is None else signature.outputs.get(name) or signature.inputs.get(name)
         endpoint = endpoint or Endpoint.of(name)
         return str(Endpoint(self._source.renamed.get(endpoint.node, endpoint.node), endpoint.slot))
@@ -157,9 +182,12 @@ class _Process(ChildProcess):
 
     framework, missing, refuses = "TensorFlow", TensorFlowMissing, TensorFlowRefuses
 
-    def __init__(self, python: str, kind: str, path: Path, *, onednn: bool = False) -> None:
+    def __init__(
+        self, python: str, kind: str, path: Path, allowed: Mapping[str, object], *, onednn: bool = False
+    ) -> None:
         super().__init__(python)
-        settings = SETTINGS | {ONEDNN: str(int(onednn))}
+        (self.place / "allowed.json").write_text(json.dumps(allowed), encoding="utf-8")
+        settings = SETTINGS | {ONEDNN: str(int(onednn)), "KERAS_HOME": str(self.place)}
         first = self.start(Path(__file__).with_name("live_child.py"), [kind, str(path.resolve())], settings)
         if "error" in first:
             raise TensorFlowRefuses(f"live TensorFlow ({python}) cannot load {path}: {first['error']}")

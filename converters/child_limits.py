@@ -1,0 +1,103 @@
+"""Run as a program: another program, under limits that it cannot lift. Imports nothing of graphir.
+
+    child_limits.py LIMITS SCRIPT FOLDER WORD...
+
+LIMITS is JSON: `memory` in bytes that it may allocate, `seconds` of one core's time. On Linux, where the kernel has
+Landlock (5.13), the program can neither write, make nor remove a file outside of FOLDER, nor start another program;
+nor, from later kernels on, connect to or listen on a TCP port, or send a signal to a process that it did not start.
+Elsewhere no file that it writes can hold a byte. Source of the numbers: linux/landlock.h.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import runpy
+import sys
+from typing import Any
+
+try:
+    import resource
+except ImportError:  # only POSIX has it
+    resource = None  # type: ignore[assignment]
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+NO_NEW_PRIVILEGES = 38
+EXECUTE, WRITE_FILE = 1 << 0, 1 << 1
+# Removing (4, 5) and making (6 to 12) files, then what later versions of the interface know: moving, truncating.
+SINCE = {1: EXECUTE | WRITE_FILE | sum(1 << bit for bit in range(4, 13)), 2: 1 << 13, 3: 1 << 14}
+TCP, SCOPES = 0b11, 0b11
+LARGEST_FILE = 4 << 30
+
+
+class Ruleset(ctypes.Structure):
+    """What is forbidden unless a rule allows it."""
+
+    _fields_ = [("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scopes", ctypes.c_uint64)]
+
+
+class Beneath(ctypes.Structure):
+    """A rule: what is allowed beneath an opened folder."""
+
+    _pack_ = 1
+    _layout_ = "ms"
+    _fields_ = [("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32)]
+
+
+def lock_in(folder: str) -> bool:
+    """Forbid this process what Landlock can forbid, but for writing to the folder; whether the kernel has it."""
+    if not sys.platform.startswith("linux"):
+        return False
+    call = ctypes.CDLL(None, use_errno=True)
+    version = call.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1)
+    if version < 1:
+        return False
+    files = sum(rights for since, rights in SINCE.items() if version >= since)
+    rules = Ruleset(files, TCP if version >= 4 else 0, SCOPES if version >= 6 else 0)
+    size = 24 if version >= 6 else 16 if version >= 4 else 8
+    ruleset = call.syscall(CREATE_RULESET, ctypes.byref(rules), ctypes.c_size_t(size), 0)
+    if ruleset < 0:
+        return False
+    for path, allowed in ((folder, files & ~EXECUTE), (os.devnull, WRITE_FILE)):
+        parent = os.open(path, os.O_RDONLY)
+        added = call.syscall(ADD_RULE, ruleset, 1, ctypes.byref(Beneath(allowed, parent)), 0)
+        os.close(parent)
+        if added < 0:
+            return False
+    return call.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0 and call.syscall(RESTRICT_SELF, ruleset, 0) == 0
+
+
+def limit(limits: dict[str, Any], *, may_write: bool) -> None:
+    """Set the limits that the system has."""
+    if resource is None:
+        return
+    wanted = {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_FSIZE": LARGEST_FILE if may_write else 0,
+        "RLIMIT_DATA": limits["memory"],
+        "RLIMIT_CPU": limits["seconds"],
+    }
+    for name, value in wanted.items():
+        kind = getattr(resource, name, None)
+        if kind is None:
+            continue
+        hard = resource.getrlimit(kind)[1]
+        lowered = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        with contextlib.suppress(ValueError, OSError):  # a system that has the name, but not the limit
+            resource.setrlimit(kind, (lowered, lowered))
+
+
+def main() -> None:
+    """Limit this process, then run the program in it."""
+    limits, script, folder = sys.argv[1:4]
+    here = os.path.dirname(os.path.realpath(__file__))  # it holds folders that are called like the frameworks
+    sys.path[:] = [path for path in sys.path if os.path.realpath(path) != here]
+    limit(json.loads(limits), may_write=lock_in(folder))
+    sys.argv[:] = [script, folder, *sys.argv[4:]]
+    runpy.run_path(script, run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
