@@ -66,7 +66,8 @@ def lock_in(folder: str) -> bool:
         os.close(parent)
         if added < 0:
             return False
-    return call.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0 and call.syscall(RESTRICT_SELF, ruleset, 0) == 0
+    is_locked = call.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0 and call.syscall(RESTRICT_SELF, ruleset, 0) == 0
+    return bool(is_locked)
 
 
 def limit(limits: dict[str, Any], *, may_write: bool) -> None:

@@ -130,7 +130,7 @@ class ChildProcess:
         try:
             self._child = subprocess.Popen(
                 [self.python, str(LIMITS), limits, str(script), str(self.place), *words],
-                env=os.environ | own | environment,
+                env={**os.environ, **own, **environment},
                 cwd=self.place,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
