@@ -5,7 +5,7 @@
 LIMITS is JSON: `memory` in bytes that it may allocate, `seconds` of one core's time. On Linux, where the kernel has
 Landlock (5.13), the program can neither write, make nor remove a file outside of FOLDER, nor start another program;
 nor, from later kernels on, connect to or listen on a TCP port, or send a signal to a process that it did not start.
-Elsewhere no file that it writes can hold a byte. Source of the numbers: linux/landlock.h.
+Elsewhere no file that it writes can grow beyond 4 KB. Source of the numbers: linux/landlock.h.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ EXECUTE, WRITE_FILE = 1 << 0, 1 << 1
 # Removing (4, 5) and making (6 to 12) files, then what later versions of the interface know: moving, truncating.
 SINCE = {1: EXECUTE | WRITE_FILE | sum(1 << bit for bit in range(4, 13)), 2: 1 << 13, 3: 1 << 14}
 TCP, SCOPES = 0b11, 0b11
-LARGEST_FILE = 4 << 30
+# Without Landlock as little as Python and Keras need to find that they have a folder for temporary files.
+LARGEST_FILE, LARGEST_ANYWHERE = 4 << 30, 4096
 
 
 class Ruleset(ctypes.Structure):
@@ -76,7 +77,7 @@ def limit(limits: dict[str, Any], *, may_write: bool) -> None:
         return
     wanted = {
         "RLIMIT_CORE": 0,
-        "RLIMIT_FSIZE": LARGEST_FILE if may_write else 0,
+        "RLIMIT_FSIZE": LARGEST_FILE if may_write else LARGEST_ANYWHERE,
         "RLIMIT_DATA": limits["memory"],
         "RLIMIT_CPU": limits["seconds"],
     }

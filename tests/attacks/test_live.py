@@ -200,14 +200,30 @@ print(json.dumps({
     "connect": attempt(lambda: socket.create_connection(("127.0.0.1", 9))),
     "allocate": attempt(lambda: bytearray(1 << 30)),
     "own": attempt(lambda: write(os.path.join(folder, "own"))),
+    "large": attempt(lambda: os.truncate(os.path.join(folder, "own"), 1 << 40)),
     "path": [path for path in sys.path if path.endswith("converters")],
 }))
 sys.stdin.readline()
 """
 
 
+# Whether Landlock is there, asked in a process of its own, for which it is then in force.
+ASK = "import runpy, sys; print(runpy.run_path(sys.argv[1])['lock_in']('/'))"
+# As on a system without Landlock.
+UNLOCKED = """
+import runpy, sys
+held = runpy.run_path(sys.argv[1])
+held["main"].__globals__["lock_in"] = lambda folder: False
+del sys.argv[0]
+held["main"]()
+"""
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Landlock is Linux's")
 def test_what_a_child_cannot_do(tmp_path: Path) -> None:
+    question = [sys.executable, "-c", ASK, child_limits.__file__]
+    asked = subprocess.run(question, capture_output=True, text=True, check=True)
+    lock_in_is_there = asked.stdout == "True\n"
     (tmp_path / "old").write_text("old")
     (tmp_path / "folder").mkdir()
     (tmp_path / "child.py").write_text(CHILD)
@@ -215,15 +231,25 @@ def test_what_a_child_cannot_do(tmp_path: Path) -> None:
     program = [sys.executable, child_limits.__file__, limits, tmp_path / "child.py", tmp_path / "folder", tmp_path]
     done = subprocess.run(program, capture_output=True, text=True, check=True, input="")
     found = json.loads(done.stdout)
-    if found["own"] == "OSError":  # a kernel without Landlock: no byte is written anywhere
-        assert (found["write"], (tmp_path / "old").exists()) == ("OSError", True)
+    assert (found.pop("large"), found.pop("allocate"), found.pop("path")) == ("OSError", "MemoryError", [])
+    if not lock_in_is_there:
         pytest.skip("the kernel has no Landlock")
     assert found == {
         "write": "PermissionError", "overwrite": "PermissionError", "remove": "PermissionError",
-        "link": "PermissionError", "start": "PermissionError", "connect": "PermissionError", "allocate": "MemoryError",
-        "own": "done", "path": [],
+        "link": "PermissionError", "start": "PermissionError", "connect": "PermissionError", "own": "done",
     }  # fmt: skip
     assert (tmp_path / "old").read_text() == "old"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits are POSIX")
+def test_what_a_child_cannot_write_without_landlock(tmp_path: Path) -> None:
+    script = "from pathlib import Path; [Path(name).write_bytes(bytes(4096 + more)) for more, name in enumerate('ab')]"
+    (tmp_path / "child.py").write_text(script)
+    limits = json.dumps({"memory": 1 << 30, "seconds": 10})
+    program = [sys.executable, "-c", UNLOCKED, child_limits.__file__, limits, tmp_path / "child.py", tmp_path]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "File too large" in done.stderr
+    assert [(tmp_path / name).stat().st_size for name in "ab"] == [4096, 4096]
 
 
 class Sleeper(ChildProcess):
