@@ -337,8 +337,8 @@ def as_pipe(path: Path) -> None:
     ("make", "text"),
     [
         pytest.param(lambda path: None, "cannot read the weights: No such file", id="missing"),
-        pytest.param(as_folder, "not a regular file", id="folder"),
-        pytest.param(as_pipe, "not a regular file", id="pipe"),
+        pytest.param(as_folder, "is no file", id="folder"),
+        pytest.param(as_pipe, "is no file", id="pipe"),
     ],
 )
 def test_weights_that_are_no_file_are_refused(tmp_path: Path, make: Callable[[Path], None], text: str) -> None:
