@@ -1,0 +1,1 @@
+"""Random MXNet symbols against live MXNet."""

@@ -1,0 +1,196 @@
+"""What becomes of a drawn symbol: live MXNet's numbers against those of the ONNX model and of the numpy reference."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from graphir.converters.mxnet import from_symbol
+from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.reference.evaluate import evaluate
+from graphir.converters.onnx import to_model
+from graphir.errors import GraphirError
+from tests.equivalence import activation, bitwise, elementwise
+from tests.equivalence.live import Live, LiveError
+from tests.fuzz.symbols.draw import Drawn
+
+Array = NDArray[Any]
+
+ELEMENT_BY_ELEMENT = frozenset(case.op for family in (elementwise, activation, bitwise) for case in family.CASES) - {
+    "softmax", "softmin", "log_softmax", "SoftmaxActivation", "add_n", "amp_multicast",
+}  # fmt: skip
+RTOL = {"float16": 1e-2, "float32": 1e-3, "float64": 1e-3}
+ATOL = {"float16": 2e-3, "float32": 2e-5, "float64": 2e-5}
+
+
+class Kind(StrEnum):
+    """What a road made of a symbol: `stopped` refuses values when it sees them, `crash` is anything unforeseen."""
+
+    EQUAL = "equal"
+    WRONG = "wrong"
+    REFUSED = "refused"
+    CRASH = "crash"
+    STOPPED = "stopped"
+    NO_KERNEL = "no kernel"
+    UNJUDGED = "unjudged"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A road's outcome, with what can be read about it."""
+
+    kind: Kind
+    text: str = ""
+
+    @property
+    def cause(self) -> str:
+        """The text without the numbers of this case."""
+        return re.sub(r"-?\d+(\.\d+)?(e[+-]?\d+)?", "#", self.text.splitlines()[-1] if self.text else "")[:160]
+
+
+class PatientLive(Live):
+    """Live MXNet that is ended when it hangs, as it does after a fault in a thread of its own."""
+
+    PATIENCE = 10.0
+
+    def run(self, symbol_json: str, arrays: Mapping[str, Array], internals: bool = False) -> dict[str, Array]:
+        timer = threading.Timer(self.PATIENCE, self._end)
+        timer.start()
+        try:
+            return super().run(symbol_json, arrays, internals)
+        finally:
+            timer.cancel()
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+
+
+class LiveMXNet:
+    """MXNet with its plain operators, and a second one with oneDNN for cases that need it."""
+
+    def __init__(self) -> None:
+        self._plain, self._onednn = PatientLive(onednn=False), PatientLive(onednn=True)
+
+    def __enter__(self) -> LiveMXNet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._plain.__exit__()
+        self._onednn.__exit__()
+
+    def __call__(self, drawn: Drawn) -> list[Array]:
+        """The outputs. Raises LiveError where MXNet refuses the case, or does not survive it."""
+        live = self._onednn if drawn.case.onednn else self._plain
+        return list(live.run(drawn.symbol, drawn.values).values())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether MXNet runs a case, and what the two roads made of it."""
+
+    runs: bool
+    onnx: Outcome
+    reference: Outcome
+
+
+def verdict(live: LiveMXNet, drawn: Drawn) -> Verdict:
+    """All three roads. What ends MXNet's process, a division of integers by 0 say, goes no other way."""
+    try:
+        wanted: list[Array] | None = live(drawn)
+    except LiveError as error:
+        if "process ended" in str(error):
+            return Verdict(False, Outcome(Kind.UNJUDGED), Outcome(Kind.UNJUDGED))
+        wanted = None
+    return Verdict(wanted is not None, through_onnx(drawn, wanted), through_reference(drawn, wanted))
+
+
+def through_onnx(drawn: Drawn, wanted: list[Array] | None) -> Outcome:
+    """The outcome of import, export and onnxruntime."""
+    case, values = drawn.case, drawn.values
+    given, fed = case.variables("param", "aux"), case.variables("data", "label")
+    try:
+        graph = from_symbol(
+            drawn.symbol,
+            {name: values[name] for name in given},
+            {name: values[name].shape for name in fed},
+            dtypes={name: values[name].dtype for name in fed},
+        )
+        graph.check()
+        model = to_model(graph)
+    except GraphirError as error:
+        return Outcome(Kind.REFUSED, str(error))
+    except Exception as error:
+        return Outcome(Kind.CRASH, f"{type(error).__name__}: {error}")
+    if wanted is None:
+        return Outcome(Kind.UNJUDGED)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        kind = Kind.NO_KERNEL if "NOT_IMPLEMENTED" in str(error) else Kind.CRASH
+        return Outcome(kind, f"{type(error).__name__}: {error}")
+    try:
+        found = session.run(None, {value.name: values[value.name] for value in graph.inputs})
+    except Exception as error:
+        return Outcome(Kind.STOPPED, f"{type(error).__name__}: {error}")
+    return compare(drawn, found, wanted)
+
+
+def through_reference(drawn: Drawn, wanted: list[Array] | None) -> Outcome:
+    """The outcome of the numpy reference."""
+    try:
+        with np.errstate(all="ignore"):
+            found = list(evaluate(read_symbol(drawn.symbol), drawn.values).values())
+    except GraphirError as error:
+        return Outcome(Kind.REFUSED, str(error))
+    except Exception as error:
+        return Outcome(Kind.CRASH, f"{type(error).__name__}: {error}")
+    return Outcome(Kind.UNJUDGED) if wanted is None else compare(drawn, found, wanted)
+
+
+def compare(drawn: Drawn, found: list[Array], wanted: list[Array]) -> Outcome:
+    """Equal or wrong, output by output."""
+    if len(found) != len(wanted):
+        return Outcome(Kind.WRONG, f"{len(found)} outputs, MXNet has {len(wanted)}")
+    for slot, (mine, true) in enumerate(zip(found, wanted, strict=True)):
+        text = _difference(drawn, np.asarray(mine), true)
+        if text:
+            return Outcome(Kind.WRONG, f"output {slot}: {text}")
+    return Outcome(Kind.EQUAL)
+
+
+def _largest(array: Array) -> float:
+    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
+
+
+def _difference(drawn: Drawn, found: Array, wanted: Array) -> str:
+    if (found.dtype, found.shape) != (wanted.dtype, wanted.shape):
+        return f"{found.dtype}{list(found.shape)}, MXNet {wanted.dtype}{list(wanted.shape)}"
+    if wanted.dtype.kind != "f":
+        different = found != wanted
+    else:
+        left, right = found.astype(np.float64), wanted.astype(np.float64)
+        with np.errstate(all="ignore"):
+            limit = RTOL[str(wanted.dtype)] * np.abs(right) + ATOL[str(wanted.dtype)]
+            if drawn.case.op not in ELEMENT_BY_ELEMENT:
+                limit = limit + RTOL[str(wanted.dtype)] * max(_largest(right), drawn.largest)
+            near = np.isfinite(left) & np.isfinite(right) & (np.abs(left - right) <= limit)
+        different = ~(near | (left == right) | (np.isnan(left) & np.isnan(right)))
+    if not different.any():
+        return ""
+    place = int(np.flatnonzero(different)[0])
+    return (
+        f"{int(different.sum())} of {different.size} elements, at {place} found {found.ravel()[place]!r}, "
+        f"MXNet {wanted.ravel()[place]!r}"
+    )
