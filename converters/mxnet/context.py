@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Union
 
@@ -106,6 +108,13 @@ class ImportNode:
             raise ShapeError(f"{error} (stated by the attributes of {self.name})") from None
         return value
 
+    def over(self, *values: Value, suffix: str) -> ImportNode:
+        """The same node with other operands, as a step on the way to its result; its names get the suffix."""
+        inner = ImportNode(self._importer, self.record, self.attrs, [], [f"{self.name}_{suffix}"])
+        inner.name = f"{self.name}_{suffix}"
+        inner.operands = [lambda value=value: value for value in values]  # type: ignore[misc]
+        return inner
+
     def same_shapes(self, *values: Value) -> None:
         """Let values that MXNet wants to be of one shape share what is known of it. Raises ShapeError."""
         shape: Shape | None = None
@@ -148,9 +157,9 @@ class ImportNode:
         return self.graph.constant(elements, dtype)
 
     def scalar_like(self, value: Value, number: float) -> Value:
-        """A constant scalar of the value's dtype (float32 where that is unknown)."""
+        """A constant scalar of the value's dtype (float32 where that is unknown), converted as C does."""
         dtype = value.dtype or DType.FLOAT32
-        return self.graph.constant(round(number) if dtype.is_integer else number, dtype)
+        return self.graph.constant(converted(number, dtype), dtype)
 
     def vector(self, numbers: Sequence[int]) -> Value:
         """A constant int64 vector."""
@@ -190,11 +199,44 @@ class ImportNode:
 
     def decide(self, kind: str, text: str) -> None:
         """Record a decision about this node."""
-        self.graph.decide(kind, self.name, text)
+        self.graph.decide(kind, self.record.name, text)
 
     def refuse(self, reason: str) -> NoReturn:
         """Say that this node cannot be expressed, and why."""
         raise Refusal(reason)
+
+
+def converted(number: float, dtype: DType) -> float | int | bool:
+    """A number in a dtype as C converts it: integers lose the fraction and, where they are too small, high bits.
+
+    >>> converted(2.7, DType.INT32), converted(-2.7, DType.INT32), converted(257.5, DType.UINT8)
+    (2, -2, 1)
+    >>> converted(math.nan, DType.INT32), converted(math.inf, DType.INT8)
+    (-2147483648, 0)
+    """
+    if dtype is DType.BOOL:
+        return bool(number)
+    if not dtype.is_integer:
+        return number
+    if isinstance(number, float):
+        # C leaves open what does not fit; x86 takes the lowest integer of 32 bits, or of 64 for wider dtypes.
+        least = -(1 << (63 if dtype.bits > 32 else 31))
+        number = math.trunc(number) if math.isfinite(number) and least <= number < -least else least
+    kept = int(number) & ((1 << dtype.bits) - 1)
+    is_signed = dtype.value.startswith("int")
+    return kept - (1 << dtype.bits) if is_signed and kept >> (dtype.bits - 1) else kept
+
+
+def to_single(number: float) -> float:
+    """A number as MXNet holds an attribute of its kind `float`, in single precision; beyond its range infinite.
+
+    >>> to_single(16777217.0), to_single(1e60)
+    (16777216.0, inf)
+    """
+    try:
+        return float(struct.unpack("f", struct.pack("f", number))[0])
+    except OverflowError:
+        return math.copysign(math.inf, number)
 
 
 def families(*tables: Mapping[str, ImportFunction]) -> dict[str, ImportFunction]:
@@ -208,4 +250,4 @@ def families(*tables: Mapping[str, ImportFunction]) -> dict[str, ImportFunction]
     return found
 
 
-__all__ = ["ImportFunction", "ImportNode", "Imported", "NeedsShape", "Refusal", "families"]
+__all__ = ["ImportFunction", "ImportNode", "Imported", "NeedsShape", "Refusal", "converted", "families", "to_single"]

@@ -11,6 +11,7 @@ from tests.equivalence import (
     elementwise,
     image,
     indexing,
+    integers,
     linear,
     loss,
     normalization,
@@ -20,12 +21,14 @@ from tests.equivalence import (
     reduction,
     resize,
     shape,
+    special,
 )
 from tests.equivalence.case import Case
 
 FAMILIES = (
-    activation, algebra, bitwise, convolution, detection, elementwise, image, indexing, linear, loss,
+    activation, algebra, bitwise, convolution, detection, elementwise, image, indexing, integers, linear, loss,
     normalization, numpy_style, pooling, recurrent, reduction, resize, shape,
+    special,
 )  # fmt: skip
 
 CASES: tuple[Case, ...] = tuple(row for family in FAMILIES for row in family.CASES)

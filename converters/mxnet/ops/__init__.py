@@ -6,6 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from graphir.converters.mxnet.context import ImportFunction, families
+from graphir.converters.mxnet.ops.checks import checked
 
 FAMILIES = (
     "activation",
@@ -28,6 +29,7 @@ FAMILIES = (
     "recurrent",
     "reduction",
     "resize",
+    "scalars",
     "shape",
     "shape_parts",
 )
@@ -36,7 +38,8 @@ FAMILIES = (
 @cache
 def import_table() -> dict[str, ImportFunction]:
     """The import function of every MXNet operator that can be imported, by canonical name."""
-    return families(*(import_module(f"{__name__}.{family}").IMPORTS for family in FAMILIES))
+    found = families(*(import_module(f"{__name__}.{family}").IMPORTS for family in FAMILIES))
+    return {name: checked(name, function) for name, function in found.items()}
 
 
 __all__ = ["FAMILIES", "import_table"]

@@ -7,27 +7,22 @@ import math
 import numpy as np
 
 from graphir.converters.mxnet.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.ops.integers import import_sigmoid as sigmoid_of_integers
+from graphir.converters.mxnet.ops.integers import is_integer, with_integers
 from graphir.graph import Value
 from graphir.ops import activation as ir
 from graphir.ops.base import Operator, normalize_axis
 from graphir.ops.creation import Range
-from graphir.ops.elementwise import Cast, Div, Less, Neg, PRelu, Where
+from graphir.ops.elementwise import Cast, Div, Exp, Less, Log, Neg, PRelu, Sub, Where
+from graphir.ops.reduction import ReduceMax, ReduceSum
 from graphir.ops.shape import Reshape, Shape, Squeeze, Unsqueeze
 from graphir.types import UNKNOWN, Dim, DType, TensorType
 
 
-def on_floats(op: Operator) -> ImportFunction:
-    """An activation that MXNet also applies to integers: it computes in floats and drops the result's fraction."""
-
-    def import_on_floats(node: ImportNode) -> Value:
-        data = node.input(0)
-        dtype = data.dtype
-        if dtype is None or dtype.is_float:
-            return node.emit(op, data)
-        node.decide("integer activation", f"{dtype} data goes through {op.name} as float32; the fraction is dropped")
-        return node.emit(Cast(dtype), node.step(op, node.step(Cast(DType.FLOAT32), data)))
-
-    return import_on_floats
+def import_sigmoid(node: ImportNode) -> Value:
+    """1 / (1 + e^-x), of integers too."""
+    data = node.input(0)
+    return sigmoid_of_integers(node) if is_integer(data) else node.emit(ir.Sigmoid(), data)
 
 
 def import_relu(node: ImportNode) -> Value:
@@ -116,13 +111,15 @@ def softmax_like(op: type[ir.Softmax] | type[ir.LogSoftmax], *, negate: bool = F
         narrow = result is not None and data.dtype is not None and result.bits < data.dtype.bits
         if result is not None and result is not data.dtype and not narrow:
             data = node.step(Cast(result), data)
-        temperature = attrs["temperature"] or 1.0
+        temperature = 1.0 if attrs["temperature"] is None else attrs["temperature"]
         if temperature != 1:
             data = node.step(Div(), data, node.scalar_like(data, -temperature if negate else temperature))
         elif negate:
             data = node.step(Neg(), data)
         if length is not None:
             data = _masked(node, op(axis=axis), data, length, axis)
+        elif op is ir.LogSoftmax and data.dtype is DType.FLOAT64:
+            data = _log_softmax_of_doubles(node, data, axis)
         elif not narrow:
             return node.emit(op(axis=axis), data)
         else:
@@ -130,6 +127,14 @@ def softmax_like(op: type[ir.Softmax] | type[ir.LogSoftmax], *, negate: bool = F
         return node.emit(Cast(result), data) if narrow and result is not None else data
 
     return import_softmax
+
+
+def _log_softmax_of_doubles(node: ImportNode, data: Value, axis: int) -> Value:
+    """x - max - log sum exp(x - max): onnxruntime's kernel for float64 gives numbers for rows with NaN or infinity."""
+    along = node.vector([axis])
+    shifted = node.step(Sub(), data, node.step(ReduceMax(keepdims=True), data, along), suffix="shifted")
+    total = node.step(ReduceSum(keepdims=True), node.step(Exp(), shifted), along, suffix="total")
+    return node.step(Sub(), shifted, node.step(Log(), total), suffix="log")
 
 
 def _masked(node: ImportNode, op: Operator, data: Value, length: Value, axis: int) -> Value:
@@ -184,11 +189,13 @@ IMPORTS: dict[str, ImportFunction] = {
     "hard_sigmoid": import_hard_sigmoid,
     "log_softmax": softmax_like(ir.LogSoftmax),
     "relu": import_relu,
-    "sigmoid": on_floats(ir.Sigmoid()),
+    "sigmoid": import_sigmoid,
     "softmax": softmax_like(ir.Softmax),
     "softmin": softmax_like(ir.Softmax, negate=True),
-    "softsign": on_floats(ir.Softsign()),
-    "tanh": on_floats(ir.Tanh()),
+    **with_integers({
+        "softsign": lambda node: node.emit(ir.Softsign(), node.input(0)),
+        "tanh": lambda node: node.emit(ir.Tanh(), node.input(0)),
+    }),
 }
 
 __all__ = ["IMPORTS"]

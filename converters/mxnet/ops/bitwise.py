@@ -6,26 +6,40 @@ from graphir.converters.mxnet.context import ImportFunction, ImportNode
 from graphir.graph import Value
 from graphir.ops import bitwise as ir
 from graphir.ops.base import Operator
+from graphir.ops.elementwise import And, Not, Or, Xor
+from graphir.types import DType
+
+# What ONNX calls the operator for bool, which MXNet has no other name for.
+LOGICAL: dict[type[Operator], Operator] = {
+    ir.BitwiseAnd: And(),
+    ir.BitwiseNot: Not(),
+    ir.BitwiseOr: Or(),
+    ir.BitwiseXor: Xor(),
+}
+
+
+def _for(value: Value, op: Operator) -> Operator:
+    return LOGICAL[type(op)] if value.dtype is DType.BOOL else op
 
 
 def bitwise(op: Operator) -> ImportFunction:
-    """An operator of two integer operands that broadcast."""
-    return lambda node: node.emit(op, node.input(0), node.input(1))
+    """An operator of two operands, integers or bool, that broadcast."""
+    return lambda node: node.emit(_for(node.input(0), op), node.input(0), node.input(1))
 
 
 def bitwise_scalar(op: Operator) -> ImportFunction:
-    """An operator of integers and a number, whose fraction MXNet drops."""
+    """An operator of integers and a number, which MXNet converts to their dtype as C does."""
 
     def import_scalar(node: ImportNode) -> Value:
         data = node.input(0)
-        return node.emit(op, data, node.scalar_like(data, int(node.attrs["scalar"])))
+        return node.emit(_for(data, op), data, node.scalar_like(data, float(node.attrs["scalar"])))
 
     return import_scalar
 
 
 def import_bitwise_not(node: ImportNode) -> Value:
     """~x, bit by bit."""
-    return node.emit(ir.BitwiseNot(), node.input(0))
+    return node.emit(_for(node.input(0), ir.BitwiseNot()), node.input(0))
 
 
 IMPORTS: dict[str, ImportFunction] = {

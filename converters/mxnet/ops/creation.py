@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from graphir.converters.mxnet.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.context import ImportFunction, ImportNode, converted
 from graphir.converters.mxnet.sizes import axis_size, static_shape
 from graphir.converters.mxnet.values import TYPE_FLAGS
 from graphir.graph import Value
@@ -13,6 +15,8 @@ from graphir.ops.creation import Fill, Range
 from graphir.ops.elementwise import Add, Cast, Div, Mul
 from graphir.ops.shape import Reshape, Shape, Size
 from graphir.types import DType
+
+MOST_ELEMENTS = 1 << 31
 
 
 def _dtype(node: ImportNode) -> DType:
@@ -39,7 +43,7 @@ def filled(value: float | None) -> ImportFunction:
         dtype, shape = _dtype(node), node.attrs["shape"]
         least = 0 if node.np_shape else 1
         if (shape or node.np_shape) and min(shape, default=least) >= least:
-            return _constant(node, np.full(shape, number, dtype.numpy()))
+            return _constant(node, np.full(shape, converted(number, dtype), dtype.numpy()))
         sizes = tuple(size if size >= least else None for size in shape) if shape else None
         return node.emit(Fill(number, sizes, dtype))
 
@@ -52,36 +56,59 @@ def import_arange(node: ImportNode) -> Value:
     if attrs.get("infer_range"):
         node.refuse("infer_range takes the length from the users of the range; state `stop`")
     start, stop = (0.0, attrs["start"]) if attrs["stop"] is None else (attrs["start"], attrs["stop"])
-    if attrs["step"] == 0:
-        node.refuse("a step of 0")
-    numbers = np.repeat(np.arange(start, stop, attrs["step"], np.float64), attrs["repeat"])
-    if not numbers.size:
-        node.refuse(f"nothing from {start} to {stop} in steps of {attrs['step']}")
-    return _constant(node, numbers.astype(_dtype(node).numpy()))
+    step, repeats = attrs["step"], attrs["repeat"]
+    if repeats < 1 or not all(math.isfinite(number) for number in (start, stop, step)):
+        node.refuse(f"from {start} to {stop} in steps of {step}, each {repeats} times; MXNet does not take it either")
+    count = 0 if step == 0 else math.ceil((stop - start) / step)
+    if count * repeats > MOST_ELEMENTS:
+        node.refuse(f"{count * repeats} elements, expected {MOST_ELEMENTS} or fewer")
+    if count < 1:
+        node.refuse(f"nothing from {start} to {stop} in steps of {step}")
+    return _constant(node, _range(node, start, step, np.repeat(np.arange(count), repeats), _dtype(node)))
+
+
+def _range(node: ImportNode, start: float, step: float, places: np.ndarray, dtype: DType) -> np.ndarray:  # type: ignore[type-arg]
+    """start + place * step. For integers, and for float16 too, MXNet drops the fractions of start and step first."""
+    if dtype.is_integer or dtype is DType.FLOAT16:
+        whole = [converted(float(number), DType.INT64) for number in (start, step)]
+        if whole != [start, step]:
+            text = f"start {start} and step {step} became {whole[0]} and {whole[1]} for {dtype}, as MXNet does"
+            node.decide("range", text)
+        start, step = whole
+    with np.errstate(all="ignore"):
+        return np.asarray(start + places * step).astype(dtype.numpy())
 
 
 def import_linspace(node: ImportNode) -> Value:
     """`num` values from start to stop, stop included by default."""
     attrs = node.attrs
+    if attrs["num"] < 1:
+        node.refuse(f"num {attrs['num']}, expected 1 or more")
     numbers = np.linspace(attrs["start"], attrs["stop"], attrs["num"], endpoint=attrs["endpoint"])
     return _constant(node, numbers.astype(_dtype(node).numpy()))
 
 
 def import_eye(node: ImportNode) -> Value:
-    """N by M (N if 0) with ones on diagonal k."""
+    """N by M (N if that is not positive) with ones on diagonal k."""
     attrs = node.attrs
-    return _constant(node, np.eye(attrs["N"], attrs["M"] or attrs["N"], attrs["k"], _dtype(node).numpy()))
+    if attrs["N"] < 1:
+        node.refuse(f"N {attrs['N']}, expected 1 or more")
+    columns = attrs["M"] if attrs["M"] > 0 else attrs["N"]
+    return _constant(node, np.eye(attrs["N"], columns, attrs["k"], _dtype(node).numpy()))
 
 
 def import_arange_like(node: ImportNode) -> Value:
     """start, start + step, ...: one an element of data (in its shape), or one an element of its axis (a vector)."""
     data, attrs = node.input(0), node.attrs
     axis, repeats, dtype = attrs["axis"], attrs["repeat"], data.dtype or DType.FLOAT32
+    if repeats == 0:
+        node.refuse("repeat 0, by which MXNet divides")
     shape = static_shape(data)
     if shape is not None:
         count = int(np.prod(shape)) if axis is None else shape[normalize_axis(axis, len(shape))]
-        numbers = attrs["start"] + attrs["step"] * (np.arange(count) // repeats)
-        return _constant(node, numbers.reshape(shape if axis is None else -1).astype(dtype.numpy()))
+        places = np.trunc(np.arange(count) / repeats).astype(np.int64)  # C divides toward 0
+        numbers = _range(node, attrs["start"], attrs["step"], places, dtype)
+        return _constant(node, numbers.reshape(shape if axis is None else -1))
     count_value = node.step(Size(), data) if axis is None else axis_size(node, data, axis)
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
     found = node.step(Range(), zero, count_value, one)

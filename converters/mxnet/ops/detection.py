@@ -22,8 +22,8 @@ END = 2**31 - 1
 def import_multibox_prior(node: ImportNode) -> Value:
     """_contrib_MultiBoxPrior: anchors (1, H*W*(sizes + ratios - 1), 4) for the pixels of data (N, C, H, W), a constant.
 
-    A pixel has every size with the first ratio, then the first size with every further ratio; a step that is not
-    positive is 1 / size.
+    A pixel has every size with the first ratio, then the first size with every further ratio; unless both
+    steps are positive they are 1 / size.
     """
     attrs = node.attrs
     data = node.input(0)
@@ -31,9 +31,9 @@ def import_multibox_prior(node: ImportNode) -> Value:
     height, width = node.sizes(data, [2, 3])
     sizes, ratios = attrs["sizes"] or (1.0,), attrs["ratios"] or (1.0,)
     steps, offsets = attrs["steps"] or (-1.0, -1.0), attrs["offsets"] or (0.5, 0.5)
-    step_y, step_x = (
-        step if step > 0 else 1 / size for step, size in zip(steps, (height, width), strict=True)
-    )
+    if steps[0] * steps[1] < 0:
+        node.refuse(f"steps {list(steps)}: one is stated and the other is not")
+    step_y, step_x = steps if min(steps) > 0 else (1 / height, 1 / width)
     shapes = [(size, math.sqrt(ratios[0])) for size in sizes]
     shapes += [(sizes[0], math.sqrt(ratio)) for ratio in ratios[1:]]
     half = np.array([(size * height / width * root / 2, size / root / 2) for size, root in shapes])

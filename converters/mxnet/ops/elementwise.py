@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
-from graphir.converters.mxnet.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.context import ImportFunction, ImportNode, converted, to_single
+from graphir.converters.mxnet.ops.arithmetic import distance, modulo, power, truth
 from graphir.converters.mxnet.ops.elementwise_unary import COMPOSITIONS
+from graphir.converters.mxnet.ops.integers import with_integers
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
@@ -36,75 +38,9 @@ def binary(op: Operator, *, alike: bool = False) -> ImportFunction:
     return import_binary
 
 
-def number(node: ImportNode, data: Value) -> Value:
-    """The attribute `scalar` as a constant. For integer data MXNet drops its fraction, which is a decision."""
-    scalar = float(node.attrs["scalar"])
-    dtype = data.dtype or DType.FLOAT32
-    if (dtype.is_integer or dtype is DType.BOOL) and not scalar.is_integer():
-        node.decide("scalar", f"the scalar {scalar} is cut to {math.trunc(scalar)} for {dtype} data, as MXNet does")
-        scalar = math.trunc(scalar)
-    return node.scalar_like(data, scalar)
-
-
-def with_scalar(op: Operator, *, reverse: bool = False) -> ImportFunction:
-    """`data op scalar`, or `scalar op data` with `reverse`.
-
-    Integers meet a scalar that the file calls no integer as float64, and so is the result.
-    """
-
-    def import_scalar(node: ImportNode) -> Value:
-        data = _scalar_operand(node)
-        scalar = number(node, data)
-        return node.emit(op, scalar, data) if reverse else node.emit(op, data, scalar)
-
-    return import_scalar
-
-
-def power(node: ImportNode, op: ir.Pow, base: Value, exponent: Value) -> Value:
-    """The base raised to the power. ONNX has powers of floats, int32 and int64; others are cast and wrap around."""
-    dtype = base.dtype
-    if dtype is None or not dtype.is_integer or dtype in (DType.INT32, DType.INT64):
-        return node.emit(op, base, exponent)
-    wide = DType.INT64 if dtype in (DType.UINT32, DType.UINT64) else DType.INT32
-    base = node.step(ir.Cast(wide), base, suffix="base")
-    exponent = node.step(ir.Cast(wide), exponent, suffix="exponent")
-    return node.emit(ir.Cast(dtype), node.step(op, base, exponent, suffix="power"))
-
-
 def power_of(op: ir.Pow) -> ImportFunction:
     """A tensor raised to the power of another."""
     return lambda node: power(node, op, node.input(0), node.input(1))
-
-
-def import_power_scalar(node: ImportNode) -> Value:
-    """The data raised to the power of the attribute `scalar`."""
-    data = _scalar_operand(node)
-    return power(node, ir.Pow(), data, number(node, data))
-
-
-def import_rpower_scalar(node: ImportNode) -> Value:
-    """The attribute `scalar` raised to the power of the data."""
-    data = _scalar_operand(node)
-    return power(node, ir.Pow(), number(node, data), data)
-
-
-def _scalar_operand(node: ImportNode) -> Value:
-    data = node.input(0)
-    if data.dtype is None or data.dtype.is_float or node.attrs.get("is_int", True):
-        return data
-    node.decide("scalar", f"{data.dtype} data became float64, as is_int is False for {node.attrs['scalar']}")
-    return node.step(ir.Cast(DType.FLOAT64), data)
-
-
-def modulo(node: ImportNode, left: Value, right: Value, *, zero: bool = True) -> Value:
-    """The remainder with the divisor's sign; where the divisor is 0 (`zero`: it may be), MXNet gives 0."""
-    if not zero:
-        return node.emit(ir.Mod(), left, right)
-    absent = node.step(ir.Equal(), right, node.scalar_like(right, 0), suffix="by_zero")
-    if right.dtype is not None and right.dtype.is_integer:
-        safe = node.step(ir.Where(), absent, node.scalar_like(right, 1), right, suffix="divisor")
-        return node.emit(ir.Mod(), left, safe)
-    return node.emit(ir.Where(), absent, node.scalar_like(left, 0), node.step(ir.Mod(), left, right))
 
 
 def import_mod(node: ImportNode) -> Value:
@@ -114,20 +50,6 @@ def import_mod(node: ImportNode) -> Value:
         node.same_shapes(left, right)
         node.graph.refine(right, TensorType(left.dtype))
     return modulo(node, left, right)
-
-
-def import_mod_scalar(node: ImportNode) -> Value:
-    """The remainder of the data divided by the attribute `scalar`."""
-    data = _scalar_operand(node)
-    if float(node.attrs["scalar"]) == 0:
-        return node.emit(Expand(), node.scalar_like(data, 0), node.step(Shape(), data))
-    return modulo(node, data, number(node, data), zero=False)
-
-
-def import_rmod_scalar(node: ImportNode) -> Value:
-    """The remainder of the attribute `scalar` divided by the data."""
-    data = _scalar_operand(node)
-    return modulo(node, number(node, data), data)
 
 
 def _as_data(node: ImportNode, condition: Value, like: Value) -> Value:
@@ -148,44 +70,12 @@ def comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
     return import_comparison
 
 
-def scalar_comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
-    """A comparison with the attribute `scalar`, which stays as it is: integers compare with 1.5 too."""
-
-    def import_comparison(node: ImportNode) -> Value:
-        data = node.input(0)
-        compared, scalar = data, float(node.attrs["scalar"])
-        if data.dtype is not None and not data.dtype.is_float and not scalar.is_integer():
-            compared = node.step(ir.Cast(DType.FLOAT32), data)
-        found = node.step(op, compared, node.scalar_like(compared, scalar))
-        if negate:
-            found = node.step(ir.Not(), found)
-        return _as_data(node, found, data)
-
-    return import_comparison
-
-
-def _truth(node: ImportNode, value: Value) -> Value:
-    """Whether each element is not zero."""
-    return node.step(ir.Cast(DType.BOOL), value)
-
-
 def logical(op: Operator) -> ImportFunction:
     """A logical operator on two tensors of numbers, where anything but 0 is true."""
 
     def import_logical(node: ImportNode) -> Value:
         left = node.input(0)
-        return _as_data(node, node.step(op, _truth(node, left), _truth(node, node.input(1))), left)
-
-    return import_logical
-
-
-def scalar_logical(op: Operator) -> ImportFunction:
-    """A logical operator on a tensor and the attribute `scalar`."""
-
-    def import_logical(node: ImportNode) -> Value:
-        data = node.input(0)
-        scalar = node.constant(bool(node.attrs["scalar"]))
-        return _as_data(node, node.step(op, _truth(node, data), scalar), data)
+        return _as_data(node, node.step(op, truth(node, left), truth(node, node.input(1))), left)
 
     return import_logical
 
@@ -193,7 +83,7 @@ def scalar_logical(op: Operator) -> ImportFunction:
 def import_logical_not(node: ImportNode) -> Value:
     """1 where the element is 0, else 0."""
     data = node.input(0)
-    return _as_data(node, node.step(ir.Not(), _truth(node, data)), data)
+    return _as_data(node, node.step(ir.Not(), truth(node, data)), data)
 
 
 def import_add_n(node: ImportNode) -> Value:
@@ -206,12 +96,35 @@ def import_add_n(node: ImportNode) -> Value:
 
 
 def import_clip(node: ImportNode) -> Value:
-    """Limits to [a_min, a_max]; a limit that is not finite limits nothing."""
+    """Limits to [a_min, a_max]: a_max where x > a_max, else a_min where x < a_min, else x."""
     data = node.input(0)
-    low, high = node.attrs["a_min"], node.attrs["a_max"]
-    lower = None if low is None or math.isinf(low) else node.scalar_like(data, low)
-    upper = None if high is None or math.isinf(high) else node.scalar_like(data, high)
+    dtype = data.dtype or DType.FLOAT32
+    low, high = (to_single(float(node.attrs[name])) for name in ("a_min", "a_max"))
+    if low > high or not all(_is_limit(limit, dtype) for limit in (low, high)):
+        return _clip_by_parts(node, data, low, high)
+    # Onnxruntime takes the largest finite numbers for limits that are left out, which infinities would not survive.
+    low, high = (-math.inf if math.isnan(low) else low), (math.inf if math.isnan(high) else high)
+    is_open = [math.isinf(limit) and not dtype.is_float for limit in (low, high)]
+    limits = (node.scalar_like(data, limit) for limit in (low, high))
+    lower, upper = (None if left_out else limit for left_out, limit in zip(is_open, limits, strict=True))
     return node.emit(ir.Clip(), data, lower, upper)
+
+
+def _is_limit(limit: float, dtype: DType) -> bool:
+    """Whether elements of the dtype can be held against the limit in their own dtype."""
+    if dtype.is_float or math.isnan(limit):
+        return True
+    return math.isfinite(limit) and converted(limit, dtype) == math.trunc(limit)
+
+
+def _clip_by_parts(node: ImportNode, data: Value, low: float, high: float) -> Value:
+    """The definition itself: for limits in the wrong order, and for those that integers cannot hold."""
+    wide = data if data.dtype is None or data.dtype.is_float else node.step(ir.Cast(DType.FLOAT32), data)
+    found = data
+    for limit, compare in ((low, ir.Less()), (high, ir.Greater())):
+        beyond = node.step(compare, wide, node.scalar_like(wide, limit))
+        found = node.step(ir.Where(), beyond, node.scalar_like(data, limit), found, suffix="limited")
+    return found
 
 
 def import_identity(node: ImportNode) -> Value:
@@ -224,22 +137,25 @@ def import_cast(node: ImportNode) -> Value:
     return node.emit(ir.Cast(DType.of(node.attrs["dtype"])), node.input(0))
 
 
+AMP = (DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32)
+
+
 def import_amp_cast(node: ImportNode) -> Value:
-    """Conversion of floating data to the attribute `dtype`; other data pass."""
+    """Conversion of data of 16 and 32 floating bits to the attribute `dtype`; other data pass."""
     data = node.input(0)
-    return data if data.dtype is not None and not data.dtype.is_float else import_cast(node)
+    return import_cast(node) if data.dtype is None or data.dtype in AMP else data
 
 
 def import_amp_multicast(node: ImportNode) -> list[Value]:
-    """All floating inputs in the widest dtype among them, or with `cast_narrow` in the narrowest."""
+    """All inputs of 16 and 32 floating bits in the widest dtype among them, or with `cast_narrow` in the narrowest."""
     values = node.inputs()
     if any(value.dtype is None for value in values):
         node.refuse("the dtype of an input is unknown; state the inputs' dtypes")
-    floats = [value.dtype for value in values if value.dtype is not None and value.dtype.is_float]
+    floats = [value.dtype for value in values if value.dtype in AMP]
     if not floats:
         return values
     choose = min if node.attrs["cast_narrow"] else max
-    dtype = choose(floats, key=lambda found: found.bits)
+    dtype = choose((found for found in floats if found is not None), key=lambda found: found.bits)
     return [
         node.step(ir.Cast(dtype), value) if value.dtype in floats and value.dtype is not dtype else value
         for value in values
@@ -252,7 +168,7 @@ def import_where(node: ImportNode) -> Value:
     for value, other in ((x, y), (y, x)):  # MXNet wants them alike, which says how large zeros of open sizes are
         node.graph.refine(value, TensorType(None, other.shape))
     if condition.dtype is not DType.BOOL:
-        condition = _truth(node, condition)
+        condition = truth(node, condition)
     if condition.rank == 1 and (x.rank or 1) > 1:
         condition = node.step(Reshape(), condition, node.vector([-1] + [1] * (node.rank(x) - 1)), suffix="rows")
     return node.emit(ir.Where(), condition, x, y)
@@ -270,21 +186,39 @@ def filled_like(fill: float) -> ImportFunction:
 
 def import_hypot(node: ImportNode) -> Value:
     """sqrt(a^2 + b^2)."""
-    left = node.input(0)
-    right = node.input(1) if len(node) > 1 else number(node, left)
+    left, right = node.input(0), node.input(1)
     if node.op == "_hypot":
         node.same_shapes(left, right)
-    total = node.step(ir.Add(), node.step(ir.Mul(), left, left), node.step(ir.Mul(), right, right))
-    return node.emit(ir.Sqrt(), total)
+    return distance(node, left, right)
+
+
+def import_negative(node: ImportNode) -> Value:
+    """-x, which for unsigned integers wraps around."""
+    data = node.input(0)
+    if data.dtype is not None and data.dtype.value.startswith("u"):
+        return node.emit(ir.Sub(), node.scalar_like(data, 0), data)
+    return node.emit(ir.Neg(), data)
+
+
+def import_sign(node: ImportNode) -> Value:
+    """-1, 0 or 1; 0 of what is not a number."""
+    data = node.input(0)
+    if data.dtype is None or not data.dtype.is_float:
+        return node.emit(ir.Sign(), data)
+    return node.emit(ir.Where(), node.step(ir.IsNaN(), data), node.scalar_like(data, 0.0), node.step(ir.Sign(), data))
+
+
+def import_abs(node: ImportNode) -> Value:
+    """|x|; MXNet takes integers of 64 bits as float64, which rounds them beyond 2^53."""
+    data = node.input(0)
+    if data.dtype is not DType.INT64:
+        return node.emit(ir.Abs(), data)
+    node.decide("integer data", "int64 data goes through abs as float64, which rounds beyond 2^53")
+    return node.emit(ir.Cast(DType.INT64), node.step(ir.Abs(), node.step(ir.Cast(DType.FLOAT64), data)))
 
 
 SAME = {"same_shape": True}
-ARITHMETIC: dict[str, tuple[type[Operator], str]] = {
-    "add": (ir.Add, "plus"),
-    "sub": (ir.Sub, "minus"),
-    "mul": (ir.Mul, "mul"),
-    "div": (ir.Div, "div"),
-}
+ARITHMETIC: dict[str, type[Operator]] = {"add": ir.Add, "sub": ir.Sub, "mul": ir.Mul, "div": ir.Div}
 COMPARISONS: dict[str, tuple[type[Operator], bool]] = {
     "equal": (ir.Equal, False),
     "not_equal": (ir.Equal, True),
@@ -294,7 +228,6 @@ COMPARISONS: dict[str, tuple[type[Operator], bool]] = {
     "lesser_equal": (ir.LessOrEqual, False),
 }
 UNARY: dict[str, Operator] = {
-    "abs": ir.Abs(),
     "arccos": ir.Acos(),
     "arccosh": ir.Acosh(),
     "arcsin": ir.Asin(),
@@ -308,9 +241,7 @@ UNARY: dict[str, Operator] = {
     "exp": ir.Exp(),
     "floor": ir.Floor(),
     "log": ir.Log(),
-    "negative": ir.Neg(),
     "reciprocal": ir.Reciprocal(),
-    "sign": ir.Sign(),
     "sin": ir.Sin(),
     "sinh": ir.Sinh(),
     "sqrt": ir.Sqrt(),
@@ -321,31 +252,22 @@ LOGICAL: dict[str, Operator] = {"and": ir.And(), "or": ir.Or(), "xor": ir.Xor()}
 
 def _table() -> dict[str, ImportFunction]:
     found: dict[str, ImportFunction] = {name: unary(op) for name, op in UNARY.items()}
-    for name, (op, scalar_name) in ARITHMETIC.items():
-        found[f"elemwise_{name}"] = binary(op(**SAME))
-        found[f"broadcast_{name}"] = binary(op())
-        found[f"_{scalar_name}_scalar"] = with_scalar(op())
+    for name, kind in ARITHMETIC.items():
+        found[f"elemwise_{name}"] = binary(kind(**SAME))
+        found[f"broadcast_{name}"] = binary(kind())
     for name, (op, negate) in COMPARISONS.items():
         found[f"broadcast_{name}"] = comparison(op(), negate=negate)
         found[f"_{name}"] = comparison(op(**SAME), negate=negate)
-        found[f"_{name}_scalar"] = scalar_comparison(op(), negate=negate)
     for name, combine in LOGICAL.items():
         found[f"broadcast_logical_{name}"] = logical(combine)
         found[f"_logical_{name}"] = logical(type(combine)(**SAME))
-        found[f"_logical_{name}_scalar"] = scalar_logical(combine)
     return found
 
 
-IMPORTS: dict[str, ImportFunction] = _table() | COMPOSITIONS | {
-    "_rminus_scalar": with_scalar(ir.Sub(), reverse=True),
-    "_rdiv_scalar": with_scalar(ir.Div(), reverse=True),
-    "_power_scalar": import_power_scalar,
-    "_rpower_scalar": import_rpower_scalar,
-    "_mod_scalar": import_mod_scalar,
-    "_rmod_scalar": import_rmod_scalar,
-    "_maximum_scalar": with_scalar(ir.Max()),
-    "_minimum_scalar": with_scalar(ir.Min()),
-    "_hypot_scalar": import_hypot,
+IMPORTS: dict[str, ImportFunction] = with_integers(_table() | COMPOSITIONS) | {
+    "abs": import_abs,
+    "negative": import_negative,
+    "sign": import_sign,
     "_maximum": binary(ir.Max(), alike=True),
     "_minimum": binary(ir.Min(), alike=True),
     "_power": power_of(ir.Pow(same_shape=True)),

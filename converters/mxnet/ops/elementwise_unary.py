@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from graphir.converters.mxnet.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.context import ImportFunction, ImportNode, to_single
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
@@ -42,20 +42,24 @@ def import_truncate(node: ImportNode) -> Value:
     return node.emit(ir.Mul(), node.step(ir.Sign(), data), floor)
 
 
-def _cube_root(node: ImportNode, data: Value) -> tuple[Value, Value]:
-    size = node.step(ir.Abs(), data)
-    root = node.step(ir.Pow(), size, node.scalar_like(data, 1 / 3))
-    return node.step(ir.Sign(), data), root
+def _cube_root(node: ImportNode, data: Value) -> Value:
+    """sign(x) |x|^(1/3); 0 stays the 0 that it is, of which -0 has a reciprocal of its own."""
+    root = node.step(ir.Pow(), node.step(ir.Abs(), data), node.scalar_like(data, 1 / 3))
+    below = node.step(ir.Less(), data, node.scalar_like(data, 0.0))
+    return node.step(ir.Where(), below, node.step(ir.Neg(), root), root, suffix="cbrt")
 
 
 def import_cbrt(node: ImportNode) -> Value:
     """The cube root, which negative numbers have too."""
-    return node.emit(ir.Mul(), *_cube_root(node, node.input(0)))
+    return _cube_root(node, node.input(0))
 
 
 def import_rcbrt(node: ImportNode) -> Value:
-    """1 / cube root."""
-    return node.emit(ir.Reciprocal(), node.step(ir.Mul(), *_cube_root(node, node.input(0)), suffix="cbrt"))
+    """1 / cube root: -inf of -0."""
+    data = node.input(0)
+    inverse = node.step(ir.Reciprocal(), _cube_root(node, data))
+    is_zero = node.step(ir.Equal(), data, node.scalar_like(data, 0.0), suffix="is_zero")
+    return node.emit(ir.Where(), is_zero, node.step(ir.Reciprocal(), data, suffix="of_zero"), inverse)
 
 
 def import_log1p(node: ImportNode) -> Value:
@@ -79,7 +83,7 @@ def import_square(node: ImportNode) -> Value:
 
 
 def import_rsqrt(node: ImportNode) -> Value:
-    """1 / sqrt(x)."""
+    """1 / sqrt(x); -inf of -0."""
     return node.emit(ir.Reciprocal(), node.step(ir.Sqrt(), node.input(0)))
 
 
@@ -95,33 +99,53 @@ def scaled(factor: float, op: Operator | None = None) -> ImportFunction:
 
 
 def import_quadratic(node: ImportNode) -> Value:
-    """a x^2 + b x + c, as (a x + b) x + c."""
-    data = node.input(0)
-    a, b, c = (node.scalar_like(data, float(node.attrs[name])) for name in "abc")
-    slope = node.step(ir.Add(), node.step(ir.Mul(), data, a), b, suffix="slope")
-    return node.emit(ir.Add(), node.step(ir.Mul(), slope, data, suffix="curve"), c)
+    """a x^2 + b x + c, as MXNet multiplies: of integers and float16 in float32, the fraction of integers dropped."""
+    data, dtype = node.input(0), node.input(0).dtype
+    single = dtype is not None and (dtype.is_integer or dtype is DType.FLOAT16)
+    wide = node.step(ir.Cast(DType.FLOAT32), data) if single else data
+    a, b, c = (node.scalar_like(wide, to_single(node.attrs[name])) for name in "abc")
+    if dtype is None or not dtype.is_integer:
+        slope = node.step(ir.Add(), node.step(ir.Mul(), wide, a), b, suffix="slope")
+        curve = node.step(ir.Mul(), slope, wide, suffix="curve")
+        if not single or dtype is None:
+            return node.emit(ir.Add(), curve, c)
+        return node.emit(ir.Cast(dtype), node.step(ir.Add(), curve, c, suffix="sum"))
+    node.decide("integer data", f"{dtype} data goes through the polynomial as float32; the fraction is dropped")
+    square = node.step(ir.Mul(), node.step(ir.Mul(), a, wide, suffix="scaled"), wide, suffix="square")
+    curve = node.step(ir.Add(), square, node.step(ir.Mul(), b, wide, suffix="line"), suffix="curve")
+    return node.emit(ir.Cast(dtype), node.step(ir.Add(), curve, c, suffix="sum"))
+
+
+def _div_by_whole_root(node: ImportNode, data: Value) -> Value:
+    """Integers are divided by the root's whole number, toward 0."""
+    size = node.sizes(data)[-1]
+    node.decide("integer data", f"{data.dtype} data is divided by {math.isqrt(size)}, the whole part of sqrt({size})")
+    return node.emit(ir.Div(), data, node.scalar_like(data, math.isqrt(size)))
 
 
 def import_div_sqrt_dim(node: ImportNode) -> Value:
     """x / sqrt(size of the last axis)."""
     data = node.input(0)
+    if data.dtype is not None and data.dtype.is_integer:
+        return _div_by_whole_root(node, data)
     if data.shape and isinstance(data.shape[-1], int):
         return node.emit(ir.Div(), data, node.scalar_like(data, math.sqrt(data.shape[-1])))
     size = node.step(ir.Cast(data.dtype or DType.FLOAT32), node.step(Shape(start=-1), data))
     return node.emit(ir.Div(), data, node.step(ir.Sqrt(), size))
 
 
+# degrees and radians multiply by a number of single precision in every dtype.
 COMPOSITIONS: dict[str, ImportFunction] = {
     "_contrib_div_sqrt_dim": import_div_sqrt_dim,
     "_contrib_quadratic": import_quadratic,
     "cbrt": import_cbrt,
-    "degrees": scaled(180 / math.pi),
+    "degrees": scaled(57.2957763671875),
     "expm1": import_expm1,
     "fix": import_truncate,
     "log10": scaled(1 / math.log(10), ir.Log()),
     "log1p": import_log1p,
     "log2": scaled(1 / math.log(2), ir.Log()),
-    "radians": scaled(math.pi / 180),
+    "radians": scaled(0.01745329238474369),
     "rcbrt": import_rcbrt,
     "rint": import_rint,
     "round": import_round,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphir.converters.mxnet.context import ImportFunction, ImportNode, NeedsShape
 from graphir.graph import Value
 from graphir.ops.activation import Sigmoid, Softmax
-from graphir.ops.elementwise import Abs, Cast, Log, Max, Min, Mul, Neg, Sub
+from graphir.ops.elementwise import Cast, Log, Max, Neg
 from graphir.ops.indexing import GatherElements
 from graphir.ops.reduction import ReduceSum
 from graphir.ops.shape import Reshape, Shape, Unsqueeze
@@ -52,23 +52,6 @@ def import_logistic_regression_output(node: ImportNode) -> Value:
     return node.emit(Sigmoid(), node.input(0))
 
 
-def import_smooth_l1(node: ImportNode) -> Value:
-    """(s x)^2 / 2 where |x| < 1 / s^2, else |x| - 1 / (2 s^2): with m = min(|x|, 1 / s^2) it is s^2 m (|x| - m / 2)."""
-    square = float(node.attrs["scalar"]) ** 2
-    data = node.input(0)
-    integer = data.dtype is not None and not data.dtype.is_float
-    wide = node.step(Cast(DType.FLOAT32), data) if integer else data
-    size = node.step(Abs(), wide)
-    near = node.step(Min(), size, node.scalar_like(wide, 1 / square), suffix="near")
-    rest = node.step(Sub(), size, node.step(Mul(), near, node.scalar_like(wide, 0.5), suffix="half"), suffix="rest")
-    if square != 1:
-        near = node.step(Mul(), near, node.scalar_like(wide, square), suffix="scaled")
-    if not integer:
-        return node.emit(Mul(), near, rest)
-    assert data.dtype is not None
-    return node.emit(Cast(data.dtype), node.step(Mul(), near, rest))
-
-
 def import_softmax_cross_entropy(node: ImportNode) -> Value:
     """- sum over samples of log max(softmax(x)[label], 1e-8); the one head that reads its label."""
     data = node.input(0)
@@ -87,7 +70,6 @@ IMPORTS: dict[str, ImportFunction] = {
     "SVMOutput": import_prediction,
     "SoftmaxOutput": import_softmax_output,
     "make_loss": import_prediction,
-    "smooth_l1": import_smooth_l1,
     "softmax_cross_entropy": import_softmax_cross_entropy,
 }
 

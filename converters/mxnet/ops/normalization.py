@@ -128,6 +128,11 @@ def import_lrn(node: ImportNode) -> Value:
     if attrs["nsize"] % 2 == 0:
         node.refuse(f"nsize {attrs['nsize']} is even, MXNet takes odd sizes")
     _unstated(node, "knorm", "others have 1")
+    if attrs["alpha"] == 0 or attrs["beta"] == 0:  # the window counts for nothing, and onnxruntime takes no 0
+        data = node.input(0)
+        with np.errstate(all="ignore"):
+            factor = float(np.float64(attrs["knorm"]) ** -attrs["beta"])
+        return node.emit(Mul(), data, node.scalar_like(data, factor))
     op = ir.LRN(size=attrs["nsize"], alpha=attrs["alpha"], beta=attrs["beta"], bias=attrs["knorm"])
     return node.emit(op, node.input(0))
 
@@ -243,6 +248,8 @@ def import_l2_normalization(node: ImportNode) -> Value:
     if mode != "instance" and data.rank is not None and data.rank < 3:
         node.refuse(f"mode {mode} takes at least 3 axes, found {data.type}; use mode instance")
     half = data.dtype is DType.FLOAT16
+    if half:
+        eps = float(np.float16(eps))  # MXNet holds it in the data's dtype, in which its default is 0
     wide = node.step(Cast(DType.FLOAT32), data) if half else data
     flat, axes = wide, [1]
     if mode != "channel":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from graphir.converters.mxnet.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.ops.integers import import_whole, is_integer
 from graphir.graph import Value
-from graphir.ops.elementwise import Identity, Round
-from graphir.ops.shape import Reshape
+from graphir.ops.elementwise import Div, Mul, Round
+from graphir.ops.shape import Expand, Reshape, Shape
 from graphir.ops.shape_parts import Trilu
 from graphir.types import DType
 
@@ -19,13 +20,25 @@ def import_reshape(node: ImportNode) -> Value:
 
 def import_around(node: ImportNode) -> Value:
     """Numbers rounded to integers, ties to even ones."""
-    if node.attrs["decimals"]:
+    data, decimals = node.input(0), node.attrs["decimals"]
+    if is_integer(data):
+        return _around_integers(node, data, decimals)
+    if decimals:
         node.refuse(f"decimals {node.attrs['decimals']}: only rounding to integers is known")
-    data = node.input(0)
     if data.dtype is DType.FLOAT16:
         node.refuse("float16, which MXNet does not round")
-    whole = data.dtype is not None and not data.dtype.is_float
-    return node.emit(Identity() if whole else Round(), data)
+    return node.emit(Round(), data)
+
+
+def _around_integers(node: ImportNode, data: Value, decimals: int) -> Value:
+    """Integers toward 0 at the digit that negative decimals name; those of 64 bits rounded by float64 otherwise."""
+    if decimals >= 0:
+        return import_whole(node)
+    unit = 10 ** min(-decimals, 19)
+    if unit > (1 << data.dtype.bits - 1) - 1:  # type: ignore[union-attr]
+        return node.emit(Expand(), node.scalar_like(data, 0), node.step(Shape(), data))
+    divisor = node.scalar_like(data, unit)
+    return node.emit(Mul(), node.step(Div(), data, divisor), divisor)
 
 
 def import_tril(node: ImportNode) -> Value:

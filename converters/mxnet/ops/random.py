@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from graphir.converters.mxnet.context import ImportFunction, ImportNode
 from graphir.graph import Value
 from graphir.ops import random as ir
-from graphir.ops.elementwise import Cast, Log
-from graphir.ops.shape import Reshape, Squeeze, Unsqueeze
+from graphir.ops.base import Operator
+from graphir.ops.elementwise import Add, Cast, Div, Log, Min, Mul, Neg, Sub
+from graphir.ops.shape import Expand, Reshape, Shape, Squeeze, Unsqueeze
+from graphir.ops.shape_parts import Concat
 from graphir.types import DType
 
 
@@ -78,12 +82,93 @@ def import_multinomial(node: ImportNode) -> Value:
     return node.emit(Squeeze(), found, node.vector([0]))
 
 
+def _exponential(node: ImportNode, uniform: Value) -> Value:
+    """Numbers with an exponential distribution of rate 1 from numbers spread evenly over [0, 1)."""
+    rest = node.step(Sub(), node.scalar_like(uniform, 1.0), uniform, suffix="rest")
+    return node.step(Neg(), node.step(Log(), rest), suffix="exponential")
+
+
+def import_exponential(node: ImportNode) -> Value:
+    """Numbers with an exponential distribution of the rate `lam`."""
+    _decide(node)
+    found = _exponential(node, node.step(ir.RandomUniform(_size(node), _dtype(node), low=0.0, high=1.0)))
+    return node.emit(Div(), found, node.scalar_like(found, node.attrs["lam"]))
+
+
+def import_exponential_like(node: ImportNode) -> Value:
+    """The same in the shape and dtype of the input."""
+    _decide(node)
+    found = _exponential(node, node.step(ir.RandomUniformLike(low=0.0, high=1.0), node.input(0)))
+    return node.emit(Div(), found, node.scalar_like(found, node.attrs["lam"]))
+
+
+def import_randint(node: ImportNode) -> Value:
+    """Whole numbers from `low` up to, not including, `high`."""
+    _decide(node)
+    low, high = node.attrs["low"], node.attrs["high"]
+    dtype = DType.INT32 if node.attrs["dtype"] in (None, "None") else DType.of(node.attrs["dtype"])
+    if low >= high or high - low > 1 << 53:
+        node.refuse(f"low {low} and high {high}, expected a lower and a higher number at most 2^53 apart")
+    places = node.step(ir.RandomUniform(_size(node), DType.FLOAT64, low=0.0, high=float(high - low)))
+    whole = node.step(Cast(DType.INT64), places, suffix="places")
+    inside = node.step(Min(), whole, node.constant(high - low - 1, DType.INT64), suffix="inside")
+    found = node.step(Add(), inside, node.constant(low, DType.INT64), suffix="numbers")
+    return node.emit(Cast(dtype), found)
+
+
+def _sampled(node: ImportNode) -> list[Value]:
+    """The parameters of the distributions, each repeated for the `shape` of samples that it gives."""
+    _decide(node)
+    count = tuple(node.attrs["shape"] or ())
+    found = []
+    for value in node.inputs():
+        value = value if value.dtype is DType.FLOAT64 else node.step(Cast(DType.FLOAT32), value, suffix="parameter")
+        if count:
+            axes = node.vector(range(node.rank(value), node.rank(value) + len(count)))
+            whole = node.step(Concat(axis=0), node.step(Shape(), value), node.vector(count), suffix="shape")
+            value = node.step(Expand(), node.step(Unsqueeze(), value, axes, suffix="place"), whole, suffix="repeated")
+        found.append(value)
+    return found
+
+
+def sampled(place: Callable[[ImportNode, Value, list[Value]], Value], op: Operator) -> ImportFunction:
+    """Samples of distributions whose parameters are inputs: numbers of a standard distribution, put in their places."""
+
+    def import_sampled(node: ImportNode) -> Value:
+        parameters = _sampled(node)
+        standard = node.step(op, parameters[0], suffix="standard")
+        return node.emit(Cast(_dtype(node)), place(node, standard, parameters))
+
+    return import_sampled
+
+
+def _place_normal(node: ImportNode, standard: Value, parameters: list[Value]) -> Value:
+    mean, deviation = parameters
+    return node.step(Add(), mean, node.step(Mul(), deviation, standard, suffix="spread"), suffix="sample")
+
+
+def _place_uniform(node: ImportNode, standard: Value, parameters: list[Value]) -> Value:
+    low, high = parameters
+    width = node.step(Sub(), high, low, suffix="width")
+    return node.step(Add(), low, node.step(Mul(), width, standard, suffix="spread"), suffix="sample")
+
+
+def _place_exponential(node: ImportNode, standard: Value, parameters: list[Value]) -> Value:
+    return node.step(Div(), _exponential(node, standard), parameters[0], suffix="sample")
+
+
 IMPORTS: dict[str, ImportFunction] = {
     "_random_uniform": import_uniform,
     "_random_normal": import_normal,
     "_random_uniform_like": import_uniform_like,
     "_random_normal_like": import_normal_like,
+    "_random_exponential": import_exponential,
+    "_random_exponential_like": import_exponential_like,
+    "_random_randint": import_randint,
+    "_sample_exponential": sampled(_place_exponential, ir.RandomUniformLike(low=0.0, high=1.0)),
     "_sample_multinomial": import_multinomial,
+    "_sample_normal": sampled(_place_normal, ir.RandomNormalLike(mean=0.0, scale=1.0)),
+    "_sample_uniform": sampled(_place_uniform, ir.RandomUniformLike(low=0.0, high=1.0)),
 }
 
 __all__ = ["IMPORTS"]

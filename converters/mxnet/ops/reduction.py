@@ -7,8 +7,18 @@ data's dtype (argmax, argmin) or as float32 unless `dtype` says otherwise (topk,
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from graphir.converters.mxnet.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.ops.exact_reduction import (
+    compensated,
+    euclidean,
+    nan_first,
+    norm_of_integers,
+    of_bool,
+    of_integers,
+    with_nan,
+)
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import reduction as ir
@@ -27,6 +37,8 @@ def _axes(node: ImportNode, data: Value) -> tuple[int, ...] | None:
     if axis is None or axis == ():
         return None
     axes: tuple[int, ...] = (axis,) if isinstance(axis, int) else tuple(axis)
+    if None in axes:
+        node.refuse(f"axis {axis} leaves an axis open")
     if not exclude:
         return axes
     rank = node.rank(data)
@@ -50,11 +62,31 @@ def _reduce(node: ImportNode, kind: Callable[..., Operator], data: Value, last: 
     return add(kind(keepdims=keepdims), data, node.vector(axes))
 
 
+def _given(node: ImportNode, kind: Callable[..., Operator], data: Value) -> Value:
+    """The reduction on the way to the node's result."""
+    return _reduce(node, kind, data, last=False)
+
+
+def _keeps_all(node: ImportNode, data: Value) -> bool:
+    """Whether no axis is reduced."""
+    return _axes(node, data) == () or data.rank == 0
+
+
 def reduction(kind: Callable[..., Operator]) -> ImportFunction:
-    """An operator that the IR has."""
+    """An operator that the IR has for floats; MXNet's way with integers, bool and NaN is put together."""
 
     def import_reduction(node: ImportNode) -> Value:
-        return _reduce(node, kind, node.input(0))
+        data = node.input(0)
+        if _keeps_all(node, data):
+            return _reduce(node, kind, data)
+        reduce = partial(_given, node)
+        if data.dtype is DType.BOOL:
+            return of_bool(node, kind, data, reduce)
+        if data.dtype is not None and data.dtype.is_integer:
+            return of_integers(node, kind, data, _axes(node, data), reduce)
+        if kind in (ir.ReduceMax, ir.ReduceMin):
+            return with_nan(node, kind, data, reduce)
+        return _reduce(node, kind, data)
 
     return import_reduction
 
@@ -64,10 +96,14 @@ def without_nan(kind: Callable[..., Operator], neutral: float) -> ImportFunction
 
     def import_reduction(node: ImportNode) -> Value:
         data = node.input(0)
-        if data.dtype is None or data.dtype.is_float:
-            missing = node.step(ew.IsNaN(), data)
-            data = node.step(ew.Where(), missing, node.scalar_like(data, neutral), data, suffix="filled")
-        return _reduce(node, kind, data)
+        if data.dtype is not None and not data.dtype.is_float:
+            return reduction(kind)(node)  # type: ignore[return-value]
+        missing = node.step(ew.IsNaN(), data)
+        filled = node.step(ew.Where(), missing, node.scalar_like(data, neutral), data, suffix="filled")
+        if kind is ir.ReduceProd or _keeps_all(node, data):
+            return _reduce(node, kind, filled)
+        reduce = partial(_given, node)
+        return compensated(node, reduce(kind, filled), data, _axes(node, data), reduce)
 
     return import_reduction
 
@@ -78,26 +114,57 @@ def import_norm(node: ImportNode) -> Value:
     if order not in (1, 2):
         node.refuse(f"ord {order}; MXNet has 1 and 2")
     data, wanted = node.input(0), node.attrs["out_dtype"]
-    kind: Callable[..., Operator] = ir.ReduceL1 if order == 1 else ir.ReduceL2
+    found = _norm(node, data, order)
     if wanted is None or DType.of(wanted) is data.dtype:
-        return _reduce(node, kind, data)
-    return node.emit(ew.Cast(DType.of(wanted)), _reduce(node, kind, data, last=False))
+        return found
+    return node.emit(ew.Cast(DType.of(wanted)), found)
+
+
+def _norm(node: ImportNode, data: Value, order: int) -> Value:
+    reduce, axes = partial(_given, node), _axes(node, data)
+    if data.dtype is DType.BOOL:
+        return of_bool(node, ir.ReduceMax, data, reduce)
+    integers = data.dtype is not None and data.dtype.is_integer
+    if _keeps_all(node, data):
+        return node.step(ew.Abs(), data)
+    if order == 1 and integers:
+        return of_integers(node, ir.ReduceSum, node.step(ew.Abs(), data), axes, reduce)
+    if order == 1:
+        return compensated(node, reduce(ir.ReduceL1, data), data, axes, reduce)
+    if not integers:
+        return euclidean(node, data, reduce)
+    over = [] if axes is None else [node.vector(axes)]
+
+    def keeping(kind: Callable[..., Operator], value: Value) -> Value:
+        return node.step(kind(keepdims=True), value, *over)
+
+    return norm_of_integers(node, data, keeping, reduce)
 
 
 def import_moments(node: ImportNode) -> list[Value]:
     """Mean and population variance over `axes`."""
     data, axes, keepdims = node.input(0), node.attrs["axes"], bool(node.attrs["keepdims"])
     over = [] if axes is None else [node.vector(axes)]
-    mean = node.step(MEAN(keepdims=True), data, *over, suffix="mean")
-    deviation = node.step(ew.Sub(), data, mean, suffix="deviation")
-    square = node.step(ew.Mul(), deviation, deviation, suffix="square")
+
+    def kept(kind: Callable[..., Operator], value: Value) -> Value:
+        return node.step(kind(keepdims=True), value, *over)
+
+    def mean(value: Value, suffix: str) -> Value:
+        if value.dtype is not None and value.dtype.is_integer:
+            return of_integers(node, ir.ReduceMean, value, axes, kept)
+        return node.step(MEAN(keepdims=True), value, *over, suffix=suffix)
+
+    center = mean(data, "mean")
+    if data.dtype is None or data.dtype.is_float:
+        center = compensated(node, center, data, axes, kept)
+    deviation = node.step(ew.Sub(), data, center, suffix="deviation")
+    variance = mean(node.step(ew.Mul(), deviation, deviation, suffix="square"), "variance")
     if keepdims:
-        return [mean, node.step(MEAN(keepdims=True), square, *over, suffix="variance")]
-    variance = node.step(MEAN(keepdims=False), square, *over, suffix="variance")
+        return [center, variance]
     if axes is None or len(axes) == data.rank:
         one = node.vector([1])
-        return [node.step(Reshape(), value, one, suffix="flat") for value in (mean, variance)]
-    return [node.step(Squeeze(), mean, *over, suffix="mean_flat"), variance]
+        return [node.step(Reshape(), value, one, suffix="flat") for value in (center, variance)]
+    return [node.step(Squeeze(), value, *over, suffix="flat") for value in (center, variance)]
 
 
 def _flat(node: ImportNode, data: Value) -> Value:
@@ -112,9 +179,10 @@ def positions(kind: type[ir.ArgMax] | type[ir.ArgMin]) -> ImportFunction:
         data, axis, keepdims = node.input(0), node.attrs["axis"], bool(node.attrs["keepdims"])
         dtype = data.dtype or DType.FLOAT32
         if axis is not None:
-            found = node.step(kind(axis=axis, keepdims=keepdims or data.rank == 1), data)
+            sought = nan_first(node, kind, data, axis)
+            found = node.step(kind(axis=axis, keepdims=keepdims or data.rank == 1), sought)
             return node.emit(ew.Cast(dtype), found)
-        found = node.step(kind(axis=0, keepdims=True), _flat(node, data))
+        found = node.step(kind(axis=0, keepdims=True), nan_first(node, kind, _flat(node, data), 0))
         if keepdims and node.rank(data) != 1:
             found = node.step(Reshape(), found, node.vector([1] * node.rank(data)), suffix="keepdims")
         return node.emit(ew.Cast(dtype), found)
@@ -125,7 +193,8 @@ def positions(kind: type[ir.ArgMax] | type[ir.ArgMin]) -> ImportFunction:
 def import_argmax_channel(node: ImportNode) -> Value:
     """The position of the maximum along axis 1."""
     data = node.input(0)
-    return node.emit(ew.Cast(data.dtype or DType.FLOAT32), node.step(ir.ArgMax(axis=1, keepdims=False), data))
+    sought = nan_first(node, ir.ArgMax, data, 1)
+    return node.emit(ew.Cast(data.dtype or DType.FLOAT32), node.step(ir.ArgMax(axis=1, keepdims=False), sought))
 
 
 def _size(node: ImportNode, data: Value, axis: int) -> Value:
@@ -193,9 +262,13 @@ def import_cumsum(node: ImportNode) -> Value:
     data, axis, wanted = node.input(0), node.attrs["axis"], node.attrs["dtype"]
     if axis is None:
         data, axis = _flat(node, data), 0
-    if wanted is not None and DType.of(wanted) is not data.dtype:
-        data = node.step(ew.Cast(DType.of(wanted)), data)
-    return node.emit(CumSum(), data, node.constant(axis, DType.INT64))
+    result = DType.of(wanted) if wanted is not None else DType.INT64 if data.dtype is DType.BOOL else data.dtype
+    if result is not None and result is not data.dtype:
+        data = node.step(ew.Cast(result), data)
+    if result is None or result.bits > 16 or result.is_float:
+        return node.emit(CumSum(), data, node.constant(axis, DType.INT64))
+    wide = node.step(ew.Cast(DType.INT64), data, suffix="wide")  # ONNX has no running sum of bytes
+    return node.emit(ew.Cast(result), node.step(CumSum(), wide, node.constant(axis, DType.INT64)))
 
 
 IMPORTS: dict[str, ImportFunction] = {

@@ -109,7 +109,7 @@ def import_bilinear_resize(node: ImportNode) -> Value:
         coordinates = _coordinates(aligned, (UNKNOWN,) if like.shape is None else like.shape[2:])
         return node.emit(Resize(ResizeMode.LINEAR, coordinates, axes=(2, 3)), data, None, None, wanted)
     height, width = attrs["scale_height"], attrs["scale_width"]
-    if attrs["mode"] == "size" and height is None and width is None:
+    if attrs["mode"] == "size" and height is None:  # alone, a width's scale is not read
         sizes: tuple[Dim, ...] = (attrs["height"], attrs["width"])
     else:
         open_size = any(not isinstance(size, int) for size in node.shape(data)[2:])

@@ -7,6 +7,7 @@ from graphir.converters.mxnet.sizes import Axes, Entry, Tail, axis_of, reshape, 
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.creation import ConstantOfShape
+from graphir.ops.elementwise import Identity
 from graphir.ops.indexing import Gather, GatherND, ScatterND
 from graphir.ops.shape import Expand, Flatten, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, DepthToSpace, Slice, SpaceToDepth
@@ -252,7 +253,10 @@ def import_repeat(node: ImportNode) -> Value:
 
 def import_reverse(node: ImportNode) -> Value:
     """The order of elements reversed along the axes."""
-    axes = node.attrs["axis"]
+    stated = [axis % node.rank(node.input(0)) if axis < 0 else axis for axis in node.attrs["axis"]]
+    axes = [axis for axis in dict.fromkeys(stated) if stated.count(axis) % 2]  # twice is not at all
+    if not axes:
+        return node.emit(Identity(), node.input(0))
     ends = node.vector([-BEYOND] * len(axes))
     back = node.vector([-1] * len(axes))
     return node.emit(Slice(), node.input(0), back, ends, node.vector(axes), back)

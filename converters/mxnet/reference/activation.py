@@ -67,34 +67,44 @@ def leaky_relu(attrs: Attributes, data: Array, *gamma: Array) -> Array:
 
 
 def softmax_values(data: Array, axis: int) -> Array:
-    """exp(x) / sum exp(x) along the axis, shifted by the maximum; all-masked slices become 0."""
-    top = data.max(axis=axis, keepdims=True)
-    powers = np.exp(data - np.where(np.isfinite(top), top, 0))
-    total = powers.sum(axis=axis, keepdims=True)
-    return np.asarray(powers / np.where(total == 0, 1, total))
+    """exp(x) / sum exp(x) along the axis, shifted by the maximum."""
+    with np.errstate(all="ignore"):
+        powers = np.exp(data - data.max(axis=axis, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=axis, keepdims=True))
 
 
 def scaled_logits(attrs: Attributes, data: Array, length: tuple[Array, ...], axis: int, sign: float) -> Array:
     """sign x / temperature in the accumulation dtype; entries from `length` on become -inf."""
-    logits = sign * data.astype(accumulator(data.dtype)) / (attrs.get("temperature") or 1.0)
+    temperature = 1.0 if attrs.get("temperature") is None else float(attrs["temperature"])
+    with np.errstate(all="ignore"):
+        logits = sign * data.astype(accumulator(data.dtype)) / np.float32(temperature)
+    return np.where(within(attrs, data, length, axis), logits, -np.inf).astype(logits.dtype)
+
+
+def within(attrs: Attributes, data: Array, length: tuple[Array, ...], axis: int) -> Array:
+    """Whether an entry counts: with use_length the first `length` along the axis."""
     if not attrs.get("use_length"):
-        return np.asarray(logits)
+        return np.ones((1,) * data.ndim, bool)
     require(len(length) == 1, "use_length wants the input length")
     position = np.arange(data.shape[axis]).reshape(-1, *(1,) * (data.ndim - 1 - axis))
-    return np.where(position < np.expand_dims(length[0], axis), logits, -np.inf)
+    return np.asarray(position < np.expand_dims(length[0], axis))
 
 
 def softmax(attrs: Attributes, data: Array, *length: Array) -> Array:
     """softmax(x / temperature) along axis; with use_length only the first `length` entries count, the rest are 0."""
-    axis = normalized_axis(attrs.get("axis", -1), data.ndim)
-    result = softmax_values(scaled_logits(attrs, data, length, axis, 1.0), axis)
-    return result.astype(named_dtype(attrs.get("dtype"), data.dtype))
+    return signed_softmax(attrs, data, length, 1.0)
 
 
 def softmin(attrs: Attributes, data: Array, *length: Array) -> Array:
     """softmax(-x / temperature) along axis."""
+    return signed_softmax(attrs, data, length, -1.0)
+
+
+def signed_softmax(attrs: Attributes, data: Array, length: tuple[Array, ...], sign: float) -> Array:
+    """softmax(sign x / temperature); 0 beyond the length."""
     axis = normalized_axis(attrs.get("axis", -1), data.ndim)
-    result = softmax_values(scaled_logits(attrs, data, length, axis, -1.0), axis)
+    result = softmax_values(scaled_logits(attrs, data, length, axis, sign), axis)
+    result = np.where(within(attrs, data, length, axis), result, 0)
     return result.astype(named_dtype(attrs.get("dtype"), data.dtype))
 
 
@@ -102,8 +112,9 @@ def log_softmax(attrs: Attributes, data: Array, *length: Array) -> Array:
     """x / temperature - log sum exp(x / temperature) along axis."""
     axis = normalized_axis(attrs.get("axis", -1), data.ndim)
     logits = scaled_logits(attrs, data, length, axis, 1.0)
-    shifted = logits - logits.max(axis=axis, keepdims=True)
-    result = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+    with np.errstate(all="ignore"):
+        shifted = logits - logits.max(axis=axis, keepdims=True)
+        result = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
     return np.asarray(result.astype(named_dtype(attrs.get("dtype"), data.dtype)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, require
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, as_c, require
 
 
 def pairwise(function: Callable[[Array, Array], Array]) -> Reference:
@@ -24,7 +24,7 @@ def with_scalar(function: Callable[[Array, Array], Array]) -> Reference:
 
     def evaluate_scalar(attrs: Attributes, data: Array) -> Array:
         require(data.dtype.kind in "iub", f"dtype {data.dtype}, expected integers")
-        return np.asarray(function(data, np.asarray(int(attrs.get("scalar", 1.0))).astype(data.dtype)))
+        return np.asarray(function(data, as_c(float(attrs.get("scalar", 1.0)), data.dtype)))
 
     return evaluate_scalar
 

@@ -26,6 +26,12 @@ def accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
+def as_c(number: float, dtype: np.dtype[Any]) -> Array:
+    """A number as an array without axes in the dtype, converted as C does: integers lose what does not fit."""
+    with np.errstate(all="ignore"):
+        return np.array(number, np.float64).astype(dtype)
+
+
 def require(condition: bool, found: str) -> None:
     """Raise ValueError(found) unless the condition holds."""
     if not condition:
@@ -73,6 +79,7 @@ __all__ = [
     "Attributes",
     "Reference",
     "accumulator",
+    "as_c",
     "channels_first",
     "named_dtype",
     "normalized_axes",

@@ -14,13 +14,14 @@ from graphir.converters.mxnet.reference.contract import Array, Attributes, Refer
 def multibox_prior(attrs: Attributes, data: Array) -> Array:
     """Anchors (1, H W (sizes + ratios - 1), 4) as corners in [0, 1] of the image, for each pixel of (N, C, H, W).
 
-    First every size with the first ratio, then the first size with every further ratio; a step of -1 is 1 / size.
+    First every size with the first ratio, then the first size with every further ratio; steps that are not both
+    positive are 1 / size.
     """
     sizes, ratios = attrs.get("sizes") or (1.0,), attrs.get("ratios") or (1.0,)
     height, width = data.shape[2:]
     steps, offsets = attrs.get("steps") or (-1.0, -1.0), attrs.get("offsets") or (0.5, 0.5)
-    step_y = 1.0 / height if steps[0] <= 0 else steps[0]
-    step_x = 1.0 / width if steps[1] <= 0 else steps[1]
+    require(steps[0] * steps[1] >= 0, f"steps {steps}: one is stated and the other is not")
+    step_y, step_x = steps if min(steps) > 0 else (1.0 / height, 1.0 / width)
     root = math.sqrt(ratios[0])
     halves = [(size * height / width * root / 2, size / root / 2) for size in sizes]
     for ratio in ratios[1:]:

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, accumulator, named_dtype, require
+from graphir.converters.mxnet.reference.contract import (
+    Array,
+    Attributes,
+    Reference,
+    accumulator,
+    as_c,
+    named_dtype,
+    require,
+)
 from graphir.converters.mxnet.reference.elementwise_unary import OPERATORS as UNARY
 
 Binary = Callable[[Array, Array], Array]
@@ -19,15 +27,32 @@ Binary = Callable[[Array, Array], Array]
 
 def divide(left: Array, right: Array) -> Array:
     """left / right; integers truncate towards zero."""
-    if left.dtype.kind == "f" or right.dtype.kind == "f":
+    if left.dtype.kind == "f":
         return np.asarray(np.divide(left, right))
-    return np.asarray(np.trunc(np.divide(left, right)))
+    found = np.floor_divide(left, right)
+    inexact = (found * right != left) & ((left < 0) != (right < 0))
+    return np.asarray(found + inexact)
 
 
 def modulo(left: Array, right: Array) -> Array:
-    """The remainder with the sign of the divisor, as in Python; 0 where the divisor is 0."""
+    """The remainder with the sign of the divisor; 0 where the divisor is 0. Integers go through float64."""
+    if left.dtype.kind in "iu":
+        return modulo(left.astype(np.float64), right.astype(np.float64)).astype(left.dtype)
     safe = np.where(right == 0, np.ones_like(right), right)
-    return np.where(right == 0, np.zeros_like(left), np.mod(left, safe))
+    rest = np.fmod(left, safe)
+    rest = np.where((rest != 0) & ((rest < 0) != (safe < 0)), rest + safe, rest)
+    return np.where(right == 0, np.zeros_like(left), rest)
+
+
+def in_single(function: Binary) -> Binary:
+    """A function that takes integers as float32 and drops the result's fraction."""
+
+    def run(left: Array, right: Array) -> Array:
+        if left.dtype.kind == "f":
+            return function(left, right)
+        return function(left.astype(np.float32), right.astype(np.float32)).astype(left.dtype)
+
+    return run
 
 
 def logical(function: Callable[[Array, Array], Array]) -> Binary:
@@ -41,10 +66,10 @@ BINARY: Mapping[str, Binary] = {
     "mul": np.multiply,
     "div": divide,
     "mod": modulo,
-    "power": np.power,
+    "power": in_single(np.power),
     "maximum": np.maximum,
     "minimum": np.minimum,
-    "hypot": np.hypot,
+    "hypot": in_single(np.hypot),
     "equal": np.equal,
     "not_equal": np.not_equal,
     "greater": np.greater,
@@ -83,16 +108,24 @@ def broadcasting(function: Binary) -> Reference:
     return run
 
 
+def scalar_dtype(attrs: Attributes, data: Array) -> np.dtype[Any]:
+    """The dtype of a computation with a scalar: integers with is_int False are float64, bool data else int64."""
+    if data.dtype.kind == "f":
+        return data.dtype
+    if not attrs.get("is_int", True):
+        return np.dtype(np.float64)
+    return np.dtype(np.int64) if data.dtype.kind == "b" else data.dtype
+
+
 def with_scalar(function: Binary, swapped: bool = False) -> Reference:
     """An operator of an array and the attribute `scalar`; `swapped` puts the scalar first.
 
-    The result has the array's dtype. Integers with is_int (the default) truncate the scalar, without it both become
-    float64, and so does the result.
+    The scalar is converted to the dtype of the computation, which is that of the result.
     """
 
     def run(attrs: Attributes, data: Array) -> Array:
-        scalar = np.full(data.shape, float(attrs.get("scalar", 1.0)))
-        dtype = data.dtype if data.dtype.kind == "f" or attrs.get("is_int", True) else np.dtype(np.float64)
+        dtype = scalar_dtype(attrs, data)
+        scalar = as_c(float(attrs.get("scalar", 1.0)), dtype)
         return computed(function, *((scalar, data) if swapped else (data, scalar)), dtype)
 
     return run
@@ -108,9 +141,11 @@ def add_n(attrs: Attributes, *inputs: Array) -> Array:
 
 
 def clip(attrs: Attributes, data: Array) -> Array:
-    """Values limited to a_min and a_max."""
-    low, high = (np.asarray(attrs[key]).astype(data.dtype) for key in ("a_min", "a_max"))
-    return np.clip(data, low, high)
+    """a_max where x > a_max, else a_min where x < a_min, else x: NaN, as a limit too, limits nothing."""
+    low, high = (np.float32(attrs[key]) for key in ("a_min", "a_max"))
+    wide = data if data.dtype == np.float64 else data.astype(np.float32)
+    below, above = (as_c(float(limit), data.dtype) for limit in (low, high))
+    return np.where(wide > high, above, np.where(wide < low, below, data))
 
 
 def where(attrs: Attributes, condition: Array, x: Array, y: Array) -> Array:
@@ -123,11 +158,14 @@ def where(attrs: Attributes, condition: Array, x: Array, y: Array) -> Array:
 
 
 def smooth_l1(attrs: Attributes, data: Array) -> Array:
-    """(s x)^2 / 2 where |x| < 1 / s^2, else |x| - 1 / (2 s^2); s is the attribute scalar."""
-    square = float(attrs.get("scalar", 1.0)) ** 2
-    wide = data.astype(accumulator(data.dtype))
-    bound = 1.0 / square
-    return np.where(np.abs(wide) < bound, 0.5 * square * wide * wide, np.abs(wide) - 0.5 * bound).astype(data.dtype)
+    """(s x)^2 / 2 where |x| <= 1 / s^2, else |x| - 1 / (2 s^2); s is the attribute scalar in the data's dtype."""
+    dtype = scalar_dtype(attrs, data)
+    kind = np.dtype(np.float32) if dtype.kind in "iu" else accumulator(dtype)
+    with np.errstate(all="ignore"):
+        square = as_c(float(attrs.get("scalar", 1.0)), dtype).astype(kind) ** 2
+        wide, bound = data.astype(kind), 1 / square
+        far = np.abs(wide) > bound
+        return np.where(far, np.abs(wide) - 0.5 * bound, 0.5 * wide * wide * square).astype(dtype)
 
 
 def hard_sigmoid(attrs: Attributes, data: Array) -> Array:
@@ -143,17 +181,17 @@ def cast(attrs: Attributes, data: Array) -> Array:
 
 
 def amp_cast(attrs: Attributes, data: Array) -> Array:
-    """Cast of floating data; other dtypes pass."""
-    return cast(attrs, data) if data.dtype.kind == "f" else data
+    """Cast of data of 16 and 32 floating bits; others pass."""
+    return cast(attrs, data) if data.dtype in (np.float16, np.float32) else data
 
 
 def amp_multicast(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
-    """All floating inputs in the widest floating dtype among them (the narrowest with cast_narrow)."""
-    floats = sorted((array.dtype for array in inputs if array.dtype.kind == "f"), key=lambda dtype: dtype.itemsize)
+    """All inputs of 16 and 32 floating bits in the widest dtype among them (the narrowest with cast_narrow)."""
+    floats = sorted((each.dtype for each in inputs if each.dtype in (np.float16, np.float32)), key=lambda d: d.itemsize)
     if not floats:
         return inputs
     dtype = floats[0] if attrs.get("cast_narrow") else floats[-1]
-    return tuple(array.astype(dtype) if array.dtype.kind == "f" else array for array in inputs)
+    return tuple(array.astype(dtype) if array.dtype in floats else array for array in inputs)
 
 
 def zeros_like(attrs: Attributes, data: Array) -> Array:
@@ -172,22 +210,30 @@ def identity(attrs: Attributes, data: Array, *others: Array) -> Array:
 
 
 def divide_by_sqrt_of_last_axis(attrs: Attributes, data: Array) -> Array:
-    """x / sqrt(size of the last axis)."""
+    """x / sqrt(size of the last axis); integers are divided by the root's whole number."""
+    if data.dtype.kind in "iu":
+        return divide(data, as_c(np.sqrt(data.shape[-1]), data.dtype)).astype(data.dtype)
     return np.asarray((data.astype(accumulator(data.dtype)) / np.sqrt(data.shape[-1])).astype(data.dtype))
 
 
 def quadratic(attrs: Attributes, data: Array) -> Array:
-    """a x^2 + b x + c."""
-    a, b, c = (float(attrs.get(key, 0.0)) for key in "abc")
-    return (a * data * data + b * data + c).astype(data.dtype)
+    """a x^2 + b x + c, as (a x + b) x + c; of integers as the sum of its terms in float32, the fraction dropped."""
+    a, b, c = (np.float32(attrs.get(key, 0.0)) for key in "abc")
+    with np.errstate(all="ignore"):
+        if data.dtype.kind in "iu":
+            wide = data.astype(np.float32)
+            return np.asarray(a * wide * wide + b * wide + c).astype(data.dtype)
+        wide = data.astype(accumulator(data.dtype))
+        return ((a * wide + b) * wide + c).astype(data.dtype)
 
 
 def scalar_operators() -> dict[str, Reference]:
     """`_<name>_scalar` for every binary function, and the reversed ones."""
     names = {"add": "plus", "sub": "minus"}
     table = {f"_{names.get(name, name)}_scalar": with_scalar(function) for name, function in BINARY.items()}
-    for name in ("sub", "div", "mod", "power"):
-        table[f"_r{names.get(name, name)}_scalar"] = with_scalar(BINARY[name], swapped=True)
+    reversed_ones = {"rminus": BINARY["sub"], "rdiv": in_single(np.divide), "rmod": modulo, "rpower": BINARY["power"]}
+    for name, function in reversed_ones.items():
+        table[f"_{name}_scalar"] = with_scalar(function, swapped=True)
     return table
 
 

@@ -70,7 +70,7 @@ UNARY: Mapping[str, Unary] = {
     "ceil": np.ceil,
     "cos": np.cos,
     "cosh": np.cosh,
-    "degrees": np.degrees,
+    "degrees": lambda data: data * data.dtype.type(57.2957763671875),
     "erf": erf,
     "erfinv": scalar_function(inverse_error_function),
     "exp": np.exp,
@@ -85,7 +85,7 @@ UNARY: Mapping[str, Unary] = {
     "log2": np.log2,
     "logical_not": lambda data: data == 0,
     "negative": np.negative,
-    "radians": np.radians,
+    "radians": lambda data: data * data.dtype.type(0.01745329238474369),
     "rcbrt": lambda data: 1 / np.cbrt(data),
     "reciprocal": lambda data: 1 / data,
     "relu": lambda data: np.maximum(data, 0),
@@ -93,7 +93,7 @@ UNARY: Mapping[str, Unary] = {
     "round": round_half_away,
     "rsqrt": lambda data: 1 / np.sqrt(data),
     "sigmoid": lambda data: 1 / (1 + np.exp(-data)),
-    "sign": np.sign,
+    "sign": lambda data: np.nan_to_num(np.sign(data)),
     "sin": np.sin,
     "sinh": np.sinh,
     "softsign": lambda data: data / (1 + np.abs(data)),
@@ -105,14 +105,35 @@ UNARY: Mapping[str, Unary] = {
 }
 
 
-def unary(function: Unary) -> Reference:
-    """An operator that applies the function to each element and keeps the dtype."""
+# In which dtype MXNet computes integers, where it is not float64: these in float32, those in their own.
+IN_SINGLE = frozenset({"degrees", "radians", "square"})
+# What libm gives where numpy may give the number next to it, which is a whole one.
+EXACT: Mapping[str, Unary] = {"tanh": scalar_function(math.tanh)}
+IN_THEIR_OWN = frozenset({"logical_not", "negative", "relu", "sign"})
+
+
+def sigmoid_of_integers(data: Array) -> Array:
+    """1 / (1 + e^-x), where -x is taken of an integer of 32 bits or more: the lowest one has none."""
+    negated = np.negative(data if data.dtype.itemsize > 4 else data.astype(np.int32))
+    return np.asarray(1 / (1 + np.exp(negated.astype(np.float64))))
+
+
+def unary(name: str, function: Unary) -> Reference:
+    """An operator that applies the function to each element and keeps the dtype: integers drop the fraction."""
 
     def run(attrs: Attributes, data: Array) -> Array:
+        wide, chosen = data, function
+        if data.dtype.kind in "iu" and name == "sigmoid":
+            chosen = sigmoid_of_integers
+        elif data.dtype.kind in "iu" and name not in IN_THEIR_OWN:
+            wide = data.astype(np.float32 if name in IN_SINGLE else np.float64)
+            chosen = EXACT.get(name, function)
+        else:
+            wide = data.astype(accumulator(data.dtype))
         with np.errstate(all="ignore"):
-            return np.asarray(function(data.astype(accumulator(data.dtype)))).astype(data.dtype)
+            return np.asarray(chosen(wide)).astype(data.dtype)
 
     return run
 
 
-OPERATORS: Mapping[str, Reference] = {name: unary(function) for name, function in UNARY.items()}
+OPERATORS: Mapping[str, Reference] = {name: unary(name, function) for name, function in UNARY.items()}

@@ -241,7 +241,7 @@ def compute(symbol: NNVMGraph, node: NNVMNode, inputs: Sequence[Array], open_siz
         attributes = {**attributes, "shape": tuple(open_size if n == mark else n for n in attributes["shape"])}
     try:
         result = operators()[node.op](attributes, *inputs)
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
         shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in inputs)
         raise Refusal(node.name, node.op, f"refuses its inputs ({shapes}): {error}") from error
     return result if isinstance(result, tuple) else (result,)

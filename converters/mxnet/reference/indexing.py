@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from graphir.converters.mxnet.reference.contract import (
+    NP_SHAPE,
     Array,
     Attributes,
     Reference,
+    as_c,
     named_dtype,
     normalized_axis,
     require,
@@ -54,7 +58,9 @@ def pick(attrs: Attributes, data: Array, indices: Array) -> Array:
     kept = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
     chosen = limited(indices, data.shape[axis], attrs.get("mode", "clip")).reshape(kept)
     result = np.take_along_axis(data, chosen, axis=axis)
-    return result if attrs.get("keepdims") else np.squeeze(result, axis)
+    if attrs.get("keepdims") or (data.ndim == 1 and not attrs.get(NP_SHAPE)):
+        return result
+    return np.squeeze(result, axis)
 
 
 def gather_nd(attrs: Attributes, data: Array, indices: Array) -> Array:
@@ -77,26 +83,43 @@ def one_hot(attrs: Attributes, indices: Array) -> Array:
     return np.where(hit, on, off).astype(named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
 
 
+MOST_ELEMENTS = 1 << 31
+
+
 def arange(attrs: Attributes) -> Array:
     """start, start + step, ... before stop, each repeated; without stop from 0 to start."""
     start, stop = attrs.get("start", 0.0), attrs.get("stop")
     first, last = (0.0, start) if stop is None else (start, stop)
-    values = np.arange(first, last, attrs.get("step", 1.0), np.float64)
-    return np.repeat(values, attrs.get("repeat", 1)).astype(named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
+    step, repeats = attrs.get("step", 1.0), int(attrs.get("repeat", 1))
+    require(step != 0 and repeats > 0, f"step {step}, repeat {repeats}")
+    count = math.ceil((last - first) / step)
+    require(0 < count * repeats <= MOST_ELEMENTS, f"{count} elements, expected 1 to {MOST_ELEMENTS}")
+    places = np.repeat(np.arange(count), repeats)
+    return in_steps(first, step, places, named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
+
+
+def in_steps(start: float, step: float, places: Array, dtype: np.dtype[Any]) -> Array:
+    """start + place * step; integers, and float16, drop the fractions of start and step first."""
+    if dtype.kind in "iu" or dtype == np.float16:
+        start, step = math.trunc(start), math.trunc(step)
+    with np.errstate(all="ignore"):
+        return np.asarray(start + places * step).astype(dtype)
 
 
 def arange_like(attrs: Attributes, data: Array) -> Array:
     """start, start + step, ...: one an element of data, or one an element of its axis."""
     axis, repeats = attrs.get("axis"), int(attrs.get("repeat", 1))
     count = data.size if axis is None else data.shape[normalized_axis(axis, data.ndim)]
-    values = attrs.get("start", 0.0) + attrs.get("step", 1.0) * (np.arange(count) // repeats)
-    return np.asarray((values.reshape(data.shape) if axis is None else values).astype(data.dtype))
+    require(repeats != 0, "repeat 0, by which MXNet divides")
+    places = np.trunc(np.arange(count) / repeats).astype(np.int64)
+    values = in_steps(attrs.get("start", 0.0), attrs.get("step", 1.0), places, data.dtype)
+    return values.reshape(data.shape) if axis is None else values
 
 
 def filled(attrs: Attributes, value: float) -> Array:
     """An array of `shape` and `dtype` holding one value."""
     shape = attrs.get("shape") or ()
-    return np.full(shape, value, named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
+    return np.full(shape, as_c(value, named_dtype(attrs.get("dtype"), np.dtype(np.float32))))
 
 
 def zeros(attrs: Attributes) -> Array:
@@ -115,9 +138,11 @@ def full(attrs: Attributes) -> Array:
 
 
 def eye(attrs: Attributes) -> Array:
-    """N by M (N if 0) with ones on diagonal k."""
+    """N by M (N if that is not positive) with ones on diagonal k."""
+    rows, columns = int(attrs["N"]), int(attrs.get("M") or 0)
+    require(rows > 0, f"N {rows}, expected 1 or more")
     dtype = named_dtype(attrs.get("dtype"), np.dtype(np.float32))
-    return np.eye(int(attrs["N"]), int(attrs.get("M") or attrs["N"]), int(attrs.get("k") or 0), dtype)
+    return np.eye(rows, columns if columns > 0 else rows, int(attrs.get("k") or 0), dtype)
 
 
 def linspace(attrs: Attributes) -> Array:

@@ -120,8 +120,10 @@ def l2_normalization(attrs: Attributes, data: Array) -> Array:
     axes = {"instance": tuple(range(1, data.ndim)), "channel": (1,), "spatial": tuple(range(2, data.ndim))}[mode]
     require(mode == "instance" or data.ndim >= 3, f"mode {mode} wants rank 3 or more, data has {data.ndim}")
     wide = data.astype(accumulator(data.dtype))
-    norm = np.sqrt((wide * wide).sum(axis=axes, keepdims=True) + wide.dtype.type(attrs.get("eps", 1e-10)))
-    return np.asarray((wide / norm).astype(data.dtype))
+    eps = data.dtype.type(attrs.get("eps", 1e-10)).astype(wide.dtype)
+    with np.errstate(all="ignore"):
+        norm = np.sqrt((wide * wide).sum(axis=axes, keepdims=True) + eps)
+        return np.asarray((wide / norm).astype(data.dtype))
 
 
 OPERATORS: Mapping[str, Reference] = {

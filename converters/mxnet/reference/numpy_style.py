@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, require
+from graphir.converters.mxnet.reference.elementwise import divide
 
 
 def reshape(attrs: Attributes, data: Array) -> Array:
@@ -16,10 +17,16 @@ def reshape(attrs: Attributes, data: Array) -> Array:
 
 
 def around(attrs: Attributes, data: Array) -> Array:
-    """Rounded to integers, ties to even ones; MXNet refuses float16."""
+    """Rounded to integers, ties to even ones; negative decimals zero digits of integers. MXNet refuses float16."""
     require(data.dtype != np.float16, "float16, which MXNet does not round")
-    require(not attrs.get("decimals"), f"decimals {attrs.get('decimals')}, expected 0")
-    return data if data.dtype.kind in "iu" else np.rint(data)
+    decimals = int(attrs.get("decimals") or 0)
+    if data.dtype.kind in "iu":
+        if decimals >= 0:
+            return data.astype(np.float64).astype(data.dtype) if data.dtype.itemsize == 8 else data
+        unit = 10 ** min(-decimals, 19)
+        return np.zeros_like(data) if unit > np.iinfo(data.dtype).max else divide(data, data.dtype.type(unit)) * unit
+    require(not decimals, f"decimals {decimals}, expected 0")
+    return np.rint(data)
 
 
 def tril(attrs: Attributes, data: Array) -> Array:

@@ -16,11 +16,13 @@ from graphir.converters.mxnet.reference.contract import (
     Attributes,
     Reference,
     accumulator,
+    as_c,
     named_dtype,
     normalized_axes,
     normalized_axis,
     require,
 )
+from graphir.converters.mxnet.reference.elementwise import divide
 
 
 def reduced_axes(attrs: Attributes, rank: int) -> tuple[int, ...]:
@@ -37,40 +39,94 @@ def shaped(result: Array) -> Array:
     return result.reshape(1) if result.ndim == 0 else result
 
 
-def reduction(function: Callable[..., Any]) -> Reference:
-    """An operator that reduces with a numpy function and keeps the dtype."""
+def reduction(function: Callable[..., Any], of_bool: Callable[..., Any] | None = None) -> Reference:
+    """An operator that reduces with a numpy function and keeps the dtype; bool, as 0 and 1, may have its own."""
 
     def run(attrs: Attributes, data: Array) -> Array:
         axes = reduced_axes(attrs, data.ndim)
-        wide = data.astype(accumulator(data.dtype))
-        result = np.asarray(function(wide, axis=axes, keepdims=bool(attrs.get("keepdims"))))
+        wide = data.astype(np.int32 if data.dtype.kind == "b" else accumulator(data.dtype))
+        with np.errstate(all="ignore"):
+            chosen = of_bool if of_bool is not None and data.dtype.kind == "b" else function
+            result = np.asarray(chosen(wide, axis=axes, keepdims=bool(attrs.get("keepdims"))))
         return shaped(result.astype(data.dtype))
 
     return run
 
 
+def in_own_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A sum or product in the dtype of the elements, which of integers wraps around."""
+    return lambda data, axis, keepdims: function(data, axis=axis, keepdims=keepdims, dtype=data.dtype)
+
+
+def mean(data: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+    """The mean; of integers the sum, which wraps around, divided toward 0."""
+    if data.dtype.kind == "f":
+        return np.asarray(np.mean(data, axis=axis, keepdims=keepdims))
+    total = np.sum(data, axis=axis, keepdims=keepdims, dtype=data.dtype)
+    count = as_c(data.size // total.size, data.dtype)
+    require(bool(count), f"{data.size // total.size} elements, a number that is 0 in {data.dtype}")
+    return divide(np.asarray(total), count)
+
+
+def spoiled(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """Whether anything follows an infinity: MXNet's sums with compensation are not a number then."""
+    infinite = np.isinf(data)
+    last = tuple(-1 if axis in axes else slice(None) for axis in range(data.ndim))
+    infinite[last] = False
+    return np.asarray(infinite.any(axis=axes, keepdims=keepdims))
+
+
+def compensated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A sum with compensation for what rounding loses."""
+
+    def run(data: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+        result = np.asarray(in_own_dtype(function)(data, axis, keepdims))
+        return np.where(spoiled(data, axis, keepdims), np.nan, result) if data.dtype.kind == "f" else result
+
+    return run
+
+
+def euclidean(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """The L2 norm, which MXNet scales by the largest element: of integers, whose quotients are 0, that alone counts.
+
+    Two infinities divide each other: not a number.
+    """
+    if data.dtype.kind != "f":
+        size = np.abs(data).astype(np.float64)
+        largest = size.max(axis=axes, keepdims=True)
+        count = (size == largest).sum(axis=axes, keepdims=keepdims)
+        return np.asarray(size.max(axis=axes, keepdims=keepdims) * np.sqrt(count))
+    wide = data.astype(np.float64)
+    result = np.sqrt((wide * wide).sum(axis=axes, keepdims=keepdims))
+    return np.where(np.isinf(data).sum(axis=axes, keepdims=keepdims) > 1, np.nan, result)
+
+
 def norm(attrs: Attributes, data: Array) -> Array:
     """The L1 or L2 norm of the elements along axis (two axes are flattened, not a matrix norm)."""
-    axes = reduced_axes(attrs, data.ndim)
-    wide = data.astype(accumulator(data.dtype))
-    keep = bool(attrs.get("keepdims"))
+    axes, keep = reduced_axes(attrs, data.ndim), bool(attrs.get("keepdims"))
     require(attrs.get("ord", 2) in (1, 2), f"ord {attrs.get('ord')}, expected 1 or 2")
-    if attrs.get("ord", 2) == 1:
-        result = np.abs(wide).sum(axis=axes, keepdims=keep)
-    else:
-        result = np.sqrt((wide * wide).sum(axis=axes, keepdims=keep))
-    return shaped(np.asarray(result).astype(named_dtype(attrs.get("out_dtype"), data.dtype)))
+    wide = data.astype(np.int32 if data.dtype.kind == "b" else accumulator(data.dtype))
+    with np.errstate(all="ignore"):
+        if attrs.get("ord", 2) == 1:
+            result = compensated(np.sum)(np.abs(wide), axes, keep)
+        else:
+            result = euclidean(wide, axes, keep)
+        return shaped(np.asarray(result).astype(named_dtype(attrs.get("out_dtype"), data.dtype)))
 
 
 def moments(attrs: Attributes, data: Array) -> tuple[Array, Array]:
-    """Mean and population variance over `axes`."""
+    """Mean and population variance over `axes`; integers wrap around and divide toward 0 on the way."""
     axes = attrs.get("axes")
     chosen = tuple(range(data.ndim)) if axes is None else normalized_axes(axes, data.ndim)
     keep = bool(attrs.get("keepdims"))
     wide = data.astype(accumulator(data.dtype))
-    found = (np.mean(wide, axis=chosen, keepdims=keep), np.var(wide, axis=chosen, keepdims=keep))
-    first, second = (shaped(np.asarray(part).astype(data.dtype)) for part in found)
-    return first, second
+    with np.errstate(all="ignore"):
+        center = mean(wide, chosen, True)
+        if data.dtype.kind == "f":
+            center = np.where(spoiled(wide, chosen, True), np.nan, center).astype(wide.dtype)
+        variance = mean((wide - center) * (wide - center), chosen, keep)
+    first = center if keep else np.squeeze(center, chosen)
+    return shaped(first.astype(data.dtype)), shaped(variance.astype(data.dtype))
 
 
 def arg_reduction(function: Callable[..., Any]) -> Reference:
@@ -138,8 +194,8 @@ def argsort(attrs: Attributes, data: Array) -> Array:
 
 def cumulative_sum(attrs: Attributes, data: Array) -> Array:
     """The running sum along axis, of the flattened array for None."""
-    dtype = named_dtype(attrs.get("dtype"), data.dtype)
-    return np.asarray(np.cumsum(data, axis=attrs.get("axis"), dtype=accumulator(dtype)).astype(dtype))
+    dtype = named_dtype(attrs.get("dtype"), np.dtype(np.int64) if data.dtype.kind == "b" else data.dtype)
+    return np.asarray(np.cumsum(data.astype(dtype), axis=attrs.get("axis"), dtype=accumulator(dtype)).astype(dtype))
 
 
 OPERATORS: Mapping[str, Reference] = {
@@ -149,14 +205,14 @@ OPERATORS: Mapping[str, Reference] = {
     "argmin": arg_reduction(np.argmin),
     "argsort": argsort,
     "max": reduction(np.max),
-    "mean": reduction(np.mean),
+    "mean": reduction(mean, of_bool=np.max),
     "min": reduction(np.min),
     "moments": moments,
-    "nanprod": reduction(np.nanprod),
-    "nansum": reduction(np.nansum),
+    "nanprod": reduction(in_own_dtype(np.nanprod)),
+    "nansum": reduction(compensated(np.nansum)),
     "norm": norm,
-    "prod": reduction(np.prod),
+    "prod": reduction(in_own_dtype(np.prod)),
     "sort": sort,
-    "sum": reduction(np.sum),
+    "sum": reduction(in_own_dtype(np.sum)),
     "topk": topk,
 }

@@ -47,7 +47,10 @@ def resized_length(attrs: Attributes, size: int, length_key: str, scale_key: str
     """The output size of one axis of BilinearResize2D (src/operator/contrib/bilinear_resize-inl.h)."""
     mode, scale = attrs.get("mode", "size"), attrs.get(scale_key)
     if mode == "size":
-        return int(attrs.get(length_key, 1)) if scale is None else int(np.float32(scale) * np.float32(size))
+        scaled = attrs.get("scale_height") is not None  # alone, a width's scale is not read
+        if not scaled or scale is None:
+            return int(attrs.get(length_key, 1))
+        return int(np.float32(scale) * np.float32(size))
     if mode == "odd_scale":
         factor = np.float32(1.0 if scale is None else scale)
         return int(size * factor) if size % 2 == 0 else int((size - 1) * factor) + 1

@@ -177,9 +177,11 @@ def repeat(attrs: Attributes, data: Array) -> Array:
 
 
 def reverse(attrs: Attributes, data: Array) -> Array:
-    """The order of elements reversed along the axes."""
+    """The order of elements reversed along the axes, one after the other."""
     axes = attrs["axis"]
-    return np.flip(data, normalized_axes((axes,) if isinstance(axes, int) else axes, data.ndim))
+    for axis in (axes,) if isinstance(axes, int) else axes:
+        data = np.flip(data, normalized_axis(axis, data.ndim))
+    return data
 
 
 def depth_to_space(attrs: Attributes, data: Array) -> Array:
