@@ -14,6 +14,7 @@ from graphir.converters.opening import READS, Choices, Reading, check_choice, re
 from graphir.converters.writing import WRITES, after_writing, check_options, make_ready, only_text, target_format
 from graphir.errors import ArgumentError, ExportFailure, GraphirError
 from graphir.expect import expect, expect_mapping, expect_path
+from graphir.limits import Stated, bounded
 from graphir.memory import memory_for
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 
+@bounded
 def load(
     path: PathLike,
     *,
@@ -37,13 +39,15 @@ def load(
     signature: str | None = None,
     inputs: Sequence[str] = (),
     outputs: Sequence[str] | None = None,
+    limits: Stated = None,
 ) -> Graph:
     """The graph of a model file.
 
     An MXNet model is named by its symbol file, its prefix, its folder or its .params; parameters beside it are found.
     `shapes` are the inputs' shapes by name (integers, names of symbolic sizes, None). Weights stay on disk until they
     are needed. `signature` chooses among those of a TensorFlow SavedModel; `outputs` are the nodes of a TensorFlow
-    graph (or `node:1`) whose results are wanted, `inputs` those at which it is cut, which become inputs. Raises
+    graph (or `node:1`) whose results are wanted, `inputs` those at which it is cut, which become inputs. `limits` raise
+    what a file may ask for beyond what it holds (`graphir.limits.Limits`, or some of its fields by name). Raises
     FormatError, UnsupportedOpError or ImportFailure, each naming all that is wrong.
     """
     choices = Choices(params, shapes, dtypes, keep_loss, signature, inputs, outputs)
@@ -81,6 +85,7 @@ def _places(target: PathLike, kind: str) -> list[PathLike]:
     return [target, os.fspath(target).removesuffix(SYMBOL_SUFFIX) + "-0000.params"]
 
 
+@bounded
 def convert(
     source: PathLike,
     target: PathLike,
@@ -107,6 +112,7 @@ def convert(
     providers: str | Sequence[str] = "cpu",
     accuracy: PathLike | None = None,
     progress: Callable[[str], None] | None = None,
+    limits: Stated = None,
 ) -> ConversionReport:
     """Convert a model file to another format and say what was done.
 
@@ -114,10 +120,10 @@ def convert(
     outcome, and the target stays either way. `accuracy` names an .npz of labelled data on which both are run
     (`converters.accuracy`). `constants` are values by input name: such inputs become parameters, so that a target can
     have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the graph in which
-    they are bound. `signature`, `inputs` and `outputs` are as for `load`. `mxnet_version` is the release that an MXNet
-    target is written for, `format` that of the source where its content and name do not tell it. `progress` is told
-    what is being done. Raises what `load` and `save` raise; nothing is written then. An error of the check that follows
-    has a note that the target was written.
+    they are bound. `signature`, `inputs`, `outputs` and `limits` are as for `load`. `mxnet_version` is the release that
+    an MXNet target is written for, `format` that of the source where its content and name do not tell it. `progress` is
+    told what is being done. Raises what `load` and `save` raise; nothing is written then. An error of the check that
+    follows has a note that the target was written.
     """
     from graphir.report import ConversionReport
 
@@ -233,6 +239,7 @@ def _behind_batch(shape: tuple[Any, ...]) -> tuple[Any, ...]:
     return shape[1:] if len(shape) > 2 else shape
 
 
+@bounded
 def verify(
     reference: Any,
     candidate: Any,
@@ -255,6 +262,7 @@ def verify(
     match: Sequence[str] = (),
     format: str | None = None,
     candidate_format: str | None = None,
+    limits: Stated = None,
 ) -> VerificationReport:
     """Compare a candidate (a Graph, or a model file) with a reference; see `converters.verification.verify`."""
     from graphir.converters.verification import verify as run

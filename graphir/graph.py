@@ -14,6 +14,7 @@ from .errors import GraphError, ShapeError
 from .expect import expect, expect_items
 from .graph_store import GraphStore
 from .inference.rules import infer_outputs, infer_values
+from .limits import charge_nodes
 from .node import KNOWN_LIMIT, Decision, Node, Value, describe_failure, known_of
 from .ops.base import Operator
 from .ops.counts import with_names
@@ -22,6 +23,9 @@ from .types import ANYTHING, TYPES, DType, Type, unify
 
 VALUE = "a Value of the graph, as in graph['x']"
 TENSOR = "a Tensor, as in Tensor.of(array), or None"
+
+FEW = 64
+"""Results that a node may have without being counted: more than any file lists by hand."""
 
 
 class Graph(GraphStore):
@@ -112,6 +116,8 @@ class Graph(GraphStore):
         for inner in subgraphs:
             if inner.parent is not self:
                 raise GraphError(f"{name or op.name}: subgraph {inner.name} was not made with this graph as its parent")
+        if op.output_count > FEW:
+            charge_nodes(op.output_count, f"{name or op.name} ({op.name})")
         operand_types = tuple([None if value is None else value.type for value in operands])
         knowns = tuple([None if value is None else value.known for value in operands])
         node = Node(self, op, operands, name or op.name)

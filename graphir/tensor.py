@@ -21,11 +21,14 @@ import numpy as np
 
 from .errors import FormatError, GraphError
 from .expect import expect, expect_items
+from .reading import open_descriptor, open_plain
 from .types import DType, TensorType
 
 CHUNK = 4 << 20
 WHOLE = (int, np.integer)
 SMALL = 1 << 16
+MOST_AXES = 32
+"""What an array of numpy 1 can have."""
 # Which file it is, its size, and when it was last written.
 Stamp = tuple[int, int, int, int]
 
@@ -64,6 +67,9 @@ class Tensor:
             raise GraphError("a Tensor has exactly one of array, region and compute")
         expect(dtype, DType, "the dtype of a Tensor")
         shape = expect_items(shape, WHOLE, "the shape of a Tensor")
+        reason = why_unheld(dtype, shape)
+        if reason:
+            raise GraphError(f"a tensor {dtype}{list(shape)} {reason}")
         if array is not None:
             expect(array, np.ndarray, "the elements of a Tensor")
             if array.shape != shape or DType.of(array.dtype) is not dtype:
@@ -241,6 +247,19 @@ class Tensor:
         return digest.hexdigest()
 
 
+def why_unheld(dtype: DType, shape: tuple[int, ...]) -> str:
+    """What keeps an array from having this shape, "" if nothing does; sizes of 0 do not make the others smaller.
+
+    >>> why_unheld(DType.FLOAT32, (0, 3)), why_unheld(DType.FLOAT32, (0, 1 << 62))
+    ('', 'has more elements than memory has addresses')
+    """
+    if len(shape) > MOST_AXES:
+        return f"has {len(shape)} axes, of which at most {MOST_AXES} can be held"
+    if math.prod(dim for dim in shape if dim) * max(dtype.bits, 64) >= 1 << 66:
+        return "has more elements than memory has addresses"
+    return ""
+
+
 def byte_size(dtype: DType, shape: tuple[int, ...]) -> int:
     """Bytes that a tensor takes in a file; packed types round up to a whole byte. Raises GraphError for strings."""
     if dtype is DType.STRING:
@@ -258,7 +277,7 @@ def _mapped(region: FileRegion) -> np.ndarray[Any, Any]:
     start = region.offset - region.offset % mmap.ALLOCATIONGRANULARITY
     lead = region.offset - start
     try:
-        with open(region.path, "rb") as file:
+        with open_plain(region.path) as file:
             _check_stamp(region, os.fstat(file.fileno()))
             view = mmap.mmap(file.fileno(), region.nbytes + lead, access=mmap.ACCESS_READ, offset=start)
     except (OSError, ValueError) as error:
@@ -324,7 +343,7 @@ class SourceFiles:
         descriptor = self._descriptors.get(region.path)
         if descriptor is None:
             try:
-                descriptor = self._descriptors[region.path] = os.open(region.path, os.O_RDONLY)
+                descriptor = self._descriptors[region.path] = open_descriptor(region.path)
             except OSError as error:
                 raise FormatError(f"cannot read weights: {error.strerror}", path=region.path) from error
         if self._last.get(region.path, FileRegion("", 0, 0)).stamp != region.stamp:
@@ -398,4 +417,16 @@ def _copy_once(source: int, target: int, offset: int, count: int) -> int:
     return len(data)
 
 
-__all__ = ["CHUNK", "SMALL", "FileRegion", "SourceFiles", "Stamp", "Tensor", "byte_size", "stamp_of", "unpacked"]
+__all__ = [
+    "CHUNK",
+    "MOST_AXES",
+    "SMALL",
+    "FileRegion",
+    "SourceFiles",
+    "Stamp",
+    "Tensor",
+    "byte_size",
+    "stamp_of",
+    "unpacked",
+    "why_unheld",
+]

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphir.limits import bounded
+
 if TYPE_CHECKING:
     from numpy import ndarray
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 SYMBOL_SUFFIX = "-symbol.json"
 
 
+@bounded
 def from_symbol(
     symbol: object,
     params: str | os.PathLike[str] | Mapping[str, object] | None = None,

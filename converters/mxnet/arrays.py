@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from graphir.errors import FormatError
-from graphir.tensor import Tensor
+from graphir.limits import check_expansion
+from graphir.tensor import Tensor, why_unheld
 from graphir.types import DType
 
 ROW_SPARSE = "row_sparse"
@@ -33,7 +35,14 @@ class SparseArray:
     indptr: Tensor | None = None
 
     def densify(self) -> Tensor:
-        """The dense tensor, computed when it is read. Reading raises FormatError for indices out of range."""
+        """The dense tensor, computed when it is read, which raises FormatError for indices out of range.
+
+        Raises FormatError for a shape of far more elements than are stored.
+        """
+        reason = why_unheld(self.dtype, self.shape)
+        if reason:
+            raise FormatError(f"a {self.storage} array of shape {list(self.shape)} {reason}")
+        check_expansion(math.prod(self.shape), self.data.size, f"a {self.storage} array of shape {list(self.shape)}")
         compute = self._dense_rows if self.storage == ROW_SPARSE else self._dense_csr
         return Tensor.computed(self.dtype, self.shape, compute)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Union
 
 from graphir.errors import GraphirError, ShapeError
 from graphir.graph import Graph, Value
+from graphir.limits import charge_elements, charge_list
 from graphir.ops.base import Operator
 from graphir.types import Dim, DType, Shape, TensorType, unify, unify_shape
 
@@ -162,7 +163,8 @@ class ImportNode:
         return self.graph.constant(converted(number, dtype), dtype)
 
     def vector(self, numbers: Sequence[int]) -> Value:
-        """A constant int64 vector."""
+        """A constant int64 vector. Raises FormatError for one that is longer than the limit allows."""
+        charge_list(len(numbers), f"node {self.name!r} ({self.op}): a list of numbers")
         return self.graph.constant(list(numbers), DType.INT64)
 
     def shape(self, value: Value) -> tuple[Dim, ...]:
@@ -196,6 +198,17 @@ class ImportNode:
         if slot >= len(self.record.subgraphs):
             self.refuse(f"it has {len(self.record.subgraphs)} symbols inside, none in slot {slot}")
         return self._importer.import_inside(self.record.subgraphs[slot], graph, values)
+
+    def charge(self, count: int, what: str) -> None:
+        """Count the elements of a table that the node makes. Raises FormatError beyond the limit."""
+        charge_elements(count, f"node {self.name!r} ({self.op}): {what}")
+
+    def several(self, attribute: str, count: int, default: tuple[float, ...] | None = None) -> tuple[Any, ...]:
+        """The numbers of an attribute that has so many; the default for one without any. Refuses other counts."""
+        stated = self.attrs[attribute] or default
+        if stated is None or len(stated) != count or None in stated:
+            self.refuse(f"{attribute} is {self.attrs[attribute]}, expected {count} numbers")
+        return tuple(stated)
 
     def decide(self, kind: str, text: str) -> None:
         """Record a decision about this node."""

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from graphir.converters.mxnet.export_dtypes import DTYPES, NeedsNumpyShape, Refusal, dtype_name, held_dtype
 from graphir.converters.mxnet.export_state import SUFFIX, Entry, Export
 from graphir.graph import Node, Value
+from graphir.limits import charge_elements
 from graphir.ops.base import Operator
 from graphir.tensor import Tensor
 from graphir.types import Dim, DType
@@ -33,6 +34,10 @@ class ExportNode:
 
     def __len__(self) -> int:
         return len(self.node.inputs)
+
+    def charge(self, count: int, what: str) -> None:
+        """Count the elements of a table that the node becomes. Raises FormatError beyond the limit."""
+        charge_elements(count, f"node {self.node.name!r} ({self.node.op.name}): {what}")
 
     @property
     def result(self) -> Value:

@@ -16,6 +16,7 @@ from graphir.converters.mxnet.input_shapes import (
     settle_sizes,
 )
 from graphir.converters.mxnet.likely_shapes import likely_shape
+from graphir.converters.mxnet.operand_checks import check_node
 from graphir.converters.mxnet.ops import import_table
 from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema import canonical_name, node_signature, output_names, typed_attributes
@@ -186,6 +187,7 @@ class Importer:
                 "unknown attribute", record.name, f"{record.op} has no {', '.join(sorted(attrs.unknown))}: ignored"
             )
         try:
+            check_node(node, names)
             result = function(node)
         except Refusal as error:
             self._refuse(record, str(error))

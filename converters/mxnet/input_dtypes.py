@@ -40,13 +40,14 @@ OWN_INPUTS: Mapping[str, frozenset[str] | None] = {
     **dict.fromkeys(OWN_RESULT, None),
 }
 
+_FLAGS = {str(flag): name for flag, name in TYPE_FLAGS.items()}
+
 
 def stated_dtype(record: NNVMNode) -> DType | None:
     """The dtype that a variable's `__dtype__` or a node's `dtype` states, as a name or as MXNet's number."""
     text = record.annotations.get("__dtype__", "") if record.op == VARIABLE else record.attrs.get("dtype", "")
-    if text.lstrip("-").isdigit():
-        name = TYPE_FLAGS.get(int(text))
-        return None if name is None else DType(name)
+    if text in _FLAGS:
+        return DType(_FLAGS[text])
     return DType(text) if text in TYPE_FLAGS.values() else None
 
 

@@ -16,7 +16,7 @@ from typing import IO, NoReturn
 from graphir.converters.mxnet.arrays import CSR, ROW_SPARSE, ParamsEntry, SparseArray
 from graphir.converters.mxnet.values import TYPE_FLAGS
 from graphir.errors import ExportFailure, FormatError
-from graphir.tensor import Tensor, byte_size
+from graphir.tensor import Tensor, byte_size, why_unheld
 from graphir.types import DType
 
 LIST_MAGIC = 0x112
@@ -139,6 +139,9 @@ class ListReader:
             if needed >= 1 << 63:
                 self._fail(f"{self.what} has the shape {shape}, whose size no file can have")
             self._truncated(needed)
+        reason = why_unheld(dtype, shape)
+        if reason:
+            self._fail(f"{self.what} has the shape {shape}, which {reason}")
         tensor = Tensor.at(self.path, self.offset, dtype, shape)
         self.offset += needed
         return tensor

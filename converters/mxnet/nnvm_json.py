@@ -18,6 +18,8 @@ from graphir.converters.mxnet.registry import canonical_names
 from graphir.converters.mxnet.schema import node_signature, operator_schema
 from graphir.converters.mxnet.upgrade import RUNNING_VERSION, is_hidden_key, upgrade
 from graphir.errors import FormatError
+from graphir.limits import bounded, check_depth, hold_nodes
+from graphir.reading import open_plain
 
 _NO_VERSION = 800
 _STRING = frozenset((str,))
@@ -25,6 +27,7 @@ _PLAIN, _MIXED, _SUSPECT = range(3)
 _CONTROL_FLOW_OUTPUTS = frozenset(("_cond", "_foreach", "_while_loop"))
 
 
+@bounded
 def read_symbol(source: object) -> NNVMGraph:
     """The symbol in a file, in JSON text (it begins with `{`), in bytes, or in an object with `tojson()`.
 
@@ -73,7 +76,7 @@ def _text_of(source: object) -> tuple[str, str | None]:
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         try:
-            with open(path, "rb") as file:
+            with open_plain(path) as file:
                 return _decoded(file.read(), path), path
         except OSError as error:
             raise FormatError(f"cannot be read: {error.strerror or error}", path=path) from error
@@ -106,6 +109,8 @@ def _parsed(text: str, path: str | None) -> dict[str, Any]:
         raise FormatError(f"invalid JSON at {place}: {error.msg}", path=path, offset=error.pos) from error
     except RecursionError as error:
         raise FormatError("invalid JSON: nested too deeply", path=path) from error
+    except ValueError as error:
+        raise FormatError(f"invalid JSON: {error}", path=path) from error  # an integer of thousands of digits
     if "\\ud" in text.lower() and not _is_unicode(document):
         raise FormatError("a text in it holds half of a surrogate pair (\\ud800 to \\udfff)", path=path)
     if not isinstance(document, dict):
@@ -132,11 +137,13 @@ class _Reader:
     def fail(self, message: str, place: str) -> FormatError:
         return FormatError(message, path=self.path, json_path=place)
 
-    def graph(self, document: dict[str, Any], place: str = "") -> NNVMGraph:
+    def graph(self, document: dict[str, Any], place: str = "", depth: int = 0) -> NNVMGraph:
+        check_depth(depth, f"{self.path or 'the symbol'}: graphs inside graphs")
         raw_nodes = self._list(document, "nodes", place)
         raw_heads = self._list(document, "heads", place)
         suspects: list[int] = []
-        nodes = self._nodes(raw_nodes, place, suspects)
+        hold_nodes(len(raw_nodes))
+        nodes = self._nodes(raw_nodes, place, suspects, depth)
         heads = [self._entry(head, f"{place}heads[{slot}]", nodes) for slot, head in enumerate(raw_heads)]
         if not heads:
             raise self.fail("the symbol has no heads, so nothing is computed", f"{place}heads")
@@ -169,7 +176,7 @@ class _Reader:
             return pair[1]
         raise self.fail(f'expected ["int", number], found {json.dumps(pair)[:80]}', f"attrs.{key}")
 
-    def _nodes(self, raw_nodes: list[Any], place: str, suspects: list[int]) -> list[NNVMNode]:
+    def _nodes(self, raw_nodes: list[Any], place: str, suspects: list[int], depth: int) -> list[NNVMNode]:
         """The records, in the file's order; fills `suspects` with the nodes that R1 has to look at."""
         canonical = self.canonical
         key_sets = self.key_sets
@@ -206,7 +213,7 @@ class _Reader:
             known = canonical.get(op, op)
             record = NNVMNode(known, name, attributes, annotations, inputs, [], "" if known == op else op)
             if "subgraphs" in raw:
-                record.subgraphs = self._subgraphs(raw["subgraphs"], f"{place}nodes[{index}].")
+                record.subgraphs = self._subgraphs(raw["subgraphs"], f"{place}nodes[{index}].", depth)
             append(record)
         return nodes
 
@@ -246,14 +253,14 @@ class _Reader:
             return entry[0], entry[1]
         raise self.fail(f"expected [node, output], node below {len(nodes)}, found {json.dumps(entry)[:80]}", place)
 
-    def _subgraphs(self, raw: Any, place: str) -> list[NNVMGraph]:
+    def _subgraphs(self, raw: Any, place: str, depth: int) -> list[NNVMGraph]:
         if not isinstance(raw, list):
             raise self.fail(f"expected a list, found {type(raw).__name__}", f"{place}subgraphs")
         graphs = []
         for slot, document in enumerate(raw):
             if not isinstance(document, dict):
                 raise self.fail(f"expected a graph, found {type(document).__name__}", f"{place}subgraphs[{slot}]")
-            graphs.append(self.graph(document, f"{place}subgraphs[{slot}]."))
+            graphs.append(self.graph(document, f"{place}subgraphs[{slot}].", depth + 1))
         return graphs
 
     def _sort(self, graph: NNVMGraph, place: str) -> list[int] | None:

@@ -16,7 +16,8 @@ import numpy as np
 
 from graphir.converters.mxnet.arrays import CSR, ROW_SPARSE, ParamsEntry, SparseArray
 from graphir.errors import FormatError
-from graphir.tensor import Tensor, byte_size
+from graphir.limits import check_expansion
+from graphir.tensor import Tensor, byte_size, why_unheld
 from graphir.types import DType
 
 NPY_MAGIC = b"\x93NUMPY"
@@ -67,7 +68,10 @@ class _Header:
         try:
             self.shape = tuple(int(dim.strip().rstrip("L")) for dim in shape[1].split(",") if dim.strip())
         except ValueError as error:
-            raise FormatError(f"{what} has no readable shape: ({shape[1]})", path=path, offset=offset) from error
+            raise FormatError(f"{what} has no readable shape: ({shape[1][:80]})", path=path, offset=offset) from error
+        reason = why_unheld(dtype, self.shape)
+        if reason:
+            raise FormatError(f"{what} has the shape {self.shape}, which {reason}", path=path, offset=offset)
 
 
 def _header_text(head: bytes, path: str, what: str, offset: int) -> tuple[int, str]:
@@ -89,7 +93,7 @@ def read_npy(file: IO[bytes], path: str, size: int) -> ParamsEntry:
     return ParamsEntry("0", _stored_tensor(file, path, 0, size, "the file"))
 
 
-def read_npz(file: IO[bytes], path: str) -> list[ParamsEntry]:
+def read_npz(file: IO[bytes], path: str, size: int) -> list[ParamsEntry]:
     """The arrays of an archive, by the names of their members without `.npy`."""
     try:
         archive = zipfile.ZipFile(file)
@@ -97,6 +101,9 @@ def read_npz(file: IO[bytes], path: str) -> list[ParamsEntry]:
         raise FormatError(f"not a readable zip archive: {error}; was it cut short?", path=path) from error
     with archive:
         members = archive.infolist()
+        claimed = sum(member.compress_size for member in members)
+        if claimed > size:
+            raise FormatError(f"its members take {claimed} bytes of a file of {size}: they overlap", path=path)
         if any(member.filename.endswith("/data.pkl") for member in members):
             raise FormatError("a PyTorch checkpoint, not MXNet parameters", path=path)
         if members and not any(member.filename.endswith(".npy") for member in members):
@@ -203,8 +210,16 @@ def _compressed_tensor(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: 
             header = _Header(stream.read(_HEAD), path, what, member.header_offset)
     except _UNREADABLE as error:
         raise FormatError(f"{what} cannot be unpacked: {error}", path=path, offset=member.header_offset) from error
-    if member.file_size < header.length + byte_size(header.dtype, header.shape):
+    needed = header.length + byte_size(header.dtype, header.shape)
+    if member.file_size < needed:
         raise FormatError(f"{what} is cut short for its shape {header.shape}", path=path, offset=member.header_offset)
+    if member.file_size > needed + _HEAD:
+        raise FormatError(
+            f"{what} unpacks to {member.file_size} bytes, but its shape {header.shape} takes {needed}",
+            path=path,
+            offset=member.header_offset,
+        )
+    check_expansion(needed, member.compress_size, f"{path}: {what}", "bytes")
 
     def unpack() -> np.ndarray[Any, Any]:
         try:

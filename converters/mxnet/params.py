@@ -14,6 +14,8 @@ from graphir.converters.mxnet.ndarray_list import LIST_MAGIC, ListReader, write_
 from graphir.converters.mxnet.npz import NPY_MAGIC, ZIP_MAGICS, read_npy, read_npz
 from graphir.errors import FormatError
 from graphir.files import replacing
+from graphir.limits import bounded
+from graphir.reading import open_plain
 from graphir.tensor import Tensor
 
 _Array = TypeVar("_Array")
@@ -58,6 +60,7 @@ class ParamsFile:
         return {entry.name: entry.tensor for entry in self.entries}
 
 
+@bounded
 def open_params(path: str | os.PathLike[str]) -> ParamsFile:
     """Open a `.params` file of any version. Reads headers only; cost is linear in the number of arrays.
 
@@ -65,11 +68,11 @@ def open_params(path: str | os.PathLike[str]) -> ParamsFile:
     """
     name = os.fspath(path)
     try:
-        with open(name, "rb") as file:
+        with open_plain(name) as file:
             size = os.fstat(file.fileno()).st_size
             begin = file.read(64)
             if begin[:4] in ZIP_MAGICS:
-                return ParamsFile(name, tuple(read_npz(file, name)), "npz", size)
+                return ParamsFile(name, tuple(read_npz(file, name, size)), "npz", size)
             if begin[:6] == NPY_MAGIC:
                 return ParamsFile(name, (read_npy(file, name, size),), "npy", size, named=False)
             _check_magic(begin, size, name)

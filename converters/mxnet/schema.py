@@ -52,6 +52,9 @@ class Attributes(Mapping[str, object]):
         return f"Attributes({self.operator}, {self._values}, unknown={self.unknown})"
 
 
+OPEN_ENTRIES = frozenset({"begin", "end", "step"})
+"""Shapes in which MXNet lets an entry be None; the registry calls them as it calls all others."""
+
 _Key = tuple[str, tuple[tuple[str, str], ...], int]
 _KNOWN: dict[_Key, Attributes] = {}
 _KNOWN_LIMIT = 1 << 14
@@ -100,6 +103,8 @@ def _parsed(node: NNVMNode, parameter: Parameter, text: str) -> object:
         value = parameter.parse(text)
         if value is None and parameter.required and not parameter.kind.endswith(" or None"):
             raise ValueError("it cannot be left open")
+        if isinstance(value, tuple) and None in value and parameter.name not in OPEN_ENTRIES:
+            raise ValueError("no entry can be left open")
     except ValueError as error:
         raise FormatError(
             f"node {node.name!r} ({node.op}): attribute {parameter.name} is {text!r}, "
@@ -121,7 +126,11 @@ def _unstated(node: NNVMNode, schema: OperatorSchema, parameter: Parameter) -> o
 
 def node_signature(node: NNVMNode) -> Signature:
     """The names of the node's inputs and outputs. Raises FormatError as `typed_attributes` does."""
-    return signature(node.op, typed_attributes(node), len(node.inputs))
+    attributes = typed_attributes(node)
+    try:
+        return signature(node.op, attributes, len(node.inputs))
+    except FormatError as error:
+        raise FormatError(f"node {node.name!r} ({node.op}): {error}") from error
 
 
 def output_names(node: NNVMNode) -> list[str]:

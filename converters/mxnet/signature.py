@@ -9,16 +9,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from graphir.converters.mxnet.registry import OperatorSchema, canonical_names, operator_schema
+from graphir.limits import check_count
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Inputs in order (auxiliary states among them, named again in `aux`) and all outputs, the visible ones first."""
+    """Inputs in order (auxiliary states among them, named again in `aux`) and all outputs, the visible ones first.
+
+    `takes` is how many inputs the operator has, None where MXNet does not say.
+    """
 
     inputs: tuple[str, ...]
     aux: tuple[str, ...]
     outputs: tuple[str, ...]
     visible: int
+    takes: int | None = None
 
 
 _Attributes = Mapping[str, object]
@@ -36,14 +41,15 @@ def signature(operator: str, attributes: Mapping[str, object], num_inputs: int) 
         return Signature(_positional(num_inputs), (), ("output",), 1)
     schema = operator_schema(operator)
     inputs = _input_names(schema, attributes)
+    takes = len(inputs) if inputs and not schema.uncertain else None
     if len(inputs) < num_inputs:
         inputs += _positional(num_inputs, len(inputs))
     rule = _OUTPUT_RULES.get(operator)
     if rule is None:
         hidden = tuple(f"output{slot}" for slot in range(len(schema.outputs), len(schema.outputs) + schema.hidden))
-        return Signature(inputs, schema.aux, schema.outputs + hidden, len(schema.outputs))
+        return Signature(inputs, schema.aux, schema.outputs + hidden, len(schema.outputs), takes)
     outputs, visible = rule(attributes)
-    return Signature(inputs, schema.aux, outputs, visible)
+    return Signature(inputs, schema.aux, outputs, visible, takes)
 
 
 def _positional(count: int, start: int = 0) -> tuple[str, ...]:
@@ -57,7 +63,7 @@ def _input_names(schema: OperatorSchema, attributes: _Attributes) -> tuple[str, 
     count = attributes.get(schema.variadic) if schema.variadic else None
     if isinstance(count, int) and schema.inputs and schema.inputs[0].endswith("0"):
         stem = schema.inputs[0][:-1]
-        return tuple(f"{stem}{slot}" for slot in range(count))
+        return tuple(f"{stem}{slot}" for slot in range(_count(count)))
     return schema.inputs
 
 
@@ -127,7 +133,10 @@ def _subgraph_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[s
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    """How many results or operands an attribute asks for. Raises FormatError for more than a file can mean."""
+    count = value if isinstance(value, int) else 0
+    check_count(count, f"an attribute asks for {count} results or operands")
+    return count
 
 
 _INPUT_RULES: Mapping[str, _InputRule] = {

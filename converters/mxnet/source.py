@@ -23,6 +23,7 @@ from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, count_operator
 from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.foreign_text import unicode_text
 from graphir.graph import Decision, Graph, Value
+from graphir.limits import bounded
 from graphir.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class MXNetSource:
     container: str = ""
     notes: list[Decision] = field(default_factory=list)
 
+    @bounded
     def to_graph(
         self,
         shapes: Mapping[str, object] | None = None,

@@ -31,7 +31,8 @@ TYPE_FLAGS = {
 _DTYPES = frozenset(TYPE_FLAGS.values())
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _BRACKETED = re.compile(r"\s*[(\[](.*?),?\s*[)\]]\s*", re.DOTALL)
-_INTEGER = re.compile(r"\s*([+-]?\d+)L?\s*")
+_INTEGER = re.compile(r"\s*([+-]?[0-9]+)L?\s*")
+_MOST_DIGITS = 40
 _TYPE_TEXT = re.compile(r"(.*?),? ?(required|optional)(?:, default=(.*))?", re.DOTALL)
 
 
@@ -75,6 +76,8 @@ def _parser(kind: str) -> Callable[[str], object]:
         return functools.partial(_parse_enum, members)
     if kind.startswith("tuple of <"):
         return functools.partial(_parse_tuple, _parser(kind[len("tuple of <") : -1]))
+    if kind == "int (non-negative)":
+        return functools.partial(_parse_within, -(1 << 31), (1 << 32) - 1)  # MXNet's uint32_t
     return _SIMPLE[kind.removesuffix(" (non-negative)")]
 
 
@@ -94,10 +97,18 @@ def parse_int(text: str) -> int:
     >>> parse_int("-1"), parse_int("64L")
     (-1, 64)
     """
-    match = _INTEGER.fullmatch(text)
+    return _parse_within(-(1 << 63), (1 << 63) - 1, text)
+
+
+def _parse_within(least: int, most: int, text: str) -> int:
+    """An integer that MXNet's type of the parameter holds; its own parser refuses others too."""
+    match = _INTEGER.fullmatch(text) if len(text) <= _MOST_DIGITS else None
     if match is None:
         raise ValueError("not an integer")
-    return int(match[1])
+    value = int(match[1])
+    if not least <= value <= most:
+        raise ValueError(f"not between {least} and {most}")
+    return value
 
 
 def parse_float(text: str) -> float:
@@ -144,8 +155,8 @@ def _parse_optional(parse: Callable[[str], object], text: str) -> object:
 
 
 def _parse_enum(members: frozenset[str], text: str) -> str | None:
-    """A name; None for `None`. An enum of element types takes every element type, also by MXNet's number."""
-    if text == "None":
+    """A name; None for `None` where that is one. An enum of element types takes every element type, also by number."""
+    if text == "None" and (text in members or members & _DTYPES):
         return None
     if text in members:
         return text
@@ -178,7 +189,7 @@ _SIMPLE: Mapping[str, Callable[[str], object]] = {
     "boolean": parse_bool,
     "double": parse_float,
     "float": parse_float,
-    "int": parse_int,
+    "int": functools.partial(_parse_within, -(1 << 31), (1 << 31) - 1),
     "long": parse_int,
     "string": str,
 }

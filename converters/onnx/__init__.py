@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphir.limits import bounded
+
 if TYPE_CHECKING:
     import onnx
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from graphir.graph import Graph
 
 
+@bounded
 def from_model(model: onnx.ModelProto | bytes | str | os.PathLike[str]) -> Graph:
     """The graph of an ONNX model: a ModelProto, its bytes, or the path of a file, whose weights stay there.
 

@@ -14,6 +14,7 @@ from graphir.converters.onnx.padding import pad_attributes
 from graphir.converters.onnx.records import OPSET
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
+from graphir.limits import charge_elements, charge_list
 from graphir.ops.base import Operator
 from graphir.tensor import Tensor
 from graphir.types import DType, Type
@@ -234,12 +235,17 @@ class ExportNode:
         self._export.append(op_type, inputs, outputs, name, _present(attributes))
         return outputs
 
+    def charge(self, count: int, what: str) -> None:
+        """Count the elements of a table that the node becomes. Raises FormatError beyond the limit."""
+        charge_elements(count, f"node {self.node.name!r} ({self.node.op.name}): {what}")
+
     def constant(self, elements: object, dtype: DType | None = None, suffix: str = "const") -> str:
         """The name of an initializer with these elements."""
         return self._export.constant(elements, dtype, f"{self.node.name}_{suffix}")
 
     def vector(self, numbers: Sequence[int]) -> str:
-        """The name of an int64 vector."""
+        """The name of an int64 vector. Raises FormatError for one that is longer than the limit allows."""
+        charge_list(len(numbers), f"node {self.node.name!r} ({self.node.op.name}): a list of numbers")
         return self.constant(np.asarray(numbers, np.int64))
 
     def scalar(self, number: float, dtype: DType | None = None) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from graphir.converters.onnx import import_attributes as attributes
 from graphir.converters.onnx.import_attributes import Refusal
 from graphir.graph import Graph, Node, Value
+from graphir.limits import charge_list
 from graphir.ops.base import Operator
 from graphir.padding import Padding
 from graphir.tensor import Tensor
@@ -254,7 +255,8 @@ class ImportNode:
         return self.graph.constant(elements, dtype, name=self._scope.fresh_name(f"{self.name}_const", ()))
 
     def vector(self, numbers: Sequence[int]) -> Value:
-        """A constant int64 vector."""
+        """A constant int64 vector. Raises FormatError for one that is longer than the limit allows."""
+        charge_list(len(numbers), f"node {self.name!r} ({self.op_type}): a list of numbers")
         return self.constant(list(numbers), DType.INT64)
 
     def scalar(self, number: float, dtype: DType | None = None) -> Value:

@@ -85,7 +85,8 @@ class Scope:
     def subgraph(self, proto: Any, name: str, inputs: Sequence[Type], parent: Graph) -> Graph:
         """The graph of a GraphProto inside a node here; `inputs` is what its node knows of its inputs."""
         count = self.importer.failures
-        graph = Scope(self.importer, proto, Graph(proto.name or name, parent=parent), self, inputs).run()
+        with self.importer.deeper(f"the graphs inside node {name}"):
+            graph = Scope(self.importer, proto, Graph(proto.name or name, parent=parent), self, inputs).run()
         if self.importer.failures > count:
             raise BodyRefusal(f"its subgraph {graph.name} cannot be imported")
         return graph
@@ -93,7 +94,8 @@ class Scope:
     def subgraph_if_valid(self, proto: Any, name: str) -> Graph | None:
         """The graph of a GraphProto inside a node here, or None, with nothing recorded, if it cannot be imported."""
         graph = Graph(proto.name or name, parent=self.graph)
-        with self.importer.trial() as outcome, suppress(ImportFailure):
+        deeper = self.importer.deeper(f"the graphs inside node {name}")
+        with self.importer.trial() as outcome, suppress(ImportFailure), deeper:
             Scope(self.importer, proto, graph, self).run()
             outcome.finished = True
         if outcome.valid:
@@ -360,6 +362,17 @@ def names_of(proto: Any) -> set[str]:
     return found
 
 
+def count_nodes(nodes: Iterable[Any]) -> int:
+    """How many nodes there are, those of the graphs inside them too."""
+    found = 0
+    pending = [nodes]
+    while pending:
+        for node in pending.pop():
+            found += 1
+            pending.extend(graph.node for graph in subgraphs_of(node))
+    return found
+
+
 def subgraphs_of(node: Any) -> Sequence[Any]:
     """The GraphProtos among a node's attributes."""
     return [
@@ -369,4 +382,4 @@ def subgraphs_of(node: Any) -> Sequence[Any]:
     ]
 
 
-__all__ = ["Scope", "names_of", "subgraphs_of"]
+__all__ = ["Scope", "count_nodes", "names_of", "subgraphs_of"]

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphir.converters.onnx.function_calls import Functions, Key, key_of, shown
-from graphir.converters.onnx.import_scope import Scope, names_of
+from graphir.converters.onnx.import_scope import Scope, count_nodes, names_of
 from graphir.converters.onnx.import_types import TypeReader
 from graphir.converters.onnx.notes import text_of
 from graphir.converters.onnx.reader import DEFAULT_DOMAINS, OnnxSource, versions_of
 from graphir.converters.onnx.records import DIM_PARAM, FIELD, METADATA, OPSET, PRODUCER
 from graphir.errors import Gap, ImportFailure, UnsupportedOpError
 from graphir.graph import Graph, Value
+from graphir.limits import charge_nodes, check_depth, hold_nodes
 
 MODEL_FIELDS = ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
 
@@ -42,6 +43,7 @@ class Importer:
         self.failures = 0
         self._opsets = source.opsets
         self._calls: list[Key] = []
+        self._depth = 0
         self._called: dict[Key, None] = {}
         self._counters: dict[str, int] = {}
         self._refusals: dict[tuple[str, str], list[str]] = {}
@@ -50,6 +52,7 @@ class Importer:
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
         graph = self.graph
+        hold_nodes(count_nodes(self.model.graph.node) + sum(count_nodes(body.node) for body in self.model.functions))
         self._describe(graph)
         Scope(self, self.model.graph, graph).run()
         self._raise_problems()
@@ -84,15 +87,27 @@ class Importer:
         if key in self._calls:
             circle = [*self._calls[self._calls.index(key) :], key]
             raise ImportFailure(f"a function calls itself: {' -> '.join(map(shown, circle))}")
+        charge_nodes(max(len(function.node), 1), f"the calls of {shown(key)}")
         self._called[key] = None
         around = self._opsets
         self._calls.append(key)
         self._opsets = {**around, **versions_of(function)}
         try:
-            yield
+            with self.deeper(f"{shown(key)} inside functions and graphs"):
+                yield
         finally:
             self._opsets = around
             self._calls.pop()
+
+    @contextmanager
+    def deeper(self, what: str) -> Iterator[None]:
+        """While a graph or a function inside another is imported. Raises FormatError for one that is too deep."""
+        self._depth += 1
+        try:
+            check_depth(self._depth, what)
+            yield
+        finally:
+            self._depth -= 1
 
     def fresh_name(self, wanted: str, besides: Iterable[str]) -> str:
         """`wanted`, or with a number: a name that nothing in the model has."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from graphir.converters.onnx.tensors import TensorSource
 from graphir.converters.onnx.wire import strip_weights
 from graphir.errors import FormatError, ImportFailure
+from graphir.reading import open_plain
 from graphir.tensor import stamp_of
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def open_model(source: onnx.ModelProto | bytes | str | os.PathLike[str]) -> Onnx
 def _open_file(path: Path) -> OnnxSource:
     """The file's structure. The map goes with the last view of it, which an error's traceback may hold."""
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             status = os.fstat(file.fileno())
             if status.st_size == 0:
                 raise FormatError("the file is empty", path=path)

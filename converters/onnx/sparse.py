@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from graphir.converters.onnx.tensors import TensorSource
 from graphir.errors import FormatError
-from graphir.tensor import Tensor
+from graphir.limits import check_expansion
+from graphir.tensor import Tensor, why_unheld
 from graphir.types import DType
 
 
@@ -21,8 +23,10 @@ def dense(source: TensorSource, proto: Any, what: str) -> Tensor:
     indices = source.tensor(proto.indices, f"indices of {what}")
     shape = tuple(proto.dims)
     is_odd = values.dtype is DType.STRING or indices.dtype is not DType.INT64 or any(size < 0 for size in shape)
-    if is_odd or len(values.shape) != 1 or indices.shape not in (values.shape, (*values.shape, len(shape))):
+    is_odd = is_odd or indices.shape not in (values.shape, (*values.shape, len(shape)))
+    if is_odd or len(values.shape) != 1 or why_unheld(values.dtype, shape):
         raise FormatError(f"{what}: {indices.type} indices for {values.type} values of {list(shape)}", path=source.path)
+    check_expansion(math.prod(shape), values.size, f"{what} of {list(shape)}")
     places = indices.numpy()
     sizes = np.asarray(shape, np.int64)
     limit = sizes if places.ndim == 2 else np.prod(sizes, dtype=np.int64)

@@ -11,6 +11,7 @@ from typing import Any
 
 from graphir.converters.onnx.wire import strip_weights
 from graphir.errors import FormatError
+from graphir.reading import open_plain
 
 COARSE_STEPS = {10: 2.0**-10, 16: 2.0**-7}  # float16, bfloat16
 
@@ -36,7 +37,7 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
     """The structure of an .onnx file. Its weights are not read. Raises FormatError for what is no ONNX model."""
     import onnx
 
-    with open(path, "rb") as file:
+    with open_plain(path) as file:
         if not os.fstat(file.fileno()).st_size:
             raise FormatError("the file is empty, not an ONNX model", path=path)
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view, memoryview(view) as data:
@@ -69,7 +70,7 @@ def check_external(path: str | os.PathLike[str]) -> None:
 
     from graphir.converters.onnx.tensors import external_place
 
-    with open(path, "rb") as file:
+    with open_plain(path) as file:
         if not os.fstat(file.fileno()).st_size:
             return
         try:

@@ -13,9 +13,10 @@ from graphir.converters.onnx.dtypes import BY_CODE
 from graphir.converters.onnx.wire import MARK
 from graphir.errors import FormatError
 from graphir.places import beside
-from graphir.tensor import Stamp, Tensor, byte_size, unpacked
+from graphir.tensor import Stamp, Tensor, byte_size, unpacked, why_unheld
 from graphir.types import DType
 
+LONGEST_NUMBER = 20
 EXTERNAL_KEYS = {"location", "offset", "length", "checksum"}
 _WIDE = {DType.INT64: "int64_data", DType.FLOAT64: "double_data", DType.FLOAT32: "float_data"}
 
@@ -37,7 +38,12 @@ class TensorSource:
         shape = tuple(proto.dims)
         if any(dim < 0 for dim in shape):
             raise FormatError(f"{what}: negative size in {list(shape)}", path=self.path)
+        reason = why_unheld(dtype, shape)
+        if reason:
+            raise FormatError(f"{what}: {dtype}{list(shape)} {reason}", path=self.path)
         entries = {entry.key: entry.value for entry in proto.external_data}
+        if any(isinstance(text, bytes) for entry in entries.items() for text in entry):
+            raise FormatError(f"{what}: a text of its external data is not UTF-8", path=self.path)
         if MARK in entries:
             return self._region(entries[MARK], dtype, shape, what)
         if proto.data_location == proto.EXTERNAL:
@@ -47,7 +53,8 @@ class TensorSource:
         return self._typed(proto, dtype, shape, what)
 
     def _region(self, mark: str, dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
-        if self.path is None or not mark.isdigit() or int(mark) >= len(self.regions):
+        numbered = mark.isascii() and mark.isdigit() and len(mark) <= LONGEST_NUMBER
+        if self.path is None or not numbered or int(mark) >= len(self.regions):
             raise FormatError(f"{what}: an external_data entry {MARK!r} is not ONNX", path=self.path)
         offset, length = self.regions[int(mark)]
         self._check_size(length, dtype, shape, what, offset)
@@ -90,8 +97,12 @@ class TensorSource:
 
     def _number(self, entries: dict[str, str], key: str, default: int, what: str) -> int:
         text = entries.get(key, str(default))
-        if not (text.isascii() and text.isdigit()):
-            raise FormatError(f"{what}: the {key} of its external data is {text!r}, expected a number", path=self.path)
+        if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
+            raise FormatError(
+                f"{what}: the {key} of its external data is {text[:80]!r}, expected a number of at most "
+                f"{LONGEST_NUMBER} digits",
+                path=self.path,
+            )
         return int(text)
 
     def _raw(self, raw: bytes, dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
@@ -152,7 +163,7 @@ def external_place(model: Path, location: str, what: str) -> Path:
     if ".." in parts or ".." in location.replace("\\", "/").split("/"):
         raise FormatError(f"{what}: external data at {location!r} climbs out of the model's folder", path=model)
     place = Path(os.path.abspath(model)).parent / location
-    return beside(model, place, f"{what}: external data at {location!r}")
+    return beside(model, place, f"{what}: external data at {location[:200]!r}")
 
 
 __all__ = ["EXTERNAL_KEYS", "TensorSource", "external_place"]

@@ -113,13 +113,15 @@ def _overview() -> Parser:
 def _guarded(options: argparse.Namespace) -> int:
     """Run the chosen command; every failure becomes one clear text on stderr."""
     from graphir.errors import GraphirError
+    from graphir.limits import limited
     from graphir.signals import Ended
 
     from .console import Console
 
     console = Console(json=options.json, verbose=options.verbose, quiet=options.quiet)
     try:
-        code = import_module(f"graphir.cli.{options.command}").run(options, console)
+        with limited(getattr(options, "limits", None)):
+            code = import_module(f"graphir.cli.{options.command}").run(options, console)
         if sys.stdout is not None:  # it is where the shell closed it, as in >&-
             sys.stdout.flush()
         return int(code)

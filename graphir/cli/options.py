@@ -88,6 +88,17 @@ def constant_value(text: str) -> tuple[str, Any]:
     return name, found
 
 
+def limits(text: str) -> Any:
+    """Read `name=number,...`. Raises ArgumentTypeError, which names the limits that there are."""
+    from graphir.errors import GraphirError
+    from graphir.limits import Limits
+
+    try:
+        return Limits.of(text)
+    except GraphirError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def one_of(suffixes: tuple[str, ...]) -> Callable[[str], str]:
     """A type for files to write: the suffix is one of these, the folder exists."""
 
@@ -169,8 +180,15 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """--format, -p, -i, and what is meant of a TensorFlow model: --signature, --outputs, --inputs."""
+    """--format, -p, -i, --limits, and what is meant of a TensorFlow model: --signature, --outputs, --inputs."""
     add_format_option(parser)
+    parser.add_argument(
+        "--limits",
+        metavar="NAME=NUMBER,...",
+        type=limits,
+        help="raise what a model may ask for beyond what its files hold: elements, nodes, expansion, depth (see "
+        "docs/limits.md)",
+    )
     parser.add_argument(
         "-p", "--params", metavar="FILE", help="the parameters, where they are not found beside the model"
     )
@@ -304,6 +322,7 @@ __all__ = [
     "constants_of",
     "dtypes_of",
     "input_spec",
+    "limits",
     "names",
     "need_files",
     "one_of",

@@ -10,6 +10,8 @@ from ..ops.known import stored
 from ..types import TensorType, Type
 
 MEMO_LIMIT = 20_000
+MOST = (1 << 63) - 1
+MOST_AXES = 64
 # What rules raise where attributes and types do not fit each other in a way that no check of theirs names.
 UNFIT = (LookupError, ArithmeticError, ValueError, MemoryError)
 _results: dict[object, tuple[Type, ...]] = {}
@@ -37,7 +39,7 @@ def infer_outputs(op: Operator, operands: tuple[Type | None, ...], values: Value
         if len(found) != op.output_count:
             raise ShapeError(f"{op.name}: the rule gave {len(found)} types for {op.output_count} results")
         for type_ in found:
-            _refuse_negative_sizes(op, type_)
+            _refuse_odd_sizes(op, type_)
         if len(_results) >= MEMO_LIMIT:
             _results.clear()
         _results[key] = found
@@ -51,10 +53,16 @@ def _refuse_other_types(op: Operator, operands: tuple[Type | None, ...], error: 
         raise ShapeError(f"{op.name} takes tensors, found {', '.join(map(str, others))}") from error
 
 
-def _refuse_negative_sizes(op: Operator, type_: Type | None) -> None:
+def _refuse_odd_sizes(op: Operator, type_: Type | None) -> None:
     shape = type_.shape if isinstance(type_, TensorType) else None
-    if shape is not None and any(isinstance(size, int) and size < 0 for size in shape):
-        raise ShapeError(f"{op} does not fit operands of these types: a size would be negative in {type_}")
+    if shape is None:
+        return
+    for size in shape:
+        if isinstance(size, int) and not 0 <= size <= MOST:
+            what = "would be negative" if size < 0 else "would have more than 63 bits"
+            raise ShapeError(f"{op} does not fit operands of these types: a size {what} in {type_}")
+    if len(shape) > MOST_AXES:
+        raise ShapeError(f"{op} does not fit operands of these types: {len(shape)} axes, at most {MOST_AXES} are known")
 
 
 def infer_operands(
@@ -75,7 +83,7 @@ def infer_operands(
         except UNFIT as error:
             raise ShapeError(f"{op} does not fit operands and results of these types: {error}") from error
         for type_ in wanted:
-            _refuse_negative_sizes(op, type_)
+            _refuse_odd_sizes(op, type_)
         found = tuple([held if held == type_ else type_ for held, type_ in zip(operands, wanted, strict=True)])
         if len(_operands) >= MEMO_LIMIT:
             _operands.clear()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..dims import Call
@@ -13,7 +15,6 @@ from ..ops.elementwise import Add, Div, Identity, Mul
 from ..ops.indexing import Gather
 from ..ops.shape import Shape
 from ..ops.shape_parts import Concat
-from ..tensor import Tensor
 from ..types import Dim, DType, Sym, Unknown, symbol
 
 SMALL = 4096
@@ -60,7 +61,7 @@ def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
         return f"no input has an axis {', '.join(sorted(unread))}"
     name = value.name
     if all(isinstance(size, int) for size in shape):
-        made = graph.constant(_filled(op, shape), name=f"{name}_value")
+        made = _filled(graph, node, tuple(size for size in shape if isinstance(size, int)))
         graph.decide("constant size", node.name, f"its open sizes follow from its users: {value.type}")
     else:
         found = sizes.vector(shape, node)
@@ -78,11 +79,15 @@ def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
     return ""
 
 
-def _filled(op: Fill, shape: tuple[int, ...]) -> Tensor:
-    dtype = op.dtype.numpy()
-    if np.prod(shape) <= SMALL:
-        return Tensor.of(np.full(shape, op.value, dtype))
-    return Tensor.computed(op.dtype, shape, lambda: np.full(shape, op.value, dtype))
+def _filled(graph: Graph, node: Node, shape: tuple[int, ...]) -> Value:
+    """A parameter, or what makes one number a tensor where that has many elements."""
+    op = node.op
+    assert isinstance(op, Fill)
+    if math.prod(shape) <= SMALL:
+        return graph.constant(np.full(shape, op.value, op.dtype.numpy()), name=f"{node.output.name}_value")
+    sizes = graph.constant(list(shape), DType.INT64)
+    name = graph.fresh_name(f"{node.output.name}_value")
+    return graph.add(ConstantOfShape(op.value, op.dtype), sizes, name=name, output=name, before=node)
 
 
 class _Sizes:

@@ -17,14 +17,31 @@ from ..graph import Graph, Node, Value
 from ..ops import random
 from ..ops.activation import Dropout
 from ..ops.creation import Fill
+from ..ops.detection import BoxNMS, MultiBoxDetection, NonMaxSuppression, RoiAlign
 from ..ops.elementwise import Identity
 from ..ops.foreign import Foreign
+from ..ops.image import Col2Im
+from ..ops.linear import Einsum
+from ..ops.normalization import LRN
+from ..ops.pooling import AveragePool, LpPool, MaxPool, MaxRoiPool
+from ..ops.resize import Resize
+from ..ops.selection import Compress, NonZero, Unique
+from ..ops.signal import DFT, STFT
+from ..ops.text import TfIdfVectorizer
 from ..tensor import Tensor
-from ..types import TensorType
+from ..types import Dim, DType, TensorType
 from .dead_code import remove_dead_code
 from .inline import is_held, is_needed
 
 LIMIT = 1 << 16
+LIMIT_OF_HEAVY = 1 << 11
+MOST_WORK = 10_000_000
+# Work that grows faster than what goes in and out, and is not counted by `macs`.
+HEAVY = frozenset({
+    AveragePool, BoxNMS, Col2Im, DFT, Einsum, LRN, LpPool, MaxPool, MaxRoiPool, MultiBoxDetection, NonMaxSuppression,
+    Resize, RoiAlign, STFT, TfIdfVectorizer,
+})  # fmt: skip
+BOUNDED = frozenset({NonZero, Compress, Unique})
 UNFIT = frozenset({*random.OPERATORS, Dropout, Fill, Foreign})
 Arrays = dict[Value, NDArray[Any]]
 
@@ -140,14 +157,33 @@ def _cone(wanted: Iterable[Value], limit: int) -> dict[Node, None]:
 
 
 def _is_fit(node: Node, limit: int) -> bool:
-    """Whether the node gives the same tensors each time, none of which is known to be too large."""
+    """Whether the node gives the same tensors each time, all of them small, and is little work.
+
+    A result of unknown size may be of any, unless the operator gives no more than it takes; once what its size depends
+    on is computed, the next round knows it. Texts have no size: a few nodes make them as long as memory.
+    """
     if type(node.op) in UNFIT or node.subgraphs:
         return False
+    most = min(limit, LIMIT_OF_HEAVY) if type(node.op) in HEAVY else limit
     for value in node.outputs:
-        count = value.type.elements() if isinstance(value.type, TensorType) else limit + 1
-        if isinstance(count, int) and count > limit:
+        if value.dtype is DType.STRING or not isinstance(value.type, TensorType):
             return False
-    return True
+        count = value.type.elements()
+        if (count > most) if isinstance(count, int) else (type(node.op) not in BOUNDED):
+            return False
+    return not isinstance(work := _work(node), int) or work <= MOST_WORK
+
+
+def _work(node: Node) -> Dim:
+    """Multiply-accumulate operations of a node; too many for a heavy one whose operands are not small."""
+    operands = tuple([value.type if value is not None and isinstance(value.type, TensorType) else None
+                      for value in node.inputs])  # fmt: skip
+    if type(node.op) in HEAVY:
+        counts = [type_.elements() for type_ in operands if type_ is not None]
+        if any(not isinstance(count, int) or count > LIMIT_OF_HEAVY for count in counts):
+            return MOST_WORK + 1
+    results = tuple([value.type for value in node.outputs if isinstance(value.type, TensorType)])
+    return node.op.macs(operands, results)
 
 
 def _is_constant(value: Value, limit: int) -> bool:

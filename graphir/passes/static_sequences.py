@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import GraphirError
 from ..graph import Graph, Node, Value
 from ..inference import infer_graph
+from ..limits import charge_nodes
 from ..ops import sequence as sq
 from ..ops.base import normalize_axis
 from ..ops.elementwise import Identity
@@ -229,6 +230,7 @@ def _sizes(value: Value, axis: int, stated: Value | None) -> tuple[int, ...]:
     size = 1 if known is None else known[0]
     if whole == 0 or size < 1:
         raise _Stays(f"{whole} elements do not make parts of {size}")
+    charge_nodes(-(-whole // size), f"{value.name} {value.type} taken apart")
     return tuple(min(size, whole - start) for start in range(0, whole, size))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ..errors import GraphirError
 from ..graph import Graph, Node, Value
 from ..inference import infer_graph
+from ..limits import charge_nodes
 from ..ops.base import Operator, normalize_axis
 from ..ops.control import Loop, Scan
 from ..ops.elementwise import And, Where
@@ -90,6 +92,7 @@ class _Turns:
         self.node = node
         self.left = left
         self.limit = limit
+        self.weight = max(1, sum(len(inner) for inner in _graphs_in(node)))
         self.body = Body(node.subgraphs[0], graph, names, node.name)
         self.decisions: list[tuple[str, str, str]] = []
 
@@ -104,6 +107,7 @@ class _Turns:
         while goes_on and (trips is None or turn < trips):
             if trips is None:
                 self._check_size(turn + 1)
+            charge_nodes(self.weight, f"the iterations of {self.node.name}")
             first = [self._number(turn, body.inputs[0]), self._truth(body.inputs[1])]
             values = self.body.copy(dict(zip(body.inputs, [*first, *state], strict=True)), self.node, turn=turn)
             turn += 1
@@ -183,6 +187,7 @@ class _Turns:
             slices.append(parts[::-1] if backwards else parts)
         scanned: list[list[Value]] = [[] for _ in body.outputs[count:]]
         for turn in range(length):
+            charge_nodes(self.weight, f"the iterations of {self.node.name}")
             given = [*state, *(parts[turn] for parts in slices)]
             values = self.body.copy(dict(zip(body.inputs, given, strict=True)), self.node, turn=turn)
             state = values[:count]
@@ -280,6 +285,14 @@ class _Turns:
 
     def _add(self, op: Operator, operands: list[Value], suffix: str) -> Node:
         return self.body.add(op, operands, self.node, suffix)
+
+
+def _graphs_in(node: Node) -> Iterator[Graph]:
+    """The graphs inside a node, those inside them too."""
+    for graph in node.subgraphs:
+        yield graph
+        for inner in graph.nodes:
+            yield from _graphs_in(inner)
 
 
 def _one_element(like: Value) -> tuple[int, ...]:

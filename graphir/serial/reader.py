@@ -10,9 +10,11 @@ from pathlib import Path
 from ..collector import paused_collector
 from ..errors import FormatError, Gap, GraphError, ShapeError, UnsupportedOpError
 from ..graph import Decision, Graph, Value
+from ..limits import bounded, check_depth
 from ..ops import operator_table
 from ..ops.base import Operator
 from ..places import beside
+from ..reading import open_plain
 from ..tensor import Tensor
 from ..types import DType, Type, unify
 from .attributes import operator_from_json
@@ -55,6 +57,7 @@ _NODE = frozenset({"name", "op", "inputs", "outputs"})
 _NODE_ALL = _NODE | {"attributes", "subgraphs"}
 
 
+@bounded
 def load_graph(path: str | os.PathLike[str], *, check_hashes: bool = False) -> Graph:
     """The graph in a `.graphir.json` file. Its weights stay in the file beside it until they are needed.
 
@@ -70,7 +73,8 @@ def load_graph(path: str | os.PathLike[str], *, check_hashes: bool = False) -> G
 
 def _read(place: Path, check_hashes: bool) -> Graph:
     try:
-        document = parse_json(place.read_bytes().decode("utf-8"))
+        with open_plain(place) as file:
+            document = parse_json(file.read().decode("utf-8"))
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", path=place) from error
     except UnicodeDecodeError as error:
@@ -146,7 +150,8 @@ class _Reader:
         self._check_hashes = check_hashes
         self._table = operator_table()
 
-    def graph(self, raw: Json, where: str, parent: Graph | None) -> Graph:
+    def graph(self, raw: Json, where: str, parent: Graph | None, depth: int = 0) -> Graph:
+        check_depth(depth, f"graphs inside graphs at {where[:100]}")
         fields = members(raw, where, _GRAPH, _GRAPH_ALL)
         graph = Graph(text_from_json(fields["name"], f"{where}.name"), parent=parent)
         metadata = fields.get("metadata", {})
@@ -163,7 +168,7 @@ class _Reader:
         for index, row in enumerate(items(fields["parameters"], f"{where}.parameters")):
             self._parameter(graph, row, f"{where}.parameters[{index}]")
         for index, row in enumerate(items(fields["nodes"], f"{where}.nodes")):
-            self._node(graph, row, f"{where}.nodes[{index}]")
+            self._node(graph, row, f"{where}.nodes[{index}]", depth)
         outputs = []
         for index, row in enumerate(items(fields["outputs"], f"{where}.outputs")):
             outputs.append(_referred(graph, row, f"{where}.outputs[{index}]"))
@@ -230,7 +235,7 @@ class _Reader:
         tensor = self._tensor(members(raw, where, frozenset({"type"}), _PLACE | {"type"}), where)
         return tensor if tensor.region is None else Tensor(tensor.dtype, tensor.shape, array=tensor.numpy())
 
-    def _node(self, graph: Graph, raw: Json, where: str) -> None:
+    def _node(self, graph: Graph, raw: Json, where: str, depth: int) -> None:
         fields = members(raw, where, _NODE, _NODE_ALL)
         name = name_from_json(fields["name"], f"{where}.name")
         op = self._operator(fields, where)
@@ -250,7 +255,7 @@ class _Reader:
             raise Refused(f"{where}.outputs", "two results of one node have the same name")
         subgraphs = []
         for index, row in enumerate(items(fields.get("subgraphs", []), f"{where}.subgraphs")):
-            subgraphs.append(self.graph(row, f"{where}.subgraphs[{index}]", graph))
+            subgraphs.append(self.graph(row, f"{where}.subgraphs[{index}]", graph, depth + 1))
         try:
             node = graph.add_node(op, operands, name=name, output_names=names, subgraphs=subgraphs)
         except RULE_FAILURES as error:
@@ -299,8 +304,9 @@ def _referred(graph: Graph, raw: Json, where: str) -> Value:
             raise Refused(f"{where}.up", "expected how many graphs further out the value is, at least 1")
     name = name_from_json(name, where)
     scope: Graph | None = graph
-    for _ in range(up):
-        scope = scope.parent if scope is not None else None
+    left = up
+    while left and scope is not None:
+        scope, left = scope.parent, left - 1
     while scope is not None:
         if name in scope:
             return scope[name]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -17,6 +16,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from ..errors import ExportFailure, FormatError
+from ..reading import open_plain
 from ..tensor import SourceFiles, Tensor, byte_size
 from ..types import DType
 from .notation import (
@@ -172,16 +172,14 @@ class Weights:
     def open(path: Path) -> Weights:
         """The checked header of a file. Raises FormatError."""
         try:
-            status = os.stat(path)
-            if not stat.S_ISREG(status.st_mode):
-                raise FormatError("the weights are not a regular file", path=path)
-            with open(path, "rb") as file:
+            with open_plain(path) as file:
+                size = os.fstat(file.fileno()).st_size
                 lead = file.read(8)
                 if len(lead) < 8:
                     raise FormatError(f"{len(lead)} bytes are no safetensors file", path=path, offset=len(lead))
                 length = int.from_bytes(lead, "little")
-                if length > min(LARGEST_HEADER, status.st_size - 8):
-                    limit = f"{status.st_size} (at most {LARGEST_HEADER} are read); was the file cut short?"
+                if length > min(LARGEST_HEADER, size - 8):
+                    limit = f"{size} (at most {LARGEST_HEADER} are read); was the file cut short?"
                     raise FormatError(f"a header of {length} bytes in a file of {limit}", path=path, offset=0)
                 text = file.read(length)
         except OSError as error:
@@ -192,7 +190,7 @@ class Weights:
             header = parse_json(text.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             raise FormatError(f"the header is not JSON: {error}", path=path, offset=8) from error
-        return Weights(path, dict(_entries(header, path, 8 + length, status.st_size)))
+        return Weights(path, dict(_entries(header, path, 8 + length, size)))
 
     def find(self, key: str, dtype: DType, shape: tuple[int, ...]) -> tuple[Tensor | None, str]:
         """The tensor under `key`, still in the file, or None and why there is none of this type."""

@@ -106,20 +106,25 @@ class Worker:
 def fuzz(
     format: str, seed: int, numbers: Iterable[int], *, seconds: float | None = None,
     tell: Callable[[Outcome], None] | None = None,
+    worker: Worker | None = None,
 ) -> Tally:  # fmt: skip
-    """Run cases of a format until the numbers, or the seconds, are used up."""
+    """Run cases of a format until the numbers, or the seconds, are used up; in a worker of its own if none is given."""
+    if worker is None:
+        with tempfile.TemporaryDirectory() as folder:
+            own = Worker(Path(folder, "stacks"))
+            try:
+                return fuzz(format, seed, numbers, seconds=seconds, tell=tell, worker=own)
+            finally:
+                own.close()
     tally = Tally(format, seed)
     ends = None if seconds is None else time.monotonic() + seconds
-    with tempfile.TemporaryDirectory() as folder:
-        worker = Worker(Path(folder, "stacks"))
-        for number in numbers:
-            if ends is not None and time.monotonic() > ends:
-                break
-            outcome = worker.run((format, seed, number))
-            tally.add(outcome)
-            if outcome.finding and tell is not None:
-                tell(outcome)
-        worker.close()
+    for number in numbers:
+        if ends is not None and time.monotonic() > ends:
+            break
+        outcome = worker.run((format, seed, number))
+        tally.add(outcome)
+        if outcome.finding and tell is not None:
+            tell(outcome)
     return tally
 
 

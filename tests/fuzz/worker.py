@@ -107,7 +107,16 @@ def run_case(case: Case, number: int, folder: Path) -> Outcome:
     if not finding:
         finding, where = _damage(case, converted, before, source, result)
     _remove(folder)
-    return Outcome(number, finding, where, text[:4000], seconds, memory, converted, refusal)
+    return Outcome(
+        number,
+        finding,
+        where,
+        text if len(text) < 8000 else text[:2000] + " ... " + text[-6000:],
+        seconds,
+        memory,
+        converted,
+        refusal,
+    )
 
 
 def write_model(model: Model, folder: Path) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exports.steps import computing, emit_first, held, is_used
+from graphir.limits import charge_elements
 from graphir.ops.attention import Attention
 from graphir.types import DType
 
@@ -143,6 +144,7 @@ def _mask(node: ExportNode, heads: _Heads) -> _Mask:
 def _positions(heads: _Heads) -> Array:
     """Key less query, (queries, keys), of which the first query stands at 0."""
     queries, keys = heads.lengths()
+    charge_elements(queries * keys, f"the mask of {queries} queries and {keys} keys")
     return np.arange(keys)[None, :] - np.arange(queries)[:, None]
 
 
@@ -172,6 +174,7 @@ def _add_lengths(node: ExportNode, heads: _Heads, mask: _Mask, windows: bool) ->
         constant = node.constant(numbers.astype(np.float32)[None, None], heads.wide, suffix)
         mask.factors.append(node.step(op_name, constant, column, suffix=f"{suffix}_allowed"))
 
+    node.charge(keys, "its mask")
     compared("broadcast_lesser", np.arange(keys)[None, :], "key")
     mask.may_be_empty = True
     if not windows:
@@ -196,6 +199,7 @@ def _add_stated(node: ExportNode, heads: _Heads, mask: _Mask) -> None:
     _, keys = heads.lengths()
     if shape[-1] != keys:
         *leading, own = node.sizes(shape, value.name)
+        node.charge(math.prod(leading) * (keys - own), "its mask")
         rest = np.full((*leading, keys - own), 0.0 if boolean else -math.inf, np.float32)
         hidden = node.constant(rest, heads.wide, "hidden")
         entry = node.step("Concat", entry, hidden, suffix="mask", dim=len(shape) - 1, num_args=2)

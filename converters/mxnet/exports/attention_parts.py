@@ -10,6 +10,7 @@ import numpy as np
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exports.padding import padded
 from graphir.converters.mxnet.exports.steps import computing, emit_as, is_used, wide
+from graphir.limits import charge_nodes
 from graphir.ops import attention as ir
 from graphir.ops.base import normalize_axis
 from graphir.types import DType
@@ -114,6 +115,7 @@ def export_tensor_scatter(node: ExportNode) -> None:
 
 def _rows_of_update(node: ExportNode, size: int) -> Entry:
     """Which row of the update belongs to each place of the cache, (batch, size); others are out of range."""
+    node.charge(size, "the places of its cache")
     places = node.constant(np.arange(size, dtype=np.int64)[None], suffix="places")
     if node.operand(2) is None:
         rows = node.step("_contrib_arange_like", node.export.raw(node.value(0)), suffix="batch", axis=0)
@@ -201,6 +203,7 @@ def export_linear_attention(node: ExportNode) -> None:
 
 def _places(node: ExportNode, entry: Entry, length: int, shape: tuple[int, ...], suffix: str) -> list[Entry]:
     """What each place has of (batch, length, heads * ...), reshaped."""
+    charge_nodes(length, f"node {node.node.name!r} ({node.op.name}): its places, one by one")
     index = node.export.append("SliceChannel", f"{node.stem}_{suffix}s", [entry], {"num_outputs": length, "axis": 1})
     return [node.step("Reshape", (index, place), suffix=suffix, shape=shape) for place in range(length)]
 

@@ -5,6 +5,8 @@ The plain one reads 0 outside of the pixels' centres and the last pixel beyond i
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
@@ -50,6 +52,7 @@ def _with_more_filters(node: ExportNode, operands: list[Entry], more: int, dtype
     found = []
     for entry, slot in zip(operands, (1, 3), strict=False):
         _, *rest = node.sizes(node.shape(slot), node.value(slot).name)
+        node.charge(more * math.prod(rest), "its filters of zeros")
         zeros = node.constant(np.zeros((more, *rest)), dtype, f"zeros{slot}")
         found.append(node.step("Concat", entry, zeros, suffix=f"filters{slot}", dim=0, num_args=2))
     return found

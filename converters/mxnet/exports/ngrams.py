@@ -8,6 +8,7 @@ import numpy as np
 
 from graphir.converters.mxnet.export_context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exports.results import bind_named
+from graphir.limits import charge_nodes
 from graphir.ops.text import TfIdfMode, TfIdfVectorizer
 from graphir.types import DType
 
@@ -39,13 +40,16 @@ def export_tfidf(node: ExportNode) -> None:
         first += len(grams)
         if not len(grams) or not op.min_gram_length <= length <= op.max_gram_length:
             continue
-        for skip in range(op.max_skip_count + 1 if length > 1 else 1):
+        most = min(op.max_skip_count, (size - 1) // (length - 1) - 1) if length > 1 else 0  # more skip past the end
+        charge_nodes(max(most, 0), f"node {node.node.name!r} ({op.name}): the ways to skip")
+        for skip in range(most + 1):
             windows = size - (length - 1) * (skip + 1)
             if windows > 0:
                 counts.append(_count(node, data, grams, skip + 1, windows, dtype))
                 places.extend(own)
     width = max(op.ngram_indexes) + 1
     shape = (width,) if rank == 1 else None
+    node.charge(max(len(places), 1) * width * 2, "the places of its n-grams")
     chosen = np.zeros((max(len(places), 1), width), np.float32)
     for row, place in enumerate(places):
         chosen[row, op.ngram_indexes[place]] = 1

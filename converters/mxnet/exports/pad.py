@@ -63,6 +63,7 @@ def _taken(node: ExportNode, data: Entry, shape: tuple[Dim, ...], pads: Pads) ->
         if not isinstance(size, int):
             node.refuse(f"the size of axis {axis} of {node.value(0).name} is open; state the inputs' shapes")
         left = size + min(before, 0) + min(after, 0)
+        node.charge(left + sum(wanted), "its places")
         places = np.pad(np.arange(left), wanted, mode=node.op.mode.value)
         held = node.constant(places.astype(np.int32), suffix=f"places{axis}")
         data = node.step("take", data, held, axis=axis, mode="clip")

@@ -118,6 +118,7 @@ def positions(node: ExportNode, windows: Windows) -> list[Array]:
     counts = node.sizes(node.op.windows(sizes), "the result")
     found = []
     for axis, count in enumerate(counts):
+        node.charge(count * windows.kernel[axis], "the places of its windows")
         begin = np.arange(count) * windows.strides[axis] - windows.pads[axis][0]
         found.append(begin[:, None] + np.arange(windows.kernel[axis])[None, :] * windows.dilations[axis])
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,6 +63,8 @@ def _strided(
     node: ExportNode, positions: Sequence[Array], sizes: Sequence[int]
 ) -> tuple[Array, Array]:
     """The flat index of each window's first element (outside if that is padding), and how far its others are."""
+    windows, elements = (math.prod(places.shape[side] for places in positions) for side in (0, 1))
+    node.charge(windows + elements, "the places of its windows")
     begins, moves = np.zeros(1, np.int64), np.zeros(1, np.int64)
     for axis, places in enumerate(positions):
         others = sizes[axis + 1 :] if node.op.storage_order == 0 else sizes[:axis]

@@ -54,6 +54,7 @@ def _of_nothing(node: ExportNode) -> bool:
     shape = node.sizes(node.result.shape, node.result.name)
     dtype, number = node.dtype(), NOTHING[type(node.op)]
     held = DType.FLOAT32 if dtype is DType.BOOL else dtype
+    node.charge(math.prod(shape), "its result")
     found: NDArray[Any] = np.zeros(shape or (1,), held.numpy())
     if dtype is DType.BOOL:
         found[...] = number > 0

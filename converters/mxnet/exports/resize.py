@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ def _resized(node: ExportNode) -> dict[int, Axis]:
     axes, stated = _changing(node), _stated_factors(node)
     own = node.sizes(tuple(node.shape()[axis] for axis in axes), f"what is resized, {node.value(0).name},")
     wanted = node.sizes(tuple((node.result.shape or ())[axis] for axis in axes), "the result")
+    if 0 in own:
+        node.refuse("MXNet has no tensors without elements")
     factors = [float(np.float32(new) / np.float32(old)) for new, old in zip(wanted, own, strict=True)]
     if stated is not None:
         factors = [stated[axis] for axis in axes]
@@ -66,6 +69,8 @@ def _changing(node: ExportNode) -> tuple[int, ...]:
     """The axes that may change: those whose size, open or not, is not just kept."""
     stated, regions = _stated_factors(node), _regions(node)
     wanted = node.result.shape or ()
+    if len(wanted) != node.rank():
+        node.refuse(f"the result is {node.result.type}, expected the {node.rank()} axes of {node.value(0).name}")
     common = node.op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH
 
     def is_kept(axis: int) -> bool:
@@ -170,6 +175,8 @@ def _export_nearest(node: ExportNode, resized: dict[int, Axis]) -> None:
 def _extrapolated(node: ExportNode, data: Entry, resized: dict[int, Axis], dtype: DType) -> Entry:
     """The data with the extrapolation value where a place lies outside on any axis."""
     op: Resize = node.op
+    if op.coordinates is Coordinates.TF_CROP_AND_RESIZE:
+        node.charge(math.prod(found.wanted for found in resized.values()), "the places outside of the data")
     beyond = np.zeros((1,) * node.rank(), bool)
     for axis, found in resized.items():
         shape = tuple(-1 if place == axis else 1 for place in range(node.rank()))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.limits import charge_elements
 from graphir.ops.resize import Coordinates, NearestMode, Resize, ResizeMode
 
 Array = NDArray[Any]
@@ -37,6 +38,7 @@ class Axis:
 
 def origins(axis: Axis, coordinates: Coordinates) -> Array:
     """The position in the axis that each element of the result is taken from, float32."""
+    charge_elements(axis.wanted, f"the places of {axis.wanted} elements of a resize")
     places = np.arange(axis.wanted, dtype=np.float32)
     factor, size, wanted = np.float32(axis.factor), np.float32(axis.size), np.float32(axis.wanted)
     last = size - ONE
@@ -85,6 +87,7 @@ def nearest(axis: Axis, op: Resize) -> Array:
 
 def matrix(axis: Axis, op: Resize) -> Array:
     """The weights (wanted, size) of linear or cubic interpolation, float64; rows outside of the axis are 0."""
+    charge_elements(axis.wanted * axis.size, f"the weights of a resize of {axis.size} elements to {axis.wanted}")
     places = origins(axis, op.coordinates).astype(np.float64)
     stretched = 1 / axis.factor if op.antialias and axis.factor < 1 else 1.0
     reach = stretched * (1 if op.mode is ResizeMode.LINEAR else 2)

@@ -57,6 +57,7 @@ def _samples(node: ExportNode, corners: tuple[int, int], count: int, size: int) 
     length = node.step("elemwise_sub", ends[1], ends[0], suffix="length")
     if not aligned:
         length = node.step("_maximum_scalar", length, suffix="least", scalar=1.0)
+    node.charge(count, "its samples")
     parts = ((np.arange(count) + 0.5) / count)[None]
     moved = node.step("broadcast_mul", length, node.constant(parts, computing(node), "parts"), suffix="moved")
     places = node.step("broadcast_add", moved, ends[0], suffix="places")

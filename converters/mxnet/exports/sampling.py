@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -196,6 +197,7 @@ def export_affine_grid(node: ExportNode) -> None:
         grid = node.step("GridGenerator", rows, transform_type="affine", target_shape=sizes)
         emit_as(node, node.step("transpose", grid, suffix="grid", axes=CHANNELS_LAST), DType.FLOAT32)
         return
+    node.charge(math.prod(sizes) * (len(sizes) + 1), "its grid")
     axes = [_regular(size, op.align_corners) for size in sizes]
     places = [axis.reshape(-1) for axis in np.meshgrid(*axes, indexing="ij")][::-1]
     points = np.stack([*places, np.ones(places[0].size)])

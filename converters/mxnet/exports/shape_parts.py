@@ -102,6 +102,7 @@ def _cut(node: ExportNode, entry: Entry, axis: int, size: Dim, part: slice) -> E
         return node.step("slice_axis", entry, suffix=f"axis{axis}", axis=axis, begin=begin, end=end)
     if not isinstance(size, int):
         node.refuse(f"MXNet slices up to {MOST_SLICED_AXES} axes by steps; the size of axis {axis} is open")
+    node.charge(size, "the places of its slice")
     places = node.constant(np.arange(size)[part], DType.INT64, f"places{axis}")
     return node.step("take", entry, places, suffix=f"axis{axis}", axis=axis, mode="clip")
 

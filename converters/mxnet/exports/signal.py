@@ -26,6 +26,7 @@ def window(*terms: float) -> ExportFunction:
         sizes = node.known(0)
         assert sizes is not None
         (size,) = sizes
+        node.charge(max(size, 0), "its window")
         period = size if node.op.periodic else size - 1
         angles = 2 * math.pi * np.arange(size) / (period or math.nan)
         found = sum(term * np.cos(order * angles) for order, term in enumerate(terms))
@@ -47,6 +48,7 @@ def export_mel_weight_matrix(node: ExportNode) -> None:
         node.refuse("its operands are computed; MXNet has no such operator, and a constant needs them")
     lowest, highest = (2595 * math.log10(1 + hertz / 700) for hertz in (lower, upper))
     count = int(bands)
+    node.charge(max(count, 1) * (int(length) // 2 + 100), "its matrix")  # a band is work even without elements
     mels = np.arange(count + 2) * ((highest - lowest) / (count + 2)) + lowest
     edges = ((length + 1) * (700 * (10 ** (mels / 2595) - 1)) // rate).astype(np.int64)
     found = np.zeros((int(length) // 2 + 1, count))
@@ -140,6 +142,7 @@ def export_stft(node: ExportNode) -> None:
     count = (size - length) // steps[0] + 1
     given = length // 2 + 1 if node.op.onesided else length
     matrix = _roots(node, length, given, length, parts)
+    node.charge(max(count, 0) * length, "the places of its windows")
     places = np.arange(count)[:, None] * steps[0] + np.arange(length)
     indices = node.constant(places, DType.INT64, "places")
     frames = node.step("take", node.entry(0), indices, suffix="frames", axis=1, mode="clip")

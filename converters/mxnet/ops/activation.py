@@ -151,6 +151,7 @@ def _positions(node: ImportNode, data: Value, axis: int, dtype: DType) -> Value:
     """0, 1, ... along an axis that is counted from the back, to broadcast against data."""
     size: Dim = UNKNOWN if data.shape is None else data.shape[axis]
     if isinstance(size, int):
+        node.charge(size, "its positions")
         return node.constant(np.arange(size, dtype=dtype.numpy()).reshape(size, *(1,) * (-axis - 1)))
     count = node.step(Squeeze(), node.step(Shape(start=axis, end=axis + 1 if axis < -1 else None), data))
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)

@@ -61,8 +61,9 @@ def import_plain(node: ImportNode) -> Value:
     counts = op.conv().windows(sizes, op.kernel_shape)
     rows, columns = (count for count in counts if isinstance(count, int))
     dtype = data.dtype or DType.FLOAT32
-    base = node.constant(_starts(op, rows, columns), dtype)
     elements = op.kernel_shape[0] * op.kernel_shape[1] * op.offset_group
+    node.charge(elements * 2 * rows * columns, "its positions")
+    base = node.constant(_starts(op, rows, columns), dtype)
     last = np.tile(np.array(sizes, np.float64), elements).reshape(1, -1, 1, 1)
     places = node.step(Add(), offset, base, suffix="places")
     limited = node.step(Min(), places, node.constant(last - 1, dtype), suffix="limited")

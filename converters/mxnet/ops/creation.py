@@ -11,12 +11,13 @@ from graphir.converters.mxnet.sizes import axis_size, static_shape
 from graphir.converters.mxnet.values import TYPE_FLAGS
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
-from graphir.ops.creation import Fill, Range
+from graphir.ops.creation import ConstantOfShape, Fill, Range
 from graphir.ops.elementwise import Add, Cast, Div, Mul
 from graphir.ops.shape import Reshape, Shape, Size
+from graphir.tensor import MOST_AXES
 from graphir.types import DType
 
-MOST_ELEMENTS = 1 << 31
+SMALL = 4096
 
 
 def _dtype(node: ImportNode) -> DType:
@@ -42,7 +43,11 @@ def filled(value: float | None) -> ImportFunction:
         number = float(node.attrs["value"] if value is None else value)
         dtype, shape = _dtype(node), node.attrs["shape"]
         least = 0 if node.np_shape else 1
+        if shape and len(shape) > MOST_AXES:
+            node.refuse(f"a shape of {len(shape)} axes; at most {MOST_AXES} can be held")
         if (shape or node.np_shape) and min(shape, default=least) >= least:
+            if math.prod(shape) > SMALL:  # one number, whatever its size
+                return node.emit(ConstantOfShape(converted(number, dtype), dtype), node.vector(shape))
             return _constant(node, np.full(shape, converted(number, dtype), dtype.numpy()))
         sizes = tuple(size if size >= least else None for size in shape) if shape else None
         return node.emit(Fill(number, sizes, dtype))
@@ -59,11 +64,13 @@ def import_arange(node: ImportNode) -> Value:
     step, repeats = attrs["step"], attrs["repeat"]
     if repeats < 1 or not all(math.isfinite(number) for number in (start, stop, step)):
         node.refuse(f"from {start} to {stop} in steps of {step}, each {repeats} times; MXNet does not take it either")
-    count = 0 if step == 0 else math.ceil((stop - start) / step)
-    if count * repeats > MOST_ELEMENTS:
-        node.refuse(f"{count * repeats} elements, expected {MOST_ELEMENTS} or fewer")
+    ratio = 0.0 if step == 0 else (stop - start) / step
+    if not math.isfinite(ratio):
+        node.refuse(f"a range from {start} to {stop} in steps of {step}")
+    count = math.ceil(ratio)
     if count < 1:
         node.refuse(f"nothing from {start} to {stop} in steps of {step}")
+    node.charge(count * repeats, "its range")
     return _constant(node, _range(node, start, step, np.repeat(np.arange(count), repeats), _dtype(node)))
 
 
@@ -84,6 +91,7 @@ def import_linspace(node: ImportNode) -> Value:
     attrs = node.attrs
     if attrs["num"] < 1:
         node.refuse(f"num {attrs['num']}, expected 1 or more")
+    node.charge(attrs["num"], "its range")
     numbers = np.linspace(attrs["start"], attrs["stop"], attrs["num"], endpoint=attrs["endpoint"])
     return _constant(node, numbers.astype(_dtype(node).numpy()))
 
@@ -94,6 +102,7 @@ def import_eye(node: ImportNode) -> Value:
     if attrs["N"] < 1:
         node.refuse(f"N {attrs['N']}, expected 1 or more")
     columns = attrs["M"] if attrs["M"] > 0 else attrs["N"]
+    node.charge(attrs["N"] * columns, "its matrix")
     return _constant(node, np.eye(attrs["N"], columns, attrs["k"], _dtype(node).numpy()))
 
 
@@ -105,7 +114,8 @@ def import_arange_like(node: ImportNode) -> Value:
         node.refuse("repeat 0, by which MXNet divides")
     shape = static_shape(data)
     if shape is not None:
-        count = int(np.prod(shape)) if axis is None else shape[normalize_axis(axis, len(shape))]
+        count = math.prod(shape) if axis is None else shape[normalize_axis(axis, len(shape))]
+        node.charge(count, "its range")
         places = np.trunc(np.arange(count) / repeats).astype(np.int64)  # C divides toward 0
         numbers = _range(node, attrs["start"], attrs["step"], places, dtype)
         return _constant(node, numbers.reshape(shape if axis is None else -1))

@@ -30,12 +30,15 @@ def import_multibox_prior(node: ImportNode) -> Value:
     node.graph.refine(data, TensorType(None, (UNKNOWN,) * 4))
     height, width = node.sizes(data, [2, 3])
     sizes, ratios = attrs["sizes"] or (1.0,), attrs["ratios"] or (1.0,)
-    steps, offsets = attrs["steps"] or (-1.0, -1.0), attrs["offsets"] or (0.5, 0.5)
+    if not all(ratio > 0 for ratio in ratios) or min(height, width) < 1:
+        node.refuse(f"ratios {list(ratios)} and an image of {height} x {width}: expected positive numbers")
+    steps, offsets = node.several("steps", 2, (-1.0, -1.0)), node.several("offsets", 2, (0.5, 0.5))
     if steps[0] * steps[1] < 0:
         node.refuse(f"steps {list(steps)}: one is stated and the other is not")
     step_y, step_x = steps if min(steps) > 0 else (1 / height, 1 / width)
     shapes = [(size, math.sqrt(ratios[0])) for size in sizes]
     shapes += [(sizes[0], math.sqrt(ratio)) for ratio in ratios[1:]]
+    node.charge(height * width * len(shapes) * 4, "its anchors")
     half = np.array([(size * height / width * root / 2, size / root / 2) for size, root in shapes])
     rows = (np.arange(height) + offsets[0]) * step_y
     columns = (np.arange(width) + offsets[1]) * step_x
@@ -176,7 +179,7 @@ def import_roi_align(node: ImportNode) -> Value:
     With `position_sensitive` a cell reads its own part of the channels.
     """
     attrs = node.attrs
-    rows, columns = attrs["pooled_size"]
+    rows, columns = node.several("pooled_size", 2)
     data, rois = node.input(0), node.parameter(1, (UNKNOWN, 5))
     axis = node.vector([1])
     image = node.step(Gather(1), rois, node.constant(0, DType.INT64), suffix="image")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from graphir.converters.mxnet.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.sizes import axis_size, static_size
+from graphir.errors import ShapeError
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.creation import ConstantOfShape, Range
@@ -143,7 +144,10 @@ def _sequence_axis(node: ImportNode, data: Value) -> int:
 
 def _lengths(node: ImportNode, data: Value, batch_axis: int) -> Value:
     """sequence_length (batch) as int64."""
-    size = node.shape(data)[batch_axis]
+    shape = node.shape(data)
+    if batch_axis >= len(shape):
+        raise ShapeError(f"{data.name} is {data.type}, expected at least two axes")
+    size = shape[batch_axis]
     node.parameter(1, (size if isinstance(size, int) else UNKNOWN,))
     return _integers(node, node.input(1))
 
@@ -163,7 +167,7 @@ def import_sequence_mask(node: ImportNode) -> Value:
     steps = static_size(data, axis)
     if steps is not None:
         shape = [-1] + [1] * (rank - 1 - axis)
-        numbers = node.constant(list(range(steps)), DType.INT64).tensor
+        numbers = node.vector(range(steps)).tensor
         assert numbers is not None
         positions = node.constant(numbers.numpy().reshape(shape))
     else:

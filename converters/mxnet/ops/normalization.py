@@ -114,12 +114,17 @@ def _ones(node: ImportNode, gamma: Value, beta: Value, data: Value, axis: int) -
         return gamma
     for vector in (gamma, beta, *node.inputs()[3:]):
         if vector.shape is not None and isinstance(vector.shape[0], int):
-            return node.constant(np.ones(vector.shape[0], dtype.numpy()))
+            return _ones_of(node, vector.shape[0], dtype)
     if data.shape is not None and axis >= len(data.shape):
         raise ShapeError(f"{data.name} is {data.type}, which has no axis {axis}")
     if data.shape is not None and isinstance(data.shape[axis], int):
-        return node.constant(np.ones(data.shape[axis], dtype.numpy()))
+        return _ones_of(node, data.shape[axis], dtype)
     return node.step(Expand(), node.constant(1.0, dtype), node.step(Shape(), beta), suffix="ones")
+
+
+def _ones_of(node: ImportNode, size: int, dtype: DType) -> Value:
+    node.charge(size, "its fixed gamma")
+    return node.constant(np.ones(size, dtype.numpy()))
 
 
 def import_lrn(node: ImportNode) -> Value:

@@ -281,6 +281,7 @@ def import_adaptive_average_pooling(node: ImportNode) -> Value:
         node.decide("adaptive pooling", f"windows of {list(kernel)} at input size {[height, width]}")
         return node.emit(AveragePool(kernel_shape=kernel, strides=kernel), data)
     node.decide("adaptive pooling", f"uneven windows at input size {[height, width]} became two matrix products")
+    node.charge(height * rows + width * columns, "its matrices")
     dtype = data.dtype or DType.FLOAT32
     by_rows = node.step(MatMul(), node.constant(_averaging(height, rows), dtype), data, suffix="rows")
     return node.emit(MatMul(), by_rows, node.constant(_averaging(width, columns).T, dtype))

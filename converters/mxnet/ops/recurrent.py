@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphir.converters.mxnet.context import ImportNode
 from graphir.converters.mxnet.recurrent_weights import GATE_ORDER, Sizes, Weights
 from graphir.graph import Value
+from graphir.limits import charge_nodes
 from graphir.ops.creation import Fill
 from graphir.ops.elementwise import Cast
 from graphir.ops.linear import MatMul
@@ -19,6 +20,7 @@ def import_rnn(node: ImportNode) -> list[Value]:
     attrs = node.attrs
     mode, layers, hidden = attrs["mode"], attrs["num_layers"], attrs["state_size"]
     directions = 2 if attrs["bidirectional"] else 1
+    charge_nodes(layers * directions * 8, f"node {node.name!r} (RNN): its {layers} layers")
     projected = attrs["projection_size"] or 0
     if projected and mode != "lstm":
         node.refuse(f"projection_size {projected} is for mode lstm only, found {mode}")

@@ -162,14 +162,15 @@ def _regular(count: int) -> NDArray[Any]:
 
 
 def _target(node: ImportNode) -> tuple[int, int]:
-    height, width = node.attrs["target_shape"]
+    height, width = node.several("target_shape", 2)
     if height < 2 or width < 2:
         node.refuse(f"target_shape {[height, width]}: MXNet divides by the size less 1, so each must be 2 or more")
     return height, width
 
 
-def _points(height: int, width: int) -> NDArray[Any]:
+def _points(node: ImportNode, height: int, width: int) -> NDArray[Any]:
     """Regular positions as columns x, y, 1: (height * width, 3)."""
+    node.charge(height * width * 3, "its positions")
     x, y = np.meshgrid(_regular(width), _regular(height))
     return np.stack([x.ravel(), y.ravel(), np.ones(height * width)], axis=1)
 
@@ -184,12 +185,13 @@ def import_grid_generator(node: ImportNode) -> Value:
     dtype = data.dtype or DType.FLOAT32
     if node.attrs["transform_type"] == "affine":
         height, width = _target(node)
-        points = node.constant(_points(height, width).T, dtype)
+        points = node.constant(_points(node, height, width).T, dtype)
         grid = node.step(MatMul(), _matrices(node, data), points, suffix="positions")
         return node.emit(Reshape(), grid, node.vector([0, 2, height, width]))
     height, width = node.sizes(data, (2, 3))
     if height < 2 or width < 2:
         node.refuse(f"a flow of {height} by {width}: MXNet divides by the size less 1, so each must be 2 or more")
+    node.charge(height * width * 2, "its positions")
     columns, rows = np.meshgrid(np.arange(width), np.arange(height))
     moved = node.step(Add(), data, node.constant(np.stack([columns, rows])[None], dtype), suffix="moved")
     halves = np.asarray([(width - 1) / 2, (height - 1) / 2]).reshape(1, 2, 1, 1)
@@ -207,7 +209,7 @@ def import_spatial_transformer(node: ImportNode) -> Value:
     """data (N, C, H, W) sampled at the affine grid that the matrices (N, 6) make."""
     data, location = node.input(0), node.input(1)
     height, width = _target(node)
-    points = node.constant(_points(height, width), data.dtype or DType.FLOAT32)
+    points = node.constant(_points(node, height, width), data.dtype or DType.FLOAT32)
     matrices = node.step(Transpose((0, 2, 1)), _matrices(node, location), suffix="columns")
     positions = node.step(MatMul(), points, matrices, suffix="positions")
     grid = node.step(Reshape(), positions, node.vector([0, height, width, 2]), suffix="grid")

@@ -240,6 +240,7 @@ def import_repeat(node: ImportNode) -> Value:
     place = normalize_axis(axis, rank)
     size = static_size(data, place)
     if size is not None:
+        node.charge(size * max(count, 0), "the positions to repeat")
         chosen = [index // count for index in range(size * count)]
         return node.emit(Gather(place), data, node.vector(chosen))
     times = [1] * (rank + 1)
@@ -309,6 +310,7 @@ def import_diag(node: ImportNode) -> Value:
     rank = node.rank(data)
     if rank == 1:
         (size,) = node.sizes(data)
+        node.charge(2 * size, "the places of its diagonal")
         places = [[index - min(k, 0), index + max(k, 0)] for index in range(size)]
         side = node.vector([size + abs(k)] * 2)
         zeros = node.step(ConstantOfShape(0.0, data.dtype or DType.FLOAT32), side)
@@ -320,6 +322,7 @@ def import_diag(node: ImportNode) -> Value:
     count = min(rows + min(k, 0), columns - max(k, 0))
     if count < 1:
         node.refuse(f"diagonal {k} of {rows} x {columns} is empty")
+    node.charge(2 * count, "the places of its diagonal")
     places = [[index - min(k, 0), index + max(k, 0)] for index in range(count)]
     indices = node.constant(places, DType.INT64)
     rest = [axis for axis in range(rank) if axis not in (first, second)]

@@ -186,9 +186,9 @@ def import_crop(node: ImportNode) -> Value:
     """Rows and columns of (N, C, H, W) from `offset` (y, x) or centred, as many as the other input has or h_w says."""
     data = node.input(0)
     like = node.input(1) if len(node) > 1 else None
-    offset = tuple(node.attrs["offset"] or (0, 0))
+    offset = node.several("offset", 2, (0, 0))
     have = _known_sizes(data)
-    want = tuple(node.attrs["h_w"]) if like is None else _known_sizes(like)
+    want = node.several("h_w", 2) if like is None else _known_sizes(like)
     center = node.attrs["center_crop"]
     if want is None or (center and have is None):
         return _crop_computed(node, data, like, offset, center)

@@ -162,6 +162,7 @@ def _scores_by_class(steps: _Steps, classes: str, scores: str, count: int | None
         present = node.step("Range", [first, node.step("Add", [last, one]), one])
         column = node.step("Unsqueeze", [present, node.vector([1])])
     else:
+        node.charge(count, "its classes")
         column = node.constant(np.arange(count).reshape(-1, 1), DType.INT64)
     return node.step("Where", [node.step("Equal", [whole, column]), scores, steps.lowest], suffix="by_class")
 

@@ -13,6 +13,7 @@ from graphir.converters.onnx.import_context import ImportNode, ImportTable
 from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.converters.onnx.padding import pad_attributes, unless_all
 from graphir.converters.onnx.same_padding import ones_like, padded_at_run_time, stated_padding
+from graphir.limits import charge_nodes
 from graphir.ops.pooling import (
     AveragePool,
     GlobalAveragePool,
@@ -150,6 +151,7 @@ def _pool_regions_by_masks(node: ExportNode) -> None:
     lowest = _like(node, -np.inf)
     for axis, first in ((3, 0), (2, 1)):
         count = op.pooled_shape[axis - 2]
+        charge_nodes(4 * count, f"node {node.node.name!r} ({op.name}): the parts of its cells")
         start = node.step("Gather", [corners, node.vector([first])], axis=1, suffix="start")
         end = node.step("Gather", [corners, node.vector([first + 2])], axis=1, suffix="end")
         extent = node.step("Add", [node.step("Sub", [end, start]), _like(node, 1)], suffix="extent")
@@ -179,7 +181,9 @@ def _places(node: ExportNode, axis: int) -> str:
     """0, 1, 2... along an axis of the image, in its dtype."""
     image = node.value(0)
     if image is not None and image.rank == 4 and isinstance(image.shape[axis], int):  # type: ignore[index]
-        return _like(node, range(image.shape[axis]))  # type: ignore[index]
+        size = image.shape[axis]  # type: ignore[index]
+        node.charge(size, "its places")
+        return _like(node, range(size))
     size = node.step("Shape", node.input_names()[:1], start=axis, end=axis + 1)
     limit = node.step("Squeeze", [node.step("Cast", [size], to=CODES[node.dtype()])], suffix="limit")
     return node.step("Range", [_like(node, 0), limit, _like(node, 1)])
