@@ -85,20 +85,21 @@ def _by_content(place: Path) -> str | None:
         with open(place, "rb") as file:
             if os.fstat(file.fileno()).st_size == 0:
                 return None
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
-                head = bytes(view[:64])
-                if head.startswith(ZIP):
-                    return _in_archive(place)
-                if head.startswith((NPY, NDARRAY_LIST)):
-                    return "mxnet"
-                if head.startswith(HDF5):
-                    return "tensorflow"
-                if looks_like_tensorflow(view):
-                    return "tensorflow"
-                if looks_like_onnx(view):
-                    return "onnx"
-                if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
-                    return _in_json(place, bytes(view))
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        view = memoryview(mapped)  # what an error's traceback holds cannot be closed: it goes with the last view
+        head = bytes(view[:64])
+        if head.startswith(ZIP):
+            return _in_archive(place)
+        if head.startswith((NPY, NDARRAY_LIST)):
+            return "mxnet"
+        if head.startswith(HDF5):
+            return "tensorflow"
+        if looks_like_tensorflow(view):
+            return "tensorflow"
+        if looks_like_onnx(view):
+            return "onnx"
+        if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+            return _in_json(place, bytes(view))
     except OSError as error:
         raise ImportFailure(f"cannot read {place}: {error.strerror or error}") from error
     return None

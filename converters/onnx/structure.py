@@ -37,11 +37,9 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
     """The structure of an .onnx file. Its weights are not read. Raises FormatError for what is no ONNX model."""
     import onnx
 
-    with open_plain(path) as file:
-        if not os.fstat(file.fileno()).st_size:
-            raise FormatError("the file is empty, not an ONNX model", path=path)
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view, memoryview(view) as data:
-            message = strip_weights(data).message
+    message = _message(path)
+    if not message:
+        raise FormatError("the file is empty, not an ONNX model", path=path)
     model = onnx.ModelProto()
     try:
         model.ParseFromString(message)
@@ -60,6 +58,16 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
     )
 
 
+def _message(path: str | os.PathLike[str]) -> bytes:
+    """The file without its weights. Its map goes with the last view of it: one that an error's traceback still holds
+    cannot be closed, which would hide that error."""
+    with open_plain(path) as file:
+        if not os.fstat(file.fileno()).st_size:
+            return b""
+        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return strip_weights(memoryview(view)).message
+
+
 def check_external(path: str | os.PathLike[str]) -> None:
     """Raise FormatError where an .onnx file that is handed to onnxruntime as it is names data outside of its folder.
 
@@ -70,14 +78,10 @@ def check_external(path: str | os.PathLike[str]) -> None:
 
     from graphir.converters.onnx.tensors import external_place
 
-    with open_plain(path) as file:
-        if not os.fstat(file.fileno()).st_size:
-            return
-        try:
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view, memoryview(view) as data:
-                message = strip_weights(data).message
-        except FormatError:
-            return
+    try:
+        message = _message(path)
+    except FormatError:
+        return
     if b"location" not in message:
         return
     model = onnx.ModelProto()

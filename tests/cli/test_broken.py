@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphir.files import PARTIAL, partial_prefix
+from graphir.signals import Ended
 
 from . import broken
 from .conftest import Command
@@ -92,3 +93,21 @@ def test_weights_that_do_not_lie_beside_the_target(graphir: Command, digits: Pat
     outcome = graphir("convert", digits, tmp_path / "out" / "m.onnx", "--weights", "reference")
     assert (outcome.code, "outside the target's folder" in outcome.err) == (1, True)
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("error, code", [(KeyboardInterrupt(), 130), (Ended(15), 143)], ids=["int", "term"])
+@pytest.mark.parametrize("place, words", [
+    ("recognition.looks_like_onnx", ()), ("reader.strip_weights", ("--format", "onnx")),
+])  # fmt: skip
+def test_a_signal_while_a_file_is_mapped(
+    graphir: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, words: tuple[str, ...],
+    error: BaseException, code: int,
+) -> None:  # fmt: skip
+    def interrupted(view: memoryview) -> None:
+        part = view[1:]
+        assert part
+        raise error
+
+    monkeypatch.setattr(f"graphir.converters.onnx.{place}", interrupted)
+    (tmp_path / "m.bin").write_bytes(bytes([8, 7]) * 40)
+    assert graphir("convert", tmp_path / "m.bin", tmp_path / "n.onnx", *words).code == code
