@@ -135,11 +135,14 @@ def _read_mxnet(
 
 def _read_own(path: PathLike, choices: Choices) -> Reading:
     from graphir.analysis.summary import count_operators, weights
-    from graphir.inference.engine import fix_types
+    from graphir.inference.declared import check_given
+    from graphir.inference.engine import fix_types, parse_dims
     from graphir.serial import load_graph
 
     graph = load_graph(path)
     if choices.shapes or choices.dtypes:
+        given = {name: parse_dims(shape) for name, shape in (choices.shapes or {}).items()}
+        check_given(given, {value.name: getattr(value.declared, "shape", None) for value in graph.inputs})
         fix_types(graph, choices.shapes, choices.dtypes)
     operators = count_operators(graph)
     return Reading("graphir", graph, operators, lambda: weights(graph, used=False), files=[os.fspath(path)])

@@ -10,6 +10,7 @@ from graphir.converters.mxnet.context import ImportFunction, ImportNode, NeedsSh
 from graphir.converters.mxnet.heads import LOSS_HEADS, Head, classify_heads, dropped_heads
 from graphir.converters.mxnet.input_dtypes import likely_dtypes, stated_dtype
 from graphir.converters.mxnet.input_shapes import (
+    check_inputs,
     declared_shape,
     describe_open,
     infer_shapes,
@@ -89,6 +90,7 @@ class Importer:
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
         functions = import_table()
+        check_inputs(self.source, self.shapes, self.dtypes, self.params or {}, self.graph)
         heads = self._heads()
         needed = self._needed(heads)
         for upgrade in self.source.upgrades:
@@ -302,10 +304,6 @@ class Importer:
             count = sum(len(gap.nodes) for gap in gaps)
             raise UnsupportedOpError(f"{count} node(s) of the model cannot be imported:", gaps)
         problems = [f"missing parameter: {name}" for name in dict.fromkeys(self._missing)] + self._problems
-        for name in dict.fromkeys([*self.shapes, *self.dtypes]):
-            if not any(record.op == VARIABLE and record.name == name for record in self.source.nodes):
-                known = ", ".join(value.name for value in self.graph.inputs) or "none"
-                problems.append(f"a shape or dtype was given for {name!r}, which is no input; the inputs are: {known}")
         if problems:
             problems = self._contradictions() + problems
             raise ImportFailure(

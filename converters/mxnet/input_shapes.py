@@ -10,8 +10,9 @@ from graphir.errors import FormatError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph, infer_types
 from graphir.inference.constraints import find_constraints, fits
+from graphir.inference.declared import contradiction, nearest
 from graphir.passes.fills import resolve_fills
-from graphir.types import UNKNOWN, Dim, Shape, Sym, TensorType, Unknown, substitute, symbol
+from graphir.types import UNKNOWN, Dim, Shape, Sym, TensorType, Unknown, format_shape, substitute, symbol
 
 OPEN_INPUT = "input shape"
 TRIED = 8
@@ -31,6 +32,37 @@ def declared_shape(source: NNVMGraph, record: NNVMNode) -> Shape | None:
         return None
     unknown = {-1, None} if source.np_shape else {0, -1, None}
     return tuple(UNKNOWN if dim is None or dim in unknown else dim for dim in dims)
+
+
+def check_inputs(
+    source: NNVMGraph,
+    shapes: Mapping[str, Shape | None],
+    dtypes: Collection[str],
+    params: Collection[str],
+    graph: Graph,
+) -> None:
+    """Raise ImportFailure for what is given for no variable, and for shapes that contradict what a variable declares.
+
+    Another batch, the first axis, is taken, which is a decision: MXNet takes what is given, and symbols keep the batch
+    that they were trained with.
+    """
+    variables = {node.name: node for node in source.nodes if node.op == VARIABLE}
+    problems = []
+    for name in dict.fromkeys([*shapes, *dtypes]):
+        if name not in variables:
+            known = [held for held in variables if held not in params]
+            problems.append(f"a shape or dtype was given for {name!r}, which is no input; {nearest(name, known)}")
+            continue
+        given, declared = shapes.get(name), declared_shape(source, variables[name])
+        if given and declared and not contradiction(name, given[1:], declared[1:]):
+            if contradiction(name, given, declared):
+                text = f"the symbol declares {format_shape(declared)}; the batch of {format_shape(given)} is used"
+                graph.decide(OPEN_INPUT, name, text)
+            continue
+        problems.append(contradiction(name, given, declared))
+    problems = [text for text in problems if text]
+    if problems:
+        raise ImportFailure("\n  ".join(problems))
 
 
 def settle_sizes(graph: Graph, given: Collection[str] = ()) -> None:

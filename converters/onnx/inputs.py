@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from graphir.errors import ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
+from graphir.inference.declared import check_given, nearest
 from graphir.inference.engine import parse_dims
 from graphir.types import DType, TensorType, Type, unify
 
@@ -17,9 +18,12 @@ def fix_inputs(graph: Graph, shapes: Mapping[str, object], dtypes: Mapping[str, 
     unknown = [name for name in (*shapes, *dtypes) if name not in known]
     if unknown:
         raise ImportFailure(
-            f"a shape or dtype was given for {', '.join(unknown)}, which is no input; the inputs are: "
-            f"{', '.join(known) or 'none'}"
+            f"a shape or dtype was given for {', '.join(unknown)}, which is no input; {nearest(unknown[0], known)}"
         )
+    check_given(
+        {name: parse_dims(shape) for name, shape in shapes.items()},
+        {name: value.declared.shape for name, value in known.items() if isinstance(value.declared, TensorType)},
+    )
     try:
         for name in dict.fromkeys((*shapes, *dtypes)):
             value = known[name]

@@ -14,6 +14,7 @@ from graphir.converters.tensorflow.frames import lower_frames
 from graphir.converters.tensorflow.inline import Flat, flatten
 from graphir.converters.tensorflow.lists import Reserved
 from graphir.converters.tensorflow.names import similar_names
+from graphir.converters.tensorflow.ops.creation import stated_shape
 from graphir.converters.tensorflow.order import find_outputs, sorted_nodes
 from graphir.converters.tensorflow.reader import TFSource
 from graphir.converters.tensorflow.records import Endpoint, TFFunction, TFNode
@@ -24,6 +25,7 @@ from graphir.converters.tensorflow.unfused import unfuse
 from graphir.errors import Gap, ImportFailure, UnsupportedOpError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
+from graphir.inference.declared import contradiction, nearest
 from graphir.inference.engine import parse_dims
 from graphir.ops.elementwise import Identity
 from graphir.passes.inline import is_needed
@@ -107,11 +109,12 @@ class Importer:
         nodes, now = lower_frames(nodes, outputs.values(), self.functions)
         outputs = {name: now(endpoint) for name, endpoint in outputs.items()}
         order = sorted_nodes(nodes, outputs.values())
+        self._check_given(nodes)
         listed = self._listed_inputs(flat, nodes)
         self._place_inputs(order, nodes, listed)
         scope = Scope(self, self.graph)
         scope.run(order, outputs.values())
-        self._raise_problems(nodes)
+        self._raise_problems()
         self._set_outputs(outputs, scope)
         self._order_inputs(listed)
         for value in dict.fromkeys(self.assumed):
@@ -182,6 +185,22 @@ class Importer:
             raise ImportFailure(f"no node gives the output {', '.join(missing)}{hint}")
         return found
 
+    def _check_given(self, nodes: Mapping[str, TFNode]) -> None:
+        """Raise ImportFailure for what is given for other names than inputs', and for shapes that contradict theirs."""
+        inputs = {name: node for name, node in nodes.items() if node.op in PLACEHOLDERS}
+        problems = []
+        for name in dict.fromkeys([*self.shapes, *self.dtypes]):
+            if name in inputs:
+                declared = stated_shape(inputs[name], self.source.graph.producer)
+                problems.append(contradiction(name, self.shapes.get(name), declared))
+                continue
+            hint = "" if Endpoint.of(name).node not in nodes else f" (inputs=[{name!r}] or --inputs makes it one)"
+            known = [held for held, node in inputs.items() if not node.inputs]
+            problems.append(f"a shape or dtype was given for {name!r}, which is no input{hint}; {nearest(name, known)}")
+        problems = [text for text in problems if text]
+        if problems:
+            raise ImportFailure("\n  ".join(problems))
+
     def _listed_inputs(self, flat: Flat, nodes: Mapping[str, TFNode]) -> list[str]:
         """The placeholders in the order that the graph's inputs shall have.
 
@@ -247,7 +266,7 @@ class Importer:
         self.graph.rename(value, name)
         return value
 
-    def _raise_problems(self, nodes: Mapping[str, TFNode]) -> None:
+    def _raise_problems(self) -> None:
         if self.unfrozen:
             shown = "\n  ".join(self.unfrozen)
             raise ImportFailure(
@@ -260,13 +279,6 @@ class Importer:
             count = sum(len(gap.nodes) for gap in gaps)
             raise UnsupportedOpError(f"{count} node(s) of the model cannot be imported:", gaps)
         problems = list(self._problems)
-        for name in dict.fromkeys([*self.shapes, *self.dtypes]):
-            if nodes.get(name) is None or nodes[name].op not in PLACEHOLDERS:
-                known = ", ".join(value.name for value in self.graph.inputs) or "none"
-                hint = "" if Endpoint.of(name).node not in nodes else f" (inputs=[{name!r}] or --inputs makes it one)"
-                problems.append(
-                    f"a shape or dtype was given for {name!r}, which is no input{hint}; the inputs are: {known}"
-                )
         if problems:
             raise ImportFailure(f"{len(problems)} problem(s) with the model:\n  " + "\n  ".join(problems))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, SupportsIndex, cast
 from ..errors import GraphError, ShapeError
 from ..expect import expect_mapping
 from ..types import ANYTHING, UNKNOWN, Dim, DType, Sym, TensorType, Type, Unknown, parse_dim, parse_shape
+from .declared import nearest
 
 if TYPE_CHECKING:
     from ..graph import Graph, Value
@@ -26,8 +27,8 @@ def given_types(
     dtypes = None if dtypes is None else expect_mapping(dtypes, "dtypes")
     for name in dict.fromkeys([*(shapes or {}), *(dtypes or {})]):
         if name not in graph:
-            known = ", ".join(value.name for value in graph.inputs) or "none"
-            raise GraphError(f"the graph has no value {name!r}; its inputs are: {known}")
+            known = nearest(name, [value.name for value in graph.inputs])
+            raise GraphError(f"the graph has no value {name!r}; {known}")
         value = graph[name]
         stated = value.declared if isinstance(value.declared, TensorType) else ANYTHING
         shape = parse_dims((shapes or {})[name]) if shapes and name in shapes else stated.shape

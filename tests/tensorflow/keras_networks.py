@@ -49,6 +49,18 @@ def channels_first(keras: Any, layers: Any) -> Any:
     return keras.Model(source, [layers.Flatten(data_format="channels_first")(value), pooled])
 
 
+def masks_merged(keras: Any, layers: Any) -> Any:
+    """Sums and joined channels of values with two masks, and of one with and one without."""
+    words, others, steps = keras.Input((7,), dtype="int32"), keras.Input((7,), dtype="int32"), keras.Input((7, 4))
+    one, other = (layers.Embedding(5, 4, mask_zero=True)(held) for held in (words, others))
+    merged = [
+        layers.Add()([one, other]), layers.Subtract()([one, steps]), layers.Average()([steps, other]),
+        layers.Concatenate()([one, other]), layers.Concatenate()([steps, one]),
+        layers.Concatenate(axis=1)([one, other]),
+    ]  # fmt: skip
+    return keras.Model([words, others, steps], [layers.GRU(2)(value) for value in merged])
+
+
 def masked_softmax(keras: Any, layers: Any) -> Any:
     """A softmax with a mask that is computed, and hides whole rows."""
     source, other = keras.Input((4, 3)), keras.Input((4, 3))
@@ -189,6 +201,7 @@ NETWORKS: Mapping[str, Build] = {
         lambda k: lambda x: k.MultiHeadAttention(2, 3, value_dim=2)(x, x, return_attention_scores=True)
     ),
     "masked-softmax": masked_softmax,
+    "masks-merged": masks_merged,
     "masked-products": _masked(lambda k: lambda x: k.Attention()([x, x])),
     "masked-time-distributed": _masked(_chain(lambda k: k.TimeDistributed(k.Dense(3)), lambda k: k.GRU(2))),
     **{

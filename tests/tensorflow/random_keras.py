@@ -78,7 +78,7 @@ def _grow(r: Draw, layers: Layers, pool: Sequence[Any]) -> list[Any]:
     table = MERGE if partners and r.random() < 0.5 else BY_RANK.get(len(shape) + 1)
     if table is None:
         return []
-    name, make = r.choice(list(table.items()))
+    make = r.choice(list(table.values()))
     try:
         operands = [source, *r.sample(partners, min(len(partners), r.choice((1, 1, 2))))] if table is MERGE else source
         found = make(r, layers, operands)

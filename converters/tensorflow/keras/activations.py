@@ -138,9 +138,8 @@ def softmax(layer: Layer) -> Endpoint:
 
 def zero_where_hidden(node: ImportNode, weights: Value, mask: Value) -> Value:
     """The results of a softmax, 0 where the mask is false: rows without any true entry would be even."""
-    node.decide(
-        "masked softmax", "where a mask hides everything the result is 0, as from Keras 3.10 on; 3.0 to 3.9 gave the mean"
-    )
+    text = "where a mask hides everything the result is 0, as from Keras 3.10 on; before it was the mean"
+    node.decide("masked softmax", text)
     return node.step(Where(), mask, weights, node.scalar_like(weights, 0), suffix="kept")
 
 

@@ -108,8 +108,8 @@ class _Heads:
 
 
 def _attention_mask(layer: Layer, query: Held, key: Held, value: Held) -> list[Endpoint]:
-    """Which keys may be looked at (N, 1 or heads, queries, keys), and what is added to the scores: 0, or -1e9 where some
-    mask hides a key. Nothing without masks.
+    """Which keys may be looked at (N, 1 or heads, queries, keys), and what is added to the scores: 0, or -1e9 where
+    some mask hides a key. Nothing without masks.
 
     Not minus infinity: a query that may look at nothing looks at everything evenly, in Keras too.
     """

@@ -47,14 +47,19 @@ def _with_ones(node: ImportNode) -> Imported:
 
 
 def _either(layer: Layer) -> Endpoint | None:
-    """What one of the operands' masks lets through; none if an operand has none."""
-    masks = [held.mask for held in layer.operands]
-    if any(mask is None for mask in masks):
+    """The mask of a result that is made of each operand.
+
+    In version 3 what one of the operands' masks lets through, none if an operand has none; before, what all of the
+    masks that there are let through.
+    """
+    stated = [held.mask for held in layer.operands]
+    masks = [mask for mask in stated if mask is not None]
+    if not masks or (layer.keras >= 3 and len(masks) < len(stated)):
         return None
-    found = masks[0]
+    op, found = "LogicalOr" if layer.keras >= 3 else "LogicalAnd", masks[0]
     for place, mask in enumerate(masks[1:]):
-        if found is not None and mask is not None and mask != found:
-            found = layer.add("LogicalOr", f"mask_{place}", [found, mask])
+        if mask != found:
+            found = layer.add(op, f"mask_{place}", [found, mask])
     return found
 
 
@@ -83,7 +88,7 @@ def average(layer: Layer) -> Endpoint:
 
 
 def concatenate(layer: Layer) -> Endpoint:
-    """The operands along an axis. Along the last one a step counts if it does in any operand."""
+    """The operands along an axis. Along the last one a step counts if it does in any of them (version 2: all)."""
     axis = int(layer.config.get("axis", -1))
     masks = [held.mask for held in layer.operands]
     if any(mask is not None for mask in masks):
@@ -95,7 +100,7 @@ def concatenate(layer: Layer) -> Endpoint:
 def _joined_mask(layer: Layer, axis: int) -> Endpoint | None:
     if axis in (-1, 2):
         masks = [held.mask for held in layer.operands]
-        if any(mask is None for mask in masks):
+        if layer.keras >= 3 and any(mask is None for mask in masks):
             return layer.apply(_all_true, "mask", [layer.data])
         return _either(layer)
     if axis != 1:

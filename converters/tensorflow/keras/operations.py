@@ -18,8 +18,9 @@ from graphir.ops import activation as act
 from graphir.ops import elementwise as ew
 from graphir.ops import reduction as red
 from graphir.ops.base import Operator
+from graphir.ops.creation import ConstantOfShape
 from graphir.ops.linear import MatMul
-from graphir.ops.shape import Reshape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape import Reshape, Shape, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import Concat
 from graphir.ops.slicing import Slice
 from graphir.types import DType
@@ -243,6 +244,21 @@ def cast(layer: Layer) -> Endpoint:
     return layer.apply(ew.Cast(DType.of(_argument(layer, 1, "dtype"))), "value", [_tensor(layer)])
 
 
+def _filled(number: float) -> Build:
+    """The same number for each element of a value, in its dtype or another. Masks are merged with them."""
+
+    def filled(layer: Layer) -> Endpoint:
+        stated = _argument(layer, 1, "dtype")
+
+        def import_filled(node: ImportNode) -> Imported:
+            dtype = node.dtype() if stated is None else DType.of(stated)
+            return node.emit(ConstantOfShape(number, dtype), node.step(Shape(), node.input(0), suffix="sizes"))
+
+        return layer.apply(import_filled, "value", [_tensor(layer)])
+
+    return filled
+
+
 def clip(layer: Layer) -> Endpoint:
     """Between two numbers."""
     ends = [_argument(layer, 1, "x_min", "clip_value_min"), _argument(layer, 2, "x_max", "clip_value_max")]
@@ -339,6 +355,7 @@ _ROWS: tuple[tuple[tuple[str, ...], Build], ...] = (
     (("Negative", "math.negative"), _unary(ew.Neg())),
     (("Normalize", "math.l2_normalize", "nn.l2_normalize"), normalize),
     (("NotEqual", "math.not_equal"), _binary(ew.Equal(), negated=True)),
+    (("OnesLike",), _filled(1.0)),
     (("Power", "math.pow"), _binary(ew.Pow())),
     (("Prod", "math.reduce_prod"), _reduction(red.ReduceProd)),
     (("Relu", "nn.relu"), _named("relu")),
@@ -361,6 +378,7 @@ _ROWS: tuple[tuple[tuple[str, ...], Build], ...] = (
     (("Sum", "math.reduce_sum"), _reduction(red.ReduceSum)),
     (("Tanh", "math.tanh", "nn.tanh"), _named("tanh")),
     (("Transpose", "transpose", "compat.v1.transpose"), transpose),
+    (("ZerosLike",), _filled(0.0)),
 )
 OPERATIONS: Mapping[str, Build] = {name: build for names, build in _ROWS for name in names}
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from graphir.converters.tensorflow.context import ImportFunction, ImportNode
+from graphir.converters.tensorflow.records import TFNode
 from graphir.graph import Value
 from graphir.ops.creation import ConstantOfShape, Range
 from graphir.ops.elementwise import Add, Cast, Div, Max, Mul, Sub
 from graphir.ops.shape import Expand, Reshape
 from graphir.ops.shape import Shape as ShapeOf
 from graphir.tensor import Tensor
-from graphir.types import DType, Shape, TensorType, Unknown, symbol
+from graphir.types import DType, Shape, TensorType, Unknown, symbol, unify_shape
 
 # Until this version of the graph format a Placeholder of rank 0 could as well be one of unknown rank.
 LAST_UNCERTAIN_PRODUCER = 21
@@ -26,17 +27,20 @@ def import_const(node: ImportNode) -> Value:
 
 
 def import_placeholder(node: ImportNode) -> Value:
-    """An input of the graph. What the user gives wins over what the file states; sizes left open get names."""
-    shape: Shape | None = node.attrs.get("shape")
-    if shape == () and node.producer <= LAST_UNCERTAIN_PRODUCER:
-        shape = None
+    """An input of the graph. What the user gives for open sizes fills them; those that stay open get names."""
+    shape = stated_shape(node.record, node.producer)
     if node.given_shape is not None:
-        _compare(node, shape)
-        shape = node.given_shape
+        shape = unify_shape(node.given_shape, shape)
     dtype = node.given_dtype or node.attrs["dtype"]
     if not isinstance(dtype, DType):
         node.refuse(f"an input of type {dtype}")
     return node.new_input(TensorType(dtype, _with_names(node, shape)))
+
+
+def stated_shape(node: TFNode, producer: int) -> Shape | None:
+    """The shape that a placeholder states, None where it states none."""
+    shape: Shape | None = node.attrs.get("shape")
+    return None if shape == () and producer <= LAST_UNCERTAIN_PRODUCER else shape
 
 
 def _with_names(node: ImportNode, shape: Shape | None) -> Shape | None:
@@ -46,19 +50,6 @@ def _with_names(node: ImportNode, shape: Shape | None) -> Shape | None:
     return tuple(
         symbol(_axis_name(node.name, axis)) if isinstance(dim, Unknown) else dim for axis, dim in enumerate(shape)
     )
-
-
-def _compare(node: ImportNode, stated: Shape | None) -> None:
-    given = node.given_shape
-    if given is None or stated is None:
-        return
-    differ = len(given) != len(stated) or any(
-        isinstance(left, int) and isinstance(right, int) and left != right
-        for left, right in zip(given, stated, strict=True)
-    )
-    if differ:
-        text = f"the file states {[str(dim) for dim in stated]}; given was {[str(dim) for dim in given]}, which is used"
-        node.decide("input shape", text)
 
 
 def _axis_name(name: str, axis: int) -> str:

@@ -380,6 +380,6 @@ def test_shapes_given_from_outside(tmp_path: Path) -> None:
     assert load(path, shapes={"x": (2, "K")})["y"].type == TensorType(DType.FLOAT32, parse_shape("2,M"))
     with pytest.raises(ImportFailure, match="q, which is no input; the inputs are: x"):
         load(path, shapes={"q": (1,)})
-    given = r"do not fit the model: x is float32\[N, M\] in the model, but was given as \?\[1, 2, 3\]"
+    given = r"input x: the model declares \[N, M\], given was \[1, 2, 3\]"
     with pytest.raises(ImportFailure, match=given):
         load(path, shapes={"x": (1, 2, 3)})
