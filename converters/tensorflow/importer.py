@@ -14,7 +14,7 @@ from graphir.converters.tensorflow.frames import lower_frames
 from graphir.converters.tensorflow.inline import Flat, flatten
 from graphir.converters.tensorflow.lists import Reserved
 from graphir.converters.tensorflow.names import similar_names
-from graphir.converters.tensorflow.ops.creation import stated_shape
+from graphir.converters.tensorflow.ops.creation import size_letter, stated_shape
 from graphir.converters.tensorflow.order import find_outputs, sorted_nodes
 from graphir.converters.tensorflow.reader import TFSource
 from graphir.converters.tensorflow.records import Endpoint, TFFunction, TFNode
@@ -29,6 +29,7 @@ from graphir.inference.declared import contradiction, nearest
 from graphir.inference.engine import parse_dims
 from graphir.ops.elementwise import Identity
 from graphir.passes.inline import is_needed
+from graphir.passes.name_sizes import name_open_sizes
 from graphir.types import DType
 
 # Nodes that only watch or wait: that something runs after them changes no number.
@@ -70,6 +71,7 @@ class Importer:
         self.functions: dict[str, TFFunction] = dict(source.graph.functions)
         self.reserved: dict[Value, Reserved] = {}
         self.assumed: list[Value] = []
+        self.opened: dict[str, tuple[str, int]] = {}  # symbols of open sizes, with the input and the axis
         self._stated_inputs = inputs
         self._stated_outputs = outputs
         self._names: set[str] = set()
@@ -120,8 +122,16 @@ class Importer:
         for value in dict.fromkeys(self.assumed):
             if not is_needed(value):
                 self.graph.erase_value(value)
+        self._name_sizes()
         self._describe(flat, order, nodes)
         return self.graph
+
+    def _name_sizes(self) -> None:
+        """Give the open sizes of inputs their names. A Keras model has one batch."""
+        inputs = {value.name: value for value in self.graph.inputs}
+        opened = {name: (inputs[held], axis) for name, (held, axis) in self.opened.items() if held in inputs}
+        one_batch = self.source.kind.startswith("Keras")
+        name_open_sizes(self.graph, opened, size_letter, one_batch=one_batch)
 
     def fresh_name(self, wanted: str) -> str:
         """`wanted`, or with a number: a name that nothing in the model has."""

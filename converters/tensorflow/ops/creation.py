@@ -10,10 +10,12 @@ from graphir.ops.elementwise import Add, Cast, Div, Max, Mul, Sub
 from graphir.ops.shape import Expand, Reshape
 from graphir.ops.shape import Shape as ShapeOf
 from graphir.tensor import Tensor
-from graphir.types import DType, Shape, TensorType, Unknown, symbol, unify_shape
+from graphir.types import Dim, DType, Shape, TensorType, Unknown, symbol, unify_shape
 
 # Until this version of the graph format a Placeholder of rank 0 could as well be one of unknown rank.
 LAST_UNCERTAIN_PRODUCER = 21
+# What the axes of inputs of 1, 2 and more axes are usually called.
+LETTERS = ("N", "NT", "NTC", "NHWC", "NDHWC")
 # What every ONNX opset has a Range in.
 RANGES = frozenset({DType.FLOAT32, DType.FLOAT64, DType.INT16, DType.INT32, DType.INT64})
 
@@ -44,18 +46,35 @@ def stated_shape(node: TFNode, producer: int) -> Shape | None:
 
 
 def _with_names(node: ImportNode, shape: Shape | None) -> Shape | None:
-    """The shape with names for the sizes that are open."""
+    """The shape with a symbol for each size that is open; the importer gives them their names in the end."""
     if shape is None:
         return None
-    return tuple(
-        symbol(_axis_name(node.name, axis)) if isinstance(dim, Unknown) else dim for axis, dim in enumerate(shape)
-    )
+    found: list[Dim] = []
+    for axis, dim in enumerate(shape):
+        if isinstance(dim, Unknown):
+            name = _axis_name(node.name, axis)
+            node.importer.opened[name] = node.name, axis
+            found.append(symbol(name))
+        else:
+            found.append(dim)
+    return tuple(found)
 
 
 def _axis_name(name: str, axis: int) -> str:
-    """The name of an open size: the input's, in letters that a size may have, and the axis."""
+    """A symbol for an open size: the input's name, in letters that a symbol may have, and the axis."""
     clean = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name)
     return f"{clean if not clean[0].isdigit() else '_' + clean}_{axis}"
+
+
+def size_letter(value: Value, axis: int) -> str:
+    """What the size of an input's axis is usually called: T for steps, H and W of images, C for channels."""
+    shape = value.shape or ()
+    if len(shape) > len(LETTERS):
+        return f"D{axis}"
+    is_open = [not isinstance(size, int) for size in shape]
+    channels_first = len(shape) > 2 and not is_open[1] and all(is_open[2:])
+    letters = LETTERS[len(shape) - 1]
+    return (letters[0] + letters[-1] + letters[1:-1] if channels_first else letters)[axis]
 
 
 def import_placeholder_with_default(node: ImportNode) -> Value:

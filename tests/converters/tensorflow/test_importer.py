@@ -29,7 +29,7 @@ def test_names_and_sources():
     graph = load(graph_def(X, node("Identity", "i", ["x"], T="float32"), relu("scope/r", "i:0"), relu("y", "scope/r")))
     assert names(graph.values) == ["x", "scope/r", "y"]
     assert [value.sources for value in graph.values] == [("x:0", "i:0"), ("scope/r:0",), ("y:0",)]
-    assert graph["x"].shape == (symbol("x_0"), 3)
+    assert graph["x"].shape == (symbol("N"), 3)
 
 
 def test_order_in_the_file_does_not_matter():
@@ -125,7 +125,7 @@ def test_an_input_with_a_default_becomes_one_if_its_shape_is_given():
 
 @pytest.mark.parametrize(
     ("stated", "given", "expected"),
-    [(None, (), "float32[]"), ((None, 3), None, "float32[p_0, 3]"), (None, ("N",), "float32[N]")],
+    [(None, (), "float32[]"), ((None, 3), None, "float32[N, 3]"), (None, ("N",), "float32[N]")],
 )
 def test_an_input_with_a_default_has_the_shape_that_is_given_or_stated(stated, given, expected):
     nodes = [const("d", np.float32(1)), node("PlaceholderWithDefault", "p", ["d"], dtype="float32", shape=stated)]
