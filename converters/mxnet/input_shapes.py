@@ -12,6 +12,7 @@ from graphir.inference import infer_graph, infer_types
 from graphir.inference.constraints import find_constraints, fits
 from graphir.inference.declared import contradiction, nearest
 from graphir.passes.fills import resolve_fills
+from graphir.passes.name_sizes import name_open_sizes
 from graphir.types import UNKNOWN, Dim, Shape, Sym, TensorType, Unknown, format_shape, substitute, symbol
 
 OPEN_INPUT = "input shape"
@@ -73,7 +74,10 @@ def settle_sizes(graph: Graph, given: Collection[str] = ()) -> None:
     """
     if any(_is_open(value) for value in graph.values):
         infer_shapes(graph)
-        _name_open_sizes(graph)
+        opened = _name_open_sizes(graph)
+        if len(opened) > 1:
+            infer_shapes(graph)
+            name_open_sizes(graph, opened, lambda value, axis: _axis_name(graph, value, axis), one_batch=False)
     if not all(isinstance(value.type, TensorType) and value.type.is_static for value in graph.values):
         infer_shapes(graph)
         _fix_bound_sizes(graph, given)
@@ -105,16 +109,18 @@ def infer_shapes(graph: Graph) -> None:
         raise ImportFailure(str(error)) from error
 
 
-def _name_open_sizes(graph: Graph) -> None:
+def _name_open_sizes(graph: Graph) -> dict[str, tuple[Value, int]]:
+    """Give the open sizes of the inputs names, which are returned with the input and the axis."""
+    opened: dict[str, tuple[Value, int]] = {}
     for value in graph.inputs:
         if value.shape is None or not _is_open(value):
             continue
-        shape = tuple(
-            symbol(_axis_name(graph, value, axis)) if isinstance(dim, Unknown) else dim
-            for axis, dim in enumerate(value.shape)
-        )
-        _fix_shape(value, shape)
+        axes = [axis for axis, dim in enumerate(value.shape) if isinstance(dim, Unknown)]
+        names = {axis: _axis_name(graph, value, axis) for axis in axes}
+        opened |= {name: (value, axis) for axis, name in names.items()}
+        _fix_shape(value, tuple(symbol(names[axis]) if axis in names else dim for axis, dim in enumerate(value.shape)))
         describe_open(value)
+    return opened
 
 
 def _fix_shape(value: Value, shape: Shape) -> None:

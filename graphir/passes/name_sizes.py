@@ -120,7 +120,7 @@ def _relate(dim: Dim, names: Pair, found: _Relations) -> None:
     if not isinstance(dim, Sym):
         return
     atoms = {atom for mono, _ in dim.terms for atom in mono}
-    inside = [names & ({atom} if isinstance(atom, str) else {*_names(atom.left), *_names(atom.right)}) for atom in atoms]
+    inside = [names & ({atom} if isinstance(atom, str) else _names(atom.left) | _names(atom.right)) for atom in atoms]
     for place, here in enumerate(inside):
         for behind in inside[place + 1 :]:
             found.apart.update(frozenset({one, other}) for one in here for other in behind if one != other)
@@ -169,7 +169,7 @@ def _rename(graph: Graph, names: Mapping[str, str]) -> None:
 
 def _renamed(type_: Type, sizes: Mapping[str, Dim]) -> Type:
     if isinstance(type_, SequenceType | OptionalType):
-        return replace(type_, element=_renamed(type_.element, sizes))  # type: ignore[arg-type]
+        return replace(type_, element=_renamed(type_.element, sizes))
     if not isinstance(type_, TensorType) or not any(isinstance(dim, Sym) for dim in type_.shape or ()):
         return type_
     return TensorType(type_.dtype, tuple(substitute(dim, sizes) for dim in type_.shape or ()))

@@ -187,8 +187,8 @@ def _transposed_padding(
         shown = [str(size) for size in sizes]
         node.refuse(f"the stated sizes {shown} are smaller than what the data of sizes {inner} give")
     if stated == "SAME":
-        shown = ", ".join(map(str, sizes))
-        node.decide(KIND, f"SAME of a transposed convolution to [{shown}] cuts {pads} and adds {extra} behind")
+        target = ", ".join(map(str, sizes))
+        node.decide(KIND, f"SAME of a transposed convolution to [{target}] cuts {pads} and adds {extra} behind")
     zero = not any(map(any, pads))
     return Explicit() if zero else Explicit(tuple(pads)), tuple(extra)
 
