@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from graphir.converters.mxnet.records import NNVMGraph, NNVMNode
+from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.values import parse_shape
 from graphir.errors import FormatError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value

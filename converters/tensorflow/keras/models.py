@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from graphir.converters.tensorflow.context import Imported, ImportNode
+from graphir.converters.tensorflow.keras.calls import (
+    Reference,
+    arguments_of,
+    filled,
+    first_calls,
+    listed,
+    mapped,
+    output_names,
+    references_in,
+)
 from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, flat, held_in
 from graphir.converters.tensorflow.keras.history import modern, old_weights
 from graphir.converters.tensorflow.keras.layers import LAYERS, PASS_MASKS, RANDOM, REFUSED
@@ -27,14 +35,6 @@ POLICIES = {
 }  # fmt: skip
 CASTING = ("float16", "float64")  # policies under which layers convert what they are given
 Entry = Mapping[str, Any]
-
-
-class Reference(NamedTuple):
-    """A result of a call: the layer's name, the call's number among the layer's, the result's number."""
-
-    layer: str
-    call: int
-    result: int
 
 
 class Reader:
@@ -64,10 +64,8 @@ class Reader:
             names = [config["layers"][-1]["config"]["name"]] if len(found) == 1 else []
         else:
             found = self._functional(config, stored, "", None, inputs)
-            self._order_inputs(_listed(config["input_layers"]), inputs)
-            names = _output_names(config["output_layers"])
-            order = [reference.layer for reference in _listed(config["input_layers"])]
-            inputs = {name: inputs[name] for name in dict.fromkeys([*order, *inputs]) if name in inputs}
+            self._order_inputs(listed(config["input_layers"]), inputs)
+            names = output_names(config["output_layers"])
         if self.refusals:
             gaps = [Gap(name, reason, tuple(held)) for (name, reason), held in self.refusals.items()]
             raise UnsupportedOpError(
@@ -132,7 +130,7 @@ class Reader:
         entries = {_name(entry): entry for entry in config["layers"]}
         own = {name: entry["class_name"] for name, entry in entries.items() if not _is_operation(entry)}
         weights = dict(zip(own, stored.layers(list(own.items())), strict=True))
-        sources = [reference.layer for reference in _listed(config["input_layers"])]
+        sources = [reference.layer for reference in listed(config["input_layers"])]
         results: dict[tuple[str, int], list[Held]] = {}
         calls: list[tuple[str, int, list[Any], dict[str, Any]]] = []
         for name, entry in entries.items():
@@ -140,25 +138,25 @@ class Reader:
                 results[name, 0] = [self._source(entry, name, prefix, sources, operands, inputs)]
                 continue
             for place, call in enumerate(entry.get("inbound_nodes") or [[]]):
-                args, kwargs = _arguments(call, entries)
+                args, kwargs = arguments_of(call, entries)
                 calls.append((name, place, args, kwargs))
-        first = _first_calls(calls, _listed(config["output_layers"]))
+        first = first_calls(calls, listed(config["output_layers"]))
         while calls:
             left = []
             for name, place, args, kwargs in calls:
-                wanted = list(_references([args, kwargs]))
+                wanted = list(references_in([args, kwargs]))
                 if not all((held.layer, held.call) in results for held in wanted):
                     left.append((name, place, args, kwargs))
                     continue
                 title = prefix + (name if place == 0 else f"{name}_call_{place}")
-                given = _filled(args, results), _filled(kwargs, results)
+                given = filled(args, results), filled(kwargs, results)
                 made = self._call(entries[name], weights.get(name, stored), title, *given)
                 results[name, place + first.get(name, 0)] = made
             if len(left) == len(calls):
                 shown = ", ".join(name for name, *_ in left[:5])
                 raise FormatError(f"its layers {shown} wait for each other", path=self.path)
             calls = left
-        return [results[held.layer, held.call][held.result] for held in _listed(config["output_layers"])]
+        return [results[held.layer, held.call][held.result] for held in listed(config["output_layers"])]
 
     def _source(
         self,
@@ -218,7 +216,7 @@ class Reader:
             return self._sequential(config, stored, f"{name}/", list(held_in(argument)), {})
         layers = config["input_layers"]
         if isinstance(argument, Mapping) and not isinstance(layers, Mapping):
-            argument = [argument.get(reference.layer) for reference in _listed(layers)]
+            argument = [argument.get(reference.layer) for reference in listed(layers)]
         return self._functional(config, stored, f"{name}/", list(flat(argument)), {})
 
     def _layer(
@@ -247,7 +245,7 @@ class Reader:
         layer = Layer(name, config, stored, args, kwargs, self.version, dtype=dtype)
         layer.call = lambda inner, suffix, part, held: self._inner(layer, inner, suffix, part, held)
         if self._casts:
-            layer.args, layer.kwargs = (_mapped(given, layer.autocast) for given in (list(args), dict(kwargs)))
+            layer.args, layer.kwargs = (mapped(given, layer.autocast) for given in (list(args), dict(kwargs)))
         found = function(layer)
         results = [found] if isinstance(found, Endpoint) else list(found)
         if told:
@@ -320,100 +318,6 @@ def _free(name: str, taken: Any) -> str:
     number, found = 1, name
     while found in taken:
         found, number = f"{name}_{number}", number + 1
-    return found
-
-
-def _arguments(call: Any, entries: Mapping[str, Entry]) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call in either version's notation, with References for values."""
-    if isinstance(call, Mapping) and "args" in call:
-        return _parsed(call["args"], {}), _parsed(call.get("kwargs") or {}, {})
-    if isinstance(call, Mapping):
-        return [_parsed(call, entries)], {}
-    if not call:
-        return [], {}
-    rows = [call] if isinstance(call[0], str) else call
-    values = [row[2] if row[0] == "_CONSTANT_VALUE" else Reference(row[0], row[1], row[2]) for row in rows]
-    kwargs: dict[str, Any] = {}
-    for row in rows:
-        kwargs |= _parsed(row[3], entries) if len(row) > 3 and row[3] else {}
-    return [values[0] if len(values) == 1 else values], kwargs
-
-
-def _parsed(data: Any, entries: Mapping[str, Entry]) -> Any:
-    """A structure with References and arrays where the file has entries for them.
-
-    `entries` are the layers whose names are references in version 2's notation; empty for version 3's.
-    """
-    if isinstance(data, Mapping):
-        kind = data.get("class_name")
-        if kind == "__keras_tensor__":
-            return Reference(*data["config"]["keras_history"])
-        if kind in ("__tensor__", "__numpy__"):
-            return np.array(data["config"]["value"], data["config"]["dtype"])
-        if kind == "__slice__":
-            return {key: data["config"].get(key) for key in ("start", "stop", "step")}
-        return {key: _parsed(value, entries) for key, value in data.items()}
-    if isinstance(data, list):
-        if len(data) in (3, 4) and isinstance(data[0], str) and data[0] in entries and isinstance(data[1], int):
-            return Reference(data[0], data[1], data[2])
-        return [_parsed(value, entries) for value in data]
-    return data
-
-
-def _references(structure: Any) -> Iterator[Reference]:
-    if isinstance(structure, Reference):
-        yield structure
-    elif isinstance(structure, Mapping):
-        for inner in structure.values():
-            yield from _references(inner)
-    elif isinstance(structure, list):
-        for inner in structure:
-            yield from _references(inner)
-
-
-def _mapped(structure: Any, function: Any) -> Any:
-    """The structure with each value replaced."""
-    if isinstance(structure, (Held, Reference)):
-        return function(structure)
-    if isinstance(structure, Mapping):
-        return {key: _mapped(value, function) for key, value in structure.items()}
-    if isinstance(structure, list):
-        return [_mapped(value, function) for value in structure]
-    return structure
-
-
-def _filled(structure: Any, results: Mapping[tuple[str, int], Sequence[Held]]) -> Any:
-    return _mapped(structure, lambda held: results[held.layer, held.call][held.result])
-
-
-def _first_calls(
-    calls: Sequence[tuple[str, int, list[Any], dict[str, Any]]], outputs: Sequence[Reference]
-) -> dict[str, int]:
-    """The number of the first call of each layer: 1 for nested models, which were called when they were made."""
-    counts: dict[str, int] = {}
-    for name, *_ in calls:
-        counts[name] = counts.get(name, 0) + 1
-    wanted = [held for _, _, args, kwargs in calls for held in _references([args, kwargs])]
-    return {held.layer: 1 for held in (*wanted, *outputs) if held.call >= counts.get(held.layer, held.call + 1)}
-
-
-def _listed(layers: Any) -> list[Reference]:
-    """`[["a", 0, 0]]`, or `["a", 0, 0]` for one, or a mapping of names to such, which Keras takes by sorted keys."""
-    if isinstance(layers, Mapping):
-        return [reference for key in sorted(layers) for reference in _listed(layers[key])]
-    if layers and isinstance(layers[0], str):
-        return [Reference(layers[0], layers[1], layers[2])]
-    return [reference for inner in layers for reference in _listed(inner)]
-
-
-def _output_names(layers: Any) -> list[str]:
-    """The names of the outputs: their keys, or those of their layers."""
-    if not isinstance(layers, Mapping):
-        return [reference.layer for reference in _listed(layers)]
-    found: list[str] = []
-    for key in sorted(layers):
-        held = _listed(layers[key])
-        found += [key] if len(held) == 1 else [f"{key}_{place}" for place in range(len(held))]
     return found
 
 
