@@ -88,10 +88,28 @@ CASES: tuple[Case, ...] = (
     ),
     case("_contrib_ROIAlign", "narrow", data(1, 2, 8, 9),
          values(0, 2, 2, 3, 9, 0, 4, 5, 4.5, 5.5, shape=(2, 5), name="rois"), pooled_size=(2, 3), spatial_scale=0.5),
+    case("_contrib_ROIAlign", "index_cut_to_0", data(2, 2, 8, 9),
+         values(-0.5, 2, 2, 9, 9, 1.75, 4, 5, 4.5, 5.5, shape=(2, 5), name="rois"), pooled_size=(2, 3),
+         spatial_scale=0.5, sample_ratio=2),
     case("_contrib_ROIAlign", "position_sensitive", data(1, 8, 6, 6), values(0, 1, 1, 9, 9, shape=(1, 5), name="rois"),
          pooled_size=(2, 2), spatial_scale=0.5, sample_ratio=2, position_sensitive=True),
 )  # fmt: skip
 
+# Regions of no image, which are 0; MXNet 1.9.1 on CPUs leaves them undefined and sets an element elsewhere to 0.
+WITHOUT_IMAGE: tuple[Case, ...] = (
+    case("_contrib_ROIAlign", "without_image", data(2, 3, 8, 9),
+         values(1, 2, 2, 9, 9, -1, 2, 2, 9, 9, -1, -1, -1, -1, -1, 0, 4, 5, 12, 8, shape=(4, 5), name="rois"),
+         pooled_size=(2, 3), spatial_scale=0.5, sample_ratio=2),
+    case("_contrib_ROIAlign", "none_has_an_image", data(1, 3, 8, 9),
+         values(-1, 2, 2, 9, 9, -1.5, -1, -1, -1, -1, shape=(2, 5), name="rois"), pooled_size=(2, 2),
+         spatial_scale=0.5),
+    case("_contrib_ROIAlign", "position_sensitive_without_image", data(1, 8, 6, 6),
+         values(-2, 1, 1, 9, 9, 0, 1, 1, 9, 9, shape=(2, 5), name="rois"), pooled_size=(2, 2), spatial_scale=0.5,
+         sample_ratio=2, position_sensitive=True),
+    case("_contrib_ROIAlign", "stored_without_image", data(2, 3, 8, 9),
+         replace(values(1, 2, 2, 9, 9, -1, 2, 2, 9, 9, shape=(2, 5), name="rois"), role="param"), pooled_size=(2, 3),
+         spatial_scale=0.5, sample_ratio=2),
+)  # fmt: skip
 REFUSED: tuple[Case, ...] = (
     case("_contrib_box_iou", "one_box", boxes(3, 4, "lhs"), values(0.1, 0.1, 0.5, 0.6, name="rhs")),
 )

@@ -98,6 +98,9 @@ CASES: tuple[Case, ...] = (
     case("ROIPooling", "corners", data(2, 3, 9, 11),
          values(0, 0, 0, 7, 7, 1, 2, 3, 15, 12, 0, 8, 8, 8, 8, 1, 18, 14, 30, 30, shape=(4, 5), name="rois"),
          pooled_size=(3, 2), spatial_scale=0.5),
+    case("ROIPooling", "without_image", data(2, 3, 9, 11),
+         values(1, 0, 0, 7, 7, -1, 2, 3, 15, 12, -0.5, 8, 8, 8, 8, -3, -1, -1, -1, -1, 0, 2, 3, 9, 8, shape=(5, 5),
+                name="rois"), pooled_size=(3, 2), spatial_scale=0.5),
     case("ROIPooling", "scale_1", data(1, 2, 8, 8), values(0, 1.5, 2.5, 6, 5, shape=(1, 5), name="rois"),
          pooled_size=(2, 2), spatial_scale=1.0),
 )  # fmt: skip

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from graphir.converters.mxnet.context import ImportNode
+from graphir.converters.mxnet.regions import may_lack_image, with_image, zeros_without_image
 from graphir.graph import Value
 from graphir.ops.detection import BoxFormat, BoxNMS, MultiBoxDetection, RoiAlign, RoiCoordinates
 from graphir.ops.elementwise import Add, Cast, Div, Exp, Greater, Identity, Max, Min, Mul, Sub, Where
@@ -176,16 +177,18 @@ def import_box_decode(node: ImportNode) -> Value:
 def import_roi_align(node: ImportNode) -> Value:
     """_contrib_ROIAlign: data (N, C, H, W), rois (R, 5) of image and corners.
 
-    With `position_sensitive` a cell reads its own part of the channels.
+    With `position_sensitive` a cell reads its own part of the channels. Regions with a batch index below 0, which ONNX
+    does not allow, are 0.
     """
     attrs = node.attrs
     rows, columns = node.several("pooled_size", 2)
     data, rois = node.input(0), node.parameter(1, (UNKNOWN, 5))
     axis = node.vector([1])
-    image = node.step(Gather(1), rois, node.constant(0, DType.INT64), suffix="image")
+    lacking = may_lack_image(rois)
+    held = with_image(node, rois) if lacking else rois
+    image = node.step(Gather(1), held, node.constant(0, DType.INT64), suffix="image")
     image = node.step(Cast(DType.INT64), image, suffix="image_index")
     boxes = node.step(Slice(), rois, node.vector([1]), node.vector([END]), axis, suffix="boxes")
-    node.decide("region of no image", "a batch index below 0 gives zeros in MXNet and is not allowed in ONNX")
     op = RoiAlign(
         output_height=rows,
         output_width=columns,
@@ -193,13 +196,18 @@ def import_roi_align(node: ImportNode) -> Value:
         spatial_scale=attrs["spatial_scale"],
         coordinates=RoiCoordinates.HALF_PIXEL if attrs["aligned"] else RoiCoordinates.OUTPUT_HALF_PIXEL,
     )
-    if not attrs["position_sensitive"]:
+    if not attrs["position_sensitive"] and not lacking:
         return node.emit(op, data, boxes, image)
+    if not attrs["position_sensitive"]:
+        return zeros_without_image(node, rois, node.step(op, data, boxes, image, suffix="align"))
     cells = rows * columns
     every = node.step(op, data, boxes, image, suffix="align")
     pairs = node.step(Reshape(), every, node.vector([0, -1, cells * cells]), suffix="pairs")
     own = node.step(Gather(2), pairs, node.vector(range(0, cells * cells, cells + 1)), suffix="own")
-    return node.emit(Reshape(), own, node.vector([0, 0, rows, columns]))
+    if not lacking:
+        return node.emit(Reshape(), own, node.vector([0, 0, rows, columns]))
+    cut = node.step(Reshape(), own, node.vector([0, 0, rows, columns]), suffix="cells")
+    return zeros_without_image(node, rois, cut)
 
 
 IMPORTS = {

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from graphir.converters.mxnet.context import ImportNode, NeedsShape
 from graphir.converters.mxnet.layout import channels_first, finish, is_channels_first, layout_of
+from graphir.converters.mxnet.regions import may_lack_image, with_image, zeros_without_image
 from graphir.graph import Value
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Abs, Mul, Pow, Sign
@@ -33,7 +34,7 @@ from graphir.ops.pooling import (
 from graphir.ops.reduction import ReduceL2, ReduceSum
 from graphir.ops.shape import Pad
 from graphir.padding import Explicit
-from graphir.types import DType
+from graphir.types import UNKNOWN, DType
 
 EUCLIDEAN: Callable[..., Operator] = ReduceL2
 
@@ -297,10 +298,17 @@ def _averaging(size: int, count: int) -> NDArray[np.float64]:
 
 
 def import_roi_pooling(node: ImportNode) -> Value:
-    """The maximum over each cell of each region (batch, x1, y1, x2, y2); ONNX's operator rounds and clips alike."""
+    """The maximum over each cell of each region (batch, x1, y1, x2, y2); ONNX's operator rounds and clips alike.
+
+    Regions with a batch index below 0, which ONNX does not allow, are 0.
+    """
     attrs = node.attrs
     op = MaxRoiPool(pooled_shape=attrs["pooled_size"], spatial_scale=attrs["spatial_scale"])
-    return node.emit(op, node.input(0), node.input(1))
+    data, rois = node.input(0), node.parameter(1, (UNKNOWN, 5))
+    if not may_lack_image(rois):
+        return node.emit(op, data, rois)
+    pooled = node.step(op, data, with_image(node, rois), suffix="pooled")
+    return zeros_without_image(node, rois, pooled)
 
 
 IMPORTS = {

@@ -170,7 +170,8 @@ def roi_align(attrs: Attributes, data: Array, rois: Array) -> Array:
     """The mean of bilinear samples in each cell of each region (batch, x1, y1, x2, y2).
 
     Corners are scaled, and shifted by half a pixel if aligned; else a region is at least 1 wide. A cell takes
-    sample_ratio points an axis, or ceil(cell size). A batch index below 0 gives zeros.
+    sample_ratio points an axis, or ceil(cell size). A batch index below 0
+    (-1 or less: it is cut to an integer) gives zeros.
     """
     rows, columns = attrs["pooled_size"]
     ratio, aligned = int(attrs.get("sample_ratio", -1)), bool(attrs.get("aligned"))
@@ -178,7 +179,7 @@ def roi_align(attrs: Attributes, data: Array, rois: Array) -> Array:
     channels = data.shape[1] // (rows * columns if grouped else 1)
     result = np.zeros((rois.shape[0], channels, rows, columns), data.dtype)
     for index, roi in enumerate(rois):
-        if roi[0] < 0:
+        if int(roi[0]) < 0:
             continue
         left, top, right, bottom = roi[1:] * attrs["spatial_scale"] - (0.5 if aligned else 0.0)
         height, width = bottom - top, right - left

@@ -169,7 +169,7 @@ def roi_pooling(attrs: Attributes, data: Array, rois: Array) -> Array:
     """Maximum over each of pooled_size cells of each region (batch, x1, y1, x2, y2), ends included.
 
     Corners are scaled by spatial_scale and rounded; a cell covers floor to ceil of its fractional bounds; an empty cell
-    is 0 (src/operator/roi_pooling.cc).
+    and a region with a batch index below 0 (cut to an integer) are 0 (src/operator/roi_pooling.cc).
     """
     rows, columns = attrs["pooled_size"]
     scale = np.float32(attrs["spatial_scale"])
@@ -177,6 +177,8 @@ def roi_pooling(attrs: Attributes, data: Array, rois: Array) -> Array:
     height, width = data.shape[2:]
     result = np.zeros((rois.shape[0], data.shape[1], rows, columns), data.dtype)
     for index, (batch, *corners) in enumerate(rois):
+        if int(batch) < 0:
+            continue
         left, top, right, bottom = (rounded(float(corner * scale)) for corner in corners)
         cell_height = np.float32(max(bottom - top + 1, 1)) / np.float32(rows)
         cell_width = np.float32(max(right - left + 1, 1)) / np.float32(columns)
