@@ -1,0 +1,82 @@
+"""What onnxruntime's CPU has kernels for, so that no file is written that it cannot open.
+
+`kernels.json` holds it for the oldest release that graphir writes for and for the newest, taken from these releases
+themselves by `tools/onnxruntime_kernels.py`; onnxruntime is not needed to ask. A release opens a file whose opset and
+IR version are not above its own and for each of whose nodes it has a kernel: for the version of the operator that the
+file's opset has, and for the element types. Some operators without a kernel it replaces by the function that defines
+them, others of float16 it runs in float32 by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+# As the file has it: the first and the last version (None: the first alone), and by type variable or operand the
+# element types with spaces between them; what is not named may have any.
+Row = tuple[int, int | None, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release of onnxruntime: its number, the newest opset and IR version that it opens, its kernels by operator.
+
+    `functions` are operators that it expands; their rows count opsets of the file, not versions of the operator.
+    """
+
+    number: str
+    opset: int
+    ir_version: int
+    kernels: Mapping[str, Sequence[Row]]
+    functions: Mapping[str, Sequence[Row]]
+
+    def runs(
+        self, op_type: str, since: int, opset: int, types: Mapping[str, str], *, halves: bool = True
+    ) -> bool:
+        """Whether a node of ONNX's own domain has a kernel: of the operator's version `since`, in a file of an opset.
+
+        `types` are element types as ONNX's type constraints write them (`float` for `tensor(float)`), by type variable
+        or operand; "" where one is not known. `halves` says that an operand is of float16, without which onnxruntime
+        does not go through float32.
+
+        >>> newest = releases()[-1]
+        >>> newest.runs("Relu", 14, 17, {"T": "int8"}), newest.runs("Relu", 14, 17, {"T": "int64"})
+        (True, False)
+        >>> newest.runs("RandomUniform", 1, 21, {}), newest.runs("RandomUniform", 22, 22, {})
+        (True, False)
+        """
+        if self._has_row(op_type, since, opset, types):
+            return True
+        if not halves or "float16" not in types.values() or op_type in self.functions:
+            return False
+        return self._has_row(op_type, since, opset, {
+            name: "float" if text == "float16" else text for name, text in types.items()
+        })  # fmt: skip
+
+    def _has_row(self, op_type: str, since: int, opset: int, types: Mapping[str, str]) -> bool:
+        for first, last, taken in self.kernels.get(op_type, ()):
+            is_for = first == since or (last is not None and first <= since <= last)
+            if is_for and _takes(taken, types):
+                return True
+        functions = self.functions.get(op_type, ())
+        return any(first <= opset <= (last or first) and _takes(taken, types) for first, last, taken in functions)
+
+
+def _takes(taken: Mapping[str, str], types: Mapping[str, str]) -> bool:
+    return all(not text or name not in taken or text in taken[name].split() for name, text in types.items())
+
+
+@cache
+def releases() -> tuple[Release, ...]:
+    """The releases in the table, the oldest first."""
+    document = json.loads(Path(__file__).with_name("kernels.json").read_text(encoding="ascii"))
+    return tuple(
+        Release(entry["onnxruntime"], entry["opset"], entry["ir_version"], entry["kernels"], entry["functions"])
+        for entry in document["releases"]
+    )
+
+
+__all__ = ["Release", "releases"]
