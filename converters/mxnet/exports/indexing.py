@@ -258,6 +258,8 @@ def export_one_hot(node: ExportNode) -> None:
         return
     hot = node.step("one_hot", entry, suffix="hot", depth=depth, dtype=DType.FLOAT32.value)
     hot = hot if order is None else node.step("transpose", hot, suffix="ordered", axes=order)
+    if indices.rank == 0:  # which MXNet has as a vector of one element
+        hot = node.step("Reshape", hot, suffix="row", shape=(depth,))
     held_values = node.export.raw(values)
     sides = []
     for slot, name in ((1, "on"), (0, "off")):
