@@ -17,6 +17,7 @@ PROMISES = {
     "MXNet": "GRAPHIR_REQUIRE_MXNET",
     "TensorFlow": "GRAPHIR_REQUIRE_TENSORFLOW",
     "tf_keras": "GRAPHIR_REQUIRE_TF_KERAS",
+    "old onnxruntime": "GRAPHIR_REQUIRE_OLD_ONNXRUNTIME",
     "shared": "CI",
 }
 

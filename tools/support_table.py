@@ -14,8 +14,8 @@ from graphir.converters.mxnet.exports import export_table as mxnet_exports
 from graphir.converters.mxnet.ops import import_table
 from graphir.converters.mxnet.reference import supported
 from graphir.converters.mxnet.registry import canonical_names, operator_schema
-from graphir.converters.onnx.exporter import DEFAULT_OPSET, OLDEST_OPSET
 from graphir.converters.onnx.ops import export_table
+from graphir.converters.onnx.opsets import DEFAULT_OPSET, OLDEST_OPSET
 from graphir.converters.tensorflow.ops import import_table as tensorflow_operators
 from graphir.ops import operator_table
 
@@ -63,7 +63,8 @@ def page() -> str:
         "",
         f"## Graph operators that are written as ONNX ({len(exported)})",
         "",
-        f"Opsets {OLDEST_OPSET} to the newest that the installed onnx knows; {DEFAULT_OPSET} by default. What an older",
+        f"Opsets {OLDEST_OPSET} to the newest that the installed onnx knows. An ONNX model keeps its own, others get",
+        f"{DEFAULT_OPSET} or, where that cannot say a node, the lowest that can. What an older",
         "opset lacks is composed of what it has; where that is impossible, one error lists every such node.",
         "",
         *columns([f"`{name}`" for name in exported]),
@@ -85,7 +86,11 @@ def summary() -> str:
         ("writes", "; ".join(WRITES.values())),
         ("MXNet versions", "0.7 to 2.0: every symbol.json, `.params` V0 to V3, npz, npy, gluon `save_parameters`"),
         ("MXNet operators", f"{len(imported())} of the {len(known())} that mean something at inference"),
-        ("ONNX opsets", f"{OLDEST_OPSET} to the newest that onnx knows; {DEFAULT_OPSET} by default"),
+        (
+            "ONNX opsets",
+            f"{OLDEST_OPSET} to the newest that onnx knows; by default an ONNX model's own, for others {DEFAULT_OPSET} "
+            "or the lowest that says them",
+        ),
         ("TensorFlow operators", f"{len(tensorflow_operators())}, control flow of both versions, functions, variables"),
         (
             "graph operators",

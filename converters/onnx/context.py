@@ -83,22 +83,50 @@ class Names:
         return name
 
 
+class Casts(enum.Enum):
+    """What may be done about nodes that onnxruntime has no kernel for."""
+
+    UNCHECKED = "unchecked"  # nobody asks
+    NONE = "none"  # the model's own nodes at its own opset: they stay, and that is said
+    EXACT = "exact"  # the model's own nodes at another opset: exact casts, else they stay
+    ANY = "any"  # no file that cannot be opened: casts, or a refusal
+
+
 class Export:
     """The export of one graph in the making: the ONNX nodes and initializers so far.
 
     Those of the subgraphs inside it share names, domains and what was refused with it.
     """
 
-    def __init__(self, graph: Graph, opset: int, outer: Export | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        opset: int,
+        outer: Export | None = None,
+        *,
+        casts: Casts = Casts.ANY,
+        asked: bool = False,
+        alone: bool = False,
+    ) -> None:
+        """`casts` is what may be done for the runtime's sake, `asked` says that the opset was asked for; with `alone`
+        no names of the graph are kept free, for a trial of one node."""
         self.graph = graph
         self.opset = opset
-        self.names: Names = Names(_all_names(graph)) if outer is None else outer.names
-        self.refused: dict[tuple[str, str], list[str]] = {} if outer is None else outer.refused
+        self.is_own = opset_of_source(graph) == opset
+        self.asked: bool = asked if outer is None else outer.asked
+        self.casts: Casts = casts if outer is None else outer.casts
+        self.names: Names = Names(() if alone else _all_names(graph)) if outer is None else outer.names
+        self.refused: dict[tuple[str, str], list[Node]] = {} if outer is None else outer.refused
+        self.noted: dict[tuple[str, str], list[str]] = {} if outer is None else outer.noted
         self.nodes: list[OnnxNode] = []
         self.initializers: dict[str, Tensor] = {}
         self.domains: dict[str, int] = {} if outer is None else outer.domains
         self._constants: dict[object, str] = {}
         self._node_names: Names = Names(()) if outer is None else outer._node_names
+
+    def note(self, kind: str, text: str, node: str) -> None:
+        """Note a decision about a node; nodes with the same text are one decision."""
+        self.noted.setdefault((kind, text), []).append(node)
 
     def append(
         self,
@@ -153,6 +181,24 @@ class ExportNode:
     def source_opset(self) -> int | None:
         """The opset of the ONNX model that the graph came from, None if it came from elsewhere."""
         return opset_of_source(self._export.graph)
+
+    def may_compose(self) -> bool:
+        """Whether nodes may become others for the runtime's sake: not where they are an ONNX model's own."""
+        return self._export.casts is Casts.ANY
+
+    def needs_composition(self) -> bool:
+        """Whether the runtime has no kernel for the operator itself, nor one that an exact cast leads to, and it may be
+        composed."""
+        if not self.may_compose():
+            return False
+        from graphir.converters.onnx.export_types import type_text
+        from graphir.converters.onnx.runnable import plan_for
+
+        values = [value for value in (*self.node.inputs, *self.node.outputs) if value is not None]
+        outputs = [value.name for value in self.node.outputs]
+        node = OnnxNode(self.op.name, self.input_names(), outputs, self.node.name, {})
+        plan = plan_for(node, {value.name: type_text(value.type) for value in values}, self.opset)
+        return bool(plan.missing or plan.rounding)
 
     def input_names(self) -> list[str]:
         """The operands' names, "" for absent ones, without absent ones at the end."""
@@ -327,6 +373,7 @@ def by_opset(versions: dict[int, ExportFunction]) -> ExportFunction:
 ExportTable = dict[type[Operator], ExportFunction]
 
 __all__ = [
+    "Casts",
     "Export",
     "ExportFunction",
     "ExportNode",

@@ -112,7 +112,7 @@ def _record(node: Node, opset: int) -> Any | None:
             alone.refine(new, old.type)
         alone.set_outputs([new for old, new in zip(node.outputs, made.outputs, strict=True) if is_needed(old)])
         model = onnx.ModelProto()
-        model.ParseFromString(model_bytes(export_graph(alone, opset=opset)))
+        model.ParseFromString(model_bytes(export_graph(alone, opset=opset, runnable=False)))
     except GraphirError:
         return None
     return model

@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from graphir.converters.onnx.context import OnnxNode, Refusal
-from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.dtypes import BY_CODE
 from graphir.converters.onnx.reader import DEFAULT_DOMAINS
+from graphir.tensor import Tensor
 from graphir.types import DType, OptionalType, SequenceType, SparseTensorType, Type
 
 # The few dtypes that ONNX's type constraints call by another name than the IR.
@@ -25,10 +26,11 @@ class Formal(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """The operands and results of an operator at an opset."""
+    """The operands and results of an operator at an opset, and the version of the operator that it is."""
 
     inputs: tuple[Formal, ...]
     outputs: tuple[Formal, ...]
+    since: int
 
 
 @cache
@@ -39,7 +41,7 @@ def signature(op_type: str, opset: int) -> Signature | None:
     if not onnx.defs.has(op_type, opset):
         return None
     schema = onnx.defs.get_schema(op_type, opset, "")
-    return Signature(tuple(map(_formal, schema.inputs)), tuple(map(_formal, schema.outputs)))
+    return Signature(tuple(map(_formal, schema.inputs)), tuple(map(_formal, schema.outputs)), schema.since_version)
 
 
 def _formal(parameter: Any) -> Formal:
@@ -62,11 +64,13 @@ def dtype_text(dtype: DType) -> str:
     return _NAMES.get(dtype, dtype.value)
 
 
-def check_types(nodes: Iterable[OnnxNode], known: Mapping[str, str], opset: int) -> None:
-    """Raise Refusal for the first of these nodes, in order, that gets or gives a type which it has not at the opset.
+def types_of(
+    nodes: Iterable[OnnxNode], known: Mapping[str, str], opset: int, *, checked: bool = True
+) -> dict[str, str]:
+    """The types, as texts, of what these nodes in order get and give.
 
-    `known` holds the types of values from elsewhere, as texts; those of values between the nodes follow from the
-    operators' signatures where they do.
+    `known` holds the types of values from elsewhere; those of values between the nodes follow from the operators'
+    signatures where they do. Raises Refusal, if `checked`, for the first node that has not such a type at the opset.
     """
     types = dict(known)
     for node in nodes:
@@ -74,18 +78,22 @@ def check_types(nodes: Iterable[OnnxNode], known: Mapping[str, str], opset: int)
         if found is None:
             continue
         bound: dict[str, str] = {}
-        for formal, name in _matched(found.inputs, node.inputs):
+        for formal, name in matched(found.inputs, node.inputs):
             text = types.get(name, "")
-            _check(node, formal, text, opset)
+            if checked:
+                _check(node, formal, text, opset)
             if text and formal.variable:
                 bound[formal.variable] = text
-        for formal, name in _matched(found.outputs, node.outputs):
+        for formal, name in matched(found.outputs, node.outputs):
             text = types.get(name) or _result(node, formal, bound)
-            _check(node, formal, text, opset)
+            if checked:
+                _check(node, formal, text, opset)
             types[name] = text
+    return types
 
 
-def _matched(formals: Sequence[Formal], names: Sequence[str]) -> Iterable[tuple[Formal, str]]:
+def matched(formals: Sequence[Formal], names: Sequence[str]) -> list[tuple[Formal, str]]:
+    """The operands or results of a node that are there, each with what the signature says of it."""
     return [(formals[min(slot, len(formals) - 1)], name) for slot, name in enumerate(names) if name and formals]
 
 
@@ -93,9 +101,17 @@ def _result(node: OnnxNode, formal: Formal, bound: Mapping[str, str]) -> str:
     if len(formal.types) == 1:
         return next(iter(formal.types))
     if node.op_type == "Cast":
-        code = node.attributes.get("to")
-        return next((f"tensor({dtype_text(dtype)})" for dtype, number in CODES.items() if number == code), "")
+        return _stated(node.attributes.get("to"))
+    if "dtype" in node.attributes:
+        return _stated(node.attributes["dtype"])
+    if node.op_type == "ConstantOfShape":
+        value = node.attributes.get("value")
+        return type_text(value.type) if isinstance(value, Tensor) else "tensor(float)"
     return bound.get(formal.variable, "")
+
+
+def _stated(code: object) -> str:
+    return f"tensor({dtype_text(BY_CODE[code])})" if isinstance(code, int) and code in BY_CODE else ""
 
 
 def _check(node: OnnxNode, formal: Formal, text: str, opset: int) -> None:
@@ -117,4 +133,4 @@ def _first_that_takes(op_type: str, name: str, text: str, opset: int) -> int:
     return 0
 
 
-__all__ = ["check_types", "dtype_text", "signature", "type_text"]
+__all__ = ["Formal", "Signature", "dtype_text", "matched", "signature", "type_text", "types_of"]

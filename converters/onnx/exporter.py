@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from graphir.converters.onnx.context import Export, ExportNode, OnnxGraph, OnnxNode, Refusal, opset_of_source
-from graphir.converters.onnx.export_types import check_types, type_text
+from graphir.converters.onnx.choice import casts_for, decisions_of, make_runnable, note_raised, note_start, refusal
+from graphir.converters.onnx.context import Casts, Export, ExportNode, OnnxGraph, OnnxNode, Refusal, opset_of_source
+from graphir.converters.onnx.export_types import type_text, types_of
+from graphir.converters.onnx.notes import needs_metadata
 from graphir.converters.onnx.ops import export_table
-from graphir.converters.onnx.records import FIELD, OPSET
-from graphir.errors import ExportFailure, Gap, UnsupportedOpError
+from graphir.converters.onnx.opsets import DEFAULT_OPSET, OLDEST_OPSET, ir_version, newest_opset, newest_run
+from graphir.converters.onnx.records import FIELD
+from graphir.errors import ExportFailure
 from graphir.graph import Graph, Node
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, TensorType, Type
-
-DEFAULT_OPSET = 23
-OLDEST_OPSET = 13
-# onnxruntime 1.31 has no kernels for these operators as of the opset named.
-WITHOUT_KERNEL_FROM = {"MaxRoiPool": 22, "RoiAlign": 22}
 
 
 @dataclass
@@ -26,41 +24,21 @@ class OnnxModel(OnnxGraph):
 
     opset: int
     domains: dict[str, int] = field(default_factory=dict)
+    ir_version: int = 8
 
 
-def newest_opset() -> int:
-    """The newest opset of the default domain that the installed onnx knows."""
-    import onnx.defs
-
-    return int(onnx.defs.onnx_opset_version())
-
-
-def default_opset(graph: Graph) -> int:
-    """The newest opset that the onnxruntime of a year ago runs, or the newest at which it has every kernel needed.
-
-    A graph that came from a newer opset stays there.
-    """
-    source = graph.metadata.get(OPSET, "")
-    newest = max(DEFAULT_OPSET, int(source)) if source.isdecimal() else DEFAULT_OPSET
-    limits = (WITHOUT_KERNEL_FROM[node.op.name] - 1 for node in graph.nodes if node.op.name in WITHOUT_KERNEL_FROM)
-    return min(limits, default=newest)
-
-
-def export_graph(graph: Graph, *, opset: int | None = None) -> OnnxModel:
+def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = True) -> OnnxModel:
     """The graph in ONNX's terms.
 
-    Raises UnsupportedOpError with every operator that the opset cannot say, and ExportFailure for an opset out of range
-    and for parameters without elements.
+    Without an opset it is that of the ONNX model that the graph came from, 13 at least, for other graphs 17; where that
+    cannot say a node, the lowest one that can. What onnxruntime has no kernels for is cast around, but for an ONNX
+    model's own nodes, unless `runnable` is False. What was decided stands in `graph.decisions` afterwards. Raises
+    UnsupportedOpError with every operator that the opset cannot say or onnxruntime not run, and ExportFailure for an
+    opset out of range and for parameters without elements.
     """
-    opset = default_opset(graph) if opset is None else opset
-    if not OLDEST_OPSET <= opset <= newest_opset():
+    if opset is not None and not OLDEST_OPSET <= opset <= newest_opset():
         raise ExportFailure(f"opset {opset} is out of range: {OLDEST_OPSET} to {newest_opset()} can be written")
-    export = Export(graph, opset)
-    records = _export_records(graph, export)
-    if export.refused:
-        gaps = [Gap(op, reason, tuple(nodes)) for (op, reason), nodes in export.refused.items()]
-        count = sum(len(gap.nodes) for gap in gaps)
-        raise UnsupportedOpError(f"{count} node(s) cannot be written at opset {opset}:", gaps)
+    export, records = _chosen(graph, opset, runnable)
     unranked = [value.name for value in graph.inputs if isinstance(value.type, TensorType) and value.shape is None]
     if unranked and not any(key.startswith(FIELD) for key in graph.metadata):
         raise ExportFailure(
@@ -70,7 +48,59 @@ def export_graph(graph: Graph, *, opset: int | None = None) -> OnnxModel:
     records.outputs = [(name, _stated(f"output {name}", type_)) for name, type_ in records.outputs]
     records.inputs = [(name, _stated(f"input {name}", type_)) for name, type_ in records.inputs]
     records.initializers = _initializers(graph, export)
-    return OnnxModel(**vars(records), opset=opset, domains=export.domains)
+    model = OnnxModel(**vars(records), opset=export.opset, domains=export.domains)
+    notes = _has_inner_metadata(model)
+    model.ir_version = ir_version(graph.metadata, opset_of_source(graph), export.opset, export.domains, has_notes=notes)
+    stated = set(graph.decisions)
+    graph.decisions.extend(made for made in decisions_of(export) if made not in stated)
+    return model
+
+
+def _chosen(graph: Graph, opset: int | None, runnable: bool) -> tuple[Export, OnnxGraph]:
+    """The export at the opset that was asked for, or else at the lowest that says the whole graph."""
+    source = opset_of_source(graph)
+    start = opset or max(source or DEFAULT_OPSET, OLDEST_OPSET)
+    asked = opset is not None
+    export, records = _attempt(graph, start, casts_for(source, start, runnable), asked=asked)
+    if not export.refused:
+        note_start(export, source, start)
+        return export, records
+    if asked:
+        raise refusal(export.refused, f"opset {start}")
+    reasons = {node: reason for (_, reason), nodes in export.refused.items() for node in nodes}
+    newest = max(newest_run(), start)
+    least: dict[Node, int] = {}
+    never: dict[tuple[str, str], list[Node]] = {}
+    for node, first_reason in reasons.items():
+        least[node], last_reason = _least_opset(node, start, newest, source, runnable)
+        if not least[node]:
+            never.setdefault((node.op.name, last_reason or first_reason), []).append(node)
+    if never:
+        raise refusal(never, f"opset {start} to {newest}" if newest > start else f"opset {start}")
+    for higher in range(max(least.values()), newest + 1):
+        export, records = _attempt(graph, higher, casts_for(source, higher, runnable))
+        if not export.refused:
+            note_raised(export, start, {node: reasons[node] for node, found in least.items() if found == higher})
+            return export, records
+    raise refusal(export.refused, f"opset {higher}, which other nodes need at least")
+
+
+def _attempt(graph: Graph, opset: int, casts: Casts, *, asked: bool = False) -> tuple[Export, OnnxGraph]:
+    export = Export(graph, opset, casts=casts, asked=asked)
+    return export, _export_records(graph, export)
+
+
+def _least_opset(node: Node, start: int, newest: int, source: int | None, runnable: bool) -> tuple[int, str]:
+    """The lowest opset above `start` that says a node by itself; 0 if there is none, and what the newest lacks."""
+    reason = ""
+    assert node.graph is not None
+    for opset in range(start + 1, newest + 1):
+        trial = Export(node.graph, opset, casts=casts_for(source, opset, runnable), alone=True)
+        _export_node(node, trial)
+        if not trial.refused:
+            return opset, ""
+        reason = next(iter(trial.refused))[1]
+    return 0, reason
 
 
 def export_subgraph(graph: Graph, outer: Export) -> OnnxGraph:
@@ -85,24 +115,31 @@ def export_subgraph(graph: Graph, outer: Export) -> OnnxGraph:
 
 def _export_records(graph: Graph, export: Export) -> OnnxGraph:
     """Nodes, inputs and outputs; the initializers are left to the caller, who knows whether anything was refused."""
-    table, source = export_table(), opset_of_source(graph)
     for node in graph.nodes:
-        function = table.get(type(node.op))
-        before = len(export.nodes)
-        try:
-            if function is None:
-                raise Refusal("ONNX has no such operator and no composition is known")
-            function(ExportNode(export, node))
-            made = export.nodes[before:]
-            if source != export.opset:  # at its own opset a model comes back as it was
-                check_types(made, _known_types(node, made, export), export.opset)
-        except Refusal as error:
-            export.refused.setdefault((node.op.name, str(error)), []).append(node.name)
+        _export_node(node, export)
     inputs = [(value.name, value.type) for value in graph.inputs]
     outputs = _outputs(graph, export)
     inner = _declared_types(graph, export, {name for name, _ in outputs})
     metadata = dict(graph.metadata)
     return OnnxGraph(graph.name, export.nodes, inputs, outputs, {}, value_info=inner, metadata=metadata)
+
+
+def _export_node(node: Node, export: Export) -> None:
+    """Add what a node becomes to the export, or why it cannot be said to what was refused."""
+    function = export_table().get(type(node.op))
+    before = len(export.nodes)
+    try:
+        if function is None:
+            raise Refusal("ONNX has no such operator and no composition is known")
+        function(ExportNode(export, node))
+        made = export.nodes[before:]
+        # at its own opset a model comes back as it was
+        types = types_of(made, _known_types(node, made, export), export.opset, checked=not export.is_own)
+        if export.casts is not Casts.UNCHECKED:
+            del export.nodes[before:]
+            make_runnable(export, made, types, node.name)
+    except Refusal as error:
+        export.refused.setdefault((node.op.name, str(error)), []).append(node)
 
 
 def _known_types(node: Node, made: Sequence[OnnxNode], export: Export) -> dict[str, str]:
@@ -154,6 +191,13 @@ def _open(type_: Type) -> Type:
     return ANYTHING if isinstance(type_, TensorType) and type_.dtype is None else type_
 
 
+def _has_inner_metadata(graph: OnnxGraph) -> bool:
+    if needs_metadata(graph.metadata):
+        return True
+    inner = (value for node in graph.nodes for value in node.attributes.values() if isinstance(value, OnnxGraph))
+    return any(map(_has_inner_metadata, inner))
+
+
 def _used_names(nodes: list[OnnxNode]) -> set[str]:
     """The names that nodes read, those inside their subgraphs included."""
     found: set[str] = set()
@@ -191,7 +235,6 @@ __all__ = [
     "DEFAULT_OPSET",
     "OLDEST_OPSET",
     "OnnxModel",
-    "default_opset",
     "export_graph",
     "export_subgraph",
     "newest_opset",

@@ -14,7 +14,7 @@ from typing import IO, Any
 from graphir.converters.onnx.context import OnnxGraph, OnnxNode, SerializedAttribute
 from graphir.converters.onnx.dtypes import CODES, code_of
 from graphir.converters.onnx.exporter import OnnxModel
-from graphir.converters.onnx.notes import METADATA_SINCE, NODE, TENSOR, VALUE, Notes, needs_metadata
+from graphir.converters.onnx.notes import NODE, TENSOR, VALUE, Notes
 from graphir.converters.onnx.records import DIM_PARAM, FIELD, METADATA, PRODUCER
 from graphir.converters.protobuf import write_varint
 from graphir.errors import ExportFailure
@@ -196,9 +196,8 @@ def _messages(model: OnnxModel) -> tuple[Any, Any]:
 
     imports = {"": model.opset, **model.domains}
     opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in imports.items()]
-    oldest = METADATA_SINCE if _has_inner_metadata(model) else 7
     head = onnx.ModelProto(
-        ir_version=max(onnx.helper.find_min_ir_version_for(opsets, True), oldest),
+        ir_version=model.ir_version,
         producer_name=PRODUCER,
         producer_version=_version(),
         opset_import=opsets,
@@ -208,13 +207,6 @@ def _messages(model: OnnxModel) -> tuple[Any, Any]:
     dims = {key[len(DIM_PARAM) :]: text for key, text in model.metadata.items() if key.startswith(DIM_PARAM)}
     _fill_graph(graph, model, dims)
     return head, graph
-
-
-def _has_inner_metadata(graph: OnnxGraph) -> bool:
-    if needs_metadata(graph.metadata):
-        return True
-    inner = (value for node in graph.nodes for value in node.attributes.values() if isinstance(value, OnnxGraph))
-    return any(map(_has_inner_metadata, inner))
 
 
 def _fill_fields(head: Any, metadata: Mapping[str, str]) -> None:

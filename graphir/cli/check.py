@@ -39,11 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """List the gaps, 1 if there are any; else the operators before and after."""
     from graphir.converters.onnx.counts import count_records
-    from graphir.converters.onnx.exporter import DEFAULT_OPSET, export_graph
+    from graphir.converters.onnx.exporter import export_graph
     from graphir.errors import UnsupportedOpError
     from graphir.report.conversion import framework_of, operators_text
 
-    opset = DEFAULT_OPSET if options.opset is None else options.opset
     step, made_up = "reading", dict[str, str]()
     try:
         reading, made_up = with_sizes(options, console, open_model(options, console))
@@ -51,18 +50,18 @@ def run(options: argparse.Namespace, console: Console) -> int:
         _need_sizes(graph)
         step = "writing"
         stand_in(graph)
-        model = export_graph(graph, opset=opset)
+        model = export_graph(graph, opset=options.opset)
     except UnsupportedOpError as error:
-        found = {"gaps": gaps_json(error.gaps, step), "made_up": made_up}
-        console.data({"source": options.source, "opset": opset, "ok": False, **found})
-        text = gaps_text(options.source, error.gaps, opset, step, verbose=options.verbose > 0)
+        asked, found = options.opset, {"gaps": gaps_json(error.gaps, step), "made_up": made_up}
+        console.data({"source": options.source, "opset": asked, "ok": False, **found})
+        text = gaps_text(options.source, error.gaps, asked, step, verbose=options.verbose > 0)
         console.show("\n\n".join([text, made_up_text(made_up).rstrip()]).rstrip())
         return 1
     before, after = reading.operators, count_records(model)
     console.data(
         {
             "source": options.source,
-            "opset": opset,
+            "opset": model.opset,
             "ok": True,
             "gaps": [],
             "made_up": made_up,
@@ -72,7 +71,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     )
     opened = reading.mxnet
     console.show(
-        f"{first_line(graph, opened)}: everything converts to ONNX opset {opset}\n\n"
+        f"{first_line(graph, opened)}: everything converts to ONNX opset {model.opset}\n\n"
         + made_up_text(made_up)
         + operators_text(before, after, "MXNet" if opened is not None else framework_of(graph), "ONNX")
     )
@@ -103,12 +102,13 @@ def _need_sizes(graph: Graph) -> None:
         )
 
 
-def gaps_text(source: str, gaps: Sequence[Gap], opset: int, step: str, *, verbose: bool) -> str:
+def gaps_text(source: str, gaps: Sequence[Gap], opset: int | None, step: str, *, verbose: bool) -> str:
     """Every gap: operator, count, nodes, reason."""
     from graphir.report.text import plural, wrapped
 
     nodes = sum(len(gap.nodes) for gap in gaps)
-    what = "cannot be read" if step == "reading" else f"cannot be written as ONNX opset {opset}"
+    target = "ONNX" if opset is None else f"ONNX opset {opset}"
+    what = "cannot be read" if step == "reading" else f"cannot be written as {target}"
     operators = plural(len({gap.operator for gap in gaps}), "operator")
     lines = [f"{one_line(source)}: {operators} in {plural(nodes, 'node')} {what}"]
     for gap in gaps:

@@ -39,7 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the file to write: something.onnx, something-symbol.json or something.graphir.json",
     )
     add_model_options(parser)
-    parser.add_argument("--opset", type=opset, metavar="N", help="the ONNX opset to write, 13 or newer")
+    parser.add_argument(
+        "--opset", type=opset, metavar="N",
+        help="the ONNX opset to write, 13 or newer (default: an ONNX model's own, else 17 or the lowest that says it)",
+    )
     parser.add_argument(
         "--mxnet-version", metavar="X.Y", type=read_by("graphir.converters.mxnet.versions", "parse_version"),
         help="the MXNet that shall read an MXNet target, 0.7 to 1.9.1 (the default)"

@@ -11,7 +11,7 @@ from ..graph import Graph
 from .session import Session, import_onnxruntime
 
 # Tried in this order: onnxruntime lags behind in kernels of the newest opsets, and operators of those need them.
-OPSETS = (23, None)
+OPSETS = (None, 23)
 
 
 def evaluate(graph: Graph) -> dict[str, NDArray[Any]] | None:

@@ -45,25 +45,26 @@ def real(*elements: float | str) -> Typed:
     return Typed(DType.FLOAT32, Known.vector(parse_dim(e) if isinstance(e, str) else e for e in elements))
 
 
-def _operand(operand: object) -> tuple[Type | None, Known | None]:
-    if isinstance(operand, Typed):
-        return TensorType(operand.dtype, operand.known.shape), operand.known
-    if isinstance(operand, Known):
-        return TensorType(DType.INT64, operand.shape), operand
-    if isinstance(operand, SequenceType | OptionalType):
-        return operand, None
-    return (None if operand is None else tensor(str(operand))), None
+def operand(stated: object) -> tuple[Type | None, Known | None]:
+    """The type of an operand as rows state it, and its elements where they do."""
+    if isinstance(stated, Typed):
+        return TensorType(stated.dtype, stated.known.shape), stated.known
+    if isinstance(stated, Known):
+        return TensorType(DType.INT64, stated.shape), stated
+    if isinstance(stated, SequenceType | OptionalType):
+        return stated, None
+    return (None if stated is None else tensor(str(stated))), None
 
 
 def results(op: Operator, *operands: object) -> list[str]:
     """The result types as text. An operand is a type, a tensor's as text, None, or known elements (int64)."""
-    pairs = [_operand(operand) for operand in operands]
+    pairs = [operand(one) for one in operands]
     return [str(found) for found in infer_outputs(op, tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))]
 
 
 def elements(op: Operator, *operands: object) -> list[str | None]:
     """The known elements of the results as text, None where they are not known."""
-    pairs = [_operand(operand) for operand in operands]
+    pairs = [operand(one) for one in operands]
     found = infer_values(op, tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))
     return [None] * op.output_count if found is None else [_shown(value) for value in found]
 

@@ -16,7 +16,7 @@ from graphir.errors import GraphirError, UnsupportedOpError
 from graphir.graph import Graph
 from graphir.ops.counts import counted
 from graphir.types import DType, TensorType
-from tests.equivalence.test_onnx import NEWEST_RUN, distance, run_model
+from tests.equivalence.test_onnx import NEWEST_RUN, distance, run_model, tolerance
 from tests.tensorflow.case import NODE, Case
 from tests.tensorflow.conftest import Oracle
 from tests.tensorflow.reduction import COMPUTED_AXES
@@ -56,6 +56,7 @@ def assert_computes(case: Case, graph: Graph, opset: int, expected: list[np.ndar
     assert [(value.dtype, value.shape) for value in found] == [(value.dtype, value.shape) for value in expected]
     for value, wanted in zip(found, expected, strict=True):
         limit = TOLERANCE.get(str(wanted.dtype), 0.0) if case.tolerance is None else case.tolerance
+        limit = max(limit, tolerance(graph, wanted.dtype))
         assert distance(value, wanted) <= limit
 
 

@@ -7,6 +7,18 @@ import math
 from graphir.converters.onnx.context import ExportNode, ExportTable, by_opset, direct
 from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable
 from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.ops.activation_steps import (
+    compose_elu,
+    compose_hard_sigmoid,
+    compose_hard_swish,
+    compose_leaky_relu,
+    compose_mish,
+    compose_selu,
+    compose_softplus,
+    compose_softsign,
+    compose_thresholded_relu,
+    unless_composed,
+)
 from graphir.graph import Value
 from graphir.ops import activation as ir
 from graphir.ops.base import Operator
@@ -16,9 +28,9 @@ from graphir.types import DType
 
 
 def export_relu(node: ExportNode) -> None:
-    """Relu takes integers from opset 14 on; before that they are compared with 0."""
+    """Relu takes integers from opset 14 on; before that, and where the runtime lacks it, they are compared with 0."""
     names = node.input_names()
-    if node.opset < 14 and not node.dtype().is_float:
+    if node.needs_composition() if node.opset >= 14 else not node.dtype().is_float:
         node.emit("Max", [*names, node.scalar(0)])
     else:
         node.emit("Relu", names)
@@ -45,22 +57,17 @@ def compose_gelu(node: ExportNode) -> None:
     node.emit("Mul", [node.step("Mul", [x, node.scalar(0.5)]), weight])
 
 
-def compose_hard_swish(node: ExportNode) -> None:
-    """x * HardSigmoid(x)."""
-    x = node.input_names()[0]
-    node.emit("Mul", [x, node.step("HardSigmoid", [x], alpha=1 / 6, beta=0.5)])
-
-
-def compose_mish(node: ExportNode) -> None:
-    """x * tanh(softplus(x))."""
-    x = node.input_names()[0]
-    node.emit("Mul", [x, node.step("Tanh", [node.step("Softplus", [x])])])
-
-
 def compose_swish(node: ExportNode) -> None:
-    """x * sigmoid(alpha * x) at every opset: Swish exists from 24 on, but onnxruntime 1.31 has no kernel for it."""
+    """x * sigmoid(alpha * x) at every opset: Swish exists from 24 on, but onnxruntime 1.31 has no kernel for it.
+
+    In float64 x / (1 + exp(-alpha * x)): onnxruntime 1.20 makes one node of the product, for which it lacks a kernel.
+    """
     op: ir.Swish = node.op
     x = node.input_names()[0]
+    if node.dtype() is DType.FLOAT64:
+        power = node.step("Exp", [node.step("Mul", [x, node.scalar(-op.alpha)])])
+        node.emit("Div", [x, node.step("Add", [power, node.scalar(1.0)])])
+        return
     scaled = x if op.alpha == 1 else node.step("Mul", [x, node.scalar(op.alpha)])
     node.emit("Mul", [x, node.step("Sigmoid", [scaled])])
 
@@ -86,8 +93,15 @@ EXPORTS: ExportTable = {op: direct() for op in DIRECT} | {
     ir.Relu: export_relu,
     ir.Celu: export_celu,
     ir.Gelu: by_opset({1: compose_gelu, 20: export_gelu}),
-    ir.HardSwish: by_opset({1: compose_hard_swish, 14: direct()}),
-    ir.Mish: by_opset({1: compose_mish, 18: direct()}),
+    ir.Elu: unless_composed(direct(), compose_elu),
+    ir.HardSigmoid: unless_composed(direct(), compose_hard_sigmoid),
+    ir.HardSwish: by_opset({1: compose_hard_swish, 14: unless_composed(direct(), compose_hard_swish)}),
+    ir.LeakyRelu: unless_composed(direct(), compose_leaky_relu),
+    ir.Mish: by_opset({1: compose_mish, 18: unless_composed(direct(), compose_mish)}),
+    ir.Selu: unless_composed(direct(), compose_selu),
+    ir.Softplus: unless_composed(direct(), compose_softplus),
+    ir.Softsign: unless_composed(direct(), compose_softsign),
+    ir.ThresholdedRelu: unless_composed(direct(), compose_thresholded_relu),
     ir.Swish: compose_swish,
     ir.Shrink: direct(since=9),
 }

@@ -6,6 +6,7 @@ from graphir.converters.onnx.context import ExportNode, ExportTable, direct, onn
 from graphir.converters.onnx.import_context import ImportTable
 from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.ops import attention as ir
+from graphir.types import DType
 
 
 def export_attention(node: ExportNode) -> None:
@@ -21,14 +22,18 @@ def export_attention(node: ExportNode) -> None:
 
 
 def export_swiglu(node: ExportNode) -> None:
-    """SwiGLU; before opset 28 what it stands for."""
+    """SwiGLU; before opset 28 what it stands for, in float64 as `compose_swish` has it."""
     op: ir.SwiGLU = node.op
     gate, value = node.input_names()
     if node.opset >= 28:
         node.emit("SwiGLU", [gate, value], alpha=None if op.alpha == 1.0 else op.alpha)
         return
-    scaled = gate if op.alpha == 1.0 else node.step("Mul", [gate, node.scalar(op.alpha)], suffix="scaled")
-    swish = node.step("Mul", [gate, node.step("Sigmoid", [scaled])], suffix="swish")
+    if node.dtype() is DType.FLOAT64:
+        power = node.step("Exp", [node.step("Mul", [gate, node.scalar(-op.alpha)])])
+        swish = node.step("Div", [gate, node.step("Add", [power, node.scalar(1.0)])], suffix="swish")
+    else:
+        scaled = gate if op.alpha == 1.0 else node.step("Mul", [gate, node.scalar(op.alpha)], suffix="scaled")
+        swish = node.step("Mul", [gate, node.step("Sigmoid", [scaled])], suffix="swish")
     node.emit("Mul", [swish, value])
 
 

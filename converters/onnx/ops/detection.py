@@ -53,6 +53,8 @@ class _Steps:
     """Short words for the steps of the lowerings."""
 
     def __init__(self, node: ExportNode, dtype: DType) -> None:
+        if not dtype.is_float:
+            node.refuse(f"boxes and scores of {dtype} cannot be compared with nothing; cast them to a float")
         self.node = node
         self.dtype = dtype
         self.lowest = self.number(-math.inf)

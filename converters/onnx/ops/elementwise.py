@@ -6,6 +6,7 @@ from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable
 from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.ops.activation_steps import compose_prelu, unless_composed
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
 from graphir.ops.shape import Unsqueeze
@@ -77,6 +78,7 @@ EXPORTS: ExportTable = dict.fromkeys(DIRECT, _direct) | dict.fromkeys(FOUR, expo
     ir.Cast: export_cast,
     ir.IsInf: export_is_inf,
     ir.Mod: export_mod,
+    ir.PRelu: unless_composed(_direct, compose_prelu),
     ir.Round: export_round,
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.import_context import ImportNode, ImportTable
 from graphir.converters.onnx.import_context import direct as import_direct
 from graphir.ops import indexing as ir
@@ -33,13 +34,39 @@ def export_scatter_nd(node: ExportNode) -> None:
     node.emit("ScatterND", node.input_names(), reduction=_reduction(node))
 
 
+def export_one_hot(node: ExportNode) -> None:
+    """OneHot; ONNX wants indices of one axis at least, so that a scalar becomes a vector on the way.
+
+    Values of a dtype that the runtime's OneHot lacks are chosen by where it places a 1.
+    """
+    op: ir.OneHot = node.op
+    names, indices = node.input_names(), node.value(0)
+    is_scalar = indices is not None and indices.rank == 0
+    is_chosen = node.needs_composition()
+    axis = op.axis if op.axis != -1 and not is_scalar else None
+    if not is_scalar and not is_chosen:
+        node.emit("OneHot", names, axis=axis)
+        return
+    places, depth, values = names
+    if is_scalar:
+        places = node.step("Unsqueeze", [places, node.vector([0])], suffix="indices")
+    hot = node.step("OneHot", [places, depth, node.vector([0, 1]) if is_chosen else values], suffix="hot", axis=axis)
+    if is_scalar and not is_chosen:
+        node.emit("Squeeze", [hot, node.vector([0])])
+        return
+    if is_scalar:
+        hot = node.step("Squeeze", [hot, node.vector([0])], suffix="row")
+    off, on = (node.step("Gather", [values, node.constant(place, DType.INT64)], suffix="value") for place in (0, 1))
+    node.emit("Where", [node.step("Cast", [hot], to=CODES[DType.BOOL]), on, off])
+
+
 EXPORTS: ExportTable = {
     ir.Gather: direct(),
     ir.GatherElements: direct(),
     ir.GatherND: direct(),
     ir.ScatterElements: export_scatter_elements,
     ir.ScatterND: export_scatter_nd,
-    ir.OneHot: direct(),
+    ir.OneHot: export_one_hot,
     ir.Compress: direct(),
     ir.NonZero: direct(),
     ir.Unique: direct(),

@@ -13,6 +13,7 @@ from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.import_context import ImportNode, ImportTable
 from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.ops.resize_nearest import export_by_places, is_of_places
 from graphir.graph import Value
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.linear import Gemm, MatMul
@@ -47,6 +48,9 @@ def export_resize(node: ExportNode) -> None:
         node.refuse(f"half_pixel_symmetric exists from opset 19 on, the target is {node.opset}")
     if node.opset < 18 and (op.antialias or op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH):
         node.refuse(f"antialias and keep_aspect_ratio_policy exist from opset 18 on, the target is {node.opset}")
+    if is_of_places(node):
+        export_by_places(node)
+        return
     data, roi, scales, sizes = (*node.input_names(), "", "", "")[:4]
     spelled_out = bool(op.axes) and (node.opset < 18 or _can_name_all_axes(node))
     rank = _rank(node) if spelled_out else 0
