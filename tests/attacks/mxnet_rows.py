@@ -76,6 +76,28 @@ COUNTS = (
     one("max_iterations of _while_loop", node("_while_loop", 0, max_iterations=10**9, num_args=1, num_outputs=1)),
 )
 
+FITTING = (
+    one("too few inputs", node("where", 0, 1), "takes 3"),
+    one("too many inputs", node("relu", 0, 0), "takes 1"),
+    one("no inputs", node("_hypot"), "takes 2"),
+    one("an input too many of a product", node("_linalg_gemm2", 0, 0, 0), "takes 2"),
+    one("a crop by one number", node("Crop", 0, num_args=1, h_w="(2, 2)", offset="(1,)"), "offset"),
+    one("a crop to three numbers", node("Crop", 0, num_args=1, h_w="(2, 2, 2)"), "h_w"),
+    one("a grid of one size", node("GridGenerator", 0, transform_type="affine", target_shape="(4,)"), "target_shape"),
+    one("regions of one size", node("_contrib_ROIAlign", 0, 1, pooled_size="(4,)", spatial_scale=1), "pooled_size"),
+    one("a kernel left open", node("Convolution", 0, 1, kernel="(None, 3)", num_filter=3, no_bias=True), "left open"),
+    one("a kernel of nothing", node("Pooling", 0, kernel="(0, 3)"), "kernel"),
+    one("a stride of 0", node("Pooling", 0, kernel="(3, 3)", stride="(0, 1)"), "stride"),
+    one("a pad below 0", node("Convolution", 0, 1, kernel="(3, 3)", num_filter=3, no_bias=True, pad="(-9, 0)"), "pad"),
+    one("strides of one axis", node("Deconvolution", 0, 1, kernel="(3, 3)", num_filter=3, stride="(2,)"), "stride"),
+    one("no groups", node("Deconvolution", 0, 1, kernel="(3, 3)", num_filter=3, num_group=0), "num_group"),
+    one("no filters", node("Convolution", 0, 1, kernel="(3, 3)", num_filter=0, no_bias=True), "num_filter"),
+    one("ratios below 0", node("_contrib_MultiBoxPrior", 0, ratios="(-1, 0)"), "ratios"),
+    one("a range that goes nowhere", node("_arange", start=1e30, stop=5, step=1), "nothing from"),
+    one("a range of fewer than no numbers", node("_linspace", start=0, stop=1, num=-1), "-1 numbers"),
+    one("an enumeration without a value", node("_contrib_box_nms", 0, in_format="None"), "in_format"),
+)
+
 ELEMENTS = (
     one("honest zeros", node("_zeros", shape="(100000000,)")),
     one("honest ones in MXNet", node("_ones", shape="(100000000,)"), target="result-symbol.json"),
@@ -333,6 +355,6 @@ PARAMETERS = (
     params("a header that counts", archive(("w.npy", npy("(9**9**9,)", size=12)))),
 )
 
-ROWS = (*COUNTS, *ELEMENTS, *GROWTH, *TEXTS, *PARAMETERS)
+ROWS = (*COUNTS, *FITTING, *ELEMENTS, *GROWTH, *TEXTS, *PARAMETERS)
 
 __all__ = ["ROWS", "archive", "node", "npy", "symbol"]
