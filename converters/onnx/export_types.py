@@ -10,7 +10,7 @@ from graphir.converters.onnx.context import OnnxNode, Refusal
 from graphir.converters.onnx.dtypes import BY_CODE
 from graphir.converters.onnx.reader import DEFAULT_DOMAINS
 from graphir.tensor import Tensor
-from graphir.types import DType, OptionalType, SequenceType, SparseTensorType, Type
+from graphir.types import DType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 
 # The few dtypes that ONNX's type constraints call by another name than the IR.
 _NAMES = {DType.FLOAT32: "float", DType.FLOAT64: "double"}
@@ -50,18 +50,23 @@ def _formal(parameter: Any) -> Formal:
 
 def type_text(type_: Type | None) -> str:
     """A type as ONNX's type constraints write it; "" if the element type is unknown."""
+    if isinstance(type_, TensorType):
+        return "" if type_.dtype is None else _TENSORS[type_.dtype]
     if isinstance(type_, SequenceType | OptionalType):
         inner = type_text(type_.element)
         word = "seq" if isinstance(type_, SequenceType) else "optional"
         return f"{word}({inner})" if inner else ""
     if type_ is None or isinstance(type_, SparseTensorType) or type_.dtype is None:
         return ""
-    return f"tensor({dtype_text(type_.dtype)})"
+    return _TENSORS[type_.dtype]
 
 
 def dtype_text(dtype: DType) -> str:
     """A dtype as ONNX's type constraints write it."""
     return _NAMES.get(dtype, dtype.value)
+
+
+_TENSORS = {dtype: f"tensor({dtype_text(dtype)})" for dtype in DType}
 
 
 def types_of(

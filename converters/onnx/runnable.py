@@ -10,7 +10,7 @@ from functools import cache
 from graphir.converters.onnx.casts import NEVER, dtype_of, kind_of, wider
 from graphir.converters.onnx.context import Export, OnnxNode
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.export_types import Signature, matched, signature
+from graphir.converters.onnx.export_types import Signature, signature
 from graphir.converters.onnx.reader import DEFAULT_DOMAINS
 from graphir.runtime.kernels import Release, releases
 from graphir.tensor import Tensor
@@ -44,15 +44,29 @@ def plan_for(node: OnnxNode, types: Mapping[str, str], opset: int) -> Plan:
 
     `types` are the known types of values, as ONNX writes them.
     """
-    found = signature(node.op_type, opset) if node.domain in DEFAULT_DOMAINS else None
-    if found is None or node.op_type == "Constant" or not opening(opset):
+    if node.domain not in DEFAULT_DOMAINS or node.op_type == "Constant":
+        return RUNS
+    texts = tuple([types.get(name, "") if name else None for name in node.inputs])
+    results = tuple([types.get(name, "") if name else None for name in node.outputs])
+    nearest = node.attributes.get("mode", "nearest") in ("nearest", b"nearest")
+    return _plan_of_types(node.op_type, opset, texts, results, nearest)
+
+
+@cache
+def _plan_of_types(
+    op_type: str, opset: int, texts: tuple[str | None, ...], results: tuple[str | None, ...], nearest: bool
+) -> Plan:
+    """The plan by the types of operands and results in order; None where one is absent, "" where it is not known."""
+    found = signature(op_type, opset)
+    if found is None or not opening(opset):
         return RUNS
     bound: dict[str, str] = {}
     mixed: dict[str, str] = {}
-    operands = matched(found.inputs, node.inputs)
-    for formal, name in (*operands, *matched(found.outputs, node.outputs)):
-        text = element(types.get(name, ""))
-        if text:
+    for formals, held in ((found.inputs, texts), (found.outputs, results)):
+        for slot, whole in enumerate(held if formals else ()):
+            formal, text = formals[min(slot, len(formals) - 1)], element(whole or "")
+            if not text:
+                continue
             if {text, bound.get(formal.variable, text)} == {"int32", "int64"}:
                 mixed[formal.variable] = "int64"
             bound[formal.name] = text
@@ -60,9 +74,7 @@ def plan_for(node: OnnxNode, types: Mapping[str, str], opset: int) -> Plan:
                 bound[formal.variable] = text
     if mixed:
         return Plan(mixed)
-    halves = any(element(types.get(name, "")) == "float16" for _, name in operands)
-    nearest = node.attributes.get("mode", "nearest") in ("nearest", b"nearest")
-    return _plan(node.op_type, opset, tuple(sorted(bound.items())), halves, nearest)
+    return _plan(op_type, opset, bound, "tensor(float16)" in texts, nearest)
 
 
 @cache
@@ -76,11 +88,9 @@ def element(text: str) -> str:
     return text[7:-1] if text.startswith("tensor(") else text
 
 
-@cache
-def _plan(op_type: str, opset: int, bound: tuple[tuple[str, str], ...], halves: bool, nearest: bool) -> Plan:
+def _plan(op_type: str, opset: int, types: Mapping[str, str], halves: bool, nearest: bool) -> Plan:
     found = signature(op_type, opset)
     assert found is not None
-    types = dict(bound)
     everywhere = opening(opset)
     newest = everywhere[-1:]
     only = "" if len(everywhere) == 1 else newest[0].number

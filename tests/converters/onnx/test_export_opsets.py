@@ -20,7 +20,8 @@ TYPES = [
     ("g (bool[2] x) => (bool y) { [n] y = ReduceMax<keepdims = 0>(x) }", 20, 18, r"n.*tensor\(bool\).*opset 20"),
     ("g (float[2] x) => (seq(float[2]) y) { s = SequenceConstruct(x) [n] y = Identity(s) }", 14, 13,
      r"n.*Identity.*seq\(tensor\(float\)\).*opset 14"),
-    ("g (float[2] x) => (float[2] y) { [n] y = Gelu(x) t = Cast<to = 17>(x) [m] z = Cast<to = 1>(t) }", 20, 18,
+    ("g (float[2] x) => (float[2] y, float[2] z) { [n] y = Gelu(x) t = Cast<to = 17>(x) [m] z = Cast<to = 1>(t) }",
+     20, 18,
      r"(?s)2 node.*Cast.*float8e4m3fn.*t, m|m"),
 ]  # fmt: skip
 
