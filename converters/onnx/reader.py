@@ -13,7 +13,7 @@ from graphir.converters.onnx.tensors import TensorSource
 from graphir.converters.onnx.wire import strip_weights
 from graphir.errors import FormatError, ImportFailure
 from graphir.reading import open_plain
-from graphir.tensor import stamp_of
+from graphir.regions import stamp_of
 
 if TYPE_CHECKING:
     import onnx

@@ -13,7 +13,8 @@ from graphir.converters.onnx.dtypes import BY_CODE
 from graphir.converters.onnx.wire import MARK
 from graphir.errors import FormatError
 from graphir.places import beside
-from graphir.tensor import Stamp, Tensor, byte_size, unpacked, why_unheld
+from graphir.regions import Stamp
+from graphir.tensor import Tensor, byte_size, unpacked, why_unheld
 from graphir.types import DType
 
 LONGEST_NUMBER = 20

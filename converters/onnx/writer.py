@@ -19,7 +19,8 @@ from graphir.converters.onnx.records import DIM_PARAM, FIELD, METADATA, PRODUCER
 from graphir.converters.protobuf import write_varint
 from graphir.errors import ExportFailure
 from graphir.files import replacing, replacing_pair
-from graphir.tensor import SourceFiles, Tensor
+from graphir.regions import SourceFiles
+from graphir.tensor import Tensor
 from graphir.types import ANYTHING, DType, OptionalType, SequenceType, SparseTensorType, Sym, TensorType, Type
 
 SINGLE_FILE_LIMIT = (1 << 31) - (1 << 20)

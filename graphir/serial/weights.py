@@ -17,7 +17,8 @@ import numpy as np
 
 from ..errors import ExportFailure, FormatError
 from ..reading import open_plain
-from ..tensor import SourceFiles, Tensor, byte_size
+from ..regions import SourceFiles
+from ..tensor import Tensor, byte_size
 from ..types import DType
 from .notation import (
     MOST_AXES,

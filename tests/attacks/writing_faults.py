@@ -32,7 +32,8 @@ import onnx.helper
 import onnx.numpy_helper
 
 from graphir.cli import main as graphir_main
-from graphir.tensor import SourceFiles, Tensor
+from graphir.regions import SourceFiles
+from graphir.tensor import Tensor
 
 TARGETS = {
     "inline": ("m.onnx",),

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphir import tensor as tensor_module
+from graphir import regions
 from graphir.errors import FormatError, GraphError, ShapeError
-from graphir.tensor import CHUNK, SMALL, FileRegion, SourceFiles, Tensor, byte_size, unpacked
+from graphir.regions import CHUNK, SMALL, FileRegion, SourceFiles
+from graphir.tensor import Tensor, byte_size, unpacked
 from graphir.types import DType
 
 GRID = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -218,7 +219,7 @@ def opened(kind: str, folder: Path):
 def test_copied_between_files(kind, count, kernel_copies, tmp_path, monkeypatch):
     """Bytes before and behind land where they belong, however the target is buffered."""
     if not kernel_copies:
-        monkeypatch.setattr(tensor_module.os, "copy_file_range", refuse_to_copy, raising=False)
+        monkeypatch.setattr(regions.os, "copy_file_range", refuse_to_copy, raising=False)
     elements = np.arange(count, dtype=np.uint32).astype(np.uint8)
     tensor = in_file(tmp_path, elements, 11)
     with opened(kind, tmp_path) as file:

@@ -20,7 +20,8 @@ from graphir.ops.shape import Flatten, Reshape, Shape, Squeeze, Transpose, Unsqu
 from graphir.ops.shape_parts import Concat
 from graphir.padding import Same
 from graphir.passes import remove_dead_code, simplify
-from graphir.tensor import FileRegion, Tensor
+from graphir.regions import FileRegion
+from graphir.tensor import Tensor
 from graphir.types import DType
 from tests.inference.networks import networks, vector, weight
 from tests.inference.running import outputs_of
