@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import digits
 from typing import Any
 
 from graphir.errors import ImportFailure
@@ -15,7 +16,6 @@ from graphir.places import beside
 _SYMBOL = "-symbol.json"
 _ARRAYS = (".params", ".npz", ".npy")
 _EPOCH = re.compile(r"(.+)-(\d{4,})\.params")
-_COUNTER = re.compile(r"(.*?)(\d*)")
 _SPELLINGS = {"moving_mean": "running_mean", "moving_var": "running_var"}
 
 
@@ -220,15 +220,15 @@ def _pair_by_shape(sources: list[_Module], targets: list[_Module], what: str) ->
 
 def _in_order_of_making(modules: list[_Module]) -> list[_Module]:
     """Blocks that differ in their counter alone, in its order, in the places that they hold together."""
-    families: dict[str, list[tuple[int, int]]] = {}
+    families: dict[str, list[tuple[int, str, int]]] = {}
     for slot, module in enumerate(modules):
-        match = _COUNTER.fullmatch(module.prefix)
-        assert match is not None
-        families.setdefault(match[1], []).append((int(match[2] or 0), slot))
+        family = module.prefix.rstrip(digits)
+        counter = module.prefix[len(family) :].lstrip("0")
+        families.setdefault(family, []).append((len(counter), counter, slot))  # as numbers, however many digits
     ordered = list(modules)
-    for family in families.values():
-        slots = sorted(slot for _, slot in family)
-        for place, (_, slot) in zip(slots, sorted(family), strict=True):
+    for members in families.values():
+        slots = sorted(slot for *_, slot in members)
+        for place, (*_, slot) in zip(slots, sorted(members), strict=True):
             ordered[place] = modules[slot]
     return ordered
 

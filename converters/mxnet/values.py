@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 # mshadow/base.h: the numbers by which `__dtype__` and some old files name an element type.
@@ -30,7 +30,7 @@ TYPE_FLAGS = {
 }
 _DTYPES = frozenset(TYPE_FLAGS.values())
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
-_BRACKETED = re.compile(r"\s*[(\[](.*?),?\s*[)\]]\s*", re.DOTALL)
+_OPENING, _CLOSING = ("(", "["), (")", "]")
 _INTEGER = re.compile(r"\s*([+-]?[0-9]+)L?\s*")
 _MOST_DIGITS = 40
 _TYPE_TEXT = re.compile(r"(.*?),? ?(required|optional)(?:, default=(.*))?", re.DOTALL)
@@ -141,13 +141,24 @@ def _parse_entry(text: str) -> int | None:
 
 
 def _parse_tuple(parse: Callable[[str], object], text: str) -> tuple[object, ...]:
-    match = _BRACKETED.fullmatch(text)
-    if match is None:
+    whole = text.strip()
+    if whole[:1] not in _OPENING or whole[-1:] not in _CLOSING or len(whole) < 2:
         return (parse(text),)
-    inner = match[1]
+    inner = whole[1:-1].rstrip().removesuffix(",")
     if "(" in inner or "[" in inner:
-        return tuple(parse(part) for part in re.findall(r"[(\[][^)\]]*[)\]]", inner))
+        return tuple(parse(part) for part in _bracketed(inner))
     return tuple(parse(part) for part in inner.split(",")) if inner.strip() else ()
+
+
+def _bracketed(text: str) -> Iterator[str]:
+    """The parts in brackets, from the outer opening one to the next closing one. Linear, as no expression is."""
+    start = -1
+    for place, character in enumerate(text):
+        if character in "([" and start < 0:
+            start = place
+        elif character in ")]" and start >= 0:
+            yield text[start : place + 1]
+            start = -1
 
 
 def _parse_optional(parse: Callable[[str], object], text: str) -> object:

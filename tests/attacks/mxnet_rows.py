@@ -242,6 +242,8 @@ TEXTS = (
     one("a number of 5,000 digits as an attribute", node("FullyConnected", 0, 1, num_hidden=LONG), "num_hidden"),
     one("a float of 5,000 digits", node("LeakyReLU", 0, act_type="leaky", slope=LONG)),
     one("a version of 9s that sorts nodes", node("Convolution", 0, 1, kernel=f"({LONG},3)", num_filter=3), "kernel"),
+    one("100,000 open brackets as a shape", node("Reshape", 0, shape="(1, 2" + "[" * 100_000 + ")"), "shape"),
+    one("100,000 blanks as a shape", node("Reshape", 0, shape="(" + " " * 100_000 + "x"), "shape"),
     one("open brackets as a shape", node("Reshape", 0, shape="(" * 9000), "shape"),
     one("brackets as a tuple of tuples", node("_contrib_MultiBoxPrior", 0, sizes="((" * 2000 + "1" + ")" * 4000)),
     one("digits of another script", node("SliceChannel", 0, num_outputs="\u0663"), "num_outputs"),
@@ -320,6 +322,10 @@ def claimed(size: int) -> bytes:
 
 
 PARAMETERS = (
+    params(
+        "names of gluon's with long counters",
+        list_file([header(1) + b"\0" * 4] * 2, ["a." + "1" * 60_000 + "x", f"b{LONG}.weight"]),
+    ),
     params("more arrays than bytes", struct.pack("<QQQ", 0x112, 0, 2**60), "promises"),
     params(
         "more names than arrays",
