@@ -3,7 +3,7 @@
 That the open first sizes of several inputs are one batch is an assumption where the model does not say so. It is made
 unless the graph contradicts it: where a value has both sizes on different axes, or adds or multiplies them, they are
 two. An input whose second size is open too may have its steps first; its first size joins only where the graph
-broadcasts it with another one's.
+broadcasts it with another one's, or concatenates the two along another axis.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from ..dims import Call, substitute
 from ..graph import Graph, Value
+from ..node import Node
 from ..ops.base import Known
+from ..ops.shape_parts import Concat
 from ..types import Dim, OptionalType, SequenceType, Sym, TensorType, Type, symbol
 
 KIND = "batch"
@@ -25,7 +27,7 @@ Letter = Callable[[Value, int], str]
 
 @dataclass
 class _Relations:
-    """Of symbols: which pairs cannot be one size, and which are broadcast with each other."""
+    """Of symbols: which pairs cannot be one size, and which are broadcast with each other or must be equal."""
 
     apart: set[Pair] = field(default_factory=set)
     met: set[Pair] = field(default_factory=set)
@@ -112,7 +114,21 @@ def _relations(graph: Graph, names: Pair) -> _Relations:
             found.apart.update(frozenset({one, other}) for one in here for other in behind if one != other)
             if len(here) > 1:
                 _relate(shape[axis], names, found)
+    for node in graph.nodes:
+        if isinstance(node.op, Concat):
+            found.met.update(_joined(node, node.op, names))
     return found
+
+
+def _joined(node: Node, op: Concat, names: Pair) -> Iterator[Pair]:
+    """The pairs that stand on one axis of tensors that are joined along another one, where sizes must be equal."""
+    shapes = [value.shape for value in node.inputs if value is not None and value.shape]
+    for shape in shapes:
+        other = op.axis % len(shape)
+        for axis, (dim, first) in enumerate(zip(shape, shapes[0], strict=False)):
+            pair = names & (_names(dim) | _names(first))
+            if axis != other and len(pair) == 2:
+                yield pair
 
 
 def _relate(dim: Dim, names: Pair, found: _Relations) -> None:

@@ -94,7 +94,7 @@ FITTING = (
     one("no filters", node("Convolution", 0, 1, kernel="(3, 3)", num_filter=0, no_bias=True), "num_filter"),
     one("ratios below 0", node("_contrib_MultiBoxPrior", 0, ratios="(-1, 0)"), "ratios"),
     one("a range that goes nowhere", node("_arange", start=1e30, stop=5, step=1), "nothing from"),
-    one("a range of fewer than no numbers", node("_linspace", start=0, stop=1, num=-1), "-1 numbers"),
+    one("a range of fewer than no numbers", node("_linspace", start=0, stop=1, num=-1), "num -1"),
     one("an enumeration without a value", node("_contrib_box_nms", 0, in_format="None"), "in_format"),
 )
 

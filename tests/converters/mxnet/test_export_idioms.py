@@ -29,6 +29,7 @@ OTHERWISE = {
     "RNN-lstm_projected_two_layers": "its projection is a product behind it",
     "SequenceLast-off": "a slice",
     "SequenceMask-off": "nothing",
+    "pick-vector": "a take of a vector is the same",
     "dot-transpose_b": "a FullyConnected is the same",
     "take-raise_inside": "indices are converted",
     "take-scalar_rows": "rows of a matrix of weights are an Embedding",

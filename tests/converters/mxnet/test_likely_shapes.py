@@ -68,7 +68,7 @@ ROWS = [
     ),
     pytest.param(
         dense(node("Concat", variable("x"), variable("y"), dim=1, num_args=2)),
-        {"w": (4, 9)}, ["x [x_0, x_1]", "y [y_0, y_1]"], id="two joined",
+        {"w": (4, 9)}, ["x [N, x_1]", "y [N, y_1]"], id="two joined",
     ),
 ]  # fmt: skip
 
