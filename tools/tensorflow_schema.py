@@ -3,7 +3,8 @@
 Run by hand in an environment with TensorFlow: `python tools/tensorflow_schema.py converters/tensorflow/schema.json`.
 One line an operator: its inputs and outputs by name, each with its dtype (`float32`), the attribute that states it
 (`T`), how many there are (`N*T`) or the attribute with the list of dtypes (`list(Tin)`); its attributes with their kind
-and, after it, their default. Files leave out attributes that have their default, so that reading needs this table.
+and, after it, their default; under "limits" by attribute the least number, the least length of a list, or the texts
+that are allowed. Files leave out attributes that have their default, so that reading needs this table.
 """
 
 from __future__ import annotations
@@ -64,6 +65,16 @@ def default(types: Any, attr: Any) -> Any:
     return getattr(value, kind) if kind in ("i", "b") else None
 
 
+def limits(op: Any) -> dict[str, Any]:
+    """What the attributes of an operator may be, as far as that is stated. Which dtypes, the graph's operators know."""
+    found: dict[str, Any] = {}
+    for attr in op.attr:
+        texts = [text.decode() for text in attr.allowed_values.list.s]
+        if texts or attr.has_minimum:
+            found[attr.name] = texts or attr.minimum
+    return {"limits": found} if found else {}
+
+
 def described(types: Any, op: Any) -> dict[str, Any]:
     """One operator's entry."""
     attrs = {
@@ -75,6 +86,7 @@ def described(types: Any, op: Any) -> dict[str, Any]:
         "inputs": {arg.name: argument(types, arg) for arg in op.input_arg},
         "outputs": {arg.name: argument(types, arg) for arg in op.output_arg},
         "attrs": attrs,
+        **limits(op),
     }
 
 

@@ -6,11 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from graphir.limits import bounded
+
 if TYPE_CHECKING:
     from graphir.converters.opening import Reading
     from graphir.graph import Graph
 
 
+@bounded
 def load(
     source: str | os.PathLike[str] | bytes,
     *,

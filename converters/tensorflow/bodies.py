@@ -15,6 +15,7 @@ from graphir.converters.tensorflow.scope import Scope
 from graphir.converters.tensorflow.tensor_arrays import lower_tensor_arrays
 from graphir.errors import ImportFailure
 from graphir.graph import Graph, Value
+from graphir.limits import charge_nodes, check_depth
 from graphir.ops.elementwise import Identity
 from graphir.passes.dead_code import remove_dead_code
 from graphir.tensor import Tensor
@@ -90,13 +91,17 @@ def import_nodes(
 
     `values` are those of the arguments. Raises QuietRefusal if a node of the body cannot be imported.
     """
+    depth = node.depth + 1
+    check_depth(depth, f"the function {body.name} in {node.name}")
+    # Inference goes through a body several times, and as often through each body in it.
+    charge_nodes(len(body.nodes) << min(depth, 62), f"the function {body.name}, {depth} deep")
     importer = node.importer
     failures = importer.failures
     try:
         order = sorted_nodes(body.nodes, [endpoint for endpoint in wanted if endpoint not in values], given=values)
     except ImportFailure as error:
         node.refuse(f"in its function {body.name}: {error}")
-    scope = Scope(importer, graph, values)
+    scope = Scope(importer, graph, values, depth)
     scope.run(order, wanted)
     if importer.failures > failures:
         raise QuietRefusal(f"its function {body.name} cannot be imported")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,11 @@ from graphir.converters.protobuf import read_varint
 from graphir.converters.tensorflow.attributes import text_of
 from graphir.converters.tensorflow.dtypes import data_type
 from graphir.converters.tensorflow.sstable import read_table
+from graphir.converters.tensorflow.tensors import AXES
 from graphir.converters.tensorflow.wire import Message, decode
 from graphir.errors import FormatError, ImportFailure
 from graphir.places import beside
+from graphir.reading import open_plain
 from graphir.tensor import Tensor, byte_size
 from graphir.types import DType
 
@@ -117,15 +120,16 @@ class Bundle:
     def _joined(self, entry: Entry, name: str) -> Tensor:
         """A tensor of several slices, put together when it is needed."""
         dtype = self._dtype(entry, name)
-        parts = [
-            (_resolved(part, entry.shape), self._stored(self._entry(slice_key(name, part), name), name))
-            for part in entry.slices
-        ]
-        covered = sum(math.prod(size for _, size in part) for part, _ in parts)
-        if covered != math.prod(entry.shape):
-            raise FormatError(
-                f"{name}: its slices hold {covered} of {math.prod(entry.shape)} elements", path=self.index
-            )
+        resolved = [_resolved(part, entry.shape) for part in entry.slices]
+        if not _tiles(resolved, entry.shape):
+            raise FormatError(f"{name}: its slices do not make up its shape {list(entry.shape)}", path=self.index)
+        parts = []
+        for part, stated in zip(resolved, entry.slices, strict=True):
+            held = self._stored(self._entry(slice_key(name, stated), name), name)
+            sizes = tuple(size for _, size in part)
+            if (held.dtype, held.shape) != (dtype, sizes):
+                raise FormatError(f"{name}: a slice of {dtype}{list(sizes)} is {held.type}", path=self.index)
+            parts.append((part, held))
 
         def compute() -> NDArray[Any]:
             whole = np.empty(entry.shape, dtype.numpy())
@@ -192,6 +196,8 @@ class Bundle:
             raise FormatError(f"the checkpoint's index lacks a slice of {name}", path=self.index)
         message = self._decoded("BundleEntryProto", key)
         shape = tuple(dim.get("size", 0) for dim in message.get("shape", {}).get("dim", ()))
+        if len(shape) > AXES:
+            raise FormatError(f"{name}: a tensor of {len(shape)} axes; at most {AXES} are read", path=self.index)
         shard, offset, size = (int(message.get(field, 0)) for field in ("shard_id", "offset", "size"))
         if any(number < 0 for number in (*shape, shard, offset, size)):
             raise FormatError(f"{name}: a negative size or place in the checkpoint's index", path=self.index)
@@ -234,21 +240,40 @@ class Bundle:
 
 def parse_slice(text: str, name: str, path: Path) -> tuple[tuple[int, ...], Slice]:
     """The whole's shape and the slice of `10 3 0,4:-`: start and size on each axis, `-` for all of it."""
-    *sizes, ranges = text.split()
     try:
+        *sizes, ranges = text.split()
         shape = tuple(map(int, sizes))
         part = tuple(
             (0, size) if given == "-" else (int(given.split(",")[0]), int(given.split(",")[1]))
             for given, size in zip(ranges.split(":"), shape, strict=True)
         )
     except (ValueError, IndexError):
-        raise FormatError(f"{name}: the slice {text!r} cannot be read", path=path) from None
+        raise FormatError(f"{name}: the slice {text[:80]!r} cannot be read", path=path) from None
+    if any(start < 0 or size < 0 or start + size > whole for (start, size), whole in zip(part, shape, strict=True)):
+        raise FormatError(f"{name}: the slice {text[:80]!r} leaves its tensor", path=path)
     return shape, part
 
 
 def _resolved(part: Slice, shape: tuple[int, ...]) -> Slice:
     """The slice with the sizes of whole axes."""
     return tuple((start, whole if size < 0 else size) for (start, size), whole in zip(part, shape, strict=True))
+
+
+def _tiles(parts: Sequence[Slice], shape: tuple[int, ...]) -> bool:
+    """Whether slices that are cut along one axis, or one alone, make up the whole without gap or overlap."""
+    whole = [(0, size) for size in shape]
+    cut = {axis for part in parts for axis, extent in enumerate(part) if extent != whole[axis]}
+    if len(cut) > 1:
+        return False
+    if not cut:
+        return len(parts) == 1
+    (axis,) = cut
+    place = 0
+    for start, size in sorted(part[axis] for part in parts):
+        if start != place or size < 0:
+            return False
+        place += size
+    return place == shape[axis]
 
 
 def _region(part: Slice) -> tuple[slice, ...]:
@@ -285,7 +310,7 @@ def _ordered_signed(number: int) -> bytes:
 
 def _mapped(path: Path) -> memoryview:
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             if os.fstat(file.fileno()).st_size == 0:
                 raise FormatError("the file is empty", path=path, offset=0)
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

@@ -70,6 +70,11 @@ class ImportNode:
         return self._scope.importer
 
     @property
+    def depth(self) -> int:
+        """How many nodes' functions this node stands inside of."""
+        return self._scope.depth
+
+    @property
     def functions(self) -> dict[str, TFFunction]:
         """The library of functions."""
         return self._scope.importer.functions

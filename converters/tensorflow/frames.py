@@ -142,7 +142,7 @@ class _Lowering:
         texts = tuple(region.text(self.now(result)) for result in results)
         outputs = tuple(f"result_{place}" for place in range(len(texts)))
         arguments = tuple(f"@{place}" for place in range(count))
-        self.functions[name] = TFFunction(name, arguments, outputs, texts, nodes)
+        self.functions[name] = TFFunction(name, arguments, outputs, texts, nodes, is_made=True)
         return FunctionCall(name)
 
     def _fresh(self, wanted: str) -> str:

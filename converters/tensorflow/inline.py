@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from graphir.converters.tensorflow.conformity import check_edges, check_nodes
+from graphir.converters.tensorflow.order import check_cycles
 from graphir.converters.tensorflow.records import (
     Bound,
     Endpoint,
@@ -14,12 +17,13 @@ from graphir.converters.tensorflow.records import (
     TFFunction,
     TFGraph,
     TFNode,
+    is_number,
 )
 from graphir.converters.tensorflow.schema import output_slots
 from graphir.errors import ImportFailure
+from graphir.limits import charge_nodes, check_depth
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-DEEPEST = 64
 
 
 @dataclass
@@ -58,14 +62,27 @@ def called(node: TFNode, functions: Mapping[str, TFFunction]) -> FunctionCall | 
 def flatten(graph: TFGraph) -> Flat:
     """The graph's nodes, every call replaced. Names of a function's nodes get the call's name before them.
 
-    Raises ImportFailure for a function that is missing or calls itself.
+    Raises ImportFailure for a function that is missing or calls itself, and for a cycle; FormatError for what does not
+    fit TensorFlow's operators, and where calls make far more nodes than the file holds.
     """
     flat = Flat()
     for node in graph.nodes:
         _add(replace(node), graph.functions, flat, ())
+    _settle(flat)
+    check_edges({node.name: node for node in flat.nodes})
+    return flat
+
+
+def _settle(flat: Flat) -> None:
+    """Let the nodes' inputs be what the calls' results are, and check what the nodes are then."""
     for node in flat.nodes:
         node.inputs = tuple(map(flat.resolve, node.inputs))
-    return flat
+    nodes = {node.name: node for node in flat.nodes}
+    if len(nodes) < len(flat.nodes):
+        names = Counter(node.name for node in flat.nodes)
+        twice = next(name for name, count in names.items() if count > 1)
+        raise ImportFailure(f"two nodes are called {twice!r}, one of them inside of a function that is called there")
+    check_cycles(nodes)
 
 
 def _add(node: TFNode, functions: Mapping[str, TFFunction], flat: Flat, around: tuple[str, ...]) -> None:
@@ -73,8 +90,9 @@ def _add(node: TFNode, functions: Mapping[str, TFFunction], flat: Flat, around: 
     if call is None:
         flat.nodes.append(node)
         return
-    if call.name in around or len(around) > DEEPEST:
+    if call.name in around:
         raise ImportFailure(f"the function {call.name} calls itself ({' -> '.join((*around, call.name))})")
+    check_depth(len(around) + 1, f"the call {node.name} of the function {call.name}")
     function = functions[call.name]
     if len(node.inputs) != len(function.arguments):
         raise ImportFailure(
@@ -100,8 +118,9 @@ def flat_body(
     flat = Flat()
     for node in nodes:
         _add(node, functions, flat, (function.name,))
-    for node in flat.nodes:
-        node.inputs = tuple(map(flat.resolve, node.inputs))
+    _settle(flat)
+    if not function.is_made:
+        check_edges({node.name: node for node in flat.nodes})
     return flat.nodes, [flat.resolve(result) for result in results]
 
 
@@ -115,8 +134,9 @@ def body(
     """A function's nodes with a prefix before their names, and its results.
 
     `attrs` are the attributes of the call, `arguments` what each argument is. Raises ImportFailure for a reference to
-    nothing.
+    nothing, FormatError as `flatten` does.
     """
+    charge_nodes(len(function.nodes), f"the function {function.name} as {prefix}")
     bound = {node.name: _bound(node.attrs, attrs) for node in function.nodes}
     held = {node.name: node for node in function.nodes}
 
@@ -126,7 +146,11 @@ def body(
             return arguments[name]
         if name not in held:
             raise ImportFailure(f"function {function.name} uses {text!r}, which is neither argument nor node")
-        return Endpoint(prefix + name, _slot(held[name], bound[name], rest, functions))
+        return Endpoint(prefix + name, _slot(function, held[name], bound[name], rest, functions))
+
+    what = f" of function {function.name}"
+    if not function.is_made:
+        check_nodes((node.name + what, node.op, bound[node.name], len(node.inputs)) for node in function.nodes)
 
     nodes = [
         TFNode(prefix + node.name, node.op, tuple(map(endpoint, node.inputs)), (), bound[node.name])
@@ -136,22 +160,31 @@ def body(
 
 
 def _bound(attrs: Mapping[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: call.get(value.name, ()) if isinstance(value, Bound) else value for name, value in attrs.items()}
+    """The attributes with those of the call for those that name one; left out where the call states none."""
+    found: dict[str, Any] = {}
+    for name, value in attrs.items():
+        if not isinstance(value, Bound):
+            found[name] = value
+        elif value.name in call:
+            found[name] = call[value.name]
+    return found
 
 
-def _slot(node: FunctionNode, attrs: Mapping[str, Any], text: str, functions: Mapping[str, TFFunction]) -> int:
-    """The slot that `output:1` means among the node's results."""
+def _slot(
+    function: TFFunction, node: FunctionNode, attrs: Mapping[str, Any], text: str, functions: Mapping[str, TFFunction]
+) -> int:
+    """The slot that `output:1` means among the node's results. Raises ImportFailure for a result that it has not."""
     name, _, place = text.partition(":")
-    offset = int(place) if place.isdigit() else 0
-    if name.isdigit() and not place:
-        return int(name)
-    if node.op in functions:
-        return _result_index(functions[node.op], name) + offset
-    return output_slots(node.op, attrs).get(name, 0) + offset
-
-
-def _result_index(function: TFFunction, name: str) -> int:
-    return function.outputs.index(name) if name in function.outputs else 0
+    if not text or (not place and is_number(name)):
+        return int(text or 0)
+    called = functions.get(node.op)
+    slots = output_slots(node.op, attrs) if called is None else {held: at for at, held in enumerate(called.outputs)}
+    if (slots and name not in slots) or (place and not is_number(place)):
+        known = ", ".join(slots) or "none"
+        raise ImportFailure(
+            f"function {function.name} uses {text!r} of its node {node.name} ({node.op}); the results are {known}"
+        )
+    return slots.get(name, 0) + int(place or 0)
 
 
 __all__ = ["CALLS", "Flat", "body", "called", "flat_body", "flatten"]

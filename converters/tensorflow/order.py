@@ -51,6 +51,31 @@ def sorted_nodes(
     return found
 
 
+def check_cycles(nodes: Mapping[str, TFNode]) -> None:
+    """Raise ImportFailure, naming it, for a cycle that is no loop of TensorFlow 1's: the walks behind nodes that change
+    nothing would not end in one. Nodes that do not exist are left to whoever needs them. Linear."""
+    done: set[str] = set()
+    for start in nodes:
+        if start in done:
+            continue
+        open_: dict[str, None] = {start: None}
+        stack = [(start, iter(nodes[start].inputs))]
+        while stack:
+            name, inputs = stack[-1]
+            following = next(inputs, None)
+            if following is None:
+                stack.pop()
+                del open_[name]
+                done.add(name)
+            elif following.node in open_:
+                _fail_cycle(following.node, list(open_), nodes)
+            elif following.node in nodes and following.node not in done:
+                node = nodes[following.node]
+                if node.op not in LOOP_OPS:
+                    open_[following.node] = None
+                    stack.append((following.node, iter(node.inputs)))
+
+
 def _visit(start: str, nodes: Mapping[str, TFNode], done: set[str], found: list[TFNode]) -> None:
     if start in done:
         return
@@ -87,4 +112,4 @@ def _fail_cycle(name: str, around: list[str], nodes: Mapping[str, TFNode]) -> No
     raise ImportFailure(f"the graph has a cycle of {len(cycle)} nodes: {shown}")
 
 
-__all__ = ["NO_OUTPUTS", "find_outputs", "sorted_nodes"]
+__all__ = ["NO_OUTPUTS", "check_cycles", "find_outputs", "sorted_nodes"]

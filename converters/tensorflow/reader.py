@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graphir.converters.tensorflow.attributes import plain
+from graphir.converters.tensorflow.conformity import check_nodes
 from graphir.converters.tensorflow.recognition import looks_like_saved_model, looks_like_text
 from graphir.converters.tensorflow.records import (
     Endpoint,
@@ -20,11 +21,14 @@ from graphir.converters.tensorflow.records import (
     TFGraph,
     TFNode,
 )
+from graphir.converters.tensorflow.schema import operator_schema
 from graphir.converters.tensorflow.tensors import TensorSource
 from graphir.converters.tensorflow.text_format import parse
 from graphir.converters.tensorflow.wire import Message, decode
 from graphir.errors import FormatError, ImportFailure
 from graphir.foreign_text import unicode_text
+from graphir.limits import hold_nodes
+from graphir.reading import open_plain
 from graphir.tensor import Tensor
 
 PathLike = str | os.PathLike[str]
@@ -98,7 +102,7 @@ def _is_saved_model(path: Path) -> bool:
 
 def _head(path: Path) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             return file.read(4)
     except OSError:
         return b""
@@ -122,7 +126,7 @@ def read_message(path: Path, message: str) -> Message:
 def _mapped(path: Path) -> memoryview:
     """The file's bytes. The map goes with the last view of it."""
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             if os.fstat(file.fileno()).st_size == 0:
                 raise FormatError("the file is empty", path=path)
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -147,8 +151,15 @@ def read_graph(message: Message, tensors: TensorSource) -> TFGraph:
         if node.name in seen:
             raise FormatError(f"two nodes are called {node.name!r}", path=tensors.path)
         seen.add(node.name)
-    library = message.get("library", {}).get("function", ())
-    functions = {function.name: function for function in (_function(entry, tensors) for entry in library)}
+    hold_nodes(len(nodes))
+    check_nodes(((node.name, node.op, node.attrs, len(node.inputs)) for node in nodes), tensors.path)
+    functions: dict[str, TFFunction] = {}
+    for entry in message.get("library", {}).get("function", ()):
+        function = _function(entry, tensors)
+        if function.name in functions or operator_schema(function.name) is not None:
+            raise FormatError(f"two functions or operators are called {function.name!r}", path=tensors.path)
+        functions[function.name] = function
+        hold_nodes(len(function.nodes))
     return TFGraph(nodes, functions, message.get("versions", {}).get("producer", 0))
 
 
@@ -185,11 +196,16 @@ def _function(message: Message, tensors: TensorSource) -> TFFunction:
     if missing:
         raise FormatError(f"function {name} does not say what its results {missing} are", path=tensors.path)
     nodes = []
+    seen = set(arguments := tuple(argument.get("name", "") for argument in signature.get("input_arg", ())))
     for entry in message.get("node_def", ()):
         own, op = _named(entry, tensors)
+        if own in seen:
+            raise FormatError(f"two nodes or arguments of function {name} are called {own!r}", path=tensors.path)
+        seen.add(own)
         texts = tuple(text for text in entry.get("input", ()) if not text.startswith("^"))
         nodes.append(FunctionNode(own, op, texts, _attrs(entry, tensors, f"node {own} of function {name}")))
-    arguments = tuple(argument.get("name", "") for argument in signature.get("input_arg", ()))
+    if not name or len(seen) != len(arguments) + len(nodes) or len(set(outputs)) != len(outputs):
+        raise FormatError(f"the function {name!r} has no name, or two arguments or results of one", path=tensors.path)
     return TFFunction(name, arguments, tuple(outputs), tuple(returned[output] for output in outputs), nodes)
 
 

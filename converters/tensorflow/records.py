@@ -26,7 +26,16 @@ class Endpoint(NamedTuple):
         (Endpoint(node='scope/split', slot=1), Endpoint(node='x', slot=0))
         """
         name, colon, slot = text.rpartition(":")
-        return Endpoint(name, int(slot)) if colon and slot.isdigit() else Endpoint(text)
+        return Endpoint(name, int(slot)) if colon and is_number(slot) else Endpoint(text)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is the number of a result, which has few digits.
+
+    >>> is_number("12"), is_number("\\u0661"), is_number("9" * 5000), is_number("")
+    (True, False, False, False)
+    """
+    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,8 @@ class FunctionNode:
 class TFFunction:
     """A function of the library: the names of its arguments and outputs, its nodes, and what each output is.
 
-    `results` are texts as the nodes' inputs are.
+    `results` are texts as the nodes' inputs are. One that `is_made` here of nodes that fit their operators is not held
+    against them again: its loops and conditionals lack attributes that nothing here reads.
     """
 
     name: str
@@ -78,6 +88,7 @@ class TFFunction:
     outputs: tuple[str, ...]
     results: tuple[str, ...]
     nodes: Sequence[FunctionNode]
+    is_made: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,4 +134,5 @@ __all__ = [
     "TFFunction",
     "TFGraph",
     "TFNode",
+    "is_number",
 ]

@@ -251,6 +251,7 @@ def _variables(
         if not key:
             by_object = _keys_of_objects(meta, bundle) if by_object is None else by_object
             shared = node.attrs.get("shared_name") or node.name
+            shared = shared if isinstance(shared, str) else node.name
             known = (by_object.get(shared, ""), shared, node.name, f"{shared}/.ATTRIBUTES/{VALUE}")
             key = next((name for name in known if name in bundle), "")
         if key in bundle:
@@ -318,14 +319,17 @@ def _keys_of_objects(meta: Message, bundle: Bundle) -> dict[str, str]:
     saved = meta.get("object_graph_def", {}).get("nodes", ())
     if not saved or OBJECT_GRAPH not in bundle:
         return {}
-    held = bundle.tensor(OBJECT_GRAPH).numpy().reshape(-1)[0]
+    tensor = bundle.tensor(OBJECT_GRAPH)
+    if tensor.dtype is not DType.STRING or tensor.size != 1:
+        raise FormatError(f"{OBJECT_GRAPH} is {tensor.type}, expected one text", path=bundle.index)
+    held = tensor.numpy().reshape(-1)[0]
     data = held.encode() if isinstance(held, str) else held
     tracked = decode(memoryview(data), "TrackableObjectGraph").get("nodes", ())
     found: dict[str, str] = {}
     twice: set[str] = set()
     for saved_object, entry in zip(saved, tracked, strict=False):
         name = saved_object.get("variable", {}).get("name", "")
-        keys = [held.get("checkpoint_key", "") for held in entry.get("attributes", ()) if held.get("name") == VALUE]
+        keys = [part.get("checkpoint_key", "") for part in entry.get("attributes", ()) if part.get("name") == VALUE]
         if name and keys:
             twice |= {name} & set(found)
             found[name] = keys[0]

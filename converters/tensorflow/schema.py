@@ -20,13 +20,17 @@ from graphir.types import UNKNOWN, DType
 
 @dataclass(frozen=True, slots=True)
 class OperatorSchema:
-    """One operator: its inputs and outputs, the kinds of its attributes (`list(int)`), and their defaults."""
+    """One operator: its inputs and outputs, the kinds of its attributes (`list(int)`), and their defaults.
+
+    `limits` has, by attribute, the least number, the least length of a list, or the list of the texts that are allowed.
+    """
 
     name: str
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
     kinds: Mapping[str, str]
     defaults: Mapping[str, Any]
+    limits: Mapping[str, Any]
 
 
 class Attributes(Mapping[str, Any]):
@@ -87,6 +91,7 @@ def operator_schema(op: str) -> OperatorSchema | None:
         tuple(_argument(name, text, attrs) for name, text in entry["outputs"].items()),
         {name: spec[0] for name, spec in attrs.items()},
         {name: _default(*spec) for name, spec in attrs.items() if len(spec) > 1},
+        entry.get("limits", {}),
     )
 
 
@@ -108,6 +113,15 @@ def _default(kind: str, value: Any) -> Any:
     if kind == "shape":
         return None if value is None else tuple(UNKNOWN if size < 0 else size for size in value)
     return value
+
+
+def counted(argument: Argument, schema: OperatorSchema, attrs: Mapping[str, Any]) -> int:
+    """How many inputs or outputs an argument is, of a node whose attributes fit the schema."""
+    name = argument.dtype_attr if argument.is_list else argument.count
+    if not name:
+        return 1
+    stated = attrs[name] if name in attrs else schema.defaults[name]
+    return len(stated) if argument.is_list else int(stated)
 
 
 def output_types(op: str, attrs: Mapping[str, Any]) -> list[DataType | None] | None:
@@ -143,4 +157,4 @@ def _types(argument: Argument, attrs: Attributes) -> list[DataType | None]:
     return [dtype] * (count if isinstance(count, int) else 1)
 
 
-__all__ = ["Attributes", "OperatorSchema", "operator_schema", "output_slots", "output_types"]
+__all__ = ["Attributes", "OperatorSchema", "counted", "operator_schema", "output_slots", "output_types"]

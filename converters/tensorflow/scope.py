@@ -15,6 +15,7 @@ from graphir.converters.tensorflow.context import (
     result_name,
 )
 from graphir.converters.tensorflow.keras.context import KERAS_LAYER, import_layer
+from graphir.converters.tensorflow.operands import check_operands
 from graphir.converters.tensorflow.ops import import_table
 from graphir.converters.tensorflow.pairs import on_pairs
 from graphir.converters.tensorflow.records import Endpoint, TFNode
@@ -36,9 +37,10 @@ class Scope:
     """One graph in the making, and what each node that was imported gave."""
 
     def __init__(
-        self, importer: Importer, graph: Graph, arguments: Mapping[Endpoint, Value] | None = None
+        self, importer: Importer, graph: Graph, arguments: Mapping[Endpoint, Value] | None = None, depth: int = 0
     ) -> None:
         self.importer = importer
+        self.depth = depth
         self.graph = graph
         self._results: dict[str, Sequence[Value]] = {}
         self._arguments = dict(arguments or {})
@@ -88,8 +90,7 @@ class Scope:
             self._variable(record)
             return
         if record.op in READS and record.inputs:
-            self._take(record, [self.value(record.inputs[0])])
-            return
+            function = _read
         if function is None:
             known = operator_schema(record.op) is not None
             importer.refuse(record, NOT_CONVERTED if known else NOT_IN_TENSORFLOW)
@@ -98,13 +99,15 @@ class Scope:
         operands: list[Value] = []
         try:
             operands += map(self.value, record.inputs)
+            if importer.broken.isdisjoint(operands):
+                check_operands(record.op, operands)
             attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
             node = ImportNode(self, record, attrs, operands)
             result = on_pairs(record.op, function, operands, importer.pairs)(node)
         except Refusal as error:
             if not isinstance(error, QuietRefusal):
                 importer.refuse(record, str(error))
-        except (ShapeError, GraphError, NeedsShape, FormatError) as error:
+        except (ShapeError, GraphError, NeedsShape) as error:
             if not importer.broken.intersection(operands):
                 hint = importer.shape_hint() if isinstance(error, NeedsShape) else ""
                 importer.problem(f"{record.name} ({record.op}): {error}{hint}")
@@ -149,6 +152,11 @@ class Scope:
             values.append(self.graph.add_input(self.fresh_name(f"?{record.name}"), type_))
         self.importer.broken.update(values)
         self._results[record.name] = values
+
+
+def _read(node: ImportNode) -> Value:
+    """What a variable holds is the variable itself."""
+    return node.input(0)
 
 
 __all__ = ["NOT_CONVERTED", "NOT_IN_TENSORFLOW", "VARIABLES", "Scope"]

@@ -21,6 +21,8 @@ MAGIC = 0xDB4775248B80FB57
 FOOTER = 48
 TRAILER = 5
 _PLAIN, _SNAPPY = 0, 1
+# Bytes of all keys of a block, for each byte of it and on top of that: keys may share beginnings of any length.
+MOST_SHARED, LEAST_KEYS = 64, 1 << 20
 _POLYNOMIAL = 0x82F63B78  # Castagnoli's, bits reversed
 
 
@@ -47,9 +49,17 @@ def read_table(data: memoryview, path: Path) -> dict[bytes, bytes]:
         position = _handle(data, footer, len(data) - 8)[1]
         index, _ = _handle(data, position, len(data) - 8)
         found: dict[bytes, bytes] = {}
+        last, end = b"", 0
         for _, value in _entries(*_block(data, index)):
             handle, _ = _handle(memoryview(value), 0, len(value))
-            found.update(_entries(*_block(data, handle)))
+            if handle.offset < end:
+                raise FormatError("the blocks of the index overlap, or stand in another order", offset=handle.offset)
+            end = handle.offset + handle.size
+            for key, held in _entries(*_block(data, handle)):
+                if found and key <= last:
+                    reason = "the keys of the index are not in order, or one comes twice"
+                    raise FormatError(reason, offset=handle.offset)
+                found[key], last = held, key
     except FormatError as error:
         raise FormatError(str(error).partition(" (at byte")[0], path=path, offset=error.offset) from None
     return found
@@ -91,6 +101,7 @@ def _entries(block: memoryview, start: int) -> Iterator[tuple[bytes, bytes]]:
     if end < 0:
         raise FormatError(f"a block of {len(block)} bytes states {restarts} restart points", offset=start)
     key, position = b"", 0
+    left = LEAST_KEYS + MOST_SHARED * len(block)
     while position < end:
         begin = position
         shared, position = read_varint(block, position, end)
@@ -98,6 +109,9 @@ def _entries(block: memoryview, start: int) -> Iterator[tuple[bytes, bytes]]:
         length, position = read_varint(block, position, end)
         if shared > len(key) or position + own + length > end:
             raise FormatError("an entry of the index does not fit into its block", offset=start + begin)
+        left -= shared + own
+        if left < 0:
+            raise FormatError(f"the keys of a block of {len(block)} bytes share too much", offset=start + begin)
         key = key[:shared] + bytes(block[position : position + own])
         position += own
         yield key, bytes(block[position : position + length])

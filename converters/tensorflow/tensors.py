@@ -12,6 +12,7 @@ import numpy as np
 from graphir.converters.tensorflow.dtypes import data_type
 from graphir.converters.tensorflow.wire import Blob, Message
 from graphir.errors import FormatError
+from graphir.limits import charge_elements
 from graphir.tensor import Tensor, byte_size
 from graphir.types import DType
 
@@ -23,6 +24,17 @@ _FIELDS = {
     DType.COMPLEX64: "scomplex_val", DType.COMPLEX128: "dcomplex_val",
 }  # fmt: skip
 _SPLAT = 1 << 12
+AXES = 32  # as many as numpy's arrays have
+
+
+class Splat(Tensor):
+    """A tensor that holds one element throughout, however many it states."""
+
+    __slots__ = ("element",)
+
+    def __init__(self, dtype: DType, shape: tuple[int, ...], element: np.generic) -> None:
+        super().__init__(dtype, shape, compute=lambda: np.broadcast_to(element, shape))
+        self.element = element
 
 
 @dataclass
@@ -50,6 +62,8 @@ class TensorSource:
         sizes = tuple(dim.get("size", 0) for dim in stated.get("dim", ()))
         if stated.get("unknown_rank") or any(size < 0 for size in sizes):
             self._fail(what, f"a constant of the shape {list(sizes)}, which is not fixed")
+        if len(sizes) > AXES:
+            self._fail(what, f"a constant of {len(sizes)} axes; at most {AXES} are read")
         return sizes
 
     def _content(self, content: Blob, dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
@@ -69,22 +83,26 @@ class TensorSource:
 
     def _typed(self, stated: list[Any], dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
         if dtype in (DType.COMPLEX64, DType.COMPLEX128):
+            if len(stated) % 2:
+                self._fail(what, f"{len(stated)} numbers, which are no whole number of complex ones")
             stated = [complex(*pair) for pair in zip(stated[::2], stated[1::2], strict=True)]
         size = math.prod(shape)
         if len(stated) > size:
             self._fail(what, f"{len(stated)} elements for {dtype}{list(shape)}")
         if dtype is DType.STRING:
+            charge_elements(size - len(stated), f"{what}, of the shape {list(shape)}")
             texts = [_text(entry) for entry in stated]
             filled = np.empty(size, object)
             filled[:] = texts + [texts[-1] if texts else ""] * (size - len(texts))
             return Tensor.of(filled.reshape(shape))
         if dtype in (DType.FLOAT16, DType.BFLOAT16):
-            elements = np.array(stated, np.uint16).view(dtype.numpy())
+            elements = (np.array(stated, np.int64) & 0xFFFF).astype(np.uint16).view(dtype.numpy())
         else:
             elements = np.array(stated).astype(dtype.numpy())
-        last = elements[-1] if len(elements) else np.zeros((), dtype.numpy())[()]
+        last: Any = elements[-1] if len(elements) else np.zeros((), dtype.numpy())[()]
         if len(elements) <= 1 and size > _SPLAT:
-            return Tensor.computed(dtype, shape, lambda: np.broadcast_to(last, shape))
+            return Splat(dtype, shape, last)
+        charge_elements(size - len(elements), f"{what}, of the shape {list(shape)}")
         rest = np.full(size - len(elements), last, dtype.numpy())
         return Tensor.of(np.concatenate([elements, rest]).reshape(shape))
 
@@ -99,4 +117,4 @@ def _text(data: bytes) -> str | bytes:
         return data
 
 
-__all__ = ["TensorSource"]
+__all__ = ["AXES", "Splat", "TensorSource"]

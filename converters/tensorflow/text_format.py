@@ -6,6 +6,7 @@ Errors name the line. Source: protobuf's text format language specification.
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any, NoReturn
 
 from graphir.converters.tensorflow.dtypes import codes_by_text
@@ -24,6 +25,7 @@ _TOKEN = re.compile(
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _CLOSING = {"{": "}", "<": ">"}
+DIGITS = 60
 
 
 def parse(text: str, message: str) -> Message:
@@ -151,7 +153,7 @@ class _Parser:
         if kind in ("float", "double"):
             return self._float(field.name)
         if kind in ("int", "uint"):
-            return self._integer(field.name)
+            return self._integer(field.name, kind)
         if kind == "bool":
             return self._bool(field.name)
         if kind == "DataType":
@@ -176,7 +178,10 @@ class _Parser:
                 code = int(octal, 8) if octal else int(hexadecimal, 16)
                 found.append(bytes([code & 255]))
             elif short or long:
-                found.append(chr(int(short or long, 16)).encode("utf-8", "replace"))
+                code = int(short or long, 16)
+                if code > sys.maxunicode:
+                    self._fail(f"found \\U{long}, which is no character")
+                found.append(chr(code).encode("utf-8", "replace"))
             else:
                 found.append(_SIMPLE.get(plain, plain).encode())
             last = match.end()
@@ -191,10 +196,14 @@ class _Parser:
         if self.kind != "number":
             self._fail(f"found {self.token!r} for {name}, expected a number")
         self._next()
-        return float(int(text, 16)) if "x" in text else float(text.rstrip("f"))
+        if "x" not in text:
+            return float(text.rstrip("f"))
+        if len(text) > DIGITS:
+            self._fail(f"found {text[:DIGITS]}... for {name}, which is no number of 64 bits")
+        return float(int(text, 16))
 
-    def _integer(self, name: str) -> int:
-        text = self.token
+    def _integer(self, name: str, kind: str = "int") -> int:
+        text = self.token if len(self.token) < DIGITS else f"{self.token[:DIGITS]}..."
         sign = -1 if text.startswith("-") else 1
         digits = text.lstrip("+-")
         base = 16 if digits[:2].lower() == "0x" else 8 if len(digits) > 1 and digits.startswith("0") else 10
@@ -202,8 +211,9 @@ class _Parser:
             number = sign * int(digits, base)
         except ValueError:
             self._fail(f"found {text!r} for {name}, expected a whole number")
-        if not -(1 << 63) <= number < 1 << 64:
-            self._fail(f"{text} for {name} takes more than 64 bits")
+        least, most = (-(1 << 63), 1 << 63) if kind == "int" else (0, 1 << 64)
+        if not least <= number < most:
+            self._fail(f"{text} for {name} takes more than 64 bits, or is below 0")
         self._next()
         return number
 

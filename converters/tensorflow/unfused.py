@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from graphir.converters.tensorflow.conformity import check_nodes
 from graphir.converters.tensorflow.records import Endpoint, TFNode
 from graphir.converters.tensorflow.schema import Attributes, operator_schema
 from graphir.types import DType
@@ -30,10 +31,15 @@ OWN = ("T", "strides", "padding", "explicit_paddings", "dilations", "transpose_a
 
 
 def unfuse(nodes: Iterable[TFNode]) -> list[TFNode]:
-    """The nodes, each fused one as what it stands for; one with a part that is not known stays as it is."""
+    """The nodes, each fused one as what it stands for; one with a part that is not known stays as it is.
+
+    Raises FormatError for one whose parts do not fit their operators.
+    """
     found: list[TFNode] = []
     for node in nodes:
-        found += _parts(node) or [node]
+        parts = _parts(node)
+        check_nodes((part.name, part.op, part.attrs, len(part.inputs)) for part in parts)
+        found += parts or [node]
     return found
 
 

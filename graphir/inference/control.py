@@ -197,7 +197,7 @@ class _Iteration:
         return [*after, *_stacked(slices, axes, self.trips)]
 
     def _is_short(self, trips: int) -> bool:
-        return trips <= UNROLLED_ITERATIONS and trips * len(self.body) <= UNROLLED_NODES
+        return trips <= UNROLLED_ITERATIONS and trips * _weight(self.body) <= UNROLLED_NODES
 
     def _unrolled(self, states: list[Found], trips: int) -> tuple[list[Found], list[Found]]:
         """The carried values behind the last iteration, and what the slices of all iterations have in common."""
@@ -206,6 +206,12 @@ class _Iteration:
             states, found = self.step(states, iteration)
             slices = list(map(_common, slices, found)) if iteration else found
         return states, slices
+
+
+def _weight(graph: Graph) -> int:
+    """How many nodes one run over a body may visit, where each loop in it may run its own as often as loops do here."""
+    inner = sum(_weight(held) for node in graph.nodes for held in node.subgraphs)
+    return len(graph) + UNROLLED_ITERATIONS * inner
 
 
 def _settled(type_: Type, known: Known | None, around: frozenset[str]) -> Found:

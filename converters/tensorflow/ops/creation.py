@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from graphir.converters.tensorflow.context import ImportFunction, ImportNode
+from graphir.converters.tensorflow.pairs import COMPLEX
 from graphir.converters.tensorflow.records import TFNode
+from graphir.converters.tensorflow.tensors import Splat
 from graphir.graph import Value
+from graphir.limits import charge_elements
 from graphir.ops.creation import ConstantOfShape, Range
 from graphir.ops.elementwise import Add, Cast, Div, Max, Mul, Sub
 from graphir.ops.shape import Expand, Reshape
@@ -16,15 +19,24 @@ from graphir.types import Dim, DType, Shape, TensorType, Unknown, symbol, unify_
 LAST_UNCERTAIN_PRODUCER = 21
 # What the axes of inputs of 1, 2 and more axes are usually called.
 LETTERS = ("N", "NT", "NTC", "NHWC", "NDHWC")
+# From so many elements on, a constant that holds one element throughout is made when the graph runs.
+MANY = 1 << 20
 # What every ONNX opset has a Range in.
 RANGES = frozenset({DType.FLOAT32, DType.FLOAT64, DType.INT16, DType.INT32, DType.INT64})
 
 
 def import_const(node: ImportNode) -> Value:
-    """A constant, its elements where they lie."""
+    """A constant, its elements where they lie. One element that stands for very many stays one."""
     value = node.attrs["value"]
     if not isinstance(value, Tensor):
         node.refuse(f"its value is {value!r}, expected a tensor")
+    if value.dtype is not node.attrs["dtype"]:
+        node.refuse(f"its value is of {value.dtype}, but it states {node.attrs['dtype']}")
+    if isinstance(value, Splat) and value.size > MANY:
+        number = _exact(value.element.item()) if value.dtype not in COMPLEX else None
+        if number is not None:
+            return node.emit(ConstantOfShape(number, value.dtype), node.vector(value.shape))
+        charge_elements(value.size, f"node {node.name} ({node.op}) of the shape {list(value.shape)}")
     return node.parameter(value)
 
 
@@ -100,9 +112,13 @@ def _number(value: Value) -> float | None:
     """A constant scalar as a Python float, None where it is computed, or a float cannot hold it."""
     if value.tensor is None or value.tensor.size != 1 or value.dtype in (None, DType.STRING):
         return None
-    if value.dtype in (DType.COMPLEX64, DType.COMPLEX128):
+    if value.dtype in COMPLEX:
         return None
-    held = value.tensor.numpy().reshape(-1)[0].item()
+    return _exact(value.tensor.numpy().reshape(-1)[0].item())
+
+
+def _exact(held: int | float) -> float | None:
+    """A number as a float that is the same, None where there is none."""
     return float(held) if float(held) == held else None
 
 

@@ -137,6 +137,9 @@ def _read_cut(node: ImportNode, data: Value) -> _Cut:
     def is_set(name: str, place: int) -> bool:
         return bool(masks[name] >> place & 1)
 
+    taken = sum(not is_set("ellipsis", place) and not is_set("new_axis", place) for place in range(begin.count))
+    if data.shape is not None and taken > len(data.shape):
+        node.refuse(f"it cuts {taken} axes of {data.name}, which is {data.type}")
     cut = _Cut()
     axis = result = 0
     for place in range(begin.count):

@@ -83,6 +83,7 @@ TEXT = """
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
        attr { key: "shape" value { shape { dim { size: -1 } dim { size: 3 } } } } }
 node { name: "s" op: "Split" input: "a" input: "^x" input: "x:2" device: "/cpu:0"
+       attr { key: "T" value { type: DT_FLOAT } }
        attr { key: "num_split" value { i: 2 } } }
 node { name: "f" op: "F" attr { key: "f" value { func { name: "g" attr { key: "T" value { type: DT_INT32 } } } } }
        attr { key: "l" value { list { } } } attr { key: "e" value { } } attr { key: "p" value { placeholder: "T" } }
@@ -97,7 +98,8 @@ def test_records():
     graph = read_graph(parse(TEXT, "GraphDef"), TensorSource())
     x, s, f = graph.nodes
     assert x.attrs == {"dtype": DType.FLOAT32, "shape": (UNKNOWN, 3)}
-    assert (s.inputs, s.controls, s.attrs) == ((Endpoint("a"), Endpoint("x", 2)), ("x",), {"num_split": 2})
+    assert (s.inputs, s.controls) == ((Endpoint("a"), Endpoint("x", 2)), ("x",))
+    assert s.attrs == {"T": DType.FLOAT32, "num_split": 2}
     assert f.attrs == {
         "f": FunctionCall("g", {"T": DType.INT32}), "l": (), "e": (), "p": Bound("T"), "b": b"\xff", "u": None,
     }  # fmt: skip

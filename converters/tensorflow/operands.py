@@ -1,0 +1,159 @@
+"""What operators want of the shapes of operands that say sizes, axes and places: as TensorFlow's own shape functions.
+
+Looked at once, before a node is imported, as far as the shapes are known; whoever imports the node may then count on
+vectors that are vectors and on as many paddings as there are axes. `conformity` does the same for what the nodes
+themselves state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from graphir.errors import ShapeError
+from graphir.graph import Value
+from graphir.types import Dim
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One operator's operands by slot; negative slots count from the end.
+
+    `scalars` have no axes (a single element counts as one, as TensorFlow's kernels see it), `vectors` one, `pairs` are
+    matrices of two columns, `at_most` have one axis or none. `alike` have the same number of elements (a pair's are its
+    rows); `of_rank` have one for each axis of the operand in slot `data`, `within_rank` at most as many.
+    """
+
+    scalars: tuple[int, ...] = ()
+    vectors: tuple[int, ...] = ()
+    pairs: tuple[int, ...] = ()
+    at_most: tuple[int, ...] = ()
+    alike: tuple[int, ...] = ()
+    of_rank: tuple[int, ...] = ()
+    within_rank: tuple[int, ...] = ()
+    data: int = field(default=0, kw_only=True)
+
+
+_PADDED = Rule(pairs=(1,), of_rank=(1,))
+_REDUCED = Rule(at_most=(1,))
+_RESIZED = Rule(vectors=(1,))
+RULES: Mapping[str, Rule] = {
+    "ArgMax": Rule(scalars=(1,)),
+    "ArgMin": Rule(scalars=(1,)),
+    "BatchToSpace": Rule(pairs=(1,)),
+    "BatchToSpaceND": Rule(vectors=(1,), pairs=(2,), alike=(1, 2), within_rank=(1,)),
+    "BroadcastArgs": Rule(vectors=(0, 1)),
+    "BroadcastTo": Rule(vectors=(1,)),
+    "Concat": Rule(scalars=(0,)),
+    "ConcatV2": Rule(scalars=(-1,)),
+    "CropAndResize": Rule(vectors=(2, 3)),
+    "Cumprod": Rule(scalars=(1,)),
+    "Cumsum": Rule(scalars=(1,)),
+    "CumulativeLogsumexp": Rule(scalars=(1,)),
+    "Empty": Rule(vectors=(0,)),
+    "ExpandDims": Rule(scalars=(1,)),
+    "Fill": Rule(vectors=(0,), scalars=(1,)),
+    "GatherV2": Rule(scalars=(2,)),
+    "LinSpace": Rule(scalars=(0, 1, 2)),
+    "MirrorPad": _PADDED,
+    "Multinomial": Rule(scalars=(1,)),
+    "NonMaxSuppression": Rule(scalars=(2,)),
+    "NonMaxSuppressionV2": Rule(scalars=(2, 3)),
+    "NonMaxSuppressionV3": Rule(scalars=(2, 3, 4)),
+    "NonMaxSuppressionV4": Rule(scalars=(2, 3, 4)),
+    "NonMaxSuppressionV5": Rule(scalars=(2, 3, 4, 5)),
+    "OneHot": Rule(scalars=(1, 2, 3)),
+    "Pad": _PADDED,
+    "PadV2": Rule(pairs=(1,), scalars=(2,), of_rank=(1,)),
+    "RandomStandardNormal": Rule(vectors=(0,)),
+    "RandomUniform": Rule(vectors=(0,)),
+    "RandomUniformInt": Rule(vectors=(0,), scalars=(1, 2)),
+    "Range": Rule(scalars=(0, 1, 2)),
+    "Reshape": Rule(at_most=(1,)),
+    "ResizeArea": _RESIZED,
+    "ResizeBicubic": _RESIZED,
+    "ResizeBilinear": _RESIZED,
+    "ResizeNearestNeighbor": _RESIZED,
+    "Reverse": Rule(vectors=(1,), of_rank=(1,)),
+    "ReverseSequence": Rule(vectors=(1,)),
+    "ReverseV2": Rule(vectors=(1,), within_rank=(1,)),
+    "Roll": Rule(at_most=(1, 2), alike=(1, 2)),
+    "ScatterNd": Rule(vectors=(2,)),
+    "Slice": Rule(vectors=(1, 2), alike=(1, 2), of_rank=(1,)),
+    "SpaceToBatch": Rule(pairs=(1,)),
+    "SpaceToBatchND": Rule(vectors=(1,), pairs=(2,), alike=(1, 2), within_rank=(1,)),
+    "SparseToDense": Rule(vectors=(1,)),
+    "Split": Rule(scalars=(0,)),
+    "SplitV": Rule(vectors=(1,), scalars=(2,)),
+    "StatelessRandomNormal": Rule(vectors=(0,)),
+    "StatelessRandomUniform": Rule(vectors=(0,)),
+    "StridedSlice": Rule(vectors=(1, 2, 3), alike=(1, 2, 3)),
+    "Tile": Rule(vectors=(1,), of_rank=(1,)),
+    "TopKV2": Rule(scalars=(1,)),
+    "Transpose": Rule(vectors=(1,), of_rank=(1,)),
+    "ConjugateTranspose": Rule(vectors=(1,), of_rank=(1,)),
+    "TruncatedNormal": Rule(vectors=(0,)),
+    **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), _REDUCED),
+}
+
+
+def check_operands(op: str, operands: Sequence[Value]) -> None:
+    """Raise ShapeError, naming the operand, if one has a shape that the operator cannot take."""
+    rule = RULES.get(op)
+    if rule is None:
+        return
+    kinds = ((rule.scalars, "a scalar"), (rule.vectors, "a vector"), (rule.pairs, "a matrix of two columns"),
+             (rule.at_most, "a scalar or a vector"))  # fmt: skip
+    for slots, wanted in kinds:
+        for slot in slots:
+            value = _operand(operands, slot)
+            if value is not None and not _FITS[wanted](value.shape or ()):
+                raise ShapeError(f"operand {slot} ({value.name}) is {value.type}, expected {wanted}")
+    _check_counts(rule, operands)
+
+
+def _check_counts(rule: Rule, operands: Sequence[Value]) -> None:
+    counts = {slot: count for slot in rule.alike if (count := _count(operands, slot)) is not None}
+    if len(set(counts.values())) > 1:
+        shown = ", ".join(f"{count} in operand {slot}" for slot, count in counts.items())
+        raise ShapeError(f"expected as many elements in each of its operands, found {shown}")
+    data = _operand(operands, rule.data)
+    rank = None if data is None or data.shape is None else len(data.shape)
+    if rank is None:
+        return
+    for slot in (*rule.of_rank, *rule.within_rank):
+        count = _count(operands, slot)
+        exact = slot in rule.of_rank
+        if count is not None and (count != rank if exact else count > rank):
+            many = f"{rank}, one for each axis" if exact else f"at most {rank}"
+            raise ShapeError(f"operand {slot} has {count} entries, expected {many} of {operands[rule.data].name}")
+
+
+def _operand(operands: Sequence[Value], slot: int) -> Value | None:
+    """The operand in a slot if its rank is known."""
+    if not -len(operands) <= slot < len(operands):
+        return None
+    value = operands[slot]
+    return None if value.shape is None else value
+
+
+def _count(operands: Sequence[Value], slot: int) -> int | None:
+    value = _operand(operands, slot)
+    if value is None or not value.shape:
+        return None if value is None else 1
+    size = value.shape[0]
+    return size if isinstance(size, int) else None
+
+
+def _is_one(size: Dim) -> bool:
+    return size == 1 or not isinstance(size, int)
+
+
+_FITS: Mapping[str, Callable[[tuple[Dim, ...]], bool]] = {
+    "a scalar": lambda shape: all(map(_is_one, shape)),
+    "a vector": lambda shape: len(shape) == 1,
+    "a scalar or a vector": lambda shape: len(shape) < 2,
+    "a matrix of two columns": lambda shape: len(shape) == 2 and (shape[1] == 2 or not isinstance(shape[1], int)),
+}
+
+__all__ = ["RULES", "Rule", "check_operands"]
