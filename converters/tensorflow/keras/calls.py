@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphir.converters.tensorflow.keras.config import is_dtype
 from graphir.converters.tensorflow.keras.context import Held
+from graphir.errors import FormatError
+from graphir.types import DType
 
 Entry = Mapping[str, Any]
 
@@ -23,17 +26,52 @@ class Reference(NamedTuple):
 def arguments_of(call: Any, entries: Mapping[str, Entry]) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of a call in either version's notation, with References for values."""
     if isinstance(call, Mapping) and "args" in call:
-        return parsed(call["args"], {}), parsed(call.get("kwargs") or {}, {})
+        args, kwargs = call["args"], call.get("kwargs") or {}
+        if not isinstance(args, list) or not isinstance(kwargs, Mapping) or "class_name" in kwargs:
+            raise FormatError(f"its inbound_nodes are not as Keras writes them: {str(call)[:60]}")
+        return parsed(args, {}), parsed(kwargs, {})
     if isinstance(call, Mapping):
         return [parsed(call, entries)], {}
     if not call:
         return [], {}
+    if not isinstance(call, list):
+        raise FormatError(f"its inbound_nodes are not as Keras writes them: {str(call)[:60]}")
     rows = [call] if isinstance(call[0], str) else call
-    values = [row[2] if row[0] == "_CONSTANT_VALUE" else Reference(row[0], row[1], row[2]) for row in rows]
-    kwargs: dict[str, Any] = {}
+    values = [_constant_or_reference(row) for row in rows]
+    kwargs = {}
     for row in rows:
-        kwargs |= parsed(row[3], entries) if len(row) > 3 and row[3] else {}
+        if len(row) > 3 and row[3]:
+            if not isinstance(row[3], Mapping):
+                raise FormatError(f"its inbound_nodes are not as Keras writes them: {str(row)[:60]}")
+            kwargs |= parsed(row[3], entries)
     return [values[0] if len(values) == 1 else values], kwargs
+
+
+def _constant_or_reference(row: Any) -> Any:
+    if isinstance(row, list) and len(row) > 2 and row[0] == "_CONSTANT_VALUE":
+        return row[2]
+    return _reference(row)
+
+
+def _reference(row: Any) -> Reference:
+    """The result that a list of a layer's name, a call's number and a result's number means. Raises FormatError."""
+    if isinstance(row, list) and len(row) > 2 and isinstance(row[0], str) and all(map(_is_place, row[1:3])):
+        return Reference(row[0], row[1], row[2])
+    raise FormatError(f"{str(row)[:60]} is no reference to a layer's result, such as ['dense', 0, 0]")
+
+
+def _is_place(number: Any) -> bool:
+    return type(number) is int and 0 <= number < 1 << 31
+
+
+def _array(config: Any) -> Any:
+    """A constant array among the arguments of a call."""
+    if not isinstance(config, Mapping) or not is_dtype(config.get("dtype")):
+        raise FormatError(f"a constant that is not as Keras writes it: {str(config)[:60]}")
+    try:
+        return np.array(config.get("value"), DType.of(config["dtype"]).numpy())
+    except (ValueError, TypeError, OverflowError) as error:
+        raise FormatError(f"a constant that is no array of {config['dtype']}: {error}") from error
 
 
 def parsed(data: Any, entries: Mapping[str, Entry]) -> Any:
@@ -44,15 +82,19 @@ def parsed(data: Any, entries: Mapping[str, Entry]) -> Any:
     if isinstance(data, Mapping):
         kind = data.get("class_name")
         if kind == "__keras_tensor__":
-            return Reference(*data["config"]["keras_history"])
+            config = data.get("config")
+            return _reference(config.get("keras_history") if isinstance(config, Mapping) else config)
         if kind in ("__tensor__", "__numpy__"):
-            return np.array(data["config"]["value"], data["config"]["dtype"])
+            return _array(data.get("config"))
         if kind == "__slice__":
-            return {key: data["config"].get(key) for key in ("start", "stop", "step")}
+            config = data.get("config")
+            if not isinstance(config, Mapping):
+                raise FormatError(f"a slice that is not as Keras writes it: {str(data)[:60]}")
+            return {key: config.get(key) for key in ("start", "stop", "step")}
         return {key: parsed(value, entries) for key, value in data.items()}
     if isinstance(data, list):
         if len(data) in (3, 4) and isinstance(data[0], str) and data[0] in entries and isinstance(data[1], int):
-            return Reference(data[0], data[1], data[2])
+            return _reference(data)
         return [parsed(value, entries) for value in data]
     return data
 
@@ -80,7 +122,16 @@ def mapped(structure: Any, function: Any) -> Any:
 
 
 def filled(structure: Any, results: Mapping[tuple[str, int], Sequence[Held]]) -> Any:
-    return mapped(structure, lambda held: results[held.layer, held.call][held.result])
+    return mapped(structure, lambda held: result_of(held, results))
+
+
+def result_of(held: Reference, results: Mapping[tuple[str, int], Sequence[Held]]) -> Held:
+    """What a call gave. Raises FormatError for a layer, a call or a result that there is not."""
+    found = results.get((held.layer, held.call), ())
+    if held.result >= len(found):
+        what = f"result {held.result} of call {held.call} of {held.layer!r}"
+        raise FormatError(f"the model uses {what}, which is not there")
+    return found[held.result]
 
 
 def first_calls(
@@ -98,8 +149,10 @@ def listed(layers: Any) -> list[Reference]:
     """`[["a", 0, 0]]`, or `["a", 0, 0]` for one, or a mapping of names to such, which Keras takes by sorted keys."""
     if isinstance(layers, Mapping):
         return [reference for key in sorted(layers) for reference in listed(layers[key])]
+    if not isinstance(layers, list):
+        raise FormatError(f"the model's inputs or outputs are {str(layers)[:60]}, expected layers' results")
     if layers and isinstance(layers[0], str):
-        return [Reference(layers[0], layers[1], layers[2])]
+        return [_reference(layers)]
     return [reference for inner in layers for reference in listed(inner)]
 
 
@@ -116,4 +169,5 @@ def output_names(layers: Any) -> list[str]:
 
 __all__ = [
     "Reference", "arguments_of", "filled", "first_calls", "listed", "mapped", "output_names", "parsed", "references_in",
+    "result_of",
 ]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphir.converters.tensorflow.context import Imported, ImportFunction, ImportNode
+from graphir.converters.tensorflow.keras.config import Settings
 from graphir.converters.tensorflow.keras.weights import Weights
 from graphir.converters.tensorflow.records import Endpoint, TFNode
 from graphir.errors import FormatError, GraphirError
@@ -107,6 +108,7 @@ class Layer:
     call: Callable[[Mapping[str, Any], str, Weights, Sequence[Held]], list[Held]] = lambda *_: []
 
     def __post_init__(self) -> None:
+        self.config = Settings(self.config, self.name)
         self.weights = self.stored.tensors()
 
     def constant(self, suffix: str, value: object, dtype: type = np.int32) -> Endpoint:
@@ -166,7 +168,15 @@ class Layer:
     @property
     def data(self) -> Endpoint:
         """The first operand."""
-        return self.operands[0].value
+        return self.first.value
+
+    @property
+    def first(self) -> Held:
+        """The same with its mask. Raises FormatError for a call without values."""
+        found = self.operands
+        if not found:
+            raise FormatError(f"layer {self.name} is called without a value")
+        return found[0]
 
     def argument(self, place: int, name: str) -> Any:
         """An argument, given by place or by name; None if it is not given."""
@@ -177,12 +187,15 @@ class Layer:
         stated = self.kwargs.get("mask")
         if isinstance(stated, Held):
             return stated.value
-        return self.operands[0].mask
+        return self.first.mask
 
     def numbers(self, key: str, axes: int, default: int = 1) -> list[int]:
         """A number for each of the spatial axes."""
         held = self.config.get(key, default)
-        return [held] * axes if isinstance(held, int) else list(held)
+        found = [held] * axes if isinstance(held, int) else list(held or ())
+        if len(found) != axes:
+            raise FormatError(f"layer {self.name}: {key} is {str(held)[:60]}, expected one number or {axes}")
+        return found
 
     @property
     def channels_first(self) -> bool:

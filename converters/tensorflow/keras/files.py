@@ -1,56 +1,62 @@
 """Keras's own files, `.keras` (a zip of config.json and model.weights.h5) and `.h5`: Sequential and Functional models.
 
 The configuration becomes nodes (`models`, `layers`), most of them TensorFlow's, which the importer reads
-like any others. HDF5 is read by h5py, an optional dependency. Source: Keras 3's saving_lib and legacy_h5_format.
+like any others. HDF5 is read by h5py, an optional dependency, in a child process. Source: Keras 3's saving_lib and
+legacy_h5_format.
 """
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections import Counter
-from importlib import import_module
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from graphir.converters.tensorflow.keras.archive import Archive
+from graphir.converters.tensorflow.keras.hdf5 import Bytes, Group, Hdf5
 from graphir.converters.tensorflow.keras.models import Reader
 from graphir.converters.tensorflow.keras.weights import StoredByClass, StoredInGroups, Weights
 from graphir.converters.tensorflow.reader import TFSource
-from graphir.converters.tensorflow.records import Signature, TFGraph
+from graphir.converters.tensorflow.records import Signature, TFGraph, is_number
 from graphir.errors import FormatError, ImportFailure
 from graphir.foreign_text import unicode_text
+from graphir.reading import open_plain
 
 PRODUCER = 1882
 ZIP, HDF5 = b"PK\x03\x04", b"\x89HDF"
-WEIGHTS, CONFIG = "model.weights.h5", "config.json"
+WEIGHTS, CONFIG, METADATA = "model.weights.h5", "config.json", "metadata.json"
 
 
 def open_keras(path: Path) -> TFSource:
     """A Keras model. Raises FormatError for a broken file, ImportFailure without h5py or for a model that is neither
     Sequential nor Functional, and UnsupportedOpError with all layers that cannot be read."""
-    with open(path, "rb") as file:
-        head = file.read(4)
-    weights: Weights
-    try:
-        if head == ZIP:
-            with zipfile.ZipFile(path) as archive:
-                config, version, backend = json.loads(archive.read(CONFIG)), _version(archive), "tensorflow"
-                held = _h5py(path).File(io.BytesIO(archive.read(WEIGHTS)), "r")
-            weights = StoredByClass(held)
-        else:
-            held = _h5py(path).File(path, "r")
-            if "model_config" not in held.attrs:
-                raise ImportFailure(f"{path}: weights without a model; save the whole model (model.save)")
-            config, version = json.loads(held.attrs["model_config"]), _major(held.attrs.get("keras_version", "1"))
-            backend = _text(held.attrs.get("backend", "tensorflow"))
-            weights = StoredInGroups(held["model_weights"], path)
-        with held:
-            return _source(path, config, Reader(path, version, backend), weights)
-    except (zipfile.BadZipFile, KeyError, OSError, EOFError, ValueError, zipfile.LargeZipFile) as error:
-        raise FormatError(f"not a Keras model, or damaged: {error}", path=path, offset=0) from error
-    except (AttributeError, IndexError, TypeError) as error:
-        raise FormatError(f"its configuration is not as Keras writes it: {error}", path=path) from error
+    with open_plain(path) as file:
+        head, size = file.read(4), file.seek(0, 2)
+    if head != ZIP:
+        with Hdf5(Bytes(path, 0, size)) as held:
+            return _of_hdf5(path, held.root)
+    archive = Archive(path)
+    config = _parsed(archive.content(CONFIG), path, CONFIG)
+    version = 3
+    if METADATA in archive:
+        stated = _parsed(archive.content(METADATA), path, METADATA)
+        version = _major(stated.get("keras_version") if isinstance(stated, Mapping) else None, path)
+    with Hdf5(archive.place(WEIGHTS)) as held:
+        return _source(path, config, Reader(path, version), StoredByClass(held.root))
+
+
+def _of_hdf5(path: Path, root: Group) -> TFSource:
+    config = root.attrs.get("model_config")
+    groups = root.group("model_weights")
+    if config is None:
+        raise ImportFailure(f"{path}: weights without a model; save the whole model (model.save)")
+    if groups is None or not isinstance(config, str):
+        raise FormatError("a Keras model without its weights, or with a configuration that is no text", path=path)
+    version = _major(root.attrs.get("keras_version", "1"), path)
+    backend = str(root.attrs.get("backend", "tensorflow"))
+    parsed = _parsed(config, path, "model_config")
+    return _source(path, parsed, Reader(path, version, backend), StoredInGroups(groups, path))
 
 
 def _source(path: Path, config: Any, reader: Reader, weights: Weights) -> TFSource:
@@ -78,24 +84,19 @@ def layer_counts(config: Any) -> dict[str, int]:
     return dict(found)
 
 
-def _h5py(path: Path) -> Any:
+def _parsed(text: str | bytes, path: Path, what: str) -> Any:
+    """What a JSON text says. Raises FormatError for one that is none, or nests deeper than any model."""
     try:
-        return import_module("h5py")
-    except ImportError as error:
-        raise ImportFailure(f"{path}: Keras's files need h5py: pip install 'graphir-converter[keras]'") from error
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"not a Keras model, or damaged: {what} is no JSON: {error}", path=path) from error
 
 
-def _version(archive: zipfile.ZipFile) -> int:
-    names = archive.namelist()
-    return _major(json.loads(archive.read("metadata.json"))["keras_version"]) if "metadata.json" in names else 3
-
-
-def _major(text: Any) -> int:
-    return int(_text(text).split(".")[0])
-
-
-def _text(text: Any) -> str:
-    return text.decode() if isinstance(text, bytes) else str(text)
+def _major(text: Any, path: Path) -> int:
+    number = str(text).partition(".")[0]
+    if not is_number(number):
+        raise FormatError(f"the version of Keras is {text!r}, expected one such as 3.0.0", path=path)
+    return int(number)
 
 
 __all__ = ["HDF5", "ZIP", "open_keras"]

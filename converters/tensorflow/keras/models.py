@@ -17,7 +17,9 @@ from graphir.converters.tensorflow.keras.calls import (
     mapped,
     output_names,
     references_in,
+    result_of,
 )
+from graphir.converters.tensorflow.keras.config import check_layer, check_tree, is_dtype
 from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, flat, held_in
 from graphir.converters.tensorflow.keras.history import modern, old_weights
 from graphir.converters.tensorflow.keras.layers import LAYERS, PASS_MASKS, RANDOM, REFUSED
@@ -25,6 +27,7 @@ from graphir.converters.tensorflow.keras.operations import OPERATIONS
 from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
 from graphir.converters.tensorflow.records import Endpoint, TFNode
 from graphir.errors import FormatError, Gap, ImportFailure, UnsupportedOpError
+from graphir.limits import charge_nodes, check_depth, hold_nodes
 from graphir.types import UNKNOWN, DType
 
 FUNCTIONAL = ("Functional", "Model")
@@ -48,9 +51,11 @@ class Reader:
         self.refusals: dict[tuple[str, str], list[str]] = {}
         self._names: set[str] = set()
         self._casts = False
+        self._depth = 0
 
     def run(self, entry: Entry, stored: Weights) -> tuple[dict[str, Endpoint], dict[str, Endpoint]]:
         """The endpoints of the inputs and outputs by name, in the order of the model's `inputs` and `outputs`."""
+        hold_nodes(check_tree(entry, self.path, "its configuration"))
         config = _layers_of(entry)
         if entry.get("class_name") not in MODELS or config is None:
             raise ImportFailure(
@@ -61,11 +66,11 @@ class Reader:
         inputs: dict[str, Endpoint] = {}
         if entry["class_name"] == "Sequential":
             found = self._sequential(config, stored, "", None, inputs)
-            names = [config["layers"][-1]["config"]["name"]] if len(found) == 1 else []
+            names = [_name(config["layers"][-1], self.path)] if len(found) == 1 else []
         else:
             found = self._functional(config, stored, "", None, inputs)
-            self._order_inputs(listed(config["input_layers"]), inputs)
-            names = output_names(config["output_layers"])
+            self._order_inputs(listed(config.get("input_layers")), inputs)
+            names = output_names(config.get("output_layers"))
         if self.refusals:
             gaps = [Gap(name, reason, tuple(held)) for (name, reason), held in self.refusals.items()]
             raise UnsupportedOpError(
@@ -73,6 +78,8 @@ class Reader:
                 "SavedModel, which may say it):",
                 gaps,
             )
+        if not found:
+            raise ImportFailure(f"{self.path}: the model has no outputs")
         outputs: dict[str, Endpoint] = {}
         for place, held in enumerate(found):
             name = names[place] if place < len(names) else f"output_{place}"
@@ -97,19 +104,21 @@ class Reader:
         inputs: dict[str, Endpoint],
     ) -> list[Held]:
         entries = list(config["layers"])
-        if operands is None and (not entries or entries[0]["class_name"] != "InputLayer"):
-            shape = (entries[0]["config"].get("batch_input_shape") if entries else None) or config.get(
-                "build_input_shape"
-            )
+        if not entries:
+            raise FormatError("a Sequential model without layers", path=self.path)
+        if operands is None and entries[0]["class_name"] != "InputLayer":
+            held = entries[0]["config"]
+            stated = held.get("batch_input_shape") if isinstance(held, Mapping) else None
+            shape = stated or config.get("build_input_shape")
             if shape is None:
                 raise ImportFailure(f"{self.path}: the model was never built: its file states no input shape")
             dtype = "int32" if entries[0]["class_name"] == "Embedding" else "float32"
             source = {"name": "input", "batch_shape": shape, "dtype": dtype}
             entries.insert(0, {"class_name": "InputLayer", "config": source})
-        weights = stored.layers([(entry["config"]["name"], entry["class_name"]) for entry in entries])
+        weights = stored.layers([(_name(entry, self.path), entry["class_name"]) for entry in entries])
         values = list(operands or ())
         for entry, part in zip(entries, weights, strict=True):
-            name = prefix + entry["config"]["name"]
+            name = prefix + _name(entry, self.path)
             if entry["class_name"] == "InputLayer":
                 if operands is None:
                     values = [self._input(entry, name)]
@@ -127,10 +136,10 @@ class Reader:
         operands: Sequence[Held | None] | None,
         inputs: dict[str, Endpoint],
     ) -> list[Held]:
-        entries = {_name(entry): entry for entry in config["layers"]}
+        entries = {_name(entry, self.path): entry for entry in config["layers"]}
         own = {name: entry["class_name"] for name, entry in entries.items() if not _is_operation(entry)}
         weights = dict(zip(own, stored.layers(list(own.items())), strict=True))
-        sources = [reference.layer for reference in listed(config["input_layers"])]
+        sources = [reference.layer for reference in listed(config.get("input_layers"))]
         results: dict[tuple[str, int], list[Held]] = {}
         calls: list[tuple[str, int, list[Any], dict[str, Any]]] = []
         for name, entry in entries.items():
@@ -140,7 +149,7 @@ class Reader:
             for place, call in enumerate(entry.get("inbound_nodes") or [[]]):
                 args, kwargs = arguments_of(call, entries)
                 calls.append((name, place, args, kwargs))
-        first = first_calls(calls, listed(config["output_layers"]))
+        first = first_calls(calls, listed(config.get("output_layers")))
         while calls:
             left = []
             for name, place, args, kwargs in calls:
@@ -156,7 +165,7 @@ class Reader:
                 shown = ", ".join(name for name, *_ in left[:5])
                 raise FormatError(f"its layers {shown} wait for each other", path=self.path)
             calls = left
-        return [results[held.layer, held.call][held.result] for held in listed(config["output_layers"])]
+        return [result_of(held, results) for held in listed(config.get("output_layers"))]
 
     def _source(
         self,
@@ -179,10 +188,13 @@ class Reader:
         return found
 
     def _input(self, entry: Entry, name: str) -> Held:
+        check_layer(entry, name, self.path)
         config = entry["config"]
         sizes = config.get("batch_shape") or config.get("batch_input_shape")
         shape = None if sizes is None else tuple(UNKNOWN if size is None else size for size in sizes)
         stated = _policy(config) or "float32"
+        if not is_dtype(stated):
+            raise FormatError(f"input {name}: the dtype {stated[:40]!r} is unknown", path=self.path)
         dtype = DType.of(stated)
         self.nodes.append(TFNode(name, "Placeholder", (), (), {"dtype": dtype, "shape": shape}))
         return Held(Endpoint(name))
@@ -191,10 +203,13 @@ class Reader:
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> list[Held]:
         """The results of a call of a layer, an operation or a model."""
+        if _layers_of(entry) is None and not _is_operation(entry):
+            check_layer(entry, name, self.path)
         entry = modern(entry)
         class_name = entry["class_name"]
         if class_name in MODELS and _layers_of(entry) is not None:
             return self._model(entry, stored, name, args, kwargs)
+        charge_nodes(1, f"layer {name}")
         name = _free(name, self._names)
         self._names.add(name)
         try:
@@ -211,13 +226,18 @@ class Reader:
     ) -> list[Held]:
         config = _layers_of(entry)
         assert config is not None
+        check_depth(self._depth + 1, f"the model {name}")
+        self._depth += 1
         argument = args[0] if args else kwargs.get("inputs")
+        layers = config.get("input_layers")
         if entry["class_name"] == "Sequential":
-            return self._sequential(config, stored, f"{name}/", list(held_in(argument)), {})
-        layers = config["input_layers"]
-        if isinstance(argument, Mapping) and not isinstance(layers, Mapping):
-            argument = [argument.get(reference.layer) for reference in listed(layers)]
-        return self._functional(config, stored, f"{name}/", list(flat(argument)), {})
+            found = self._sequential(config, stored, f"{name}/", list(held_in(argument)), {})
+        else:
+            if isinstance(argument, Mapping) and not isinstance(layers, Mapping):
+                argument = [argument.get(reference.layer) for reference in listed(layers)]
+            found = self._functional(config, stored, f"{name}/", list(flat(argument)), {})
+        self._depth -= 1
+        return found
 
     def _layer(
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -267,6 +287,8 @@ class Reader:
     ) -> list[Held]:
         """An operation on values: Keras 3's `ops`, or the functions of TensorFlow that version 2 recorded."""
         config = entry["config"]
+        if not isinstance(config, Mapping):
+            raise FormatError(f"the operation {name}: its config is {str(config)[:60]}", path=self.path)
         title = str(config.get("function") or entry["class_name"])
         function = OPERATIONS.get(title)
         if function is None:
@@ -291,8 +313,12 @@ def _layers_of(entry: Entry) -> Entry | None:
     return config if isinstance(config, Mapping) and "layers" in config else None
 
 
-def _name(entry: Entry) -> str:
-    return str(entry.get("name") or entry["config"]["name"])
+def _name(entry: Entry, path: Path) -> str:
+    config = entry["config"]
+    name = entry.get("name") or (config.get("name") if isinstance(config, Mapping) else None)
+    if not isinstance(name, str):
+        raise FormatError(f"a layer ({entry['class_name']}) without a name", path=path)
+    return name
 
 
 def _is_operation(entry: Entry) -> bool:
@@ -310,7 +336,8 @@ def _is_operation(entry: Entry) -> bool:
 def _policy(config: Entry) -> str | None:
     held = config.get("dtype")
     if isinstance(held, Mapping):
-        held = held["config"].get("name")
+        inner = held.get("config")
+        held = inner.get("name") if isinstance(inner, Mapping) else None
     return None if held is None else str(held)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.tensorflow.keras.config import Settings, check_layer
 from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, activation_name, held_in
 from graphir.converters.tensorflow.keras.recurrence import STATES, Cell, Function, Recurrence
 from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
@@ -42,10 +43,15 @@ def _cell(layer: Layer, config: Mapping[str, Any], kind: str, stored: Weights, *
     use_bias = bool(config.get("use_bias", True))
     if len(tensors) < 2 + use_bias:
         raise FormatError(f"layer {layer.name} has {len(tensors)} weights, expected {2 + use_bias}")
-    units = int(config["units"])
+    units = Settings(config, layer.name)["units"]
     gates = GATES[kind]
-    if tensors[0].shape[-1] != units * len(gates):
-        raise FormatError(f"layer {layer.name} has a kernel {list(tensors[0].shape)}, expected {len(gates)} * {units}")
+    wide = units * len(gates)
+    for tensor, what, inner in zip(tensors, ("kernel", "recurrent kernel"), (None, units), strict=False):
+        shape = tensor.shape
+        if len(shape) != 2 or shape[1] != wide or inner not in (None, shape[0]):
+            raise FormatError(f"layer {layer.name} has a {what} {list(shape)}, expected {len(gates)} * {units}")
+    if use_bias and tensors[2].size not in (wide, 2 * wide):
+        raise FormatError(f"layer {layer.name} has a bias {list(tensors[2].shape)}, expected {len(gates)} * {units}")
     reset_after = bool(config.get("reset_after", False)) if kind == "GRU" else False
     weight, recurrent = (_ordered(tensor, gates, layer.dtype) for tensor in tensors[:2])
     bias = _bias(tensors[2], gates, units, layer.dtype) if use_bias else None
@@ -94,7 +100,7 @@ def _recurrent(
     natural: bool = False,
 ) -> list[Endpoint]:
     """The node of a layer; `natural` gives sequences from the first step to the last whichever way it ran."""
-    held = layer.operands
+    data = layer.first
     states = _begin(layer)
     mask = _mask(layer)
     expected = sum(STATES[cell.kind] for cell in cells)
@@ -118,7 +124,7 @@ def _recurrent(
         bool(states),
         bool(config.get("stateful")),
     )
-    operands = [held[0].value, *([] if mask is None else [mask]), *states]
+    operands = [data.value, *([] if mask is None else [mask]), *states]
     first = layer.apply(function, "sequence", operands)
     count = (len(cells) if merge is None else 1) + (expected if config.get("return_state") else 0)
     if sequences:
@@ -141,7 +147,7 @@ def _mask(layer: Layer) -> Endpoint | None:
         return stated.value
     if layer.keras >= 3 and _begin(layer):
         return None
-    return layer.operands[0].mask
+    return layer.first.mask
 
 
 def _layer_of(kind: str) -> Callable[[Layer], list[Endpoint]]:
@@ -191,22 +197,33 @@ def _from_cudnn(weights: Sequence[Tensor], kind: str) -> list[Tensor]:
 
 
 def _cell_kind(entry: Mapping[str, Any]) -> str:
-    kind = str(entry["class_name"]).removesuffix("Cell")
+    kind = str(entry.get("class_name")).removesuffix("Cell")
     if kind not in GATES:
-        raise LayerRefusal(f"the cell {entry['class_name']}; LSTMCell, GRUCell and SimpleRNNCell are read")
+        raise LayerRefusal(f"the cell {entry.get('class_name')}; LSTMCell, GRUCell and SimpleRNNCell are read")
     return kind
+
+
+def _checked(layer: Layer, entry: Any) -> Mapping[str, Any]:
+    """A cell or layer that the layer holds, once its settings are what Keras writes. Raises FormatError."""
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("class_name"), str):
+        raise FormatError(f"layer {layer.name}: its cell or layer is {str(entry)[:60]}, expected an object")
+    check_layer(entry, layer.name)
+    return entry
 
 
 def rnn(layer: Layer) -> list[Endpoint]:
     """A cell, or cells one upon the other: then each runs over the sequence that the one below gave."""
-    entry = layer.config["cell"]
+    entry = _checked(layer, layer.config["cell"])
     backward = bool(layer.config.get("go_backwards"))
     if entry["class_name"] != "StackedRNNCells":
         cell = _cell(layer, entry["config"], _cell_kind(entry), layer.stored.part("cell"), backward=backward)
         return _recurrent(layer, [cell], layer.config)
     if layer.config.get("return_state") or _begin(layer):
         raise LayerRefusal("the states of StackedRNNCells as arguments or results")
-    entries = list(entry["config"]["cells"])
+    stacked = entry["config"].get("cells")
+    if not isinstance(stacked, list) or not stacked:
+        raise FormatError(f"layer {layer.name}: its cells are {str(stacked)[:60]}, expected a list of them")
+    entries = [_checked(layer, inner) for inner in stacked]
     cells, start = [], 0
     names: dict[str, int] = {}
     for inner in entries:
@@ -219,7 +236,7 @@ def rnn(layer: Layer) -> list[Endpoint]:
         cells.append(_cell(layer, inner["config"], kind, stored, backward=backward))
         start += count
     mask = _mask(layer)
-    value = layer.operands[0].value
+    value = layer.data
     for place, cell in enumerate(cells[:-1]):
         inner_layer = Layer(
             f"{layer.name}/cell_{place}", {}, layer.stored, [Held(value, mask)], {}, layer.keras, dtype=layer.dtype
@@ -234,11 +251,12 @@ def rnn(layer: Layer) -> list[Endpoint]:
 
 def bidirectional(layer: Layer) -> list[Endpoint]:
     """The same cell twice, the second from the other end, and what is made of both."""
-    forward = layer.config["layer"]
+    forward = _checked(layer, layer.config["layer"])
     config = forward["config"]
     backward = layer.config.get("backward_layer") or {
         **forward, "config": {**config, "go_backwards": not config.get("go_backwards")},
     }  # fmt: skip
+    backward = _checked(layer, backward)
     merge = layer.config.get("merge_mode", "concat")
     if merge not in ("concat", "sum", "mul", "ave", None):
         raise LayerRefusal(f"merge_mode {merge!r}")
@@ -247,7 +265,8 @@ def bidirectional(layer: Layer) -> list[Endpoint]:
         inner, stored = entry["config"], layer.stored.part(title, place, 2).part("cell")
         kind = entry["class_name"]
         if kind == "RNN":
-            kind, inner = _cell_kind(inner["cell"]), {**inner["cell"]["config"], "go_backwards": inner["go_backwards"]}
+            cell = _checked(layer, inner.get("cell"))
+            kind, inner = _cell_kind(cell), {**cell["config"], "go_backwards": inner.get("go_backwards")}
         if kind not in GATES:
             raise LayerRefusal(f"two directions of a {kind}; LSTM, GRU and SimpleRNN are read")
         cells.append(_cell(layer, inner, kind, stored, backward=bool(inner.get("go_backwards"))))

@@ -6,13 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-import numpy as np
-
+from graphir.converters.tensorflow.keras.hdf5 import Group
 from graphir.errors import FormatError
 from graphir.tensor import Tensor
-from graphir.types import DType
 
 
 class Weights(Protocol):
@@ -37,7 +35,7 @@ class StoredByClass:
     Weights are numbered below `vars`; parts are groups with the names of Python's attributes.
     """
 
-    def __init__(self, group: Any) -> None:
+    def __init__(self, group: Group | None) -> None:
         self._group = group
 
     def tensors(self) -> list[Tensor]:
@@ -45,7 +43,7 @@ class StoredByClass:
         values = self._inside("vars")
         if values is None:
             return []
-        return [Tensor.of(np.asarray(values[str(place)])) for place in range(len(values))]
+        return [values.tensor(str(place)) for place in range(len(values))]
 
     def part(self, attribute: str, place: int = 0, parts: int = 1) -> StoredByClass:
         """The group of that name; with a line before it, as version 2 has it, or behind it."""
@@ -63,7 +61,7 @@ class StoredByClass:
             snake = _snake_case(class_name)
             key = f"{snake}_{counts[snake]}" if counts[snake] else snake
             counts[snake] += 1
-            found.append(StoredByClass(groups[key] if groups is not None and key in groups else None))
+            found.append(StoredByClass(None if groups is None else groups.group(key)))
         return found
 
     def count_from(self, start: int, count: int, *path: str) -> StoredByClass:
@@ -73,8 +71,8 @@ class StoredByClass:
             found = found.part(name)
         return found
 
-    def _inside(self, name: str) -> Any:
-        return self._group[name] if self._group is not None and name in self._group else None
+    def _inside(self, name: str) -> Group | None:
+        return None if self._group is None else self._group.group(name)
 
 
 def _snake_case(name: str) -> str:
@@ -126,7 +124,7 @@ class StoredByName:
 class StoredInGroups:
     """An HDF5 file: each layer of the model has a group that lists its weights by name."""
 
-    def __init__(self, groups: Any, path: Path) -> None:
+    def __init__(self, groups: Group, path: Path) -> None:
         self._groups = groups
         self._path = path
 
@@ -147,19 +145,13 @@ class StoredInGroups:
         return [StoredByName(self._group(name), name) for name, _ in entries]
 
     def _group(self, name: str) -> list[tuple[str, Tensor]]:
-        if name not in self._groups:
+        group = self._groups.group(name)
+        if group is None:
             return []
-        group = self._groups[name]
-        texts = [text.decode() if isinstance(text, bytes) else str(text) for text in group.attrs["weight_names"]]
-        return [(text, _tensor(group[text], self._path)) for text in texts]
-
-
-def _tensor(data: Any, path: Path) -> Tensor:
-    """A dataset; one that lies as it is stays in the file."""
-    offset = data.id.get_offset()
-    if offset is None or not data.dtype.isnative:
-        return Tensor.of(np.asarray(data))
-    return Tensor.at(path, offset, DType.of(data.dtype), data.shape)
+        texts = group.attrs.get("weight_names")
+        if not isinstance(texts, list):
+            raise FormatError(f"the weights of layer {name} have no list of their names", path=self._path)
+        return [(text, group.tensor(text)) for text in texts]
 
 
 __all__ = ["StoredByClass", "StoredByName", "StoredInGroups", "Weights"]

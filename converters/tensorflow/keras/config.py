@@ -1,0 +1,209 @@
+"""What a Keras file says of its layers, held against what Keras writes: the one place where configurations are looked
+at before anything reads them.
+
+`check_tree` looks at the whole document: that everything that calls itself an object is one, and how deep it goes.
+`check_layer` looks at one layer: the kinds of its settings, by their names, which mean the same in all layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from graphir.converters.tensorflow.dtypes import NAMES
+from graphir.errors import FormatError
+
+DEEPEST = 120
+LARGEST = (1 << 31) - 1
+_NAMES = frozenset(NAMES.values())
+
+
+def _integer(value: object, least: int) -> bool:
+    return type(value) is int and least <= value <= LARGEST
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def _integers(value: object, least: int) -> bool:
+    """One, or a list of them."""
+    return _integer(value, least) or (isinstance(value, list) and all(_integer(entry, least) for entry in value))
+
+
+def _borders(value: object) -> bool:
+    """A text (same, valid, causal), or what stands before and behind each axis."""
+    if isinstance(value, str) or _integers(value, 0):
+        return True
+    rows = value if isinstance(value, list) else []
+    return bool(rows) and all(_integer(row, 0) or (_integers(row, 0) and len(row) == 2) for row in rows)
+
+
+def _shape(value: object) -> bool:
+    return isinstance(value, list) and all(size is None or _integer(size, 0) for size in value)
+
+
+def _object(value: object) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("class_name"), str)
+
+
+Kind = Callable[[Any], bool]
+_WHOLE: Kind = lambda value: _integer(value, 1)  # noqa: E731
+_WHOLES: Kind = lambda value: _integers(value, 1)  # noqa: E731
+_FROM_0: Kind = lambda value: _integers(value, 0)  # noqa: E731
+_ANY: Kind = lambda value: _integers(value, -LARGEST)  # noqa: E731
+_TEXT: Kind = lambda value: isinstance(value, str)  # noqa: E731
+_FLAG: Kind = lambda value: isinstance(value, bool) or value in (0, 1)  # noqa: E731
+_ACTIVATION: Kind = lambda value: isinstance(value, str) or _object(value)  # noqa: E731
+_NUMBERS: Kind = lambda value: _number(value) or isinstance(value, bool) or (  # noqa: E731
+    isinstance(value, list) and all(_number(entry) for entry in value)
+)
+# By key: what the value has to be, in words, and whether it is. Where a key is left out it has its default.
+KINDS: Mapping[str, tuple[str, Kind]] = {
+    **dict.fromkeys(
+        ("filters", "units", "n", "num_heads", "key_dim", "depth_multiplier", "groups", "height", "width", "output_dim",
+         "input_dim", "nb_filter", "nb_row", "nb_col"), ("a whole number of at least 1", _WHOLE)),
+    **dict.fromkeys(
+        ("kernel_size", "pool_size", "strides", "dilation_rate", "size", "subsample", "atrous_rate", "pool_length",
+         "filter_length", "stride", "subsample_length", "kernel_dim1", "kernel_dim2", "kernel_dim3"),
+        ("whole numbers of at least 1", _WHOLES)),
+    "output_padding": ("whole numbers of at least 0", _FROM_0),
+    "dims": ("the numbers of axes", _WHOLES),
+    "attention_axes": ("the numbers of axes", _ANY),
+    **dict.fromkeys(("axis", "axes", "target_shape", "concat_axis", "dot_axes"), ("whole numbers", _ANY)),
+    **dict.fromkeys(("padding", "cropping", "border_mode"), ("a text, or numbers of at least 0", _borders)),
+    **dict.fromkeys(
+        ("use_bias", "bias", "return_sequences", "return_state", "go_backwards", "stateful", "unroll", "time_major",
+         "reset_after", "mask_zero", "center", "keepdims", "use_gate", "use_scale", "causal", "normalize", "invert",
+         "rms_scaling", "zero_output_for_mask", "trainable"), ("true or false", _FLAG)),
+    **dict.fromkeys(
+        ("epsilon", "rate", "p", "alpha", "theta", "negative_slope", "threshold", "max_value", "mask_value"),
+        ("a finite number", lambda value: _number(value) or value in ([], {}))),
+    **dict.fromkeys(("offset", "bin_boundaries", "scale"), ("finite numbers", _NUMBERS)),
+    **dict.fromkeys(
+        ("name", "data_format", "dim_ordering", "interpolation", "mode", "merge_mode", "score_mode", "output_mode",
+         "equation", "function", "bias_axes"), ("a text", _TEXT)),
+    **dict.fromkeys(("activation", "recurrent_activation", "inner_activation"), ("a text or an object", _ACTIVATION)),
+    **dict.fromkeys(("layer", "backward_layer", "cell"), ("an object", _object)),
+    **dict.fromkeys(("batch_shape", "batch_input_shape", "build_input_shape"), ("a list of sizes", _shape)),
+}  # fmt: skip
+# Keys of which some classes have another understanding.
+ELSEWHERE: Mapping[str, frozenset[str]] = {
+    "function": frozenset({"Lambda"}),
+    "mode": frozenset({"BatchNormalization", "Highway"}),
+}
+
+
+def check_tree(config: Any, path: Path, what: str) -> int:
+    """How many layers a document holds. Raises FormatError unless it is the object of a model, as far as one can be
+    told from any other document."""
+    if not isinstance(config, Mapping) or not isinstance(config.get("class_name"), str):
+        raise FormatError(f"{what} is not as Keras writes it: no object with a class_name", path=path)
+    count = 0
+    for place, part in _parts(config, path, what):
+        if not isinstance(part, Mapping):
+            continue
+        name = part.get("class_name", "")
+        if not isinstance(name, str):
+            raise FormatError(f"not as Keras writes it: class_name is {_shown(name)}", path=path, json_path=place)
+        if "layers" in part and "class_name" not in part:
+            _check_layers(part["layers"], path, place)
+            count += len(part["layers"])
+    listed = config.get("config")
+    if isinstance(listed, list):  # a Sequential model of version 1
+        _check_layers(listed, path, what)
+        count += len(listed)
+    return count
+
+
+def _check_layers(layers: Any, path: Path, place: str) -> None:
+    """The entries of a model: each an object with a configuration and a name."""
+    if not isinstance(layers, list):
+        raise FormatError(f"not as Keras writes it: layers is {_shown(layers)}", path=path, json_path=place)
+    names: set[str] = set()
+    for slot, entry in enumerate(layers):
+        config = entry.get("config") if isinstance(entry, Mapping) else None
+        where = f"{place}.layers[{slot}]"
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("class_name"), str):
+            raise FormatError(f"not as Keras writes it: {_shown(entry)}", path=path, json_path=where)
+        name = entry.get("name") or (config.get("name") if isinstance(config, Mapping) else None)
+        if not isinstance(config, Mapping | list) or not isinstance(name, str | None):
+            raise FormatError("not as Keras writes it: a layer without config or name", path=path, json_path=where)
+        calls, module = entry.get("inbound_nodes"), entry.get("module")
+        if not isinstance(calls, list | None) or not isinstance(module, str | None):
+            raise FormatError("not as Keras writes it: its module or inbound_nodes", path=path, json_path=where)
+        if name is not None and name in names:
+            raise FormatError(f"two layers of a model are called {name!r}", path=path, json_path=where)
+        names.add(name or "")
+
+
+def _parts(tree: Any, path: Path, what: str) -> Iterator[tuple[str, Any]]:
+    """Every part of a document with its place. Raises FormatError where it goes too deep."""
+    left: list[tuple[str, Any, int]] = [(what, tree, 0)]
+    while left:
+        place, part, depth = left.pop()
+        if depth > DEEPEST:
+            raise FormatError(f"{what} nests more than {DEEPEST} levels deep", path=path)
+        yield place, part
+        if isinstance(part, Mapping):
+            left += [(f"{place}.{key}"[:200], held, depth + 1) for key, held in part.items()]
+        elif isinstance(part, list):
+            left += [(f"{place}[{slot}]"[:200], held, depth + 1) for slot, held in enumerate(part)]
+
+
+def check_layer(entry: Mapping[str, Any], name: str, path: Path | None = None) -> None:
+    """Raise FormatError, naming the layer and the setting, for one of another kind than Keras writes."""
+    class_name, config = entry["class_name"], entry.get("config")
+    if not isinstance(config, Mapping):
+        raise FormatError(f"layer {name} ({class_name}): its config is {_shown(config)}, expected an object", path=path)
+    for key, (wanted, fits) in KINDS.items():
+        value = config.get(key)
+        if key == "scale" and class_name.endswith("Normalization"):  # elsewhere it is a factor
+            wanted, fits = KINDS["center"]
+        if value is None or class_name in ELSEWHERE.get(key, ()) or fits(value):
+            continue
+        raise FormatError(f"layer {name} ({class_name}): {key} is {_shown(value)}, expected {wanted}", path=path)
+    dtype = config.get("dtype")
+    inner = dtype.get("config") if isinstance(dtype, Mapping) else {}
+    if not isinstance(dtype, str | Mapping | None) or not isinstance(inner, Mapping):
+        raise FormatError(f"layer {name} ({class_name}): dtype is {_shown(dtype)}, expected its name", path=path)
+
+
+class Settings(Mapping[str, Any]):
+    """A layer's configuration. One that is left out and has no default is a FormatError that names it."""
+
+    def __init__(self, held: Mapping[str, Any], layer: str) -> None:
+        self._held = held
+        self._layer = layer
+
+    def __getitem__(self, key: str) -> Any:
+        if self._held.get(key) is None:
+            raise FormatError(f"layer {self._layer} states no {key!r}")
+        return self._held[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The setting, `default` where the file has none."""
+        return self._held.get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._held
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+def is_dtype(name: object) -> bool:
+    """Whether this names a dtype."""
+    return isinstance(name, str) and name in _NAMES
+
+
+def _shown(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+__all__ = ["Settings", "check_layer", "check_tree", "is_dtype"]

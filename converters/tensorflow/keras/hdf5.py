@@ -1,0 +1,267 @@
+"""HDF5 files as groups and arrays. The library that reads them runs in a child process (`hdf5_child`), which refuses
+whatever leads out of the file; this one never opens them with it.
+
+An array whose elements lie in the file as they are is a view of it; others, compressed ones, come from the child when
+they are asked for.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from graphir.errors import FormatError, GraphError, ImportFailure
+from graphir.limits import current
+from graphir.reading import open_plain
+from graphir.tensor import Tensor
+from graphir.types import DType
+
+CHILD = Path(__file__).with_name("hdf5_child.py")
+PATIENCE = 60.0  # seconds; what the child works is limited by itself, in seconds of CPU
+# The library opens no plugin, asks no other driver, and starts no threads.
+SETTINGS = {
+    "HDF5_PLUGIN_PRELOAD": "::", "HDF5_PLUGIN_PATH": os.devnull, "HDF5_USE_FILE_LOCKING": "FALSE",
+    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+}  # fmt: skip
+FORGOTTEN = ("HDF5_DRIVER", "HDF5_DRIVER_CONFIG", "HDF5_VOL_CONNECTOR")
+Held = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """Where an HDF5 file lies: in a file from a byte on, or, if that is not on the disk, as `data` in memory."""
+
+    path: Path
+    start: int
+    size: int
+    data: memoryview | None = None
+
+
+class Hdf5:
+    """An open file; close it when its arrays have been made. `root` is its first group."""
+
+    def __init__(self, source: Bytes) -> None:
+        """Raises FormatError for a file that is damaged or leads out of itself, ImportFailure without h5py."""
+        self.source = source
+        self._groups: dict[str, Held] = {}
+        self._arrays: dict[str, Held] = {}
+        self._start()
+        answer = self._told(self._line())
+        self._groups, self._arrays = answer["groups"], answer["arrays"]
+        self._inside: dict[str, list[str]] = {path: [] for path in self._groups}
+        for path in (*self._groups, *self._arrays):
+            if path:
+                above, _, name = path.rpartition("/")
+                self._inside[above].append(name)
+        self.root = Group(self, "")
+
+    def __enter__(self) -> Hdf5:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._finalizer()
+
+    def _start(self) -> None:
+        limits = current()
+        words = [self.source.start, self.source.size, limits.elements, limits.expansion]
+        with self._opened() as file:
+            self._pipe = _server().ask(file.fileno(), words, self.source.path)
+        self._finalizer = weakref.finalize(self, self._pipe.close)
+
+    def _opened(self) -> IO[bytes]:
+        if self.source.data is None:
+            return open_plain(self.source.path)
+        file = tempfile.TemporaryFile()  # noqa: SIM115  closed by the caller
+        file.write(self.source.data)
+        file.flush()
+        return file
+
+    def _line(self) -> bytes:
+        """What the child says first."""
+        found = bytearray()
+        while not found.endswith(b"\n"):
+            found += self._piece(1 << 20)
+        return bytes(found)
+
+    def _piece(self, count: int) -> bytes:
+        """Some bytes of what the child says. Raises FormatError if it ends or says nothing for long."""
+        try:
+            piece = self._pipe.recv(count)
+        except OSError:  # it said nothing in time, or was ended
+            piece = b""
+        if not piece:
+            raise self._gave_up()
+        return piece
+
+    def _gave_up(self) -> FormatError:
+        reason = "its HDF5 cannot be read: the library fell over it, or took more time or memory than it may"
+        return FormatError(reason, path=self.source.path)
+
+    def _told(self, line: bytes) -> Held:
+        answer: Held = json.loads(line)
+        path = self.source.path
+        if "missing" in answer:
+            raise ImportFailure(f"{path}: Keras's files need h5py: pip install 'graphir-converter[keras]'")
+        if "damaged" in answer:
+            raise FormatError(f"its HDF5 is damaged: {answer['damaged']}", path=path, offset=self.source.start)
+        if "refused" in answer:
+            place = answer["at"] or "/"
+            raise FormatError(f"its HDF5 holds {answer['refused']} (at {place}), which is not read", path=path)
+        return answer
+
+    def names(self, group: str) -> list[str]:
+        """What stands in a group."""
+        return self._inside[group]
+
+    def attributes(self, group: str) -> Mapping[str, Any]:
+        """Those of a group that are texts or lists of texts, of the few that are read."""
+        return self._groups[group]
+
+    def is_group(self, path: str) -> bool:
+        """Whether a group stands there."""
+        return path in self._groups
+
+    def is_array(self, path: str) -> bool:
+        """Whether a data set stands there."""
+        return path in self._arrays
+
+    def tensor(self, path: str) -> Tensor:
+        """The elements of a data set. Raises FormatError for what are no numbers."""
+        held = self._arrays[path]
+        if held["dtype"] is None:
+            raise FormatError(f"{path} is no array of numbers ({held['kind']})", path=self.source.path)
+        dtype, shape, offset = np.dtype(held["dtype"]), tuple(held["shape"]), held["offset"]
+        try:
+            own = DType.of(dtype.newbyteorder("="))
+            if offset is None:
+                return Tensor.of(np.frombuffer(self._given(path), dtype).reshape(shape))
+            if self.source.data is not None:
+                count = int(np.prod(shape, dtype=np.int64))
+                return Tensor.of(np.frombuffer(self.source.data, dtype, count, offset).reshape(shape))
+            if not dtype.isnative:
+                raw = Tensor.at(self.source.path, self.source.start + offset, own, shape)
+                return Tensor.computed(own, shape, lambda: raw.numpy().view(dtype).astype(dtype.newbyteorder("=")))
+            return Tensor.at(self.source.path, self.source.start + offset, own, shape)
+        except (GraphError, ValueError) as error:
+            raise FormatError(f"{path} is no tensor: {error}", path=self.source.path) from error
+
+    def _given(self, path: str) -> bytearray:
+        """The elements of an array from the child."""
+        try:
+            self._pipe.sendall(json.dumps(path).encode("ascii") + b"\n")
+        except OSError as error:
+            raise self._gave_up() from error
+        begun = b""
+        while b"\n" not in begun:
+            begun += self._piece(64)
+        header, _, found = begun.partition(b"\n")
+        data = bytearray(found)
+        while len(data) < int(header):
+            data += self._piece(min(int(header) - len(data), 1 << 20))
+        return data
+
+
+class Group:
+    """A group of an HDF5 file: what stands in it by name or path, and its attributes."""
+
+    def __init__(self, file: Hdf5, path: str) -> None:
+        self._file = file
+        self.path = path
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        """Its attributes that are texts or lists of texts."""
+        return self._file.attributes(self.path)
+
+    def __len__(self) -> int:
+        return len(self._file.names(self.path))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._file.names(self.path))
+
+    def group(self, name: str) -> Group | None:
+        """The group at a path, None if there is none."""
+        path = self._path(name)
+        return Group(self._file, path) if self._file.is_group(path) else None
+
+    def tensor(self, name: str) -> Tensor:
+        """The array at a path. Raises FormatError if there is none."""
+        path = self._path(name)
+        if not self._file.is_array(path):
+            what = "a group" if self._file.is_group(path) else "nothing"
+            raise FormatError(f"there is {what} at {path}, expected an array", path=self._file.source.path)
+        return self._file.tensor(path)
+
+    def _path(self, name: str) -> str:
+        above = "" if name.startswith("/") else self.path
+        return "/".join([above, *(part for part in name.split("/") if part not in ("", "."))])
+
+
+class _Server:
+    """The process that answers for files (`hdf5_child`); there is one, from the first file on."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._control: socket.socket | None = None
+
+    def ask(self, file: int, words: Sequence[int], path: Path) -> socket.socket:
+        """A socket on which a process answers for an open file. Raises ImportFailure if none can be started."""
+        ours, theirs = socket.socketpair()
+        with theirs, self._lock:
+            message = json.dumps(words).encode("ascii")
+            try:
+                try:
+                    socket.send_fds(self._running(), [message], [file, theirs.fileno()])
+                except BrokenPipeError:  # it was ended from outside
+                    self._control = None
+                    socket.send_fds(self._running(), [message], [file, theirs.fileno()])
+            except OSError as error:
+                ours.close()
+                raise ImportFailure(f"{path}: cannot start {sys.executable} to read HDF5: {error}") from error
+        ours.settimeout(PATIENCE)
+        return ours
+
+    def _running(self) -> socket.socket:
+        if self._control is None:
+            environment = {name: value for name, value in os.environ.items() if name not in FORGOTTEN} | SETTINGS
+            environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if os.path.isabs(path))
+            self._control, theirs = socket.socketpair()
+            with theirs:
+                child = subprocess.Popen(
+                    [sys.executable, "-P", str(CHILD), str(theirs.fileno())], env=environment,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno()],
+                )  # fmt: skip
+            atexit.register(_end, os.getpid(), self._control, child)
+        return self._control
+
+
+def _end(owner: int, control: socket.socket, child: subprocess.Popen[bytes]) -> None:
+    control.close()
+    if os.getpid() == owner:
+        child.kill()
+        child.wait()
+
+
+_servers: dict[int, _Server] = {}
+
+
+def _server() -> _Server:
+    """This process's: one that was made by a fork starts its own."""
+    return _servers.setdefault(os.getpid(), _Server())
+
+
+__all__ = ["Bytes", "Group", "Hdf5"]

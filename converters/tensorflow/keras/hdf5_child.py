@@ -1,0 +1,294 @@
+"""Run as a program: tell what HDF5 files hold, and give the elements of data sets that do not lie in them as they are.
+
+The word is the descriptor of a socket. Each message there comes with two descriptors, of a file and of another socket,
+and says where in the file the HDF5 begins, how many bytes it has, and how many elements and how many times what is
+stored may be made. A child of this process, made by a fork, which costs milliseconds where h5py's import costs a
+quarter of a second, answers on the other socket: a line of JSON, `groups` and `arrays` by path, or `missing`, `refused`
+(with `at`) or `damaged`. Then each line that comes names an array, and its bytes are the answer, behind a line with
+their number.
+
+HDF5's library reads what a stranger's file tells it to: other files (external links and storage, virtual data sets),
+programs (filters from plugins), and it may hang or fall over damaged ones. So it runs in a process of its own for each
+file, with limits of time and memory; and before any data is read, whatever leads out of the file is refused.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import socket
+import sys
+from importlib import import_module
+from typing import Any
+
+MEMORY = 1 << 30  # bytes that this process may take beyond what it has when h5py is there
+SECONDS = 8  # of CPU for walking through the file
+PACE = 10 << 20  # bytes that are read in a second of CPU at least
+OBJECTS = 1_000_000
+PIECE = 16 << 20
+ATTRIBUTES = ("model_config", "keras_version", "backend", "weight_names")
+TEXT = 64 << 20
+FILTERS = {1: "gzip", 2: "shuffle", 3: "fletcher32"}
+
+
+class Refused(Exception):
+    """What is in the file and not read, and where."""
+
+    def __init__(self, reason: str, place: str) -> None:
+        super().__init__(reason)
+        self.place = place
+
+
+class Window(io.RawIOBase):
+    """A part of a file as a file of its own."""
+
+    def __init__(self, descriptor: int, start: int, size: int) -> None:
+        self._descriptor = descriptor
+        self._start = start
+        self._size = size
+        self._position = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place."""
+        self._position = offset + (0, self._position, self._size)[whence]
+        return self._position
+
+    def tell(self) -> int:
+        """The place."""
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer, with zeros behind the end, where the library knows that nothing is."""
+        view = memoryview(buffer).cast("B")
+        count = max(0, min(len(view), self._size - self._position))
+        done = 0
+        while done < count:
+            piece = os.pread(self._descriptor, count - done, self._start + self._position + done)
+            if not piece:
+                break
+            view[done : done + len(piece)] = piece
+            done += len(piece)
+        view[done:] = bytes(len(view) - done)
+        self._position += len(view)
+        return len(view)
+
+
+class Walk:
+    """One file on its way to JSON."""
+
+    def __init__(self, h5py: Any, file: Any, size: int, elements: int, expansion: int) -> None:
+        self.h5py = h5py
+        self.file = file
+        self.size = size
+        self.elements = elements
+        self.expansion = expansion
+        self.groups: dict[str, dict[str, Any]] = {}
+        self.arrays: dict[str, dict[str, Any]] = {}
+        self._text = TEXT
+
+    def run(self) -> dict[str, Any]:
+        """What the file holds. Raises Refused."""
+        seen: set[Any] = set()
+        pending = [("", self.h5py.h5g.open(self.file.id, b"/"))]
+        while pending:
+            path, held = pending.pop()
+            address = self.h5py.h5o.get_info(held).addr
+            if address in seen:
+                raise Refused("a group that stands in two places, or in itself", path)
+            seen.add(address)
+            if len(self.groups) + len(self.arrays) > OBJECTS:
+                raise Refused(f"more than {OBJECTS} objects", path)
+            self.groups[path] = self._attributes(path, held)
+            for name in held:
+                inner = f"{path}/{_text(name)}"
+                if not name or b"/" in name:
+                    raise Refused("a link whose name is none", inner)
+                self._check_link(held, name, inner)
+                found = self.h5py.h5o.open(held, name)
+                if isinstance(found, self.h5py.h5g.GroupID):
+                    pending.append((inner, found))
+                elif isinstance(found, self.h5py.h5d.DatasetID):
+                    self.arrays[inner] = self._array(inner, found)
+        return {"groups": self.groups, "arrays": self.arrays}
+
+    def _check_link(self, held: Any, name: bytes, path: str) -> None:
+        kind = held.links.get_info(name).type
+        h5l = self.h5py.h5l
+        if kind == h5l.TYPE_HARD:
+            return
+        names = {h5l.TYPE_SOFT: "a soft link", h5l.TYPE_EXTERNAL: "an external link, which leads to another file"}
+        raise Refused(names.get(kind, "a link of a kind that a program defines"), path)
+
+    def _attributes(self, path: str, held: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name in ATTRIBUTES:
+            if self.h5py.h5a.exists(held, name.encode()):
+                found[name] = self._attribute(f"{path}@{name}", held, name)
+        return found
+
+    def _attribute(self, place: str, owner: Any, name: str) -> Any:
+        """A text, or the list of texts of a vector; None for what is neither."""
+        held = self.h5py.h5a.open(owner, name.encode())
+        kind, shape = held.get_type(), held.shape
+        count = 1
+        for size in shape:
+            count *= size
+        if not count and len(shape) == 1:  # a list of nothing has no dtype of its own
+            return []
+        if not isinstance(kind, self.h5py.h5t.TypeStringID):
+            return None
+        if len(shape) > 1 or count * (1 if kind.is_variable_str() else kind.get_size()) > TEXT:
+            raise Refused(f"an attribute of the shape {list(shape)}", place)
+        value = self.h5py.AttributeManager(self.h5py.Group(owner))[name]
+        if isinstance(value, self.h5py.Empty):
+            return None
+        texts = [_text(text) for text in value.tolist()] if shape else [_text(value)]
+        self._text -= sum(map(len, texts))
+        if self._text < 0:
+            raise Refused(f"attributes of more than {TEXT} characters", place)
+        return texts if shape else texts[0]
+
+    def _array(self, path: str, held: Any) -> dict[str, Any]:
+        """A data set: its dtype (None for what is no number), its shape, and where it lies (None: not as it is)."""
+        properties = held.get_create_plist()
+        if properties.get_external_count():
+            raise Refused("a data set whose elements are in other files (external storage)", path)
+        layout = properties.get_layout()
+        if layout == self.h5py.h5d.VIRTUAL:
+            raise Refused("a virtual data set, whose elements are in other files", path)
+        for place in range(properties.get_nfilters()):
+            code = properties.get_filter(place)[0]
+            if code not in FILTERS:
+                known = ", ".join(FILTERS.values())
+                raise Refused(f"a data set behind the filter {code}; only {known} are read, no plugins", path)
+        kind = held.get_type()
+        classes = (self.h5py.h5t.TypeIntegerID, self.h5py.h5t.TypeFloatID, self.h5py.h5t.TypeEnumID)
+        space = held.get_space().get_simple_extent_type()
+        shape = list(held.shape or ())
+        if not isinstance(kind, classes) or space == self.h5py.h5s.NULL:
+            return {"dtype": None, "shape": shape, "kind": type(kind).__name__}
+        dtype = held.dtype
+        found: dict[str, Any] = {"dtype": dtype.str, "shape": shape, "offset": None}
+        count = dtype.itemsize
+        for size in shape:
+            count *= size
+        if layout == self.h5py.h5d.CONTIGUOUS and held.get_offset() is not None:
+            found["offset"] = held.get_offset()
+            if found["offset"] + count > self.size:
+                raise Refused(f"a data set of {count} bytes, of which the file holds fewer: it is cut short", path)
+            return found
+        stored = held.get_storage_size()
+        if stored > self.size or count > dtype.itemsize * self.elements + self.expansion * stored:
+            raise Refused(f"a data set of {count} bytes, of which {stored} are stored (see --limits)", path)
+        return found
+
+    def give(self, path: str, answers: Any) -> None:
+        """Write the elements of an array in C order."""
+        import numpy as np
+
+        held = self.h5py.Dataset(self.h5py.h5o.open(self.file.id, path.encode("utf-8", "surrogateescape")))
+        answers.write(f"{int(held.nbytes)}\n".encode())
+        rows = max(1, PIECE // max(1, int(held.nbytes) // max(1, held.shape[0] if held.shape else 1)))
+        _allow(8 + int(held.nbytes) // PACE)
+        for start in range(0, held.shape[0] if held.shape else 1, rows):
+            part = held[start : start + rows] if held.shape else held[()]
+            answers.write(np.ascontiguousarray(part).tobytes())
+        answers.flush()
+
+
+def _text(text: Any) -> str:
+    return text.decode("utf-8", "surrogateescape") if isinstance(text, bytes) else str(text)
+
+
+def _allow(seconds: int) -> None:
+    """Let the process run for so many seconds of CPU from here on."""
+    try:
+        import resource
+    except ImportError:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = int(used.ru_utime + used.ru_stime) + 1 + seconds
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
+    except (ValueError, OSError):
+        return  # the system offers none; the one who started this still watches the clock
+
+
+def _cap_memory() -> None:
+    try:
+        import resource
+    except ImportError:
+        return
+    try:
+        with open("/proc/self/statm") as file:
+            held = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (held + MEMORY, held + MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except (ValueError, OSError):
+        return  # as above
+
+
+def answer(h5py: Any, file: int, pipe: socket.socket, words: list[int]) -> None:
+    """Tell what one file holds, then give the arrays that are asked for until there are no more requests."""
+    start, size, elements, expansion = words
+    answers = pipe.makefile("wb")
+
+    def tell(found: dict[str, Any]) -> None:
+        answers.write(json.dumps(found).encode("ascii") + b"\n")
+        answers.flush()
+
+    if isinstance(h5py, ImportError):
+        tell({"missing": str(h5py)})
+        return
+    _cap_memory()
+    _allow(SECONDS)
+    try:
+        walk = Walk(h5py, h5py.File(Window(file, start, size), "r"), size, elements, expansion)
+        tell(walk.run())
+    except Refused as error:
+        tell({"refused": str(error), "at": error.place})
+        return
+    except Exception as error:  # whatever the library says of a damaged file; this process ends with it
+        tell({"damaged": f"{type(error).__name__}: {error}"[:500]})
+        return
+    for line in pipe.makefile("rb"):
+        walk.give(json.loads(line), answers)
+
+
+def main() -> None:
+    """Answer until the one who started this closes its socket."""
+    h5py: Any
+    try:
+        h5py = import_module("h5py")
+    except ImportError as error:
+        h5py = error
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever is interrupted closes the socket
+    control = socket.socket(fileno=int(sys.argv[1]))
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1 << 10, 2)
+        if not message:
+            return
+        if not os.fork():
+            control.close()
+            try:
+                answer(h5py, descriptors[0], socket.socket(fileno=descriptors[1]), json.loads(message))
+            finally:
+                os._exit(0)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+if __name__ == "__main__":
+    main()
