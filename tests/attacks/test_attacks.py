@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from tests.attacks import graphir_rows, mxnet_rows, onnx_constant_rows, onnx_made_rows, onnx_rows, onnx_tensor_rows
+from tests.attacks import (
+    graphir_rows,
+    keras_rows,
+    mxnet_rows,
+    onnx_constant_rows,
+    onnx_made_rows,
+    onnx_rows,
+    onnx_tensor_rows,
+    tensorflow_rows,
+)
 from tests.attacks.attack import Attack, judge
 from tests.fuzz.driver import Worker
 
-FILES = (mxnet_rows, onnx_rows, onnx_constant_rows, onnx_made_rows, onnx_tensor_rows, graphir_rows)
+FILES = (mxnet_rows, onnx_rows, onnx_constant_rows, onnx_made_rows, onnx_tensor_rows, graphir_rows,
+         tensorflow_rows, keras_rows)  # fmt: skip
 ROWS = tuple(row for file in FILES for row in file.ROWS)
 
 

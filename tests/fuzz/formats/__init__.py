@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.fuzz.case import Format
-from tests.fuzz.formats import graphir_json, mxnet, onnx
+from tests.fuzz.formats import graphir_json, keras, mxnet, onnx, tensorflow
 
-_ALL = (mxnet.SYMBOL, mxnet.PARAMS, mxnet.NPZ, onnx.ONNX, graphir_json.GRAPHIR)
+_ALL = (mxnet.SYMBOL, mxnet.PARAMS, mxnet.NPZ, onnx.ONNX, graphir_json.GRAPHIR, *tensorflow.FORMATS, *keras.FORMATS)
 
 FORMATS: dict[str, Format] = {entry.name: entry for entry in _ALL}
 
