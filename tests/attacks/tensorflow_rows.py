@@ -259,7 +259,7 @@ CYCLES = (
         node("Enter", "e", ["x"], T="float32", frame_name="f"), node("Merge", "m", ["e", "n"], T="float32", N=2),
         node("Switch", "s", ["m", "c"], T="float32"), node("LoopCond", "c", ["c"]),
         node("NextIteration", "n", ["s:1"], T="float32"), node("Exit", "y", ["s"], T="float32")], "cycle"),
-    graph("20000 nodes in a row", many_chained(20_000)),
+    graph("10000 nodes in a row", many_chained(10_000)),
 )  # fmt: skip
 
 

@@ -81,7 +81,16 @@ def _change_node(chance: Random, node: list[Field], nodes: Sequence[Sequence[Fie
             del node[at]
             return
         key = [field for field in entry.parts if field.number == 1][:1]
-        node[at] = Field(NODE_ATTR, BYTES, parts=[*key, Field(2, BYTES, parts=[_attribute(chance)])])
+        node[at] = Field(NODE_ATTR, BYTES, parts=[*key, Field(2, BYTES, parts=[_attribute(chance, _kind(entry))])])
+
+
+def _kind(entry: Field) -> tuple[int, int]:
+    """Which field of AttrValue an attribute states, and of ListValue; 0 for none."""
+    value = next((field.parts for field in entry.parts or () if field.number == 2 and field.parts), None)
+    if not value:
+        return 0, 0
+    inner = value[0].parts or ()
+    return value[0].number, inner[0].number if value[0].number == 1 and inner else 0
 
 
 def _change_input(chance: Random, node: list[Field], places: list[int], nodes: Sequence[Sequence[Field]]) -> None:
@@ -96,11 +105,11 @@ def _change_input(chance: Random, node: list[Field], places: list[int], nodes: S
         node[chance.choice(places)] = fresh
 
 
-def _attribute(chance: Random) -> Field:
-    """An AttrValue's only field: of any kind, also as a list."""
-    kind = chance.randrange(1, 10)
+def _attribute(chance: Random, held: tuple[int, int]) -> Field:
+    """An AttrValue's only field: mostly of the kind that was there, else of any, also as a list."""
+    kind, inner = held if held[0] and chance.random() < 0.75 else (chance.randrange(1, 10), 0)
     if kind == 1:
-        inner = chance.choice((2, 3, 5, 6))
+        inner = inner if inner in (2, 3, 4, 5, 6, 7) else chance.choice((2, 3, 5, 6))
         count = chance.choice((0, 1, 2, 3, 4, 5, 30))
         return Field(1, BYTES, parts=[_scalar(chance, inner) for _ in range(count)])
     return _scalar(chance, kind)
