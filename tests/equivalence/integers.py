@@ -26,7 +26,7 @@ REAL = ("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "
 OWN = ("abs", "negative", "sign", "relu")
 
 UNARY = (
-    *(case(op, dtype, signed(dtype)) for op in (*REAL, *OWN) for dtype in ("int32", "int8")),
+    *(case(op, f"{dtype}_numbers", signed(dtype)) for op in (*REAL, *OWN) for dtype in ("int32", "int8")),
     *(case(op, "uint8_integers", few(0, 1, 2, 27, 100, 200, 255, dtype="uint8")) for op in ("exp", "negative", "sqrt")),
     *(case(op, "int64_integers", signed("int64")) for op in ("abs", "floor", "sinh", "cbrt", "log2", "square")),
     case("tanh", "edge", few(18, 19, 20, -19, -20)),

@@ -72,7 +72,11 @@ def binary(same: str, wide: str, scalar: str, reverse: str) -> ExportFunction:
 
 def export_div(node: ExportNode) -> None:
     """A quotient, unless it is a normalization."""
-    if not export_l2_normalization(node):
+    if export_l2_normalization(node):
+        return
+    if not node.dtype().is_float and node.number(0) is not None and node.number(1) is None:
+        node.emit("broadcast_div", *pair(node))  # _rdiv_scalar takes integers as float32
+    else:
         binary("elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar")(node)
 
 
@@ -107,12 +111,12 @@ def export_mod(node: ExportNode) -> None:
 
 
 def export_pow(node: ExportNode) -> None:
-    """Powers, in the dtype of the base; MXNet wants both of one dtype and computes integers as float64."""
+    """Powers, in the dtype of the base; MXNet takes integers as float32, which float64 spares those below 2^53."""
     base, exponent = node.dtype(0), node.dtype(1)
     number = node.number(1)
     if base is DType.INT64:
-        node.decide("precision", "MXNet takes powers of int64 as float64: exact for numbers below 2**53 only")
-    if base is exponent or (number is not None and (base.is_float or number.is_integer())):
+        node.decide("precision", "powers of int64 are taken as float64: exact for numbers below 2**53 only")
+    if base.is_float and (base is exponent or number is not None):
         binary("_power", "broadcast_power", "_power_scalar", "_rpower_scalar")(node)
         return
     meeting = base if base.is_float else DType.FLOAT64
@@ -124,6 +128,23 @@ def export_pow(node: ExportNode) -> None:
         node.emit("broadcast_power", left, right)
         return
     node.emit("Cast", node.step("broadcast_power", left, right, suffix="power"), dtype=dtype_name(base))
+
+
+def export_abs(node: ExportNode) -> None:
+    """|x|."""
+    if node.dtype() is DType.INT64:
+        node.emit("_maximum", node.entry(0), node.step("negative", node.entry(0)))
+    else:
+        node.emit("abs", node.entry(0))
+
+
+def export_sign(node: ExportNode) -> None:
+    """-1, 0 or 1; what is not a number stays so, of which MXNet's sign makes 0."""
+    if not node.dtype().is_float:
+        node.emit("sign", node.entry(0))
+        return
+    data = node.entry(0)
+    node.emit("where", node.step("_equal", data, data, suffix="is_number"), node.step("sign", data), data)
 
 
 def export_round(node: ExportNode) -> None:
@@ -307,7 +328,6 @@ def export_where(node: ExportNode) -> None:
 
 
 UNARY: dict[type[Operator], str] = {
-    ir.Abs: "abs",
     ir.Acos: "arccos",
     ir.Acosh: "arccosh",
     ir.Asin: "arcsin",
@@ -323,7 +343,6 @@ UNARY: dict[type[Operator], str] = {
     ir.Log: "log",
     ir.Neg: "negative",
     ir.Reciprocal: "reciprocal",
-    ir.Sign: "sign",
     ir.Sin: "sin",
     ir.Sinh: "sinh",
     ir.Sqrt: "sqrt",
@@ -332,12 +351,14 @@ UNARY: dict[type[Operator], str] = {
 
 EXPORTS: ExportTable = {
     **{op: unary(name) for op, name in UNARY.items()},
+    ir.Abs: export_abs,
     ir.Add: export_add,
     ir.Mul: binary("elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar"),
     ir.Sub: binary("elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar"),
     ir.Div: export_div,
     ir.Pow: export_pow,
     ir.Round: export_round,
+    ir.Sign: export_sign,
     ir.Mod: export_mod,
     ir.Equal: comparison("equal", "equal"),
     ir.Greater: comparison("greater", "lesser"),

@@ -74,7 +74,9 @@ def reduction(name: str, before: str = "", after: str = "") -> ExportFunction:
         if _of_nothing(node):
             return
         data = node.entry(0)
-        if before:
+        if before == "square" and not node.dtype().is_float:
+            data = node.step("elemwise_mul", data, data, suffix="square")  # square takes integers as float32
+        elif before:
             data = node.step(before, data)
         same = _moved(node)
         attributes = {"axis": _axes(node), "keepdims": node.op.keepdims}

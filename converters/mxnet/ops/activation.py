@@ -107,7 +107,10 @@ def softmax_like(op: type[ir.Softmax] | type[ir.LogSoftmax], *, negate: bool = F
             length = node.input(1)
             if data.shape:
                 place = normalize_axis(axis, len(data.shape))
-                node.graph.refine(length, TensorType(None, (*data.shape[:place], *data.shape[place + 1 :])))
+                wanted = (*data.shape[:place], *data.shape[place + 1 :])
+                if not wanted and not node.np_shape:
+                    wanted = (1,)  # of a vector; it broadcasts
+                node.graph.refine(length, TensorType(None, wanted))
         narrow = result is not None and data.dtype is not None and result.bits < data.dtype.bits
         if result is not None and result is not data.dtype and not narrow:
             data = node.step(Cast(result), data)
@@ -142,7 +145,9 @@ def _masked(node: ImportNode, op: Operator, data: Value, length: Value, axis: in
     if axis >= 0:
         axis -= node.rank(data)
     positions = _positions(node, data, axis, length.dtype or DType.INT32)
-    mask = node.step(Less(), positions, node.step(Unsqueeze(), length, node.vector([axis]), suffix="length"))
+    if length.rank is None or length.rank != data.rank:
+        length = node.step(Unsqueeze(), length, node.vector([axis]), suffix="length")
+    mask = node.step(Less(), positions, length)
     hidden = node.step(Where(), mask, data, node.scalar_like(data, -math.inf), suffix="hidden")
     return node.step(Where(), mask, node.step(op, hidden), node.scalar_like(data, 0.0), suffix="kept")
 

@@ -44,6 +44,17 @@ def entries(count: int, least: float | None, *names: str) -> Check:
     return check
 
 
+def sizes_of_a_window(name: str) -> Check:
+    """Two sizes, which have no default."""
+
+    def check(node: ImportNode) -> None:
+        found = node.attrs[name] or ()
+        if len(found) != 2 or None in found or min(found) < 1:
+            node.refuse(f"{name} {list(found)}, expected two sizes of 1 or more")
+
+    return check
+
+
 def at_least(least: int, *names: str) -> Check:
     """Numbers of at least `least`."""
 
@@ -57,9 +68,7 @@ def at_least(least: int, *names: str) -> Check:
 
 def _grid(node: ImportNode) -> None:
     if node.attrs["transform_type"] == "affine":
-        found = node.attrs["target_shape"]
-        if len(found or ()) != 2 or None in found or min(found) < 1:
-            node.refuse(f"target_shape {found}, expected two sizes of 1 or more")
+        sizes_of_a_window("target_shape")(node)
 
 
 def _priors(node: ImportNode) -> None:
@@ -72,6 +81,11 @@ def _full(node: ImportNode) -> None:
     shape = node.attrs["shape"]
     if shape is None or None in shape:
         node.refuse(f"shape {shape}, expected sizes")
+
+
+def _nms(node: ImportNode) -> None:
+    if node.attrs["overlap_thresh"] < 0:
+        node.refuse(f"overlap_thresh {node.attrs['overlap_thresh']}, expected 0 or more")
 
 
 def _norms_over_channels(node: ImportNode) -> None:
@@ -94,13 +108,15 @@ CHECKS: dict[str, Check] = {
          "_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt"),
         at_least(1, "heads"),
     ),
-    "ROIPooling": entries(2, 1, "pooled_size"),
-    "_contrib_ROIAlign": entries(2, 1, "pooled_size"),
+    "RNN": at_least(1, "state_size", "num_layers"),
+    "ROIPooling": sizes_of_a_window("pooled_size"),
+    "_contrib_ROIAlign": sizes_of_a_window("pooled_size"),
     "Crop": entries(2, 0, "h_w", "offset"),
     "GridGenerator": _grid,
     "LRN": _norms_over_channels,
     "SpatialTransformer": _grid,
     "_contrib_MultiBoxPrior": _priors,
+    "_contrib_box_nms": _nms,
     "_full": _full,
     "repeat": at_least(1, "repeats"),
 }  # fmt: skip

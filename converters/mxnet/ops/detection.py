@@ -59,7 +59,7 @@ def import_box_nms(node: ImportNode) -> Value:
         node.decide("no suppression", "with a topk of 0 MXNet leaves the data as it is")
         return node.emit(Identity(), data)
     op = BoxNMS(
-        overlap_thresh=attrs["overlap_thresh"],
+        overlap_thresh=min(attrs["overlap_thresh"], 1.0),  # no overlap is above 1
         valid_thresh=attrs["valid_thresh"],
         topk=attrs["topk"],
         coord_start=attrs["coord_start"],

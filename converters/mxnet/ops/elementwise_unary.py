@@ -99,20 +99,17 @@ def scaled(factor: float, op: Operator | None = None) -> ImportFunction:
 
 
 def import_quadratic(node: ImportNode) -> Value:
-    """a x^2 + b x + c, as MXNet multiplies: of integers and float16 in float32, the fraction of integers dropped."""
+    """a x^2 + b x + c, as (a x + b) x + c; integers and float16 go through float32."""
     data, dtype = node.input(0), node.input(0).dtype
     single = dtype is not None and (dtype.is_integer or dtype is DType.FLOAT16)
     wide = node.step(ir.Cast(DType.FLOAT32), data) if single else data
     a, b, c = (node.scalar_like(wide, to_single(node.attrs[name])) for name in "abc")
-    if dtype is None or not dtype.is_integer:
-        slope = node.step(ir.Add(), node.step(ir.Mul(), wide, a), b, suffix="slope")
-        curve = node.step(ir.Mul(), slope, wide, suffix="curve")
-        if not single or dtype is None:
-            return node.emit(ir.Add(), curve, c)
-        return node.emit(ir.Cast(dtype), node.step(ir.Add(), curve, c, suffix="sum"))
-    node.decide("integer data", f"{dtype} data goes through the polynomial as float32; the fraction is dropped")
-    square = node.step(ir.Mul(), node.step(ir.Mul(), a, wide, suffix="scaled"), wide, suffix="square")
-    curve = node.step(ir.Add(), square, node.step(ir.Mul(), b, wide, suffix="line"), suffix="curve")
+    slope = node.step(ir.Add(), node.step(ir.Mul(), wide, a), b, suffix="slope")
+    curve = node.step(ir.Mul(), slope, wide, suffix="curve")
+    if not single or dtype is None:
+        return node.emit(ir.Add(), curve, c)
+    if dtype.is_integer:
+        node.decide("integer data", f"{dtype} data goes through the polynomial as float32; the fraction is dropped")
     return node.emit(ir.Cast(dtype), node.step(ir.Add(), curve, c, suffix="sum"))
 
 

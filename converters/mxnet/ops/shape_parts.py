@@ -153,7 +153,7 @@ def import_slice_like(node: ImportNode) -> Value:
     ones from the end of the data's, and takes the same numbers for the other input."""
     data, like, axes = node.input(0), node.input(1), node.attrs["axes"]
     if axes:
-        chosen = [normalize_axis(axis, node.rank(data)) for axis in axes]
+        chosen = list(dict.fromkeys(normalize_axis(axis, node.rank(data)) for axis in axes))
         if max(chosen) >= node.rank(like):
             node.refuse(f"axes {tuple(axes)} of {data.type} are {tuple(chosen)}, which {like.type} has not all")
     else:

@@ -87,7 +87,8 @@ def within(attrs: Attributes, data: Array, length: tuple[Array, ...], axis: int)
         return np.ones((1,) * data.ndim, bool)
     require(len(length) == 1, "use_length wants the input length")
     position = np.arange(data.shape[axis]).reshape(-1, *(1,) * (data.ndim - 1 - axis))
-    return np.asarray(position < np.expand_dims(length[0], axis))
+    kept = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
+    return np.asarray(position < length[0].reshape(kept))
 
 
 def softmax(attrs: Attributes, data: Array, *length: Array) -> Array:

@@ -217,13 +217,10 @@ def divide_by_sqrt_of_last_axis(attrs: Attributes, data: Array) -> Array:
 
 
 def quadratic(attrs: Attributes, data: Array) -> Array:
-    """a x^2 + b x + c, as (a x + b) x + c; of integers as the sum of its terms in float32, the fraction dropped."""
+    """a x^2 + b x + c, as (a x + b) x + c; integers go through float32 and drop the fraction."""
     a, b, c = (np.float32(attrs.get(key, 0.0)) for key in "abc")
     with np.errstate(all="ignore"):
-        if data.dtype.kind in "iu":
-            wide = data.astype(np.float32)
-            return np.asarray(a * wide * wide + b * wide + c).astype(data.dtype)
-        wide = data.astype(accumulator(data.dtype))
+        wide = data.astype(np.float32 if data.dtype.kind in "iu" else accumulator(data.dtype))
         return ((a * wide + b) * wide + c).astype(data.dtype)
 
 

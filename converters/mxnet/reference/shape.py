@@ -173,6 +173,7 @@ def tile(attrs: Attributes, data: Array) -> Array:
 
 def repeat(attrs: Attributes, data: Array) -> Array:
     """Each element repeated along axis (of the flattened array for None)."""
+    require(attrs["repeats"] > 0, f"repeats {attrs['repeats']}, expected 1 or more")
     return np.repeat(data, attrs["repeats"], axis=attrs.get("axis"))
 
 

@@ -10,7 +10,6 @@ from graphir.converters.mxnet.reference.contract import (
     Array,
     Attributes,
     Reference,
-    normalized_axes,
     normalized_axis,
     require,
 )
@@ -50,7 +49,7 @@ def slice_like(attrs: Attributes, data: Array, like: Array) -> Array:
     axes = attrs.get("axes")
     if not axes:
         require(data.ndim == like.ndim, f"ranks {data.ndim} and {like.ndim} must be equal")
-    chosen = normalized_axes(axes, data.ndim) if axes else tuple(range(data.ndim))
+    chosen = [normalized_axis(axis, data.ndim) for axis in axes] if axes else list(range(data.ndim))
     require(max(chosen, default=-1) < like.ndim, f"axes {chosen} exceed the rank of {like.shape}")
     wanted = list(data.shape)
     for axis in chosen:

@@ -31,6 +31,8 @@ OTHERWISE = {
     "SequenceMask-off": "nothing",
     "pick-vector": "a take of a vector is the same",
     "dot-transpose_b": "a FullyConnected is the same",
+    "pick-vector": "a take is the same",
+    "reverse-twice": "an axis reversed twice stays",
     "take-raise_inside": "indices are converted",
     "take-scalar_rows": "rows of a matrix of weights are an Embedding",
 }

@@ -34,7 +34,6 @@ class Mood:
     special: float = 0.0
     extreme: bool = False
     without: tuple[float, ...] = ()
-    nan: bool = True
 
 
 def draw_values(source: Input, mood: Mood, generator: np.random.Generator) -> NDArray[Any]:
@@ -52,7 +51,8 @@ def _plain(source: Input, generator: np.random.Generator) -> NDArray[Any]:
     kind, dtype = source.kind.split(":")[0], np.dtype(source.dtype)
     if source.values is not None:
         with np.errstate(all="ignore"):
-            return np.resize(np.array(source.values, np.float64), source.shape).astype(dtype)
+            numbers = np.resize(np.array(source.values, np.float64), source.shape)
+            return (np.nan_to_num(numbers) if dtype.kind in "iu" else numbers).astype(dtype)
     if dtype.kind == "b":
         return generator.integers(0, 2, source.shape).astype(dtype)
     if kind == "distinct" and dtype.kind in "iu":
@@ -74,7 +74,7 @@ def _specials(
     if dtype.kind == "b":
         return generator.integers(0, 2, shape).astype(dtype)
     if dtype.kind == "f":
-        pool = (*_FLOAT_SPECIALS[0 if mood.nan else 1 :], *(_FLOAT_EXTREMES if mood.extreme else ()))
+        pool = (*_FLOAT_SPECIALS, *(_FLOAT_EXTREMES if mood.extreme else ()))
         with np.errstate(all="ignore"):
             return generator.choice(np.array(pool, np.float64).astype(dtype), shape)
     limits = np.iinfo(dtype)

@@ -76,6 +76,11 @@ ARITHMETIC = (
           np.array([[2, 0, 1, 3]]).astype(right))
       for left in ("float32", "float64", "int32", "int64") for right in ("float32", "int32", "int64")),
     row("Pow root of integers", "Pow", vector(4, 9, 16, dtype="int32"), vector(0.5, dtype="float32"), constants=[1]),
+    *(row(f"Pow beyond float32 {dtype}", "Pow", vector(7, 3, -5, dtype=dtype), vector(9, 15, 3, dtype=dtype))
+      for dtype in ("int32", "int64")),
+    *(row(f"Pow beyond float32 {name}", "Pow", left, right, constants=[slot]) for name, left, right, slot in (
+        ("exponent", vector(7, 3, dtype="int32"), number(9, "int32"), 1),
+        ("base", number(7, "int32"), vector(9, 3, dtype="int32"), 0))),
     row("Pow number", "Pow", normal(3, 4), vector(2, dtype="float32"), constants=[1], wanted=("_power_scalar",)),
     *(row(f"{op} three {dtype}", op, normal(3, 1, dtype=dtype), normal(2, 1, 4, dtype=dtype), normal(4, dtype=dtype))
       for op in ("Max", "Min") for dtype in (*FLOATS, *INTEGERS)),
@@ -84,6 +89,8 @@ ARITHMETIC = (
     *(row(f"Round {dtype}", "Round", (RANDOM.integers(-9, 9, (4, 5)) * 0.5).astype(dtype)) for dtype in FLOATS),
     row("Round edges", "Round", EDGES),
     *(row(f"Sign {dtype}", "Sign", normal(3, 4, dtype=dtype)) for dtype in (*FLOATS, "int8", "int32", "int64")),
+    row("Sign edges", "Sign", EDGES),
+    row("Abs beyond float64", "Abs", vector(-(2**53) - 1, 2**53 + 1, -(2**63))),
     *(row(f"Clip {dtype}", "Clip", normal(3, 4, dtype=dtype), number(-2, dtype), number(3, dtype))
       for dtype in (*FLOATS, "int8", "int32", "int64")),
     row("Clip no bounds", "Clip", normal(3, 4), wanted=("_copy",)),
@@ -91,6 +98,8 @@ ARITHMETIC = (
     row("Clip min above max", "Clip", normal(3, 4), number(1, "float32"), number(-1, "float32")),
     row("Clip beyond float64", "Clip", vector(2**62 + 3, 5), number(-(2**62) - 1), number(2**62 + 1)),
     *(row(f"Div {dtype}", "Div", normal(5, 4, dtype=dtype), normal(4, dtype=dtype) * 2 + 1) for dtype in INTEGERS),
+    *(row(f"Div number beyond float32 {dtype}", "Div", number(33554435, dtype), vector(1, 3, -7, dtype=dtype),
+          constants=[0]) for dtype in ("int32", "int64")),
     row("Sum broadcast", "Sum", normal(3, 1), normal(4), normal(2, 1, 4)),
     row("Mean", "Mean", normal(3, 1), normal(4), normal(3, 4)),
 )  # fmt: skip

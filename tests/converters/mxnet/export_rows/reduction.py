@@ -54,6 +54,11 @@ DTYPES = (
     *(row(f"{dtype}", f"Reduce{kind}", ties(2, 3, 4, dtype=dtype, high=90), vector(-1), constants=(1,))
       for kind in ("Max", "Min") for dtype in ("int8", "uint8")),
 )  # fmt: skip
+BEYOND = tuple(
+    row(f"beyond float32 {dtype}", f"Reduce{kind}", np.array([[4097, 3, -7]], dtype), vector(1), constants=(1,))
+    for kind in ("SumSquare", "L1")
+    for dtype in ("int32", "int64")
+)
 INFINITE = (
     row("infinite", "ReduceLogSumExp", np.array([[-np.inf, -np.inf], [np.inf, 1], [-np.inf, 2]], np.float32),
         vector(1), constants=(1,), keepdims=0),
@@ -87,7 +92,7 @@ TOP = (
         results=2),
     row("short axis", "TopK", ties(3, 16), vector(7), constants=(1,), results=2, wanted=("topk",)),
 )  # fmt: skip
-ROWS = (*REDUCTIONS, *IDENTITY, *DTYPES, *INFINITE, *POSITIONS, *TOP)
+ROWS = (*REDUCTIONS, *IDENTITY, *DTYPES, *BEYOND, *INFINITE, *POSITIONS, *TOP)
 REFUSED = (
     (row("computed axes", "ReduceSum", DATA, vector(1)), "MXNet wants these numbers as attributes"),
     (row("computed k", "TopK", DATA, vector(1), results=2), "MXNet wants these numbers as attributes"),
