@@ -29,7 +29,6 @@ OTHERWISE = {
     "RNN-lstm_projected_two_layers": "its projection is a product behind it",
     "SequenceLast-off": "a slice",
     "SequenceMask-off": "nothing",
-    "pick-vector": "a take of a vector is the same",
     "dot-transpose_b": "a FullyConnected is the same",
     "pick-vector": "a take is the same",
     "reverse-twice": "an axis reversed twice stays",
