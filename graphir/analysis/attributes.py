@@ -5,10 +5,8 @@ from __future__ import annotations
 import enum
 import struct
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from graphir.errors import ShapeError
 from graphir.graph import Node, Value
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool
@@ -98,10 +96,7 @@ def _adds_windows(node: Node) -> bool:
     sizes = spatial_sizes(node, len(op.kernel_shape))
     if sizes is None or not all(isinstance(size, int) for size in sizes):
         return True
-    try:
-        return op.windows(sizes) != replace(op, ceil_mode=False).windows(sizes)
-    except ShapeError:  # without it there is none at all
-        return True
+    return op.rounds_up(sizes)
 
 
 def shown(value: object) -> str:

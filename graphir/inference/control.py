@@ -302,7 +302,12 @@ class _Loop(_Iteration):
         for count in range(1, UNROLLED_ITERATIONS + 1):
             if count > 1 and not self._is_short(count):
                 break
-            states, _ = self.step(states, count - 1)
+            try:
+                states, _ = self.step(states, count - 1)
+            except ShapeError:
+                if count == 1:
+                    raise
+                break  # sizes that grow beyond all bounds: so many iterations are not certain after all
             goes_on = self._goes_on()
             if goes_on == 0 or limit == count:
                 return count

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..errors import ShapeError
 from ..padding import Explicit, Padding, check_window, data_sizes, window_size
 from ..types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape, unify_shape
@@ -53,6 +55,14 @@ class _WindowPool(Operator):
                                  f"padding {pads[axis]}")
             found.append(windows)
         return tuple(found)
+
+    def rounds_up(self, sizes: Shape) -> bool:
+        """Whether ceil mode gives a window more than there would be without it. Raises ShapeError where none fits."""
+        found = self.windows(sizes)
+        try:
+            return found != replace(self, ceil_mode=False).windows(sizes)
+        except ShapeError:  # without it there is none at all
+            return True
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         rank, shape = len(self.kernel_shape), results[0].shape

@@ -160,7 +160,7 @@ class Scene:
 def by_signal(scene: Scene, number: int, turn: int) -> None:
     """End a conversion at a random moment."""
     child = scene.convert(scene.sources[turn % 2])
-    time.sleep(scene.random.uniform(0, 1.2 * scene.seconds))
+    time.sleep(scene.random.uniform(0, 1.2 * scene.seconds) if turn else 0)  # once it has surely not ended
     os.kill(child, number)
     end = scene.wait(child)
     name = signal.Signals(number).name  # that ends a process which has not begun, or has ended, its conversion

@@ -249,7 +249,7 @@ def test_weights_are_not_read():
 
 
 @pytest.mark.parametrize(("given", "error", "text"), [
-    ({"nothing": (1,)}, GraphError, "no value 'nothing'; its inputs are: data"),
+    ({"nothing": (1,)}, GraphError, "no value 'nothing'; the inputs are: data"),
     ({"data": (1, -1)}, ShapeError, "size -1 is negative"), ({"data": (1.5,)}, ShapeError, "not a shape"),
     ({"data": 3}, ShapeError, "not a shape: 3"), ({"data": "1,x+"}, ShapeError, "not a shape: '1,x[+]'"),
     ({"data": ("1+",)}, ShapeError, "not a shape"), ({"data": ("N H",)}, ShapeError, "not a shape"),

@@ -54,7 +54,10 @@ def of_integers(node: ImportNode, kind: Kind, data: Value, axes: Axes, reduce: R
     shape = static_shape(data)
     if shape is None:
         node.decide("integer data", f"onnxruntime adds and multiplies {data.dtype} data in float64, exact up to 2^53")
-        return reduce(kind, data)
+        if data.dtype in (DType.INT32, DType.INT64):
+            return reduce(kind, data)
+        found = reduce(kind, node.step(ew.Cast(DType.INT64), data, suffix="wide"))
+        return node.step(ew.Cast(data.dtype), found, suffix="narrow")
     for axis in reduced_axes(data, axes):
         data = _halved(node, ew.Add() if kind is ir.ReduceSum else ew.Mul(), data, axis, shape[axis])
     return reduce(ir.ReduceMax, data)  # of one element each

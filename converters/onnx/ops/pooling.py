@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,8 +56,7 @@ def _rounds_down_anyway(node: ExportNode) -> bool:
     if node.opset >= 22 or not sizes:
         return False
     whole = [size for size in sizes if isinstance(size, int)]
-    rounded_down = replace(op, ceil_mode=False)
-    if len(whole) < len(sizes) or op.windows(sizes) != rounded_down.windows(sizes):
+    if len(whole) < len(sizes) or op.rounds_up(sizes):
         return False
     ones = (1,) * len(whole)
     steps, pads = op.strides or ones, op.padding.pads or ((0, 0),) * len(whole)

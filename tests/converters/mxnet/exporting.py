@@ -236,15 +236,14 @@ def check_read_back(source: Row) -> None:
     weights = {name: array for name, array in found.params.items() if name.partition(":")[2] in fed}
     opset = max(source.opset, 22) if source.opset <= NEWEST_RUN else NEWEST_RUN
     results, narrowed = _read_again(found.text, weights, feeds, opset)
-    if narrowed:
-        results, tolerance = _as_narrowed(results, source.numbers()), max(source.tolerance, LIMITS["float32"])
-    else:
-        tolerance = source.tolerance
+    tolerance = max(source.tolerance, LIMITS["float32"]) if narrowed else source.tolerance
+    if tolerance:
+        results = _as_narrowed(results, source.numbers())
     assert difference(results, source.numbers(), tolerance, source.widened) == ""
 
 
 def _as_narrowed(found: Sequence[Array], expected: Sequence[Array]) -> list[Array]:
-    """Integers that rounding in float32 moved by one, as expected; all else as found."""
+    """Integers cut from floats that rounding moved by one are as expected; all else as found."""
     return [
         np.where(np.abs(one.astype(np.int64) - other.astype(np.int64)) <= 1, other, one)
         if one.dtype.kind in "iu" and one.shape == other.shape and one.dtype == other.dtype else one
