@@ -29,6 +29,8 @@ UNARY = (
     *(case(op, f"{dtype}_numbers", signed(dtype)) for op in (*REAL, *OWN) for dtype in ("int32", "int8")),
     *(case(op, "uint8_integers", few(0, 1, 2, 27, 100, 200, 255, dtype="uint8")) for op in ("exp", "negative", "sqrt")),
     *(case(op, "int64_integers", signed("int64")) for op in ("abs", "floor", "sinh", "cbrt", "log2", "square")),
+    case("relu", "uint8", few(0, 1, 200, dtype="uint8")),
+    case("add_n", "three_int32", *(few(1, -2, 2147483647, name=f"arg{slot}") for slot in range(3)), num_args=3),
     case("tanh", "edge", few(18, 19, 20, -19, -20)),
     case("erf", "edge", few(4, 5, 6, -5, -6)),
     case("_npi_around", "tens", few(25, -26, 99), decimals=-1),

@@ -13,7 +13,7 @@ from graphir.graph import Value
 from graphir.ops import activation as ir
 from graphir.ops.base import Operator, normalize_axis
 from graphir.ops.creation import Range
-from graphir.ops.elementwise import Cast, Div, Exp, Less, Log, Neg, PRelu, Sub, Where
+from graphir.ops.elementwise import Cast, Div, Exp, Identity, Less, Log, Neg, PRelu, Sub, Where
 from graphir.ops.reduction import ReduceMax, ReduceSum
 from graphir.ops.shape import Reshape, Shape, Squeeze, Unsqueeze
 from graphir.types import UNKNOWN, Dim, DType, TensorType
@@ -27,7 +27,9 @@ def import_sigmoid(node: ImportNode) -> Value:
 
 def import_relu(node: ImportNode) -> Value:
     """max(x, 0), of integers too."""
-    return node.emit(ir.Relu(), node.input(0))
+    data = node.input(0)
+    is_unsigned = data.dtype is not None and data.dtype.value.startswith("u")
+    return node.emit(Identity() if is_unsigned else ir.Relu(), data)
 
 
 def import_hard_sigmoid(node: ImportNode) -> Value:

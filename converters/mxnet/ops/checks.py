@@ -83,6 +83,12 @@ def _full(node: ImportNode) -> None:
         node.refuse(f"shape {shape}, expected sizes")
 
 
+def _roi_pooling(node: ImportNode) -> None:
+    sizes_of_a_window("pooled_size")(node)
+    if node.attrs["spatial_scale"] <= 0:
+        node.refuse(f"spatial_scale {node.attrs['spatial_scale']}, expected a number above 0")
+
+
 def _nms(node: ImportNode) -> None:
     if node.attrs["overlap_thresh"] < 0:
         node.refuse(f"overlap_thresh {node.attrs['overlap_thresh']}, expected 0 or more")
@@ -109,7 +115,7 @@ CHECKS: dict[str, Check] = {
         at_least(1, "heads"),
     ),
     "RNN": at_least(1, "state_size", "num_layers"),
-    "ROIPooling": sizes_of_a_window("pooled_size"),
+    "ROIPooling": _roi_pooling,
     "_contrib_ROIAlign": sizes_of_a_window("pooled_size"),
     "Crop": entries(2, 0, "h_w", "offset"),
     "GridGenerator": _grid,

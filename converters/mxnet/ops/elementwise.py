@@ -92,7 +92,12 @@ def import_add_n(node: ImportNode) -> Value:
     if len(values) == 1:
         return values[0]
     node.same_shapes(*values)
-    return node.emit(ir.Sum() if len(values) > 2 else ir.Add(same_shape=True), *values)
+    if len(values) > 2 and (values[0].dtype is None or values[0].dtype.is_float):
+        return node.emit(ir.Sum(), *values)
+    total = values[0]
+    for value in values[1:-1]:  # ONNX's Sum knows no integers
+        total = node.step(ir.Add(same_shape=True), total, value, suffix="sum")
+    return node.emit(ir.Add(same_shape=True), total, values[-1])
 
 
 def import_clip(node: ImportNode) -> Value:

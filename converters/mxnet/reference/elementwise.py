@@ -221,7 +221,7 @@ def quadratic(attrs: Attributes, data: Array) -> Array:
     a, b, c = (np.float32(attrs.get(key, 0.0)) for key in "abc")
     with np.errstate(all="ignore"):
         wide = data.astype(np.float32 if data.dtype.kind in "iu" else accumulator(data.dtype))
-        return np.asarray(((a * wide + b) * wide + c).astype(data.dtype))
+        return np.asarray((a * wide + b) * wide + c).astype(data.dtype)
 
 
 def scalar_operators() -> dict[str, Reference]:

@@ -52,7 +52,7 @@ def _plain(source: Input, generator: np.random.Generator) -> NDArray[Any]:
     if source.values is not None:
         with np.errstate(all="ignore"):
             numbers = np.resize(np.array(source.values, np.float64), source.shape)
-            return (np.nan_to_num(numbers) if dtype.kind in "iu" else numbers).astype(dtype)
+            return (np.clip(np.nan_to_num(numbers), -100, 100) if dtype.kind in "iu" else numbers).astype(dtype)
     if dtype.kind == "b":
         return generator.integers(0, 2, source.shape).astype(dtype)
     if kind == "distinct" and dtype.kind in "iu":
