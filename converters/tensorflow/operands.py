@@ -19,7 +19,8 @@ from graphir.types import Dim
 class Rule:
     """One operator's operands by slot; negative slots count from the end.
 
-    `scalars` have no axes (a single element counts as one, as TensorFlow's kernels see it), `vectors` one, `pairs` are
+    `ranks` are the numbers of axes of the first operands. `scalars` have no axes (a single element counts as one, as
+    TensorFlow's kernels see it), `vectors` one, `pairs` are
     matrices of two columns, `at_most` have one axis or none. `alike` have the same number of elements (a pair's are its
     rows); `of_rank` have one for each axis of the operand in slot `data`, `within_rank` at most as many.
     """
@@ -31,12 +32,14 @@ class Rule:
     alike: tuple[int, ...] = ()
     of_rank: tuple[int, ...] = ()
     within_rank: tuple[int, ...] = ()
+    ranks: tuple[int, ...] = ()
     data: int = field(default=0, kw_only=True)
 
 
+_OF_4, _OF_5 = Rule(ranks=(4,)), Rule(ranks=(5,))
 _PADDED = Rule(pairs=(1,), of_rank=(1,))
 _REDUCED = Rule(at_most=(1,))
-_RESIZED = Rule(vectors=(1,))
+_RESIZED = Rule(vectors=(1,), ranks=(4,))
 RULES: Mapping[str, Rule] = {
     "ArgMax": Rule(scalars=(1,)),
     "ArgMin": Rule(scalars=(1,)),
@@ -46,7 +49,7 @@ RULES: Mapping[str, Rule] = {
     "BroadcastTo": Rule(vectors=(1,)),
     "Concat": Rule(scalars=(0,)),
     "ConcatV2": Rule(scalars=(-1,)),
-    "CropAndResize": Rule(vectors=(2, 3)),
+    "CropAndResize": Rule(ranks=(4, 2), vectors=(2, 3)),
     "Cumprod": Rule(scalars=(1,)),
     "Cumsum": Rule(scalars=(1,)),
     "CumulativeLogsumexp": Rule(scalars=(1,)),
@@ -93,6 +96,16 @@ RULES: Mapping[str, Rule] = {
     "Transpose": Rule(vectors=(1,), of_rank=(1,)),
     "ConjugateTranspose": Rule(vectors=(1,), of_rank=(1,)),
     "TruncatedNormal": Rule(vectors=(0,)),
+    "Conv2DBackpropInput": Rule(vectors=(0,), ranks=(1, 4, 4)),
+    "Conv3DBackpropInputV2": Rule(vectors=(0,), ranks=(1, 5, 5)),
+    "Dilation2D": Rule(ranks=(4, 3)),
+    **dict.fromkeys(("Conv2D", "DepthwiseConv2dNative"), Rule(ranks=(4, 4))),
+    "Conv3D": Rule(ranks=(5, 5)),
+    "BiasAddV1": Rule(vectors=(1,)),
+    "BiasAdd": Rule(vectors=(1,)),
+    **dict.fromkeys(("AvgPool", "DepthToSpace", "ExtractImagePatches", "LRN", "MaxPool", "MaxPoolWithArgmax",
+                     "SpaceToDepth"), _OF_4),
+    **dict.fromkeys(("AvgPool3D", "ExtractVolumePatches", "MaxPool3D"), _OF_5),
     **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), _REDUCED),
 }
 
@@ -102,6 +115,10 @@ def check_operands(op: str, operands: Sequence[Value]) -> None:
     rule = RULES.get(op)
     if rule is None:
         return
+    for slot, rank in enumerate(rule.ranks):
+        value = _operand(operands, slot)
+        if value is not None and value.rank != rank:
+            raise ShapeError(f"operand {slot} ({value.name}) is {value.type}, expected {rank} axes")
     kinds = ((rule.scalars, "a scalar"), (rule.vectors, "a vector"), (rule.pairs, "a matrix of two columns"),
              (rule.at_most, "a scalar or a vector"))  # fmt: skip
     for slots, wanted in kinds:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from graphir.converters.tensorflow.context import ImportNode
 from graphir.converters.tensorflow.layout import Layout, padding_of
 from graphir.graph import Value
+from graphir.limits import charge_elements
 from graphir.ops.indexing import Gather
 from graphir.ops.shape import Pad
 from graphir.padding import Explicit, extent
@@ -39,6 +40,7 @@ def windows_of(
         count = (size - extent(kernel[axis], rates[axis])) // strides[axis] + 1
         if count < 1:
             node.refuse(f"no window of {kernel[axis]} fits on spatial axis {axis} of size {size}")
+        charge_elements(count * kernel[axis], f"the windows of node {node.name} ({node.op})")
         places = [
             [window * strides[axis] + place * rates[axis] for place in range(kernel[axis])] for window in range(count)
         ]

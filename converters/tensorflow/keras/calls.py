@@ -96,6 +96,8 @@ def parsed(data: Any, entries: Mapping[str, Entry]) -> Any:
         if len(data) in (3, 4) and isinstance(data[0], str) and data[0] in entries and isinstance(data[1], int):
             return _reference(data)
         return [parsed(value, entries) for value in data]
+    if isinstance(data, int) and abs(data) >= 1 << 63:
+        raise FormatError("a call with a number of more than 64 bits")
     return data
 
 

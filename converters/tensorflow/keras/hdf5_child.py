@@ -24,7 +24,8 @@ from importlib import import_module
 from typing import Any
 
 MEMORY = 1 << 30  # bytes that this process may take beyond what it has when h5py is there
-SECONDS = 8  # of CPU for walking through the file
+LEAST, MOST = 2, 8  # seconds of CPU for walking through a file, by its size
+WALK = 1 << 20  # bytes of a file for which there is a second more
 PACE = 10 << 20  # bytes that are read in a second of CPU at least
 OBJECTS = 1_000_000
 PIECE = 16 << 20
@@ -199,7 +200,7 @@ class Walk:
         held = self.h5py.Dataset(self.h5py.h5o.open(self.file.id, path.encode("utf-8", "surrogateescape")))
         answers.write(f"{int(held.nbytes)}\n".encode())
         rows = max(1, PIECE // max(1, int(held.nbytes) // max(1, held.shape[0] if held.shape else 1)))
-        _allow(8 + int(held.nbytes) // PACE)
+        _allow(MOST + int(held.nbytes) // PACE)
         for start in range(0, held.shape[0] if held.shape else 1, rows):
             part = held[start : start + rows] if held.shape else held[()]
             answers.write(np.ascontiguousarray(part).tobytes())
@@ -252,7 +253,7 @@ def answer(h5py: Any, file: int, pipe: socket.socket, words: list[int]) -> None:
         tell({"missing": str(h5py)})
         return
     _cap_memory()
-    _allow(SECONDS)
+    _allow(min(MOST, LEAST + size // WALK))
     try:
         walk = Walk(h5py, h5py.File(Window(file, start, size), "r"), size, elements, expansion)
         tell(walk.run())

@@ -34,6 +34,8 @@ def _folded(op: str) -> Callable[[Layer], Endpoint]:
 def _aligned(layer: Layer) -> list[Endpoint]:
     """The operands, those of fewer axes with ones behind the batch, as Keras broadcasts them."""
     inputs = layer.inputs
+    if not inputs:
+        raise LayerRefusal("a call without values")
     return [layer.apply(_with_ones, f"operand_{place}", [held, *inputs]) for place, held in enumerate(inputs)]
 
 
@@ -83,7 +85,7 @@ def subtract(layer: Layer) -> Endpoint:
 
 def average(layer: Layer) -> Endpoint:
     """The mean of the operands."""
-    factor = layer.constant("factor", 1.0 / len(layer.inputs), np.float32)
+    factor = layer.constant("factor", 1.0 / max(1, len(layer.inputs)), np.float32)
     return layer.add("Mul", "average", [_folded("AddV2")(layer), factor])
 
 

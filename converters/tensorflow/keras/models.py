@@ -203,7 +203,9 @@ class Reader:
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> list[Held]:
         """The results of a call of a layer, an operation or a model."""
-        if _layers_of(entry) is None and not _is_operation(entry):
+        class_name = entry["class_name"]
+        is_model = class_name in MODELS and _layers_of(entry) is not None
+        if not is_model and not _is_operation(entry):
             check_layer(entry, name, self.path)
         entry = modern(entry)
         class_name = entry["class_name"]
@@ -243,6 +245,8 @@ class Reader:
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> list[Held]:
         class_name, config = entry["class_name"], entry["config"]
+        if not any(held_in([args, kwargs])):
+            raise FormatError(f"layer {name} is called without a value", path=self.path)
         if self.backend == "theano" and "Conv" in class_name:
             raise LayerRefusal("the file was written with Theano, whose convolutions turn their kernels round")
         if self.version == 1:

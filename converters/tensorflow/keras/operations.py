@@ -97,7 +97,20 @@ def _sides(node: ImportNode, pair: Sequence[Any]) -> list[Value]:
 
 def _axes(layer: Layer) -> list[int] | None:
     held = _argument(layer, 1, "axis", "axes", "reduction_indices")
-    return None if held is None else [held] if isinstance(held, int) else list(held)
+    return None if held is None else [held] if isinstance(held, int) else _wholes(held, "its axes")
+
+
+def _wholes(held: Any, what: str) -> list[int]:
+    """A list of whole numbers, refused otherwise."""
+    if not isinstance(held, (list, tuple)) or not all(isinstance(number, int) for number in held):
+        raise LayerRefusal(f"{what} are {str(held)[:40]}, expected whole numbers")
+    return list(held)
+
+
+def _axis(layer: Layer) -> int:
+    """One axis, the first if none is stated."""
+    held = _argument(layer, 1, "axis")
+    return _wholes([0 if held is None else held], "its axis")[0]
 
 
 def _reduction(cls: type[Operator]) -> Build:
@@ -134,20 +147,21 @@ def _along(cls: type[Operator], usual: int = -1) -> Build:
 
 
 def _several(layer: Layer) -> list[Endpoint]:
-    found = list(held_in(_value(layer)))
-    if not found or len(found) != len(_value(layer)):
+    stated = _value(layer)
+    found = list(held_in(stated))
+    if not found or not isinstance(stated, (list, tuple)) or len(found) != len(stated):
         raise LayerRefusal("its first argument is no list of values")
     return [held.value for held in found]
 
 
 def concatenate(layer: Layer) -> Endpoint:
     """Values along an axis."""
-    return layer.apply(Concat(int(_argument(layer, 1, "axis") or 0)), "value", _several(layer))
+    return layer.apply(Concat(_axis(layer)), "value", _several(layer))
 
 
 def stack(layer: Layer) -> Endpoint:
     """Values along a new axis."""
-    axis = int(_argument(layer, 1, "axis") or 0)
+    axis = _axis(layer)
 
     def import_stack(node: ImportNode) -> Imported:
         rows = [node.step(Unsqueeze(), value, node.vector([axis]), suffix="row") for value in node.inputs()]
@@ -166,7 +180,8 @@ def reshape(layer: Layer) -> Endpoint:
 
 def transpose(layer: Layer) -> Endpoint:
     """Another order of axes; the reverse one if none is stated."""
-    order = _argument(layer, 1, "axes", "perm")
+    stated = _argument(layer, 1, "axes", "perm")
+    order = None if stated is None else _wholes(stated, "its axes")
 
     def import_transpose(node: ImportNode) -> Imported:
         rank = node.rank(node.input(0))
@@ -194,6 +209,12 @@ def get_item(layer: Layer) -> Endpoint:
     parts = key if isinstance(key, list) else [key]
     if any(isinstance(number, Held) for number in held_in(parts)):
         raise LayerRefusal("an index that is computed")
+    for part in parts:
+        if isinstance(part, Mapping) and not _is_ellipsis(part):
+            ends = [part.get(key) for key in ("start", "stop", "step")]
+            _wholes([end for end in ends if end is not None], "its parts")
+        elif part is not None and not _is_ellipsis(part):
+            _wholes([part], "its parts")
     return layer.apply(_import_item(parts), "value", [_tensor(layer)])
 
 

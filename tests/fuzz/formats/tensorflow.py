@@ -8,6 +8,7 @@ from typing import Any
 
 from graphir.converters.tensorflow.dtypes import NAMES
 from graphir.converters.tensorflow.wire import decode
+from graphir.errors import FormatError
 from tests.fuzz.bytes_ import mutate_bytes
 from tests.fuzz.case import Format, Model, Random, number
 from tests.fuzz.json_ import TEXTS
@@ -157,7 +158,13 @@ def _text_model(index: int) -> Model:
 
 
 def _mutate_pbtxt(chance: Random, model: Model, seeds: Sequence[Model]) -> Model:
-    """Another token, or other bytes; lists and messages closed early or never."""
+    """Another graph, another token, or other bytes; lists and messages closed early or never."""
+    if chance.random() < 0.4:
+        try:
+            content = decode(memoryview(mutate_graph(chance, chance.choice(_rows()))), "GraphDef")
+        except FormatError:
+            return model
+        return model.with_file("m.pbtxt", as_text("GraphDef", content).encode("utf-8", "surrogatepass"))
     text = model.files["m.pbtxt"]
     if chance.random() < 0.2:
         return model.with_file("m.pbtxt", mutate_bytes(chance, text))
