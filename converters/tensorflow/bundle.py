@@ -23,12 +23,11 @@ from graphir.converters.protobuf import read_varint
 from graphir.converters.tensorflow.attributes import text_of
 from graphir.converters.tensorflow.dtypes import data_type
 from graphir.converters.tensorflow.sstable import read_table
-from graphir.converters.tensorflow.tensors import AXES
 from graphir.converters.tensorflow.wire import Message, decode
 from graphir.errors import FormatError, ImportFailure
 from graphir.places import beside
 from graphir.reading import open_plain
-from graphir.tensor import Tensor, byte_size
+from graphir.tensor import Tensor, byte_size, why_unheld
 from graphir.types import DType
 
 HEADER = b""
@@ -196,8 +195,6 @@ class Bundle:
             raise FormatError(f"the checkpoint's index lacks a slice of {name}", path=self.index)
         message = self._decoded("BundleEntryProto", key)
         shape = tuple(dim.get("size", 0) for dim in message.get("shape", {}).get("dim", ()))
-        if len(shape) > AXES:
-            raise FormatError(f"{name}: a tensor of {len(shape)} axes; at most {AXES} are read", path=self.index)
         shard, offset, size = (int(message.get(field, 0)) for field in ("shard_id", "offset", "size"))
         if any(number < 0 for number in (*shape, shard, offset, size)):
             raise FormatError(f"{name}: a negative size or place in the checkpoint's index", path=self.index)
@@ -205,9 +202,13 @@ class Bundle:
             tuple((extent.get("start", 0), extent.get("length", -1)) for extent in part.get("extent", ()))
             for part in message.get("slices", ())
         )
+        dtype = data_type(message.get("dtype", 0))
+        reason = why_unheld(dtype if isinstance(dtype, DType) else DType.UINT8, shape)
+        if reason:
+            raise FormatError(f"{name}: a tensor of the shape {list(shape)}, which {reason}", path=self.index)
         if any(len(part) != len(shape) for part in parts):
             raise FormatError(f"{name}: a slice with another number of axes than {list(shape)}", path=self.index)
-        return Entry(data_type(message.get("dtype", 0)), shape, shard, offset, size, parts)
+        return Entry(dtype, shape, shard, offset, size, parts)
 
     def _decoded(self, message: str, key: bytes) -> Message:
         try:

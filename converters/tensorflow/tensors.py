@@ -13,7 +13,7 @@ from graphir.converters.tensorflow.dtypes import data_type
 from graphir.converters.tensorflow.wire import Blob, Message
 from graphir.errors import FormatError
 from graphir.limits import charge_elements
-from graphir.tensor import Tensor, byte_size
+from graphir.tensor import Tensor, byte_size, why_unheld
 from graphir.types import DType
 
 _FIELDS = {
@@ -24,7 +24,6 @@ _FIELDS = {
     DType.COMPLEX64: "scomplex_val", DType.COMPLEX128: "dcomplex_val",
 }  # fmt: skip
 _SPLAT = 1 << 12
-AXES = 32  # as many as numpy's arrays have
 
 
 class Splat(Tensor):
@@ -48,7 +47,7 @@ class TensorSource:
         dtype = data_type(message.get("dtype", 0))
         if not isinstance(dtype, DType):
             self._fail(what, f"elements of type {dtype or 'none'} cannot be read")
-        shape = self._shape(message, what)
+        shape = self._shape(message, dtype, what)
         content: Blob | None = message.get("tensor_content")
         if content is not None and len(content.data):
             return self._content(content, dtype, shape, what)
@@ -57,13 +56,14 @@ class TensorSource:
             self._fail(what, f"elements of {dtype} outside tensor_content cannot be read")
         return self._typed(message.get(field, []), dtype, shape, what)
 
-    def _shape(self, message: Message, what: str) -> tuple[int, ...]:
+    def _shape(self, message: Message, dtype: DType, what: str) -> tuple[int, ...]:
         stated = message.get("tensor_shape", {})
         sizes = tuple(dim.get("size", 0) for dim in stated.get("dim", ()))
         if stated.get("unknown_rank") or any(size < 0 for size in sizes):
             self._fail(what, f"a constant of the shape {list(sizes)}, which is not fixed")
-        if len(sizes) > AXES:
-            self._fail(what, f"a constant of {len(sizes)} axes; at most {AXES} are read")
+        reason = why_unheld(dtype, sizes)
+        if reason:
+            self._fail(what, f"a constant of the shape {list(sizes)}, which {reason}")
         return sizes
 
     def _content(self, content: Blob, dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
@@ -117,4 +117,4 @@ def _text(data: bytes) -> str | bytes:
         return data
 
 
-__all__ = ["AXES", "Splat", "TensorSource"]
+__all__ = ["Splat", "TensorSource"]
