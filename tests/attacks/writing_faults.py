@@ -272,6 +272,9 @@ DISTURBANCES = {
 
 def main(kind: str, seed: str, count: str = "") -> None:
     """Disturb, print what was found, and clean up."""
+    for number in (signal.SIGTERM, signal.SIGHUP):  # what runs in the background, or under nohup, inherits them ignored
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="graphir-faults-"))
     folder.chmod(0o755)
     try:
