@@ -56,6 +56,8 @@ class Layout:
 
 def layout_of(node: ImportNode, spatial: int) -> Layout:
     """The layout that the node's `data_format` states. Refuses one that is unknown for that many spatial axes."""
+    if spatial not in _LAST:
+        node.refuse(f"its data have {spatial + 2} axes")
     stated = node.attrs.get("data_format", _LAST[spatial])
     if stated not in (_LAST[spatial], _FIRST[spatial]):
         node.refuse(f"data_format {stated}; supported are {_LAST[spatial]} and {_FIRST[spatial]}")

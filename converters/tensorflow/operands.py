@@ -19,10 +19,10 @@ from graphir.types import Dim
 class Rule:
     """One operator's operands by slot; negative slots count from the end.
 
-    `ranks` are the numbers of axes of the first operands. `scalars` have no axes (a single element counts as one, as
-    TensorFlow's kernels see it), `vectors` one, `pairs` are
-    matrices of two columns, `at_most` have one axis or none. `alike` have the same number of elements (a pair's are its
-    rows); `of_rank` have one for each axis of the operand in slot `data`, `within_rank` at most as many.
+    `ranks` are the numbers of axes of the first operands, `sizes` are two numbers of at least 1. `scalars` have no axes
+    (a single element counts as one, as TensorFlow's kernels see it), `vectors` one, `pairs` are matrices of two
+    columns, `at_most` have one axis or none. `alike` have the same number of elements (a pair's are its rows);
+    `of_rank` have one for each axis of the operand in slot `data`, `within_rank` at most as many.
     """
 
     scalars: tuple[int, ...] = ()
@@ -33,13 +33,14 @@ class Rule:
     of_rank: tuple[int, ...] = ()
     within_rank: tuple[int, ...] = ()
     ranks: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()
     data: int = field(default=0, kw_only=True)
 
 
 _OF_4, _OF_5 = Rule(ranks=(4,)), Rule(ranks=(5,))
 _PADDED = Rule(pairs=(1,), of_rank=(1,))
 _REDUCED = Rule(at_most=(1,))
-_RESIZED = Rule(vectors=(1,), ranks=(4,))
+_RESIZED = Rule(vectors=(1,), ranks=(4,), sizes=(1,))
 RULES: Mapping[str, Rule] = {
     "ArgMax": Rule(scalars=(1,)),
     "ArgMin": Rule(scalars=(1,)),
@@ -126,6 +127,12 @@ def check_operands(op: str, operands: Sequence[Value]) -> None:
             value = _operand(operands, slot)
             if value is not None and not _FITS[wanted](value.shape or ()):
                 raise ShapeError(f"operand {slot} ({value.name}) is {value.type}, expected {wanted}")
+    for slot in rule.sizes:
+        value = _operand(operands, slot)
+        known = None if value is None or value.known is None else value.known.integers()
+        if value is not None and (_count(operands, slot) not in (2, None) or (known and min(known) < 1)):
+            found = known or value.type
+            raise ShapeError(f"operand {slot} ({value.name}) is {found}, expected two sizes of at least 1")
     _check_counts(rule, operands)
 
 

@@ -125,6 +125,8 @@ def _signature(
     entry = stated[chosen]
     for side in ("inputs", "outputs"):
         nameless = [name for name, info in entry.get(side, {}).items() if not info.get("name")]
+        if "" in entry.get(side, {}):
+            raise FormatError(f"one of the {side} of signature {chosen} has no name", path=path)
         if nameless:
             raise ImportFailure(
                 f"{path}: {', '.join(nameless)} of signature {chosen} is a sparse or composite tensor, which is not "

@@ -331,6 +331,12 @@ CONFIGS = (
     changed("an epsilon that is a text", (2, "config", "epsilon"), "small", "epsilon is"),
     changed("an epsilon that is NaN", (2, "config", "epsilon"), float("nan"), "epsilon is nan"),
     changed("an axis that is a text", (2, "config", "axis"), "last", "BatchNormalization"),
+    changed("statistics that are an object", (3,), {"class_name": "Normalization", "config": {
+        "name": "n", "mean": {"a": 1}, "variance": 1.0}}, "no array of numbers"),
+    changed("a mean without a variance", (3,), {"class_name": "Normalization", "config": {"name": "n", "mean": 1.0}},
+            "states no 'variance'"),
+    changed("bins that are a number", (3,), {"class_name": "Discretization", "config": {
+        "name": "n", "bin_boundaries": 3}}, "a list of finite numbers"),
     changed("a table of 0 rows", (1, "config", "input_dim"), 0, "input_dim is 0", "text"),
     changed("units of 10**9", (2, "config", "units"), 10**9, "has a kernel", "text"),
     changed("units that are missing", (2, "config", "units"), None, "states no 'units'", "text"),

@@ -238,6 +238,10 @@ SCHEMA = (
         "Pad", "y", ["x", "p"], T="float32", Tpaddings="int32")], "y (Pad)"),
     graph("a roll of other lengths", [const("s", [1, 2], "int32"), const("a", [0], "int32"), node(
         "Roll", "y", ["x", "s", "a"], T="float32", Tshift="int32", Taxis="int32")], "y (Roll)"),
+    Attack("an image of no size", "m.pb", {"m.pb": graph_def(IMAGE, const("s", [0, 5], "int32"), node(
+        "ResizeArea", "y", ["x", "s"], T="float32", align_corners=False))}, "two sizes of at least 1"),
+    Attack("an image of four sizes", "m.pb", {"m.pb": graph_def(IMAGE, const("s", [2, 5, 1, 1], "int32"), node(
+        "ResizeBilinear", "y", ["x", "s"], T="float32"))}, "two sizes of at least 1"),
     graph("an axis of 2**31-1", [const("a", 2**31 - 1, "int32"), node(
         "Sum", "y", ["x", "a"], T="float32", Tidx="int32", keep_dims=False)], "y (Sum)"),
     graph("a Pack along axis 2**62", [node("Pack", "y", ["x", "x"], T="float32", N=2, axis=2**62)], "y (Pack)"),

@@ -80,7 +80,8 @@ KINDS: Mapping[str, tuple[str, Kind]] = {
     **dict.fromkeys(
         ("epsilon", "rate", "p", "alpha", "theta", "negative_slope", "threshold", "max_value", "mask_value"),
         ("a finite number", lambda value: _number(value) or value in ([], {}))),
-    **dict.fromkeys(("offset", "bin_boundaries", "scale"), ("finite numbers", _NUMBERS)),
+    **dict.fromkeys(("offset", "scale"), ("finite numbers", _NUMBERS)),
+    "bin_boundaries": ("a list of finite numbers", lambda value: isinstance(value, list) and all(map(_number, value))),
     **dict.fromkeys(
         ("name", "data_format", "dim_ordering", "interpolation", "mode", "merge_mode", "score_mode", "output_mode",
          "equation", "function", "bias_axes"), ("a text", _TEXT)),

@@ -116,7 +116,11 @@ class Layer:
         if isinstance(value, Tensor):
             tensor = value
         else:
-            tensor = Tensor.of(np.array(value, self.dtype.numpy() if dtype is np.float32 else dtype))
+            wanted = self.dtype.numpy() if dtype is np.float32 else dtype
+            try:
+                tensor = Tensor.of(np.array(value, wanted))
+            except (TypeError, ValueError, OverflowError) as error:
+                raise FormatError(f"layer {self.name}: its {suffix} is no array of numbers: {error}") from error
         return self.add("Const", suffix, (), value=tensor, dtype=tensor.dtype)
 
     def tensor(self, slot: int) -> Tensor:

@@ -180,9 +180,10 @@ def normalization(layer: Layer) -> Endpoint:
     """(x - mean) / sqrt(variance), or back with `invert`; both along the kept axes, given or learned."""
     axes = layer.config.get("axis", -1)
     axes = [] if axes is None else [axes] if isinstance(axes, int) else list(axes)
-    stated = [layer.config.get(name) for name in ("mean", "variance")]
-    learned = stated[0] is None
-    values = [layer.tensor(slot).numpy() for slot in (0, 1)] if learned else [np.array(held) for held in stated]
+    if layer.config.get("mean") is None:
+        values = [layer.tensor(slot).numpy() for slot in (0, 1)]
+    else:
+        values = [layer.config[name] for name in ("mean", "variance")]
     mean, variance = (layer.constant(f"statistic_{place}", held, np.float32) for place, held in enumerate(values))
     least = layer.constant("least", 1e-7, np.float32)
     deviation = layer.add("Maximum", "deviation", [layer.add("Sqrt", "root", [variance]), least])
