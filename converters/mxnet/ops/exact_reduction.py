@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from graphir.converters.mxnet.context import ImportNode, converted
-from graphir.converters.mxnet.sizes import static_shape
+from graphir.converters.mxnet.sizes import static_shape, static_size
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import reduction as ir
@@ -36,6 +36,15 @@ def reduced_axes(data: Value, axes: Axes) -> tuple[int, ...]:
     return tuple(range(rank)) if axes is None else tuple(axis % rank for axis in axes)
 
 
+def _reduced_sizes(data: Value, axes: Axes) -> dict[int, int] | None:
+    """The sizes of the reduced axes, whatever the others have; None if one is not known."""
+    if data.shape is None:
+        return None
+    found = {axis: static_size(data, axis) for axis in reduced_axes(data, axes)}
+    known = {axis: size for axis, size in found.items() if size is not None}
+    return known if len(known) == len(found) else None
+
+
 def of_bool(node: ImportNode, kind: Kind, data: Value, reduce: Reduce) -> Value:
     """Whether any element is true, or (products and minima) all are."""
     wide = node.step(ew.Cast(DType.INT32), data, suffix="wide")
@@ -51,15 +60,15 @@ def of_integers(node: ImportNode, kind: Kind, data: Value, axes: Axes, reduce: R
         return _sum_of_narrow(node, data, reduce)
     if kind not in (ir.ReduceSum, ir.ReduceProd):
         return reduce(kind, data)
-    shape = static_shape(data)
-    if shape is None:
+    sizes = _reduced_sizes(data, axes)
+    if sizes is None:
         node.decide("integer data", f"onnxruntime adds and multiplies {data.dtype} data in float64, exact up to 2^53")
-        if data.dtype in (DType.INT32, DType.INT64):
+        if data.dtype is None or data.dtype is DType.INT64:
             return reduce(kind, data)
         found = reduce(kind, node.step(ew.Cast(DType.INT64), data, suffix="wide"))
         return node.step(ew.Cast(data.dtype), found, suffix="narrow")
-    for axis in reduced_axes(data, axes):
-        data = _halved(node, ew.Add() if kind is ir.ReduceSum else ew.Mul(), data, axis, shape[axis])
+    for axis, size in sizes.items():
+        data = _halved(node, ew.Add() if kind is ir.ReduceSum else ew.Mul(), data, axis, size)
     return reduce(ir.ReduceMax, data)  # of one element each
 
 
@@ -116,11 +125,10 @@ def _unless(node: ImportNode, spoiled: Value, result: Value, reduce: Reduce) -> 
 def compensated(node: ImportNode, result: Value, data: Value, axes: Axes, reduce: Reduce) -> Value:
     """A sum with compensation: an infinity that anything follows makes it not a number."""
     infinite = node.step(ew.IsInf(), data)
-    shape = static_shape(data)
-    if shape is not None:
-        chosen = reduced_axes(data, axes)
-        followed = np.ones([size if axis in chosen else 1 for axis, size in enumerate(shape)], bool)
-        if followed.size <= LARGEST_MASK:
+    sizes = _reduced_sizes(data, axes)
+    if sizes is not None and math.prod(sizes.values()) <= LARGEST_MASK:
+        followed = np.ones([sizes.get(axis, 1) for axis in range(len(data.shape or ()))], bool)
+        if followed.size:
             followed.reshape(-1)[-1] = False
             infinite = node.step(ew.And(), infinite, node.constant(followed), suffix="followed")
     return _unless(node, infinite, result, reduce)
