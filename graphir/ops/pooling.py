@@ -60,7 +60,7 @@ class _WindowPool(Operator):
         """Whether ceil mode gives a window more than there would be without it. Raises ShapeError where none fits."""
         found = self.windows(sizes)
         try:
-            return found != replace(self, ceil_mode=False).windows(sizes)
+            return found != replace(self, ceil_mode=False).windows(sizes)  # type: ignore[type-var]
         except ShapeError:  # without it there is none at all
             return True
 
