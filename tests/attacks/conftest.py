@@ -15,3 +15,7 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
     made = Worker(tmp_path_factory.mktemp("attacks") / "stacks")
     yield made
     made.close()
+
+
+# Programs that run in an interpreter with TensorFlow; no module for others to import.
+collect_ignore = ["linked_models.py", "live_models.py"]
