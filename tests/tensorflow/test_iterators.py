@@ -10,7 +10,7 @@ import pytest
 
 import graphir
 from graphir.converters.tensorflow import load
-from graphir.errors import UnsupportedOpError
+from graphir.errors import FormatError, UnsupportedOpError
 from graphir.types import DType
 from tests.tensorflow.graphdef import graph_def, node, placeholder
 
@@ -57,8 +57,18 @@ def test_an_element_can_be_an_output_and_the_graph_be_cut_elsewhere() -> None:
 
 
 def test_a_handle_alone_is_refused_with_its_type() -> None:
+    attrs = {"output_types": ("variant",), "output_shapes": ((),)}
+    nodes = (
+        node("IteratorV2", "iterator", **attrs, shared_name="", container=""),
+        node("IteratorGetNext", "next", ["iterator"], **attrs), node("Identity", "z", ["next"], T="variant"),
+    )  # fmt: skip
     with pytest.raises(UnsupportedOpError, match="an input of type variant"):
-        load(iterated(node("Identity", "z", ["next"], T="float32"), types=("variant", "float32")))
+        load(graph_def(*nodes))
+
+
+def test_an_element_of_another_dtype_than_its_reader_takes_is_refused() -> None:
+    with pytest.raises(FormatError, match=r"node y \(Sub\): input 1 is next:0, a result of the dtype variant"):
+        load(iterated(types=("variant", "float32")))
 
 
 def test_placeholders_beside_an_iterator_stay() -> None:

@@ -54,8 +54,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             continue
         found[kind] = tmp_path_factory.mktemp(kind)
         command = [str(python), "-m", program, str(found[kind]), *arguments, str(FIRST), str(COUNT)]
+        paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         done = subprocess.run(
-            command, env=os.environ | SETTINGS, cwd=ROOT, capture_output=True, text=True, check=False
+            command, env=os.environ | SETTINGS | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr[-2000:]
     return found
