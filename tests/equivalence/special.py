@@ -56,6 +56,15 @@ CASES: tuple[Case, ...] = (
       for dtype in ("float16", "float32")),
     case("L2Normalization", "zeros_float16", values(0, 0, 4, 5, shape=(2, 2), dtype="float16")),
     case("LRN", "no_alpha", values(*range(16), shape=(1, 4, 2, 2)), nsize=3, alpha=0, beta=0.5),
+    *(case(op, "wide_float64", values(-300.0, -100.0, -0.3, 0.0, 1e-3, 2.0, 100.0, 300.0, dtype="float64"))
+      for op in ("cosh", "sinh", "arcsinh", "tan")),
+    case("arccosh", "wide_float64", values(1.0, 1.5, 1e40, 1e100, dtype="float64")),
+    *(case("where", f"first_axes_{name}", values(*condition, shape=shape, name="condition"),
+           values(*range(12), shape=whole, name="x"), values(*range(-12, 0), shape=whole, name="y"))
+      for name, condition, shape, whole in (
+          ("of_three", (1, 0, 0, 1, 1, 0), (2, 3), (2, 3, 2)), ("square", (1, 0, 0, 1), (2, 2), (2, 2, 3)))),
+    case("where", "same_places", values(1, 0, 0, 1, 1, 0, shape=(2, 3), name="condition"),
+         values(*range(6), shape=(2, 1, 3), name="x"), values(*range(-6, 0), shape=(2, 1, 3), name="y")),
     case("pick", "vector", values(1.0, 2.0, 3.0), values(1.0, name="index")),
     case("slice_like", "twice", values(*range(12), shape=(3, 4)), values(*range(4), shape=(2, 2), name="shape_like"),
          axes=(1, -1)),

@@ -168,15 +168,26 @@ def import_amp_multicast(node: ImportNode) -> list[Value]:
 
 
 def import_where(node: ImportNode) -> Value:
-    """x where the condition is not 0, else y; a condition vector chooses whole rows."""
+    """x where the condition is not 0, else y; a condition of fewer axes runs along the first ones."""
     condition, x, y = node.inputs()
     for value, other in ((x, y), (y, x)):  # MXNet wants them alike, which says how large zeros of open sizes are
         node.graph.refine(value, TensorType(None, other.shape))
     if condition.dtype is not DType.BOOL:
         condition = truth(node, condition)
-    if condition.rank == 1 and (x.rank or 1) > 1:
-        condition = node.step(Reshape(), condition, node.vector([-1] + [1] * (node.rank(x) - 1)), suffix="rows")
+    if condition.rank is not None and x.rank is not None and condition.rank != x.rank:
+        condition = _along_the_first(node, condition, x)
     return node.emit(ir.Where(), condition, x, y)
+
+
+def _along_the_first(node: ImportNode, condition: Value, x: Value) -> Value:
+    """A condition whose elements each choose a stretch of x, as MXNet divides the places of x by their number."""
+    rank, wanted = node.rank(condition), node.rank(x)
+    if rank < wanted and (rank == 1 or node.shape(condition) == node.shape(x)[:rank]):
+        kept = [-1] if rank == 1 else [0] * rank
+        return node.step(Reshape(), condition, node.vector(kept + [1] * (wanted - rank)), suffix="rows")
+    if math.prod(node.sizes(condition)) != math.prod(node.sizes(x)):
+        node.refuse(f"a condition {condition.type} for operands {x.type}, whose first axes are others")
+    return node.step(Reshape(), condition, node.vector(node.sizes(x)), suffix="places")
 
 
 def filled_like(fill: float) -> ImportFunction:

@@ -31,6 +31,9 @@ def on_integers(
 
     def import_function(node: ImportNode) -> Imported:
         data = node.input(0)
+        if data.dtype is DType.FLOAT64 and composition in SPANNING:
+            node.decide("composition", f"{node.op} of float64 is composed: onnxruntime has it in float32 only")
+            return composition(node, data)
         if data.dtype is None or not data.dtype.is_integer:
             return function(node)
         node.decide("integer data", f"{data.dtype} data goes through {node.op} as {wide}; the fraction is dropped")
@@ -165,6 +168,9 @@ def import_sigmoid(node: ImportNode) -> Value:
     node.decide("integer data", f"{data.dtype} data goes through sigmoid as float64; the fraction is dropped")
     return node.emit(ir.Cast(data.dtype), node.step(ir.Reciprocal(), bottom))
 
+
+# Functions whose results, or arguments, span more than float32 holds: of float64 data too they are composed.
+SPANNING: frozenset[Composition] = frozenset({_arccosh, _arcsinh, _cosh, _sinh, _tan})
 
 COMPOSITIONS: dict[str, Composition | None] = {
     "arccos": in_single(ir.Acos()),

@@ -149,11 +149,12 @@ def clip(attrs: Attributes, data: Array) -> Array:
 
 
 def where(attrs: Attributes, condition: Array, x: Array, y: Array) -> Array:
-    """x where the condition is not 0, else y; a condition of one axis selects whole rows of x and y."""
+    """x where the condition is not 0, else y; each element of a smaller condition decides on a stretch of x and y."""
     require(x.shape == y.shape, f"shapes {x.shape} and {y.shape} must be equal")
     if condition.shape != x.shape:
-        require(condition.shape == x.shape[:1], f"condition {condition.shape} for operands {x.shape}")
-        condition = condition.reshape(-1, *(1,) * (x.ndim - 1))
+        leading = condition.shape == x.shape[: condition.ndim]
+        require(leading or (condition.ndim != x.ndim and condition.size == x.size), f"{condition.shape} for {x.shape}")
+        condition = np.repeat(condition.reshape(-1), x.size // condition.size).reshape(x.shape)
     return np.where(condition != 0, x, y)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import onnxruntime
@@ -66,6 +67,10 @@ class PatientLive(Live):
         timer.start()
         try:
             return super().run(symbol_json, arrays, internals)
+        except (ValueError, BadZipFile) as error:  # the first part of an answer, of a process that was ended
+            self._end()
+            self._child = None
+            raise LiveError(f"MXNet's process ended within an answer: {error}") from error
         finally:
             timer.cancel()
 
