@@ -18,6 +18,7 @@ from graphir.converters.mxnet.reference.contract import (
     normalized_axis,
     require,
 )
+from graphir.limits import current
 
 
 def embedding(attrs: Attributes, data: Array, weight: Array) -> Array:
@@ -83,7 +84,10 @@ def one_hot(attrs: Attributes, indices: Array) -> Array:
     return np.where(hit, on, off).astype(named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
 
 
-MOST_ELEMENTS = 1 << 31
+def require_room(count: float, what: str) -> None:
+    """Raise ValueError for more elements made of numbers than the limits allow, before any of them is."""
+    most = current().elements
+    require(count <= most, f"{what} of {count:.0f} elements, allowed are {most}: raise the limit `elements`")
 
 
 def arange(attrs: Attributes) -> Array:
@@ -93,7 +97,8 @@ def arange(attrs: Attributes) -> Array:
     step, repeats = attrs.get("step", 1.0), int(attrs.get("repeat", 1))
     require(step != 0 and repeats > 0, f"step {step}, repeat {repeats}")
     count = math.ceil((last - first) / step)
-    require(0 < count * repeats <= MOST_ELEMENTS, f"{count} elements, expected 1 to {MOST_ELEMENTS}")
+    require(count > 0, f"nothing from {first} to {last} in steps of {step}")
+    require_room(count * repeats, "a range")
     places = np.repeat(np.arange(count), repeats)
     return in_steps(first, step, places, named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
 
@@ -141,12 +146,14 @@ def eye(attrs: Attributes) -> Array:
     """N by M (N if that is not positive) with ones on diagonal k."""
     rows, columns = int(attrs["N"]), int(attrs.get("M") or 0)
     require(rows > 0, f"N {rows}, expected 1 or more")
+    require_room(rows * (columns if columns > 0 else rows), "a matrix")
     dtype = named_dtype(attrs.get("dtype"), np.dtype(np.float32))
     return np.eye(rows, columns if columns > 0 else rows, int(attrs.get("k") or 0), dtype)
 
 
 def linspace(attrs: Attributes) -> Array:
     """num values from start to stop, stop included by default."""
+    require_room(int(attrs["num"]), "a range")
     values = np.linspace(attrs["start"], attrs["stop"], int(attrs["num"]), bool(attrs.get("endpoint", True)))
     return values.astype(named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
 

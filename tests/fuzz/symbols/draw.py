@@ -18,7 +18,7 @@ from graphir.converters.mxnet.registry import canonical_names, operator_schema
 from graphir.converters.mxnet.values import Parameter
 from tests.equivalence.case import Case, Input
 from tests.equivalence.table import CASES
-from tests.fuzz.symbols.values import DTYPES, FLOATS, INTEGERS, SCALARS, TAME_SCALARS, Mood, draw_values
+from tests.fuzz.symbols.values import DTYPES, FLOATS, INTEGERS, RANGE_SCALARS, SCALARS, TAME_SCALARS, Mood, draw_values
 
 # Attributes that say where and how fast, not what; and counts that follow from the inputs.
 UNTOUCHED = frozenset(
@@ -26,7 +26,8 @@ UNTOUCHED = frozenset(
 )
 # A divisor of 0 ends the process that divides integers by it, MXNet's as much as onnxruntime's.
 DIVIDES = re.compile(r"div|mod|reciprocal")
-SCALAR_OPERATORS = re.compile(r"_scalar$|^smooth_l1$|^clip$|^_full$|^_arange$")
+SCALAR_OPERATORS = re.compile(r"_scalar$|^smooth_l1$|^clip$|^_full$")
+RANGES = re.compile(r"^_arange$|^_linspace$")
 
 
 @dataclass(frozen=True)
@@ -216,6 +217,8 @@ def _attribute(op: str, parameter: Parameter, stated: str | None, generator: np.
         return str(generator.choice(np.array(["True", "False", "1", "0"])))
     if parameter.name == "temperature":  # a negative one turns the order round, in which infinities lose their place
         return str(generator.choice(np.array(["0.1", "0.7", "1", "2.5"])))
+    if RANGES.search(op) and kind in ("float", "double"):  # large ones are gigabytes, MXNet's too
+        return str(generator.choice(np.array(RANGE_SCALARS)))
     if kind in ("float", "double"):
         return str(generator.choice(np.array(SCALARS if SCALAR_OPERATORS.search(op) else TAME_SCALARS)))
     if kind.startswith(("int", "long")):
