@@ -57,13 +57,13 @@ def test_an_element_can_be_an_output_and_the_graph_be_cut_elsewhere() -> None:
 
 
 def test_a_handle_alone_is_refused_with_its_type() -> None:
-    attrs = {"output_types": ("variant",), "output_shapes": ((),)}
+    attrs = {"output_types": ("variant", "float32"), "output_shapes": ((), (None, 4))}
     nodes = (
         node("IteratorV2", "iterator", **attrs, shared_name="", container=""),
         node("IteratorGetNext", "next", ["iterator"], **attrs), node("Identity", "z", ["next"], T="variant"),
     )  # fmt: skip
     with pytest.raises(UnsupportedOpError, match="an input of type variant"):
-        load(graph_def(*nodes))
+        load(graph_def(*nodes), outputs=["z"])
 
 
 def test_an_element_of_another_dtype_than_its_reader_takes_is_refused() -> None:
