@@ -31,9 +31,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 IMPORTS = """
 import numpy, onnx, onnx.helper
-import graphir.cli.convert, graphir.converters.mxnet.importer, graphir.converters.mxnet.source, graphir.report
-import graphir.converters.onnx.writer
-from graphir.converters.mxnet.ops import import_table
+import graphir.cli.convert, graphir.converters.mxnet.importing.importer, graphir.converters.mxnet.source, graphir.report
+import graphir.converters.onnx.files.writer
+from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.onnx.ops import export_table
 import_table(), export_table()
 """

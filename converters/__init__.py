@@ -13,16 +13,16 @@ from graphir.converters.detection import detect_format
 from graphir.converters.opening import READS, Choices, Reading, check_choice, read_model
 from graphir.converters.writing import WRITES, after_writing, check_options, make_ready, only_text, target_format
 from graphir.errors import ArgumentError, ExportFailure, GraphirError
-from graphir.expect import expect, expect_mapping, expect_path
-from graphir.limits import Stated, bounded
-from graphir.memory import memory_for
+from graphir.safety.arguments import expect, expect_mapping, expect_path
+from graphir.safety.limits import Stated, bounded
+from graphir.safety.memory import memory_for
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.source import MXNetSource
     from graphir.converters.tensorflow.references import TensorFlowModel
     from graphir.graph import Graph
     from graphir.report import ConversionReport
-    from graphir.runtime.equivalence import VerificationReport
+    from graphir.verification.equivalence import VerificationReport
 
 PathLike = str | os.PathLike[str]
 
@@ -47,7 +47,7 @@ def load(
     `shapes` are the inputs' shapes by name (integers, names of symbolic sizes, None). Weights stay on disk until they
     are needed. `signature` chooses among those of a TensorFlow SavedModel; `outputs` are the nodes of a TensorFlow
     graph (or `node:1`) whose results are wanted, `inputs` those at which it is cut, which become inputs. `limits` raise
-    what a file may ask for beyond what it holds (`graphir.limits.Limits`, or some of its fields by name). Raises
+    what a file may ask for beyond what it holds (`graphir.safety.limits.Limits`, or some of its fields by name). Raises
     FormatError, UnsupportedOpError or ImportFailure, each naming all that is wrong.
     """
     choices = Choices(params, shapes, dtypes, keep_loss, signature, inputs, outputs)
@@ -127,7 +127,6 @@ def convert(
     """
     from graphir.report import ConversionReport
 
-
     tell = progress or (lambda stage: None)
     started = time.perf_counter()
     kind = target_format(target)
@@ -175,7 +174,7 @@ def convert(
                 signature=signature,
             )  # fmt: skip
         if accuracy is not None:
-            from graphir.converters.accuracy import measure_accuracy
+            from graphir.verification.converted import measure_accuracy
 
             tell("measuring accuracy")
             report.accuracy = measure_accuracy(
@@ -196,7 +195,7 @@ def _verified(
     **how: Any,
 ) -> VerificationReport:
     """What was written, held against what it came from; against the graph where inputs were `bound`."""
-    from graphir.converters.verification import TensorFlowModel, verify_conversion
+    from graphir.verification.references import TensorFlowModel, verify_conversion
 
     origin: MXNetSource | TensorFlowModel | Path | None = reading.mxnet
     if reading.format in ("onnx", "tensorflow"):
@@ -265,7 +264,7 @@ def verify(
     limits: Stated = None,
 ) -> VerificationReport:
     """Compare a candidate (a Graph, or a model file) with a reference; see `converters.verification.verify`."""
-    from graphir.converters.verification import verify as run
+    from graphir.verification.references import verify as run
 
     check_comparison(feeds, seed, rtol, atol)
     with memory_for("the comparison"):

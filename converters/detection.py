@@ -78,8 +78,8 @@ def _without_file(place: Path) -> str:
 
 
 def _by_content(place: Path) -> str | None:
-    from graphir.converters.onnx.recognition import looks_like_onnx
-    from graphir.converters.tensorflow.recognition import looks_like_tensorflow
+    from graphir.converters.onnx.files.recognition import looks_like_onnx
+    from graphir.converters.tensorflow.files.recognition import looks_like_tensorflow
 
     try:
         with open(place, "rb") as file:

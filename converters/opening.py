@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from graphir.converters.detection import PathLike, detect_format
 from graphir.errors import ImportFailure
-from graphir.expect import expect, expect_items, expect_mapping, expect_path
-from graphir.memory import memory_for
+from graphir.safety.arguments import expect, expect_items, expect_mapping, expect_path
+from graphir.safety.memory import memory_for
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.source import MXNetSource

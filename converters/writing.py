@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphir.collector import paused_collector
 from graphir.converters.detection import OWN_SUFFIX, PathLike
 from graphir.errors import ArgumentError, ExportFailure
-from graphir.expect import expect, expect_path
-from graphir.memory import memory_for
+from graphir.safety.arguments import expect, expect_path
+from graphir.safety.collector import paused_collector
+from graphir.safety.memory import memory_for
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
@@ -89,8 +89,8 @@ def make_ready(graph: Graph, path: PathLike, kind: str, **options: Any) -> Ready
 
 def _ready_for_onnx(graph: Graph, path: PathLike, *, opset: int | None = None, weights: str = "auto") -> Ready:
     from graphir.converters.onnx.counts import count_records
-    from graphir.converters.onnx.exporter import export_graph
-    from graphir.converters.onnx.writer import write_model
+    from graphir.converters.onnx.exporting.exporter import export_graph
+    from graphir.converters.onnx.files.writer import write_model
 
     with paused_collector():
         model = export_graph(graph, opset=opset)
@@ -99,8 +99,8 @@ def _ready_for_onnx(graph: Graph, path: PathLike, *, opset: int | None = None, w
 
 def _ready_for_mxnet(graph: Graph, path: PathLike, *, mxnet_version: str | int | None = None) -> Ready:
     from graphir.converters.mxnet import check_name, write
-    from graphir.converters.mxnet.records import count_operators
-    from graphir.converters.mxnet.versions import export_for, parse_version, version_name
+    from graphir.converters.mxnet.files.records import count_operators
+    from graphir.converters.mxnet.schema.versions import export_for, parse_version, version_name
 
     check_name(path)
     symbol, params = export_for(graph, mxnet_version)

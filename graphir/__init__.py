@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from .inference import infer_types
     from .report import ConversionReport
     from .runtime import Session
-    from .runtime.equivalence import VerificationReport
     from .tensor import Tensor
     from .types import DType, TensorType
+    from .verification.equivalence import VerificationReport
 
 __version__ = "0.1.0"
 
@@ -50,7 +50,7 @@ _HOMES = {
     "UnsupportedOpError": "graphir.errors",
     "Value": "graphir.graph",
     "VerificationError": "graphir.errors",
-    "VerificationReport": "graphir.runtime.equivalence",
+    "VerificationReport": "graphir.verification.equivalence",
     "convert": "graphir.converters",
     "infer_types": "graphir.inference",
     "load": "graphir.converters",

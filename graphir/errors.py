@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .foreign_text import one_line, printable
+from .safety.foreign_text import one_line, printable
 
 
 class GraphirError(Exception):

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .checks import check_operands, check_output_names
 from .errors import GraphError, ShapeError
-from .expect import expect, expect_items
-from .graph_store import GraphStore
 from .inference.rules import infer_outputs, infer_values
-from .limits import charge_nodes
 from .node import KNOWN_LIMIT, Decision, Node, Value, describe_failure, known_of
 from .ops.base import Operator
 from .ops.counts import with_names
+from .safety.arguments import expect, expect_items
+from .safety.limits import charge_nodes
+from .structure.checks import check_operands, check_output_names
+from .structure.store import GraphStore
 from .tensor import Tensor
 from .types import ANYTHING, TYPES, DType, Type, unify
 
@@ -36,7 +36,7 @@ class Graph(GraphStore):
     """
 
     def __str__(self) -> str:
-        from .text import format_graph
+        from .structure.text import format_graph
 
         return format_graph(self)
 
@@ -333,7 +333,7 @@ class Graph(GraphStore):
 
     def check(self) -> None:
         """Raise GraphError unless names, order, use lists and ownership all agree. Linear in the graph's size."""
-        from .checks import check_graph
+        from .structure.checks import check_graph
 
         check_graph(self)
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Union
 
-from .dims import UNKNOWN, Dim, Unknown, ceildiv, dim_max, dim_min
 from .errors import ShapeError
+from .symbolic.dims import UNKNOWN, Dim, Unknown, ceildiv, dim_max, dim_min
 
 
 class SameMode(enum.Enum):

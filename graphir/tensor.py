@@ -17,8 +17,8 @@ from typing import IO, Any
 import numpy as np
 
 from .errors import GraphError
-from .expect import expect, expect_items
-from .regions import CHUNK, FileRegion, SourceFiles, Stamp, mapped, stamp_of
+from .files.regions import CHUNK, FileRegion, SourceFiles, Stamp, mapped, stamp_of
+from .safety.arguments import expect, expect_items
 from .types import DType, TensorType
 
 WHOLE = (int, np.integer)

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
-from .dim_text import parse_dim
-from .dims import (
+from .errors import ShapeError
+from .symbolic.dims import (
     UNKNOWN,
     Dim,
     Shape,
@@ -25,7 +25,7 @@ from .dims import (
     substitute,
     symbol,
 )
-from .errors import ShapeError
+from .symbolic.text import parse_dim
 
 if TYPE_CHECKING:
     import numpy as np

@@ -149,8 +149,8 @@ class Release:
 def models() -> Iterator[tuple[str, Any, dict[str, Any], list[Any]]]:
     """Cases in float32: name, graph, feeds, what the reference computes."""
     from graphir.converters.mxnet import from_symbol
-    from graphir.converters.mxnet.nnvm_json import read_symbol
-    from graphir.converters.mxnet.ops import import_table
+    from graphir.converters.mxnet.files.nnvm_json import read_symbol
+    from graphir.converters.mxnet.importing.ops import import_table
     from graphir.converters.mxnet.reference.evaluate import evaluate
     from graphir.errors import GraphirError
     from tests.equivalence.table import CASES
@@ -173,8 +173,8 @@ def models() -> Iterator[tuple[str, Any, dict[str, Any], list[Any]]]:
 
 def written(graph: Any, version: str) -> tuple[str, bytes, set[str]]:
     """The text, the bytes of the parameters, and the names of the variables."""
-    from graphir.converters.mxnet.ndarray_list import write_list
-    from graphir.converters.mxnet.versions import array_layout, export_for, to_text
+    from graphir.converters.mxnet.files.ndarray_list import write_list
+    from graphir.converters.mxnet.schema.versions import array_layout, export_for, to_text
 
     symbol, params = export_for(graph, version)
     body = io.BytesIO()
@@ -185,7 +185,7 @@ def written(graph: Any, version: str) -> tuple[str, bytes, set[str]]:
 
 def floats_of(graph: Any, version: str) -> dict[str, Any]:
     """The parameters as inputs; the prediction API sets only float32 ones."""
-    from graphir.converters.mxnet.versions import export_for
+    from graphir.converters.mxnet.schema.versions import export_for
 
     held = {name.partition(":")[2]: tensor.numpy() for name, tensor in export_for(graph, version)[1].items()}
     return {name: array for name, array in held.items() if array.dtype == np.float32}

@@ -35,7 +35,7 @@ import onnx.backend.test
 import onnxruntime
 
 from graphir.converters.onnx import from_model, to_model
-from graphir.converters.onnx.exporter import OLDEST_OPSET
+from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET
 from graphir.errors import GraphirError
 from graphir.graph import Graph
 from graphir.ops.foreign import Foreign

@@ -10,10 +10,10 @@ from types import ModuleType
 
 import pytest
 
-from graphir.converters.mxnet import ops as mxnet_ops
 from graphir.converters.mxnet import reference
-from graphir.converters.mxnet.ops import import_table
-from graphir.converters.mxnet.registry import canonical_names
+from graphir.converters.mxnet.importing import ops as mxnet_ops
+from graphir.converters.mxnet.importing.ops import import_table
+from graphir.converters.mxnet.schema.registry import canonical_names
 from graphir.converters.onnx import ops as onnx_ops
 from graphir.converters.onnx.ops import export_table
 from graphir.ops import FAMILIES, Operator, operator_table

@@ -65,8 +65,8 @@ def test_pyproject_lists_the_packages_of_the_tree() -> None:
         "graphir/py.typed",
         "graphir/serial/FORMAT.md",
         "graphir/serial/schema.json",
-        "converters/mxnet/schema.json",
-        "converters/tensorflow/schema.json",
+        "converters/mxnet/schema/operators.json",
+        "converters/tensorflow/schema/operators.json",
     ],
 )
 def test_data_of_the_package_is_there(file: str) -> None:
@@ -88,9 +88,9 @@ def test_import_graphir_is_light() -> None:
 
 def allowed_frameworks(path: Path) -> set[str]:
     place = shown(path)
-    if place in ("converters/mxnet/live_child.py", "converters/mxnet/capture_script.py"):
+    if place in ("converters/mxnet/live/child.py", "converters/mxnet/live/capture_script.py"):
         return {"mxnet"}  # programs that run where MXNet is; nothing imports them
-    if place == "converters/tensorflow/live_child.py":
+    if place == "converters/tensorflow/live/child.py":
         return {"tensorflow"}  # the same where TensorFlow is
     if place.startswith("graphir/runtime/"):
         return {"onnxruntime", "onnx"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphir.dims import UNKNOWN, substitute, symbol
 from graphir.padding import (
     Explicit,
     Same,
@@ -18,6 +17,7 @@ from graphir.padding import (
     valid,
     window_size,
 )
+from graphir.symbolic.dims import UNKNOWN, substitute, symbol
 
 SIZES = range(1, 40)
 KERNELS = range(1, 8)

@@ -1,8 +1,8 @@
-"""Write `converters/mxnet/history.json`: since which release MXNet has each operator and parameter, and what changed.
+"""Write `converters/mxnet/schema/history.json`: since when MXNet has each operator and parameter, and what changed.
 
 Run by hand with the shared libraries of the releases, oldest first, the one that `schema.json` describes last:
 
-    python tools/mxnet_history.py converters/mxnet/history.json 0.9.5=old/libmxnet.so ... 1.9.1=new/libmxnet.so
+    python tools/mxnet_history.py converters/mxnet/schema/history.json 0.9.5=old/libmxnet.so ... 1.9.1=new/libmxnet.so
 
 Each library lies in a wheel of PyPI (0.9.5.post2 is the oldest). Every one is asked for its registry through its C API
 in a process of its own. What an operator of the newest release is called in an older one is found by its aliases.
@@ -19,8 +19,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from graphir.converters.mxnet.registry import canonical_names, operator_schema
-from graphir.converters.mxnet.values import parse_parameter
+from graphir.converters.mxnet.schema.registry import canonical_names, operator_schema
+from graphir.converters.mxnet.schema.values import parse_parameter
 
 Registry = dict[str, Any]
 # Inputs, and pointers, which no file can state.

@@ -1,7 +1,7 @@
-"""Write `converters/mxnet/schema.json`: every forward operator of the MXNet that runs this script.
+"""Write `converters/mxnet/schema/operators.json`: every forward operator of the MXNet that runs this script.
 
-Run by hand in an environment with live MXNet 1.9.1: `python tools/mxnet_schema.py converters/mxnet/schema.json`.
-The registry's own words are kept (`"Shape(tuple), optional, default=[]"`); `converters/mxnet/schema.py` reads them.
+Run by hand in an environment with live MXNet 1.9.1, with the file's path as its argument.
+The registry's own words are kept (`"Shape(tuple), optional, default=[]"`); `operators.py` beside it reads them.
 Names of inputs and outputs come from a symbol composed with minimal attributes, because operators do not document all
 of them; an operator that cannot be composed keeps the inputs that it documents.
 """

@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 from graphir.converters import READS, WRITES
-from graphir.converters.mxnet.exports import export_table as mxnet_exports
-from graphir.converters.mxnet.ops import import_table
+from graphir.converters.mxnet.exporting.ops import export_table as mxnet_exports
+from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.reference import supported
-from graphir.converters.mxnet.registry import canonical_names, operator_schema
+from graphir.converters.mxnet.schema.registry import canonical_names, operator_schema
+from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET
 from graphir.converters.onnx.ops import export_table
-from graphir.converters.onnx.opsets import DEFAULT_OPSET, OLDEST_OPSET
-from graphir.converters.tensorflow.ops import import_table as tensorflow_operators
+from graphir.converters.tensorflow.importing.ops import import_table as tensorflow_operators
 from graphir.ops import operator_table
 
 ROOT = Path(__file__).resolve().parent.parent

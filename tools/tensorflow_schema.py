@@ -1,6 +1,6 @@
-"""Write `converters/tensorflow/schema.json`: every operator of the TensorFlow that runs this script.
+"""Write `converters/tensorflow/schema/operators.json`: every operator of the TensorFlow that runs this script.
 
-Run by hand in an environment with TensorFlow: `python tools/tensorflow_schema.py converters/tensorflow/schema.json`.
+Run by hand in an environment with TensorFlow, with the file's path as its argument.
 One line an operator: its inputs and outputs by name, each with its dtype (`float32`), the attribute that states it
 (`T`), how many there are (`N*T`) or the attribute with the list of dtypes (`list(Tin)`); its attributes with their kind
 and, after it, their default; under "limits" by attribute the least number, the least length of a list, or the texts

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphir.limits import bounded
+from graphir.safety.limits import bounded
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
-    from graphir.converters.mxnet.records import NNVMGraph
+    from graphir.converters.mxnet.files.records import NNVMGraph
     from graphir.graph import Graph
     from graphir.tensor import Tensor
 
@@ -53,7 +53,7 @@ def to_symbol(graph: Graph, *, version: str | int | None = None) -> tuple[str, d
 
     Raises UnsupportedOpError listing every node that MXNet, or that version of it, cannot express.
     """
-    from graphir.converters.mxnet.versions import export_for, to_text
+    from graphir.converters.mxnet.schema.versions import export_for, to_text
 
     symbol, params = export_for(graph, version)
     return to_text(symbol), {name: tensor.numpy() for name, tensor in params.items()}
@@ -66,7 +66,7 @@ def save(graph: Graph, target: str | os.PathLike[str], *, mxnet_version: str | i
     `to_symbol` raises, and ExportFailure for a name that does not end in `-symbol.json` and for files that cannot be
     written.
     """
-    from graphir.converters.mxnet.versions import export_for
+    from graphir.converters.mxnet.schema.versions import export_for
 
     check_name(target)
     return write(*export_for(graph, mxnet_version), target)
@@ -82,9 +82,9 @@ def check_name(target: str | os.PathLike[str]) -> None:
 
 def write(records: NNVMGraph, params: Mapping[str, Tensor], target: str | os.PathLike[str]) -> list[Path]:
     """Write a symbol and its parameters as `save` does."""
-    from graphir.converters.mxnet.ndarray_list import write_list
-    from graphir.converters.mxnet.versions import array_layout, to_text
-    from graphir.files import replacing
+    from graphir.converters.mxnet.files.ndarray_list import write_list
+    from graphir.converters.mxnet.schema.versions import array_layout, to_text
+    from graphir.files.writing import replacing
 
     symbol = Path(target)
     weights = symbol.with_name(symbol.name.removesuffix(SYMBOL_SUFFIX) + "-0000.params")
@@ -97,7 +97,7 @@ def write(records: NNVMGraph, params: Mapping[str, Tensor], target: str | os.Pat
 
 def __getattr__(name: str) -> Any:
     if name in ("read_params", "write_params", "open_params"):
-        from graphir.converters.mxnet import params
+        from graphir.converters.mxnet.files import params
 
         return getattr(params, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

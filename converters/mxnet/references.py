@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.heads import dropped_heads
-from graphir.converters.mxnet.live import LiveProcess, MXNetMissing, MXNetRefuses
-from graphir.converters.mxnet.records import VARIABLE, NNVMGraph
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
+from graphir.converters.mxnet.importing.heads import dropped_heads
+from graphir.converters.mxnet.live.process import LiveProcess, MXNetMissing, MXNetRefuses
 from graphir.tensor import Tensor
 
 Array = NDArray[Any]
@@ -24,7 +24,7 @@ NEEDS_ONEDNN = frozenset({"RNN"})
 def refuse_effects(symbol: NNVMGraph) -> None:
     """Raise MXNetRefuses, with all of them, for operators that have no meaning here: none of those that have one calls
     Python, loads a library or reads a file, as `Custom`, `_CustomFunction` and `_cvimread` do."""
-    from graphir.converters.mxnet.ops import import_table
+    from graphir.converters.mxnet.importing.ops import import_table
     from graphir.converters.mxnet.reference import operators
 
     allowed = import_table().keys() | operators().keys() | {VARIABLE}

@@ -9,25 +9,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphir.collector import paused_collector
 from graphir.converters.detection import is_symbol_text
-from graphir.converters.mxnet.checkpoint import (
+from graphir.converters.mxnet.files.checkpoint import (
     arrays_beside,
     find_checkpoint,
     lone_parameters,
     match_structural_names,
 )
-from graphir.converters.mxnet.nnvm_json import read_symbol
-from graphir.converters.mxnet.params import open_params, read_params
-from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, count_operators
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.params import open_params, read_params
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, count_operators
 from graphir.errors import FormatError, GraphirError, ImportFailure
-from graphir.foreign_text import unicode_text
 from graphir.graph import Decision, Graph, Value
-from graphir.limits import bounded
+from graphir.safety.collector import paused_collector
+from graphir.safety.foreign_text import unicode_text
+from graphir.safety.limits import bounded
 from graphir.tensor import Tensor
 
 if TYPE_CHECKING:
-    from graphir.converters.mxnet.importer import Importer
+    from graphir.converters.mxnet.importing.importer import Importer
 
 PathLike = str | os.PathLike[str]
 BESIDE_SHOWN = 5
@@ -63,7 +63,7 @@ class MXNetSource:
         Without `settled` the sizes that nothing fixes stay unknown: none is named, none chosen to fit the weights.
         With `keep_given` inputs whose shapes are given stay, labels too, even if nothing depends on them.
         """
-        from graphir.converters.mxnet.importer import Importer
+        from graphir.converters.mxnet.importing.importer import Importer
         from graphir.passes import simplify
 
         tensors, notes = self.tensors or None, list(self.notes)  # a symbol written alone has an empty file beside it
@@ -125,7 +125,7 @@ class MXNetSource:
     def _matched(
         self, tensors: Mapping[str, Tensor], shapes: Mapping[str, object] | None, notes: list[Decision]
     ) -> dict[str, Tensor]:
-        from graphir.converters.mxnet.importer import Importer
+        from graphir.converters.mxnet.importing.importer import Importer
 
         bare = Importer(self.symbol, None, shapes).run()
         known = {value.name: _only_fit(value, tensors) for value in bare.values}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphir.limits import bounded
+from graphir.safety.limits import bounded
 
 if TYPE_CHECKING:
     import onnx
@@ -23,9 +23,9 @@ def from_model(model: onnx.ModelProto | bytes | str | os.PathLike[str]) -> Graph
     What the import assumed or rewrote stands in `graph.decisions`. Raises FormatError for what is no valid ONNX model,
     UnsupportedOpError listing every node that cannot be imported, and ImportFailure naming the nodes otherwise.
     """
-    from graphir.collector import paused_collector
-    from graphir.converters.onnx.importer import Importer
-    from graphir.converters.onnx.reader import open_model
+    from graphir.converters.onnx.files.reader import open_model
+    from graphir.converters.onnx.importing.importer import Importer
+    from graphir.safety.collector import paused_collector
 
     with paused_collector():
         return Importer(open_model(model)).run()
@@ -52,12 +52,12 @@ def read(
 ) -> Reading:
     """What `load` reads, with the file's own operators and weights."""
     from graphir.analysis.summary import weights
-    from graphir.collector import paused_collector
     from graphir.converters.onnx.counts import count_protos
-    from graphir.converters.onnx.importer import Importer
-    from graphir.converters.onnx.inputs import fix_inputs
-    from graphir.converters.onnx.reader import open_model
+    from graphir.converters.onnx.files.reader import open_model
+    from graphir.converters.onnx.importing.importer import Importer
+    from graphir.converters.onnx.importing.inputs import fix_inputs
     from graphir.converters.opening import Reading
+    from graphir.safety.collector import paused_collector
 
     with paused_collector():
         opened = open_model(path)
@@ -78,8 +78,8 @@ def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:
     """
     import onnx
 
-    from graphir.converters.onnx.exporter import export_graph
-    from graphir.converters.onnx.writer import model_bytes
+    from graphir.converters.onnx.exporting.exporter import export_graph
+    from graphir.converters.onnx.files.writer import model_bytes
     from graphir.passes.live_part import only_live
 
     model = onnx.ModelProto()
@@ -92,8 +92,8 @@ def save(
     graph: Graph, path: str | os.PathLike[str], *, opset: int | None = None, weights: str = "auto"
 ) -> list[Path]:
     """Write the graph as an .onnx file and return the files written; see `writer.write_model` for `weights`."""
-    from graphir.converters.onnx.exporter import export_graph
-    from graphir.converters.onnx.writer import write_model
+    from graphir.converters.onnx.exporting.exporter import export_graph
+    from graphir.converters.onnx.files.writer import write_model
     from graphir.passes.live_part import only_live
 
     with only_live(graph) as live:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from graphir.converters.onnx.context import OnnxGraph
+from graphir.converters.onnx.exporting.context import OnnxGraph
 
 
 def count_records(graph: OnnxGraph) -> dict[str, int]:

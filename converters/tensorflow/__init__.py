@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from graphir.limits import bounded
+from graphir.safety.limits import bounded
 
 if TYPE_CHECKING:
     from graphir.converters.opening import Reading
@@ -61,10 +61,10 @@ def read(
     A frozen graph does not say which of its constants were variables: those of floats with an axis count as weights.
     """
     from graphir.analysis.summary import used_weights, weights
-    from graphir.collector import paused_collector
     from graphir.converters.opening import Reading
-    from graphir.converters.tensorflow.importer import Importer
-    from graphir.converters.tensorflow.reader import open_model
+    from graphir.converters.tensorflow.files.reader import open_model
+    from graphir.converters.tensorflow.importing.importer import Importer
+    from graphir.safety.collector import paused_collector
 
     with paused_collector():
         opened = open_model(source, signature, outputs)
@@ -79,13 +79,13 @@ def read(
 
 
 def _simplify(graph: Graph, fold_weights: bool) -> None:
-    from graphir.converters.tensorflow.names import give_back_names, layer_name
+    from graphir.converters.tensorflow.importing.names import give_back_names, layer_name
     from graphir.passes import simplify
     from graphir.passes.common_subexpressions import merge_equal_nodes
     from graphir.passes.fold_arithmetic import fold_arithmetic
     from graphir.passes.fold_pad import fold_pads
     from graphir.passes.fold_scales import fold_scales
-    from graphir.passes.recurrent_loops import recognize_recurrent_loops
+    from graphir.passes.recurrent.loops import recognize_recurrent_loops
     from graphir.passes.transposes import move_transposes
 
     simplify(graph)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from graphir.converters.tensorflow.live import (
+from graphir.converters.tensorflow.live.process import (
     PYTHON_VARIABLE,
     LiveTensorFlow,
     TensorFlowMissing,
@@ -16,7 +16,7 @@ from graphir.converters.tensorflow.live import (
 )
 from graphir.errors import VerificationError
 from graphir.graph import Graph
-from graphir.runtime.equivalence import Reference, VerificationReport
+from graphir.verification.equivalence import Reference, VerificationReport
 
 AGAINST = ("auto", "live", "reference")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from graphir.analysis.alignment import align
 from graphir.graph import Graph, Value
-from graphir.runtime.layouts import channel_order
 from graphir.types import Dim, TensorType
+from graphir.verification.layouts import channel_order
 
 
 @dataclass(frozen=True)

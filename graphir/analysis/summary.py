@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphir.dims import dim_max
 from graphir.graph import Graph, Node, Value
 from graphir.ops.control import If, Loop, Scan
 from graphir.passes.inline import is_needed
+from graphir.symbolic.dims import dim_max
 from graphir.tensor import Tensor
 from graphir.types import Dim, DType, Sym, TensorType, Unknown
 

@@ -39,7 +39,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and where help is, and exit with 2."""
-        from graphir.foreign_text import one_line
+        from graphir.safety.foreign_text import one_line
 
         from .console import say
 
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options is None:
         _overview().print_help()
         return 2
-    from graphir.signals import Ended, ended_by_signals
+    from graphir.files.signals import Ended, ended_by_signals
 
     try:
         with ended_by_signals():
@@ -113,8 +113,8 @@ def _overview() -> Parser:
 def _guarded(options: argparse.Namespace) -> int:
     """Run the chosen command; every failure becomes one clear text on stderr."""
     from graphir.errors import GraphirError
-    from graphir.limits import limited
-    from graphir.signals import Ended
+    from graphir.files.signals import Ended
+    from graphir.safety.limits import limited
 
     from .console import Console
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from graphir.foreign_text import one_line
+from graphir.safety.foreign_text import one_line
 
 from .model import first_line, open_model
 from .options import SOURCE_HELP, add_model_options, add_output_options
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """List the gaps, 1 if there are any; else the operators before and after."""
     from graphir.converters.onnx.counts import count_records
-    from graphir.converters.onnx.exporter import export_graph
+    from graphir.converters.onnx.exporting.exporter import export_graph
     from graphir.errors import UnsupportedOpError
     from graphir.report.conversion import framework_of, operators_text
 

@@ -10,7 +10,7 @@ import traceback
 from contextlib import suppress
 from typing import IO
 
-from graphir.foreign_text import encodable, one_line, printable
+from graphir.safety.foreign_text import encodable, one_line, printable
 
 LINES_SHOWN = 20
 

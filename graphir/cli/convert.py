@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the ONNX opset to write, 13 or newer (default: an ONNX model's own, else 17 or the lowest that says it)",
     )
     parser.add_argument(
-        "--mxnet-version", metavar="X.Y", type=read_by("graphir.converters.mxnet.versions", "parse_version"),
+        "--mxnet-version", metavar="X.Y", type=read_by("graphir.converters.mxnet.schema.versions", "parse_version"),
         help="the MXNet that shall read an MXNet target, 0.7 to 1.9.1 (the default)"
     )
     parser.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from graphir.foreign_text import one_line
+from graphir.safety.foreign_text import one_line
 
 from .options import dtypes_of, shapes_of
 

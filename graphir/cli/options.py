@@ -91,7 +91,7 @@ def constant_value(text: str) -> tuple[str, Any]:
 def limits(text: str) -> Any:
     """Read `name=number,...`. Raises ArgumentTypeError, which names the limits that there are."""
     from graphir.errors import GraphirError
-    from graphir.limits import Limits
+    from graphir.safety.limits import Limits
 
     try:
         return Limits.of(text)
@@ -135,7 +135,7 @@ def opset(text: str) -> int:
     """Read an ONNX opset that can be written. Raises ArgumentTypeError."""
     if not text.isascii() or not text.isdecimal():
         raise argparse.ArgumentTypeError(f"invalid int value: {text!r}")
-    from graphir.converters.onnx.exporter import OLDEST_OPSET, newest_opset
+    from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET, newest_opset
 
     if len(text) > 9 or not OLDEST_OPSET <= int(text) <= newest_opset():
         raise argparse.ArgumentTypeError(

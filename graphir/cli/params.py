@@ -6,14 +6,14 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from graphir.foreign_text import one_line
+from graphir.safety.foreign_text import one_line
 
 from .options import SOURCE_HELP, add_format_option, add_output_options, one_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from graphir.converters.mxnet.params import ParamsFile
+    from graphir.converters.mxnet.files.params import ParamsFile
     from graphir.tensor import Tensor
 
     from .console import Console
@@ -58,7 +58,7 @@ def _opened(options: argparse.Namespace, console: Console) -> ParamsFile:
     from pathlib import Path
 
     from graphir.converters import detect_format
-    from graphir.converters.mxnet.params import open_params
+    from graphir.converters.mxnet.files.params import open_params
 
     path = Path(options.file)
     is_arrays = path.suffix in (".params", ".npz", ".npy") or not path.exists()
@@ -80,8 +80,8 @@ def _is_other(path: Path) -> bool:
 
 def _of_model(path: str, kind: str, console: Console) -> ParamsFile:
     from graphir.analysis.summary import stored_bytes
-    from graphir.converters.mxnet.arrays import ParamsEntry
-    from graphir.converters.mxnet.params import ParamsFile
+    from graphir.converters.mxnet.files.arrays import ParamsEntry
+    from graphir.converters.mxnet.files.params import ParamsFile
     from graphir.converters.opening import Choices, read_model
     from graphir.report.conversion import framework_of
 
@@ -96,7 +96,7 @@ def _file(given: str) -> Path:
     from pathlib import Path
 
     from graphir.converters import detect_format
-    from graphir.converters.mxnet.checkpoint import find_checkpoint
+    from graphir.converters.mxnet.files.checkpoint import find_checkpoint
     from graphir.errors import ImportFailure
 
     path = Path(given)
@@ -134,7 +134,7 @@ def named_arrays(opened: ParamsFile, *, strip: bool) -> dict[str, Tensor]:
 
 def write_arrays(arrays: dict[str, Tensor], target: str) -> None:
     """Write a .safetensors or .npz, beside its place first; weights are streamed. Raises ExportFailure."""
-    from graphir.files import replacing
+    from graphir.files.writing import replacing
 
     if target.endswith(".npz"):
         _refuse_for_npz(arrays)

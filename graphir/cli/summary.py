@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from graphir.foreign_text import one_line
+from graphir.safety.foreign_text import one_line
 
 from .model import first_line, open_model
 from .options import SOURCE_HELP, add_model_options, add_output_options

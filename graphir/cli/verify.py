@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     comparison.add_argument(
         "--match",
         metavar="A=B[:AXES]",
-        type=read_by("graphir.runtime.matches", "parse_match"),
+        type=read_by("graphir.verification.matches", "parse_match"),
         action="append",
         default=[],
         help="which input or output of A is which of B, where names do not tell; with the order of axes in which it is "
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Compare and print; 4 if they differ."""
     if options.capture_script:
-        from graphir.converters.mxnet.capture import script
+        from graphir.converters.mxnet.live.capture import script
 
         print(script(), end="")
         return 0

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..graph import Graph
-from ..ops.counts import counted
-from ..types import Sym, TensorType, substitute
+from graphir.graph import Graph
+from graphir.ops.counts import counted
+from graphir.types import Sym, TensorType, substitute
+
 from .rules import infer_outputs
 
 LARGEST = 4096

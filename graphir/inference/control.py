@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ..errors import ShapeError
-from ..ops.base import Known, Values, normalize_axis
-from ..ops.control import If, Loop, Scan, common_type
-from ..ops.counts import counted, counted_in
-from ..ops.sequence import SequenceMap
-from ..types import (
+from graphir.errors import ShapeError
+from graphir.ops.base import Known, Values, normalize_axis
+from graphir.ops.control import If, Loop, Scan, common_type
+from graphir.ops.counts import counted, counted_in
+from graphir.ops.sequence import SequenceMap
+from graphir.types import (
     ANYTHING,
     UNKNOWN,
     Dim,
@@ -29,12 +29,13 @@ from ..types import (
     unify,
     unify_dim,
 )
+
 from .fixpoint import Inference
 from .rules import UNFIT, infer_outputs
 
 if TYPE_CHECKING:
-    from ..graph import Graph
-    from ..node import Node
+    from graphir.graph import Graph
+    from graphir.node import Node
 
 ROUNDS = 8
 UNROLLED_ITERATIONS = 64

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from itertools import permutations
 
-from ..errors import ImportFailure
-from ..types import Dim, Shape, format_shape
+from graphir.errors import ImportFailure
+from graphir.types import Dim, Shape, format_shape
 
 SHOWN = 8
 MOST_AXES = 6  # up to which other orders of the axes are tried, 720 of them

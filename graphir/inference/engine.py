@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..errors import ShapeError
-from ..expect import expect
-from ..graph_store import GraphStore
-from ..types import SequenceType, TensorType, Type, Unknown
+from graphir.errors import ShapeError
+from graphir.safety.arguments import expect
+from graphir.structure.store import GraphStore
+from graphir.types import SequenceType, TensorType, Type, Unknown
+
 from .fixpoint import Inference
 from .given import given_types, parse_dims
 
 if TYPE_CHECKING:
-    from ..graph import Graph, Value
+    from graphir.graph import Graph, Value
 
 
 def infer_graph(graph: Graph) -> bool:

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..collector import paused_collector
-from ..errors import GraphError
-from ..foreign_text import one_line
-from ..ops.base import Known
-from ..ops.control import Loop, Scan
-from ..types import DType, Sym, TensorType, Type, Unknown
+from graphir.errors import GraphError
+from graphir.ops.base import Known
+from graphir.ops.control import Loop, Scan
+from graphir.safety.collector import paused_collector
+from graphir.safety.foreign_text import one_line
+from graphir.types import DType, Sym, TensorType, Type, Unknown
+
 from .given import given_types
 from .trace import DTYPE, ELEMENTS, RANK, Event, Fact, Reasons, Tracing, facts_of, holds
 
 if TYPE_CHECKING:
-    from ..graph import Graph
-    from ..node import Node, Value
+    from graphir.graph import Graph
+    from graphir.node import Node, Value
 
 SHOWN_PASSES = 3
 

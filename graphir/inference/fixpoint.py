@@ -6,15 +6,16 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from ..errors import ShapeError
-from ..ops.base import Known
-from ..ops.counts import with_names
-from ..types import ANYTHING, TensorType, Type, unify
+from graphir.errors import ShapeError
+from graphir.ops.base import Known
+from graphir.ops.counts import with_names
+from graphir.types import ANYTHING, TensorType, Type, unify
+
 from .rules import infer_operands, infer_outputs, infer_values
 
 if TYPE_CHECKING:
-    from ..graph import Graph
-    from ..node import Node, Value
+    from graphir.graph import Graph
+    from graphir.node import Node, Value
 
 
 class _Types(dict["Value", Type]):

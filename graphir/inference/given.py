@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from operator import index
 from typing import TYPE_CHECKING, SupportsIndex, cast
 
-from ..errors import GraphError, ShapeError
-from ..expect import expect_mapping
-from ..types import ANYTHING, UNKNOWN, Dim, DType, Sym, TensorType, Type, Unknown, parse_dim, parse_shape
+from graphir.errors import GraphError, ShapeError
+from graphir.safety.arguments import expect_mapping
+from graphir.types import ANYTHING, UNKNOWN, Dim, DType, Sym, TensorType, Type, Unknown, parse_dim, parse_shape
+
 from .declared import nearest
 
 if TYPE_CHECKING:
-    from ..graph import Graph, Value
+    from graphir.graph import Graph, Value
 
 
 def given_types(

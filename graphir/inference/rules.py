@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from ..errors import ShapeError
-from ..ops.base import Known, Operator, Values
-from ..ops.known import stored
-from ..types import TensorType, Type
+from graphir.errors import ShapeError
+from graphir.ops.base import Known, Operator, Values
+from graphir.ops.known import stored
+from graphir.types import TensorType, Type
 
 MEMO_LIMIT = 20_000
 MOST = (1 << 63) - 1

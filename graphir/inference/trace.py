@@ -10,15 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ..errors import ShapeError
-from ..ops.base import Known
-from ..types import UNKNOWN, TensorType, Type, Unknown
+from graphir.errors import ShapeError
+from graphir.ops.base import Known
+from graphir.types import UNKNOWN, TensorType, Type, Unknown
+
 from .fixpoint import Inference
 from .rules import infer_operands, infer_outputs, infer_values
 
 if TYPE_CHECKING:
-    from ..graph import Graph
-    from ..node import Node, Value
+    from graphir.graph import Graph
+    from graphir.node import Node, Value
 
 DTYPE, RANK, ELEMENTS = "dtype", "rank", "elements"
 MANY_FACTS = 400

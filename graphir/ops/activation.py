@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 
-from ..errors import ShapeError
-from ..types import Dim, DType, TensorType, product
+from graphir.errors import ShapeError
+from graphir.types import Dim, DType, TensorType, product
+
 from .base import Operand, Operator, normalize_axis, operator, refine
 from .dtypes import BOOL, FLOATS, FLOATS_OF_8_BITS, NUMBERS, SIGNED
 

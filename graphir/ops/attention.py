@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim, unify_shape
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim, unify_shape
+
 from .base import Operand, Operator, normalize_axis, operator, refine, same_dtype, same_rank
 from .dtypes import BOOL, FLOATS, INT64, NUMBERS, SINGLE_FLOATS, WITHOUT_2_BITS
 

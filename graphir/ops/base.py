@@ -7,9 +7,9 @@ import enum
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
-from ..dims import lower_bound
-from ..errors import GraphError, ShapeError
-from ..types import (
+from graphir.errors import GraphError, ShapeError
+from graphir.symbolic.dims import lower_bound
+from graphir.types import (
     UNKNOWN,
     Dim,
     DType,

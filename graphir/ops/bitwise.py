@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 
-from ..errors import ShapeError
-from ..types import DType, TensorType
+from graphir.errors import ShapeError
+from graphir.types import DType, TensorType
+
 from .base import Operand, Operator, broadcast, operator, refine, same_dtype
 from .dtypes import CONVERTIBLE, INTEGERS
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, TensorType, format_shape
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, TensorType, format_shape
+
 from .base import Operand, Operator, operator, refine
 from .dtypes import COMMON
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..errors import ShapeError
-from ..node import Node, Value
-from ..types import (
+from graphir.errors import ShapeError
+from graphir.node import Node, Value
+from graphir.types import (
     ANYTHING,
     UNKNOWN,
     DType,
@@ -20,6 +20,7 @@ from ..types import (
     TensorType,
     Type,
 )
+
 from .base import Operator, operator
 from .dtypes import BOOL, INT64
 

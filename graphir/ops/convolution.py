@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..errors import ShapeError
-from ..padding import Explicit, Padding, check_window, data_sizes, resolve, window_size
-from ..types import UNKNOWN, Dim, Shape, TensorType, ceildiv, format_shape, product, unify_dim, unify_shape
+from graphir.errors import ShapeError
+from graphir.padding import Explicit, Padding, check_window, data_sizes, resolve, window_size
+from graphir.types import UNKNOWN, Dim, Shape, TensorType, ceildiv, format_shape, product, unify_dim, unify_shape
+
 from .base import Operand, Operator, operator, refine, same_dtype
 from .dtypes import FLOATS
 

@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Mapping
 
-from ..types import OptionalType, SequenceType, Shape, Sym, TensorType, Type, substitute, symbol
+from graphir.types import OptionalType, SequenceType, Shape, Sym, TensorType, Type, substitute, symbol
 
 PLACEHOLDER = "new"
 ODD = re.compile(r"[^A-Za-z0-9_.]|^(?![A-Za-z_])")

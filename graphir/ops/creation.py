@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, Sym, TensorType, Unknown, ceildiv, dim_max
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, Sym, TensorType, Unknown, ceildiv, dim_max
+
 from . import elements
 from .base import Known, Operand, Operator, Values, operator, refine, same_dtype
 from .dtypes import BOOL, FLOATS, INDICES, INT64, NUMBERS

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, TensorType, format_shape, unify_dim
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, TensorType, format_shape, unify_dim
+
 from .base import Operand, Operator, operator, refine, same_dtype, same_rank
 from .counts import new_size
 from .dtypes import FLOAT32, FLOATS, INT64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..types import DType
+from graphir.types import DType
 
 DTypes = frozenset[DType] | None
 """A set of dtypes; None is all of them."""

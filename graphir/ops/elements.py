@@ -12,8 +12,9 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from ..bounds import least
-from ..types import UNKNOWN, DType, Sym, Unknown, dim_max, dim_min
+from graphir.symbolic.bounds import least
+from graphir.types import UNKNOWN, DType, Sym, Unknown, dim_max, dim_min
+
 from .base import Element
 
 # Up to these powers of two a floating dtype holds every integer; sizes are taken to be below those of WIDE.

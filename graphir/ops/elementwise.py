@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, DType, Shape, TensorType, unify_shape
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, DType, Shape, TensorType, unify_shape
+
 from . import elements
 from .base import Known, Operand, Operator, Values, broadcast, broadcast_operand, operator, refine, same_dtype
 from .dtypes import (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, TensorType, format_shape
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, TensorType, format_shape
+
 from .base import Known, Operand, Operator, Values, elements_of, normalize_axis, operator, refine
 from .dtypes import COMMON, INDICES, INT64
 from .known import array_of, is_small, known_array

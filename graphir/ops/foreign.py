@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..types import ANYTHING, Type
+from graphir.types import ANYTHING, Type
+
 from .base import Operator, operator
 
 

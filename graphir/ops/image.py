@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 
-from ..errors import ShapeError
-from ..padding import Explicit, window_size
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product
+from graphir.errors import ShapeError
+from graphir.padding import Explicit, window_size
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product
+
 from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine, same_rank
 from .counts import new_size
 from .dtypes import COMMON, INDICES, INT64, UINT8

@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim, unify_shape
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim, unify_shape
+
 from . import elements
 from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine, same_dtype
 from .dtypes import COMMON, INDICES, INT64, NUMBERS

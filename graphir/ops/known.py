@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..types import UNKNOWN, Dim, DType, Unknown
+from graphir.types import UNKNOWN, Dim, DType, Unknown
+
 from .base import Element, Known, Operand, Values
 from .elements import Function, held
 

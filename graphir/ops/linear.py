@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim
+
 from .base import Operand, Operator, broadcast, operator, refine, same_dtype, same_rank
 from .dtypes import BYTES, FLOATS, NUMBERS, WIDE_NUMBERS
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, DType, Shape, TensorType, format_shape, unify_dim, unify_shape
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, DType, Shape, TensorType, format_shape, unify_dim, unify_shape
+
 from .base import Operand, Operator, operator, refine, same_dtype
 from .dtypes import FLOATS, INDICES
 

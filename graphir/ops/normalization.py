@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim
+
 from .base import Operand, Operator, broadcast, normalize_axis, operator, refine, same_dtype
 from .dtypes import FLOATS, DTypes
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..errors import ShapeError
-from ..padding import Explicit, Padding, check_window, data_sizes, window_size
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape, unify_shape
+from graphir.errors import ShapeError
+from graphir.padding import Explicit, Padding, check_window, data_sizes, window_size
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape, unify_shape
+
 from .base import Operand, Operator, Values, operator, refine, same_dtype, same_rank
 from .dtypes import BYTES, FLOATS, INT64
 

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from ..errors import ShapeError
-from ..padding import Explicit, Padding
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape, unify_dim, unify_dtype, unify_shape
+from graphir.errors import ShapeError
+from graphir.padding import Explicit, Padding
+from graphir.types import (
+    UNKNOWN,
+    Dim,
+    DType,
+    Shape,
+    TensorType,
+    ceildiv,
+    format_shape,
+    unify_dim,
+    unify_dtype,
+    unify_shape,
+)
+
 from .base import Operand, Operator, normalize_axis, operator, refine
 from .convolution import Conv
 from .dtypes import BYTES, FLOAT32, FLOATS_OF_8_BITS, INT32, QUANTIZED, SINGLE_FLOATS

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, DType, TensorType
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, DType, TensorType
+
 from .base import Operand, Operator, operator, refine, same_rank
 from .dtypes import COMMON, FLOATS
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import enum
 from typing import ClassVar
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim
+
 from .base import Operand, Operator, operator, refine, same_dtype, same_rank
 from .dtypes import FLOATS, INT32, DTypes
 

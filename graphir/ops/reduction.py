@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape
+
 from . import elements
 from .base import Known, Operand, Operator, Values, elements_of, normalize_axis, operator, refine
 from .dtypes import BOOL, BYTES, INT64, NUMBERS, WIDE_NUMBERS, DTypes

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, format_shape
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, format_shape
+
 from .base import Operand, Operator, Values, elements_of, normalize_axis, operator, refine, same_rank
 from .dtypes import COMMON, FLOAT32, FLOATS, INT64
 

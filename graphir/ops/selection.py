@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import ClassVar
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, format_shape, product
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, format_shape, product
+
 from . import elements
 from .base import Element, Known, Operand, Operator, Values, normalize_axis, operator, refine
 from .counts import new_size

@@ -5,8 +5,8 @@ What inference knows of a sequence (its `Known`) is how many elements it has, as
 
 from __future__ import annotations
 
-from ..errors import ShapeError
-from ..types import (
+from graphir.errors import ShapeError
+from graphir.types import (
     ANYTHING,
     UNKNOWN,
     Dim,
@@ -20,6 +20,7 @@ from ..types import (
     dim_min,
     format_shape,
 )
+
 from .base import Known, Operand, Operator, Values, normalize_axis, operator
 from .control import common_type
 from .dtypes import COMMON, INDICES

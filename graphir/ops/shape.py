@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, TensorType, Unknown, format_shape, product, unify_dim
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, TensorType, Unknown, format_shape, product, unify_dim
+
 from .base import Known, Operand, Operator, Values, broadcast, elements_of, normalize_axis, operator, refine
 from .dtypes import COMMON, INT64
 from .elements import is_natural

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import accumulate, chain
 from typing import Any
 
-from ..errors import ShapeError
-from ..types import (
+from graphir.errors import ShapeError
+from graphir.types import (
     UNKNOWN,
     Dim,
     DType,
@@ -18,6 +18,7 @@ from ..types import (
     format_shape,
     unify_dim,
 )
+
 from .base import Known, Operand, Operator, Values, elements_of, normalize_axis, operator, refine, same_dtype
 from .blocks import DepthOrder, DepthToSpace, SpaceToDepth
 from .dtypes import COMMON, INT64

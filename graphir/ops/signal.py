@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, Shape, TensorType, dim_max, format_shape
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, dim_max, format_shape
+
 from .base import Operand, Operator, Values, normalize_axis, operator, refine, same_rank
 from .dtypes import FLOATS, INDICES, INT64
 

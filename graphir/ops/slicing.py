@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, TensorType, ceildiv, dim_max, dim_min
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, TensorType, ceildiv, dim_max, dim_min
+
 from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine
 from .dtypes import COMMON, INDICES
 from .elements import is_natural

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 
-from ..errors import ShapeError
-from ..types import UNKNOWN, Dim, DType, TensorType, format_shape
+from graphir.errors import ShapeError
+from graphir.types import UNKNOWN, Dim, DType, TensorType, format_shape
+
 from .base import Operand, Operator, broadcast, operator, refine
 from .counts import new_size
 from .dtypes import INDICES, TEXT

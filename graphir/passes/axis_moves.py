@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..graph import Node, Value
-from ..ops import activation as act
-from ..ops import elementwise as ew
-from ..ops import reduction as red
-from ..ops.base import Operator
-from ..ops.indexing import CumProd, CumSum, Gather
-from ..ops.resize import Resize
-from ..ops.shape import Expand, Flatten, Pad, Reshape, Shape, Squeeze, Tile, Unsqueeze
-from ..ops.shape_parts import Concat, Slice, Split
-from ..types import Dim
+from graphir.graph import Node, Value
+from graphir.ops import activation as act
+from graphir.ops import elementwise as ew
+from graphir.ops import reduction as red
+from graphir.ops.base import Operator
+from graphir.ops.indexing import CumProd, CumSum, Gather
+from graphir.ops.resize import Resize
+from graphir.ops.shape import Expand, Flatten, Pad, Reshape, Shape, Squeeze, Tile, Unsqueeze
+from graphir.ops.shape_parts import Concat, Slice, Split
+from graphir.types import Dim
 
 Order = tuple[int, ...]
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..errors import GraphError, ShapeError
-from ..graph import Graph, Value
-from ..inference import infer_graph
-from ..tensor import Tensor
-from ..types import TensorType, unify
+from graphir.errors import GraphError, ShapeError
+from graphir.graph import Graph, Value
+from graphir.inference import infer_graph
+from graphir.tensor import Tensor
+from graphir.types import TensorType, unify
+
 from .clone import clone
 
 SHOWN = 8

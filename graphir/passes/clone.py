@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..graph import Graph, Node, Value
+from graphir.graph import Graph, Node, Value
 
 Images = dict[Value, Value]
 

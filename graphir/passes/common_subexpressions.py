@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ..graph import Graph, Node, Value
-from ..ops.foreign import Foreign
-from ..ops.random import OPERATORS as RANDOM
-from ..ops.shape_parts import Concat
+from graphir.graph import Graph, Node, Value
+from graphir.ops.foreign import Foreign
+from graphir.ops.random import OPERATORS as RANDOM
+from graphir.ops.shape_parts import Concat
+
 from .dead_code import remove_dead_code
 
 

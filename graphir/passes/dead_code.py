@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..graph import Graph
+from graphir.graph import Graph
+
 from .inline import is_needed
 
 

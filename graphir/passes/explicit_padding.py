@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..graph import Graph, Node
-from ..ops.convolution import Conv, ConvTranspose
-from ..ops.pooling import AveragePool, LpPool, MaxPool
-from ..padding import Explicit, Same, resolve, resolve_transposed
-from ..types import Dim, Shape
+from graphir.graph import Graph, Node
+from graphir.ops.convolution import Conv, ConvTranspose
+from graphir.ops.pooling import AveragePool, LpPool, MaxPool
+from graphir.padding import Explicit, Same, resolve, resolve_transposed
+from graphir.types import Dim, Shape
+
 from .rewrite import replace_node
 
 KIND = "explicit padding"

@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 
-from ..dims import Call
-from ..errors import ImportFailure
-from ..graph import Graph, Node, Value
-from ..ops.base import Operator
-from ..ops.creation import ConstantOfShape, Fill
-from ..ops.elementwise import Add, Div, Identity, Mul
-from ..ops.indexing import Gather
-from ..ops.shape import Shape
-from ..ops.shape_parts import Concat
-from ..types import Dim, DType, Sym, Unknown, symbol
+from graphir.errors import ImportFailure
+from graphir.graph import Graph, Node, Value
+from graphir.ops.base import Operator
+from graphir.ops.creation import ConstantOfShape, Fill
+from graphir.ops.elementwise import Add, Div, Identity, Mul
+from graphir.ops.indexing import Gather
+from graphir.ops.shape import Shape
+from graphir.ops.shape_parts import Concat
+from graphir.symbolic.dims import Call
+from graphir.types import Dim, DType, Sym, Unknown, symbol
 
 SMALL = 4096
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..graph import Graph, Node, Value
-from ..ops import elementwise as ew
-from ..ops.base import Operator
-from ..ops.shape import Reshape, Squeeze, Transpose, Unsqueeze
-from ..ops.shape_parts import Concat
-from ..tensor import Tensor, byte_size
-from ..types import DType, TensorType
+from graphir.graph import Graph, Node, Value
+from graphir.ops import elementwise as ew
+from graphir.ops.base import Operator
+from graphir.ops.shape import Reshape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape_parts import Concat
+from graphir.tensor import Tensor, byte_size
+from graphir.types import DType, TensorType
 
 SMALL = 1 << 16
 Compute = Callable[..., Any]

@@ -12,24 +12,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import GraphirError
-from ..graph import Graph, Node, Value
-from ..ops import random
-from ..ops.activation import Dropout
-from ..ops.creation import Fill
-from ..ops.detection import BoxNMS, MultiBoxDetection, NonMaxSuppression, RoiAlign
-from ..ops.elementwise import Identity
-from ..ops.foreign import Foreign
-from ..ops.image import Col2Im
-from ..ops.linear import Einsum
-from ..ops.normalization import LRN
-from ..ops.pooling import AveragePool, LpPool, MaxPool, MaxRoiPool
-from ..ops.resize import Resize
-from ..ops.selection import Compress, NonZero, Unique
-from ..ops.signal import DFT, STFT
-from ..ops.text import TfIdfVectorizer
-from ..tensor import Tensor
-from ..types import Dim, DType, TensorType
+from graphir.errors import GraphirError
+from graphir.graph import Graph, Node, Value
+from graphir.ops import random
+from graphir.ops.activation import Dropout
+from graphir.ops.creation import Fill
+from graphir.ops.detection import BoxNMS, MultiBoxDetection, NonMaxSuppression, RoiAlign
+from graphir.ops.elementwise import Identity
+from graphir.ops.foreign import Foreign
+from graphir.ops.image import Col2Im
+from graphir.ops.linear import Einsum
+from graphir.ops.normalization import LRN
+from graphir.ops.pooling import AveragePool, LpPool, MaxPool, MaxRoiPool
+from graphir.ops.resize import Resize
+from graphir.ops.selection import Compress, NonZero, Unique
+from graphir.ops.signal import DFT, STFT
+from graphir.ops.text import TfIdfVectorizer
+from graphir.tensor import Tensor
+from graphir.types import Dim, DType, TensorType
+
 from .dead_code import remove_dead_code
 from .inline import is_held, is_needed
 
@@ -62,7 +63,7 @@ def fold_constants(graph: Graph, *, limit: int = LIMIT) -> bool:
     if found:
         floats = [value.name for value in found if value.dtype is not None and value.dtype.is_float]
         if floats:
-            from ..runtime.evaluate import evaluator
+            from graphir.runtime.evaluate import evaluator
 
             shown = ", ".join(floats[:5]) + (f" and {len(floats) - 5} more" if len(floats) > 5 else "")
             graph.decide("constants computed", "-", f"by {evaluator()}: {shown}")
@@ -239,7 +240,7 @@ def _computable(nodes: Sequence[Node], known: Arrays) -> list[Node]:
 
 def _run(graph: Graph, nodes: Sequence[Node], wanted: Sequence[Value], known: Arrays) -> Arrays | None:
     """The wanted values, None if the nodes cannot be computed together."""
-    from ..runtime.evaluate import evaluate
+    from graphir.runtime.evaluate import evaluate
 
     part = Graph("constants")
     part.metadata = dict(graph.metadata)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import replace
 
-from ..graph import Graph, Node, Value
-from ..ops.activation import Relu, Sigmoid, Softmax
-from ..ops.base import Operator
-from ..ops.convolution import Conv
-from ..ops.pooling import AveragePool, MaxPool
-from ..ops.shape import Pad, PadMode, Transpose
-from ..padding import Explicit, Same, valid
+from graphir.graph import Graph, Node, Value
+from graphir.ops.activation import Relu, Sigmoid, Softmax
+from graphir.ops.base import Operator
+from graphir.ops.convolution import Conv
+from graphir.ops.pooling import AveragePool, MaxPool
+from graphir.ops.shape import Pad, PadMode, Transpose
+from graphir.padding import Explicit, Same, valid
+
 from .dead_code import remove_dead_code
 from .explicit_padding import kernel_of
 from .rewrite import replace_node

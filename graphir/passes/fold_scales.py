@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ..graph import Graph, Node, Value
-from ..ops.convolution import Conv, ConvTranspose
-from ..ops.elementwise import Add, Div, Mul, Sub
-from ..ops.linear import Gemm, MatMul
-from ..ops.normalization import BatchNormalization
-from ..ops.shape import Transpose
-from ..tensor import Tensor
+from graphir.graph import Graph, Node, Value
+from graphir.ops.convolution import Conv, ConvTranspose
+from graphir.ops.elementwise import Add, Div, Mul, Sub
+from graphir.ops.linear import Gemm, MatMul
+from graphir.ops.normalization import BatchNormalization
+from graphir.ops.shape import Transpose
+from graphir.tensor import Tensor
 
 KIND = "folded scale"
 AFFINE = (Mul, Div, Add, Sub, BatchNormalization)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..errors import ShapeError
-from ..graph import Graph, Node, Value
-from ..ops.base import Operator
-from ..ops.elementwise import Identity
-from ..types import ANYTHING, TensorType, unify
+from graphir.errors import ShapeError
+from graphir.graph import Graph, Node, Value
+from graphir.ops.base import Operator
+from graphir.ops.elementwise import Identity
+from graphir.types import ANYTHING, TensorType, unify
+
 from .clone import Images, clone_into
 
 

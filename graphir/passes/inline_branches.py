@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..graph import Graph, Node
-from ..inference import infer_graph
-from ..ops.control import If
+from graphir.graph import Graph, Node
+from graphir.inference import infer_graph
+from graphir.ops.control import If
+
 from .inline import Body, Names, take_place
 
 

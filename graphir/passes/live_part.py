@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..graph import Graph
+from graphir.graph import Graph
+
 from .clone import clone
 from .inline import is_needed
 

@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from ..dims import Call, substitute
-from ..graph import Graph, Value
-from ..node import Node
-from ..ops.base import Known
-from ..ops.shape_parts import Concat
-from ..types import Dim, OptionalType, SequenceType, Sym, TensorType, Type, symbol
+from graphir.graph import Graph, Value
+from graphir.node import Node
+from graphir.ops.base import Known
+from graphir.ops.shape_parts import Concat
+from graphir.symbolic.dims import Call, substitute
+from graphir.types import Dim, OptionalType, SequenceType, Sym, TensorType, Type, symbol
 
 KIND = "batch"
 BATCH = "N"

@@ -6,14 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..graph import Graph, Node, Value
-from ..ops import elementwise as ew
-from ..ops.activation import Dropout
-from ..ops.bitwise import CastLike
-from ..ops.creation import ConstantOfShape
-from ..ops.shape import Expand, Pad, Shape, Tile
-from ..ops.shape_parts import Concat, Slice, Split
-from ..types import DType, Unknown
+from graphir.graph import Graph, Node, Value
+from graphir.ops import elementwise as ew
+from graphir.ops.activation import Dropout
+from graphir.ops.bitwise import CastLike
+from graphir.ops.creation import ConstantOfShape
+from graphir.ops.shape import Expand, Pad, Shape, Tile
+from graphir.ops.shape_parts import Concat, Slice, Split
+from graphir.types import DType, Unknown
+
 from .inline import is_needed, take_place
 from .rewrite import Accepted, replace_node
 

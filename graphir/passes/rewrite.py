@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ..graph import Graph, Node, Value
-from ..ops.base import Operator
-from ..ops.elementwise import Identity
+from graphir.graph import Graph, Node, Value
+from graphir.ops.base import Operator
+from graphir.ops.elementwise import Identity
 
 # Whether a rewrite was done, from a function that may refuse with the graph unchanged. Whoever calls one must look:
 # a test finds calls whose answer is thrown away.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..errors import GraphirError
-from ..graph import Graph, Node, Value
-from ..inference import infer_graph
-from ..ops.control import If
-from ..ops.elementwise import Where
-from ..ops.shape import Squeeze
-from ..types import DType, TensorType, Unknown
+from graphir.errors import GraphirError
+from graphir.graph import Graph, Node, Value
+from graphir.inference import infer_graph
+from graphir.ops.control import If
+from graphir.ops.elementwise import Where
+from graphir.ops.shape import Squeeze
+from graphir.types import DType, TensorType, Unknown
+
 from .inline import Body, Names, is_needed, take_place
 
 

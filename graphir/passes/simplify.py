@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..graph import Graph, Node, Value
-from ..ops import elementwise as ew
-from ..ops.base import Operator
-from ..ops.shape import Flatten, Reshape, Squeeze, Transpose, Unsqueeze
-from ..tensor import Tensor
-from ..types import DType, Unknown
+from graphir.graph import Graph, Node, Value
+from graphir.ops import elementwise as ew
+from graphir.ops.base import Operator
+from graphir.ops.shape import Flatten, Reshape, Squeeze, Transpose, Unsqueeze
+from graphir.tensor import Tensor
+from graphir.types import DType, Unknown
+
 from .dead_code import remove_dead_code
 from .rewrite import Accepted, bypass
 
@@ -255,7 +256,7 @@ BINARY: tuple[type[Operator], ...] = (ew.Add, ew.Sub, ew.Mul, ew.Div, ew.Max, ew
 
 
 def _sinks() -> tuple[type[Operator], ...]:
-    from ..ops import activation
+    from graphir.ops import activation
 
     names = ("Relu", "LeakyRelu", "Elu", "Selu", "Sigmoid", "Tanh", "Softplus", "Softsign", "Gelu", "HardSigmoid",
              "HardSwish", "Mish")  # fmt: skip

@@ -8,16 +8,17 @@ from typing import Union
 
 import numpy as np
 
-from ..errors import GraphirError
-from ..graph import Graph, Node, Value
-from ..inference import infer_graph
-from ..limits import charge_nodes
-from ..ops import sequence as sq
-from ..ops.base import normalize_axis
-from ..ops.elementwise import Identity
-from ..ops.shape import Squeeze, Unsqueeze
-from ..ops.shape_parts import Concat, Split
-from ..types import ANYTHING, DType, OptionalType, TensorType
+from graphir.errors import GraphirError
+from graphir.graph import Graph, Node, Value
+from graphir.inference import infer_graph
+from graphir.ops import sequence as sq
+from graphir.ops.base import normalize_axis
+from graphir.ops.elementwise import Identity
+from graphir.ops.shape import Squeeze, Unsqueeze
+from graphir.ops.shape_parts import Concat, Split
+from graphir.safety.limits import charge_nodes
+from graphir.types import ANYTHING, DType, OptionalType, TensorType
+
 from .dead_code import remove_dead_code
 from .inline import Body, Names, take_place
 

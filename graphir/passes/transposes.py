@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..graph import Graph, Node, Value
-from ..ops.indexing import Gather
-from ..ops.shape import Reshape, Transpose
-from ..types import DType
+from graphir.graph import Graph, Node, Value
+from graphir.ops.indexing import Gather
+from graphir.ops.shape import Reshape, Transpose
+from graphir.types import DType
+
 from .axis_moves import Move, Order, find_move, is_spreadable
 from .dead_code import remove_dead_code
 from .min_cut import ENDLESS, SINK, SOURCE, Network

@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import GraphirError
-from ..graph import Graph, Node, Value
-from ..inference import infer_graph
-from ..limits import charge_nodes
-from ..ops.base import Operator, normalize_axis
-from ..ops.control import Loop, Scan
-from ..ops.elementwise import And, Where
-from ..ops.shape import Squeeze, Unsqueeze
-from ..ops.shape_parts import Concat, Split
-from ..types import DType, TensorType
+from graphir.errors import GraphirError
+from graphir.graph import Graph, Node, Value
+from graphir.inference import infer_graph
+from graphir.ops.base import Operator, normalize_axis
+from graphir.ops.control import Loop, Scan
+from graphir.ops.elementwise import And, Where
+from graphir.ops.shape import Squeeze, Unsqueeze
+from graphir.ops.shape_parts import Concat, Split
+from graphir.safety.limits import charge_nodes
+from graphir.types import DType, TensorType
+
 from .fold_constants import evaluated
 from .inline import Body, Names, is_needed, take_place
 from .select_branches import as_scalar, have_same_shape

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphir.foreign_text import one_line, printable
 from graphir.graph import Decision, Graph
+from graphir.safety.foreign_text import one_line, printable
 
 from .text import plural, size, table, wrapped
 from .verification import verification_json, verification_text
@@ -18,8 +18,8 @@ from .verification import verification_json, verification_text
 if TYPE_CHECKING:
     from graphir.converters.mxnet.source import MXNetSource
     from graphir.converters.opening import Reading
-    from graphir.runtime.accuracy import AccuracyReport
-    from graphir.runtime.equivalence import VerificationReport
+    from graphir.verification.accuracy import AccuracyReport
+    from graphir.verification.equivalence import VerificationReport
 
 PathLike = str | os.PathLike[str]
 VERSION_NOT_STATED = 800

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.analysis.attributes import described
 from graphir.analysis.diff import Status
-from graphir.foreign_text import one_line
+from graphir.safety.foreign_text import one_line
 from graphir.types import DType
 
 from .text import plural, table, wrapped

@@ -13,9 +13,9 @@ from .text import number, plural, size
 from .verification import MEANINGS
 
 if TYPE_CHECKING:
-    from graphir.runtime.accuracy import AccuracyReport
-    from graphir.runtime.compare import Comparison
-    from graphir.runtime.equivalence import VerificationReport
+    from graphir.verification.accuracy import AccuracyReport
+    from graphir.verification.compare import Comparison
+    from graphir.verification.equivalence import VerificationReport
 
     from .conversion import ConversionReport
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape as escape_markup
 
-from graphir.foreign_text import in_one_line
+from graphir.safety.foreign_text import in_one_line
 
 from .style import STYLE
 

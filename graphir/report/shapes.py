@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphir.foreign_text import one_line
+from graphir.safety.foreign_text import one_line
 
 from .text import plural, table
 

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from graphir.foreign_text import in_one_line, one_line
+from graphir.safety.foreign_text import in_one_line, one_line
 
 WIDTH = 100
 

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphir.foreign_text import one_line
+from graphir.safety.foreign_text import one_line
 
 from .text import number, plural, table, wrapped
 
 if TYPE_CHECKING:
-    from graphir.runtime.compare import Comparison
-    from graphir.runtime.equivalence import VerificationReport
+    from graphir.verification.compare import Comparison
+    from graphir.verification.equivalence import VerificationReport
 
 MEANINGS = {
     "identical": "every output is the same to the last bit",

@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphir.files import replacing
+from graphir.files.writing import replacing
 
 from .conversion import ConversionReport
 from .verification import verification_json
 
 if TYPE_CHECKING:
-    from graphir.runtime.equivalence import VerificationReport
+    from graphir.verification.equivalence import VerificationReport
 
 
 def write_report(report: ConversionReport | VerificationReport, path: str | os.PathLike[str]) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..errors import ExportFailure, VerificationError
-from ..graph import Graph
+from graphir.errors import ExportFailure, VerificationError
+from graphir.graph import Graph
+
 from .session import Session, import_onnxruntime
 
 # Tried in this order: onnxruntime lags behind in kernels of the newest opsets, and operators of those need them.

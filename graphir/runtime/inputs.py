@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ShapeError, VerificationError
-from ..types import DType
+from graphir.errors import ShapeError, VerificationError
+from graphir.types import DType
 
 Array = NDArray[Any]
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import ProviderError
-from ..expect import expect_items
+from graphir.errors import ProviderError
+from graphir.safety.arguments import expect_items
 
 PROVIDERS = {
     "cpu": "CPUExecutionProvider",

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ProviderError, VerificationError
-from ..expect import expect, expect_items, expect_mapping
-from ..graph_store import GraphStore
-from ..types import DType
+from graphir.errors import ProviderError, VerificationError
+from graphir.safety.arguments import expect, expect_items, expect_mapping
+from graphir.structure.store import GraphStore
+from graphir.types import DType
+
 from .inputs import dtype_of, fitted
 from .providers import PROVIDERS, Placement, check_running, import_onnxruntime, provider_names
 
 if TYPE_CHECKING:
-    from ..graph import Graph
+    from graphir.graph import Graph
 
 # Operators of a newer opset than this may lack kernels that they had before.
 RECENT = 18
@@ -178,7 +179,7 @@ def _loadable(
             raise VerificationError(f"{model}: no such file")
         kind = format or detect_format(model)
         if kind == "onnx":
-            from graphir.converters.onnx.structure import check_external
+            from graphir.converters.onnx.files.structure import check_external
 
             check_external(model)
             return os.fspath(model)

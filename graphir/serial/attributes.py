@@ -12,8 +12,9 @@ import types
 import typing
 from typing import Any, NamedTuple
 
-from ..errors import GraphError
-from ..ops.base import Operator
+from graphir.errors import GraphError
+from graphir.ops.base import Operator
+
 from .codecs import ANYTHING, SCALARS, Codec, GetTensor, PutTensor
 from .notation import Json, Refused, Unencodable, items, kind
 

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..padding import Explicit, Same, SameMode
-from ..tensor import Tensor
-from ..types import DType, OptionalType, SequenceType, SparseTensorType, Sym, TensorType, Unknown
+from graphir.padding import Explicit, Same, SameMode
+from graphir.tensor import Tensor
+from graphir.types import DType, OptionalType, SequenceType, SparseTensorType, Sym, TensorType, Unknown
+
 from .notation import (
     Json,
     Refused,

@@ -6,9 +6,9 @@ import struct
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from ..graph import Graph, Node, Value
-from ..tensor import Tensor
-from ..types import DType
+from graphir.graph import Graph, Node, Value
+from graphir.tensor import Tensor
+from graphir.types import DType
 
 
 def first_difference(left: Graph, right: Graph) -> str | None:

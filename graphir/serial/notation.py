@@ -15,7 +15,7 @@ from collections.abc import Set
 from functools import lru_cache
 from typing import Any
 
-from ..types import (
+from graphir.types import (
     Dim,
     DType,
     OptionalType,

@@ -7,16 +7,17 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..collector import paused_collector
-from ..errors import FormatError, Gap, GraphError, ShapeError, UnsupportedOpError
-from ..graph import Decision, Graph, Value
-from ..limits import bounded, check_depth
-from ..ops import operator_table
-from ..ops.base import Operator
-from ..places import beside
-from ..reading import open_plain
-from ..tensor import Tensor
-from ..types import DType, Type, unify
+from graphir.errors import FormatError, Gap, GraphError, ShapeError, UnsupportedOpError
+from graphir.files.places import beside
+from graphir.files.reading import open_plain
+from graphir.graph import Decision, Graph, Value
+from graphir.ops import operator_table
+from graphir.ops.base import Operator
+from graphir.safety.collector import paused_collector
+from graphir.safety.limits import bounded, check_depth
+from graphir.tensor import Tensor
+from graphir.types import DType, Type, unify
+
 from .attributes import operator_from_json
 from .notation import (
     FORMAT,

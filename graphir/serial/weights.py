@@ -15,11 +15,12 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ExportFailure, FormatError
-from ..reading import open_plain
-from ..regions import SourceFiles
-from ..tensor import Tensor, byte_size
-from ..types import DType
+from graphir.errors import ExportFailure, FormatError
+from graphir.files.reading import open_plain
+from graphir.files.regions import SourceFiles
+from graphir.tensor import Tensor, byte_size
+from graphir.types import DType
+
 from .notation import (
     MOST_AXES,
     MOST_ELEMENTS,

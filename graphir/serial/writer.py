@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ..errors import ExportFailure, Gap, UnsupportedOpError
-from ..files import replacing, replacing_pair
-from ..graph import Graph, Node, Value
-from ..ops import operator_table
-from ..tensor import Tensor
-from ..types import ANYTHING, Type
+from graphir.errors import ExportFailure, Gap, UnsupportedOpError
+from graphir.files.writing import replacing, replacing_pair
+from graphir.graph import Graph, Node, Value
+from graphir.ops import operator_table
+from graphir.tensor import Tensor
+from graphir.types import ANYTHING, Type
+
 from .attributes import attributes_to_json
 from .notation import FORMAT, SUFFIX, VERSION, WEIGHTS_SUFFIX, Json, Unencodable, text_to_json, type_to_json
 from .weights import Store

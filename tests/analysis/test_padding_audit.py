@@ -9,7 +9,6 @@ import pytest
 
 from graphir.analysis.padding_audit import audit, compare
 from graphir.analysis.windows import Window, find_windows
-from graphir.dims import symbol
 from graphir.graph import Graph
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.pooling import AveragePool, MaxPool
@@ -17,6 +16,7 @@ from graphir.ops.shape import Pad
 from graphir.padding import Explicit, Same, SameMode, symmetric
 from graphir.report.padding import audit_json, audit_text, windows_json, windows_text
 from graphir.report.padding_html import audit_html, windows_html
+from graphir.symbolic.dims import symbol
 from graphir.types import DType, TensorType
 
 

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphir.converters.tensorflow.sstable import MAGIC
+from graphir.converters.tensorflow.files.sstable import MAGIC
 from tests.attacks.attack import Attack
 from tests.tensorflow.checkpoints import INDEX, append, block_of, saved_models, table_of, table_parts
 from tests.tensorflow.graphdef import const, encode, function, graph_def, node, placeholder, shape_proto

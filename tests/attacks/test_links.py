@@ -13,9 +13,9 @@ import onnx.numpy_helper
 import pytest
 
 import graphir
-from graphir.converters.mxnet.params import write_params
+from graphir.converters.mxnet.files.params import write_params
 from graphir.errors import FormatError, GraphirError
-from graphir.places import beside
+from graphir.files.places import beside
 from tests.tensorflow.written import write_models
 
 LARGE = np.arange(1000, dtype=np.float32)

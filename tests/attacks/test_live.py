@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 
 import graphir
-from graphir.converters import child_limits
-from graphir.converters.child_process import DEFAULTS, MEMORY, SECONDS, ChildProcess, Limits
+from graphir.converters.kernel import child_limits
+from graphir.converters.kernel.child_process import DEFAULTS, MEMORY, SECONDS, ChildProcess, Limits
 from graphir.converters.mxnet.references import refuse_effects
 from graphir.converters.mxnet.source import open_source
-from graphir.converters.tensorflow import allowed, live_checks, live_child
-from graphir.converters.tensorflow.live import TensorFlowRefuses
-from graphir.converters.tensorflow.schema import operator_schema
+from graphir.converters.tensorflow.live import allowed
+from graphir.converters.tensorflow.live import checks as live_checks
+from graphir.converters.tensorflow.live import child as live_child
+from graphir.converters.tensorflow.live.process import TensorFlowRefuses
+from graphir.converters.tensorflow.schema.operators import operator_schema
 from graphir.errors import VerificationError
 from tests.tensorflow.written import write_models
 

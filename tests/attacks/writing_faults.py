@@ -32,7 +32,7 @@ import onnx.helper
 import onnx.numpy_helper
 
 from graphir.cli import main as graphir_main
-from graphir.regions import SourceFiles
+from graphir.files.regions import SourceFiles
 from graphir.tensor import Tensor
 
 TARGETS = {

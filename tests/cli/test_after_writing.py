@@ -89,9 +89,9 @@ def test_what_fails_later_says_what_stands(
     "function, arguments",
     [
         ("graphir.converters.opening.detect_format", ["convert", "MODEL", "out.onnx"]),
-        ("graphir.converters.onnx.writer.write_model", ["convert", "MODEL", "out.onnx"]),
-        ("graphir.converters.onnx.exporter.export_graph", ["convert", "MODEL", "out.onnx"]),
-        ("graphir.converters.verification.verify", ["verify", "MODEL", "MODEL"]),
+        ("graphir.converters.onnx.files.writer.write_model", ["convert", "MODEL", "out.onnx"]),
+        ("graphir.converters.onnx.exporting.exporter.export_graph", ["convert", "MODEL", "out.onnx"]),
+        ("graphir.verification.references.verify", ["verify", "MODEL", "MODEL"]),
         ("graphir.analysis.summary.summarize", ["summary", "MODEL"]),
     ],
 )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graphir.files import PARTIAL, partial_prefix
-from graphir.signals import Ended
+from graphir.files.signals import Ended
+from graphir.files.writing import PARTIAL, partial_prefix
 
 from . import broken
 from .conftest import Command

@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from graphir.converters.mxnet import read_params, write_params
-from graphir.converters.onnx.exporter import DEFAULT_OPSET
+from graphir.converters.onnx.exporting.exporter import DEFAULT_OPSET
 
 from . import broken
 from .conftest import Command

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from graphir import save
-from graphir.dims import symbol
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.ops.convolution import Conv
 from graphir.padding import Explicit, Same, symmetric
+from graphir.symbolic.dims import symbol
 from graphir.types import DType, TensorType
 from tests.cli.conftest import Command
 

@@ -7,12 +7,12 @@ import pytest
 
 from graphir import save
 from graphir.analysis.shape_comparison import compare_shapes
-from graphir.dims import symbol
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.ops.convolution import Conv
 from graphir.ops.shape import Flatten, Transpose
 from graphir.padding import symmetric
+from graphir.symbolic.dims import symbol
 from graphir.types import DType, TensorType
 
 WEIGHT = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32)

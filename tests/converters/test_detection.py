@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import graphir
 from graphir.converters.detection import detect_format, is_symbol_text
 from graphir.converters.mxnet import read_params, write_params
-from graphir.converters.onnx.recognition import looks_like_onnx
-from graphir.converters.tensorflow.recognition import looks_like_tensorflow
+from graphir.converters.onnx.files.recognition import looks_like_onnx
+from graphir.converters.tensorflow.files.recognition import looks_like_tensorflow
 from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.ops.activation import Relu
 from graphir.types import DType, TensorType

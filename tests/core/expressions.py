@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from graphir.dims import Dim, ceildiv, dim_max, dim_min, symbol
+from graphir.symbolic.dims import Dim, ceildiv, dim_max, dim_min, symbol
 
 NAMES = ("H", "N", "W")
 Sizes = Mapping[str, int]

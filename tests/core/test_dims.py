@@ -11,8 +11,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from graphir.dim_text import parse_dim
-from graphir.dims import (
+from graphir.symbolic.dims import (
     MAX_LENGTH,
     MAX_TERMS,
     UNKNOWN,
@@ -26,6 +25,7 @@ from graphir.dims import (
     substitute,
     symbol,
 )
+from graphir.symbolic.text import parse_dim
 
 from .expressions import Expression, expressions, sizes
 
@@ -233,7 +233,7 @@ def test_copies_and_pickles_are_equal(expression):
 
 
 def test_a_pickle_from_another_process_hashes_as_here():
-    code = "import pickle, sys; from graphir.dims import symbol; H = symbol('H');" \
+    code = "import pickle, sys; from graphir.symbolic.dims import symbol; H = symbol('H');" \
            "sys.stdout.buffer.write(pickle.dumps(((H + 1) // 2, (H + 1) // 2 * H)))"  # fmt: skip
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env={"PYTHONHASHSEED": "1"}
                           | {"PYTHONPATH": ":".join(sys.path)})  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from graphir.errors import ExportFailure
-from graphir.files import PARTIAL, WEIGHTS, partial_prefix, replacing, replacing_pair
+from graphir.files.writing import PARTIAL, WEIGHTS, partial_prefix, replacing, replacing_pair
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -177,7 +177,7 @@ def test_a_new_pair_and_its_successor(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from graphir import files
+from graphir.files import writing
 from tests.core.test_files import write_pair
 
 left, how = int(sys.argv[2]), sys.argv[3]
@@ -195,7 +195,7 @@ os.replace, os.link, os.unlink = counted(os.replace), counted(os.link), counted(
 if how == "named":
     write_pair(Path(sys.argv[1]), b"new")
 else:
-    with files.replacing(Path(sys.argv[1]) / "w", Path(sys.argv[1]) / "a") as (weights, file):
+    with writing.replacing(Path(sys.argv[1]) / "w", Path(sys.argv[1]) / "a") as (weights, file):
         weights.write(b"new")
         file.write(b"new")
 """

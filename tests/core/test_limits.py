@@ -12,7 +12,8 @@ from graphir.cli import main
 from graphir.converters.onnx import from_model
 from graphir.errors import FormatError, GraphirError
 from graphir.graph import Graph
-from graphir.limits import (
+from graphir.ops.shape_parts import Split
+from graphir.safety.limits import (
     Limits,
     bounded,
     charge_elements,
@@ -24,7 +25,6 @@ from graphir.limits import (
     hold_nodes,
     limited,
 )
-from graphir.ops.shape_parts import Split
 from graphir.types import DType, TensorType
 from tests.attacks.mxnet_rows import node, symbol
 from tests.attacks.onnx_rows import calling, doubling, parsed

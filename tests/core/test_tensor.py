@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphir import regions
 from graphir.errors import FormatError, GraphError, ShapeError
-from graphir.regions import CHUNK, SMALL, FileRegion, SourceFiles
+from graphir.files import regions
+from graphir.files.regions import CHUNK, SMALL, FileRegion, SourceFiles
 from graphir.tensor import Tensor, byte_size, unpacked
 from graphir.types import DType
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphir.dims import UNKNOWN, Sym, dim_max, symbol
 from graphir.errors import ShapeError
+from graphir.symbolic.dims import UNKNOWN, Sym, dim_max, symbol
 from graphir.types import (
     ANYTHING,
     DType,

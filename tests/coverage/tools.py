@@ -14,8 +14,8 @@ import onnx.shape_inference
 
 from graphir.converters.onnx import from_model
 from graphir.converters.onnx.dtypes import BY_CODE
-from graphir.dims import Sym, substitute
 from graphir.inference import infer_types
+from graphir.symbolic.dims import Sym, substitute
 from graphir.types import UNKNOWN, Dim, Shape, TensorType, Type
 
 from .models import Case

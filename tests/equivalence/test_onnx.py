@@ -13,12 +13,12 @@ import pytest
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet import from_symbol
-from graphir.converters.mxnet.nnvm_json import read_symbol
-from graphir.converters.mxnet.ops import import_table
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
+from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
-from graphir.converters.onnx.exporter import newest_opset
-from graphir.converters.onnx.opsets import newest_run
+from graphir.converters.onnx.exporting.exporter import newest_opset
+from graphir.converters.onnx.exporting.opsets import newest_run
 from graphir.errors import GraphirError, UnsupportedOpError
 from graphir.graph import Graph
 from graphir.runtime.kernels import releases

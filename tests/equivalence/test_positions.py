@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphir.converters.mxnet.nnvm_json import read_symbol
-from graphir.converters.mxnet.ops import import_table
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
+from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.mxnet.source import MXNetSource
 from graphir.converters.onnx import to_model

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
 from tests.equivalence.case import Case, case, data

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference import supported
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.errors import GraphirError, VerificationError

@@ -70,11 +70,11 @@ def _run(order: Order, folder: Path) -> Outcome:
 
 def warm_up() -> None:
     """Import what a conversion imports, so that no case is charged for it."""
-    import graphir.converters.mxnet.exporter
+    import graphir.converters.mxnet.exporting.exporter
     import graphir.converters.mxnet.source
-    import graphir.converters.onnx.importer
+    import graphir.converters.onnx.importing.importer
     import graphir.runtime.session  # noqa: F401
-    from graphir.converters.mxnet.registry import canonical_names
+    from graphir.converters.mxnet.schema.registry import canonical_names
 
     canonical_names()
 

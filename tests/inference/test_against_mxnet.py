@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphir.converters.mxnet.ops import import_table
-from graphir.converters.mxnet.symbol_types import infer_symbol
+from graphir.converters.mxnet.importing.ops import import_table
+from graphir.converters.mxnet.importing.symbol_types import infer_symbol
 from graphir.errors import GraphirError
 from tests.equivalence.case import Case
 from tests.equivalence.table import CASES

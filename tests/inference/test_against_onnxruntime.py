@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, assume, given, settings
 
-from graphir.dims import UNKNOWN, substitute
 from graphir.inference import infer_types
+from graphir.symbolic.dims import UNKNOWN, substitute
 from graphir.types import DType, TensorType
 
 from .networks import networks

@@ -6,7 +6,6 @@ import onnx
 import pytest
 
 from graphir.converters.onnx import from_model
-from graphir.dims import lower_bound
 from graphir.graph import Graph
 from graphir.inference import infer_types
 from graphir.inference.constraints import find_constraints
@@ -15,6 +14,7 @@ from graphir.ops.elementwise import Add, Greater
 from graphir.ops.indexing import Compress, Gather, NonZero, Unique
 from graphir.ops.shape import Shape, Transpose
 from graphir.ops.shape_parts import Concat
+from graphir.symbolic.dims import lower_bound
 from graphir.types import DType, TensorType, parse_shape, symbol
 
 

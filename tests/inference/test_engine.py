@@ -7,7 +7,6 @@ import time
 import numpy as np
 import pytest
 
-from graphir.dims import UNKNOWN, symbol
 from graphir.errors import GraphError, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph, infer_types
@@ -23,6 +22,7 @@ from graphir.ops.normalization import BatchNormalization
 from graphir.ops.shape import Flatten, Reshape, Shape, Size, Transpose
 from graphir.ops.shape_parts import Concat
 from graphir.padding import symmetric
+from graphir.symbolic.dims import UNKNOWN, symbol
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, DType, OptionalType, SequenceType, TensorType
 from tests.ops.rule import tensor

@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 from graphir.converters.onnx import from_model, to_model
-from graphir.dims import UNKNOWN, substitute
 from graphir.graph import Graph
 from graphir.inference import infer_types
 from graphir.ops.base import Element
 from graphir.ops.counts import counted
+from graphir.symbolic.dims import UNKNOWN, substitute
 from graphir.types import DType, TensorType, Unknown
 
 from .networks import networks

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphir.converters.mxnet.symbol_types import SymbolTypes, infer_symbol
+from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol
 from graphir.errors import GraphirError
 
 PREVIOUS = {"Previous Output": (128, 3, 28, 28)}

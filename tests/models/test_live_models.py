@@ -17,7 +17,7 @@ import pytest
 import symbols
 from judge import LIMIT, import_model, relative, run_onnx, shapes_by_source
 
-from graphir.converters.mxnet.heads import dropped_heads
+from graphir.converters.mxnet.importing.heads import dropped_heads
 from graphir.converters.mxnet.reference.evaluate import ancestors, entry_names
 from graphir.converters.mxnet.source import open_source
 

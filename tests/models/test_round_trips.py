@@ -19,10 +19,10 @@ from test_shared_models import CHECKPOINTS, LIMITS, MODELS, load_rand_param, par
 
 import graphir
 from graphir.converters.mxnet import from_symbol, to_symbol
-from graphir.converters.mxnet.nnvm_json import read_symbol
-from graphir.converters.mxnet.params import read_params
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.params import read_params
 from graphir.converters.mxnet.reference.evaluate import evaluate
-from graphir.converters.mxnet.schema import typed_attributes
+from graphir.converters.mxnet.schema.operators import typed_attributes
 from graphir.converters.onnx import from_model, to_model
 from graphir.errors import FormatError
 from graphir.graph import Graph

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from judge import LIMIT, import_model, relative, run_onnx, shapes_by_source
 
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
-from graphir.converters.onnx.exporter import newest_opset
+from graphir.converters.onnx.exporting.exporter import newest_opset
 from graphir.errors import UnsupportedOpError
 
 CHECKPOINTS = (

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from graphir.converters.onnx import to_model
-from graphir.converters.onnx.exporter import newest_opset
+from graphir.converters.onnx.exporting.exporter import newest_opset
 from graphir.errors import ShapeError
 from graphir.graph import Graph
 from graphir.inference import infer_outputs

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphir.dims import symbol
 from graphir.errors import ShapeError, UnsupportedOpError
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
@@ -21,6 +20,7 @@ from graphir.ops.shape import Pad, PadMode, Transpose
 from graphir.padding import Explicit, Same, SameMode, symmetric
 from graphir.passes.explicit_padding import make_padding_explicit
 from graphir.passes.fold_pad import fold_pads
+from graphir.symbolic.dims import symbol
 from graphir.types import DType, TensorType
 from tests.inference.running import outputs_of
 from tests.requirements import missing

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from graphir.converters.onnx import from_model, to_model
-from graphir.converters.onnx.exporter import OLDEST_OPSET
+from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET
 from graphir.graph import Graph
 from graphir.passes.clone import clone
 from graphir.passes.fold_constants import fold_constants

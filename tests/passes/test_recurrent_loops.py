@@ -9,8 +9,8 @@ from graphir.converters.onnx import to_model
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node
 from graphir.ops.recurrent import GRU, LSTM, RNN
-from graphir.passes import recurrent_loops
-from graphir.passes.recurrent_loops import recognize_recurrent_loops
+from graphir.passes.recurrent import loops as recurrent_loops
+from graphir.passes.recurrent.loops import recognize_recurrent_loops
 from graphir.types import DType
 from tests.passes.written import graph_of, model_of, run, unchanged
 

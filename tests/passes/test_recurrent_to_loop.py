@@ -13,8 +13,8 @@ from graphir.errors import GraphirError
 from graphir.graph import Graph
 from graphir.ops.recurrent import GRU, LSTM, RNN
 from graphir.passes.inline import Names
-from graphir.passes.recurrent_loops import recognize_recurrent_loops
-from graphir.passes.recurrent_to_loop import write_as_loop
+from graphir.passes.recurrent.loops import recognize_recurrent_loops
+from graphir.passes.recurrent.to_loop import write_as_loop
 from tests.equivalence.live import LivePair
 from tests.passes.written import feed, run
 from tests.requirements import needing

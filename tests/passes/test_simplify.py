@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from graphir.dims import symbol
+from graphir.files.regions import FileRegion
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
 from graphir.ops.activation import Relu, Sigmoid
@@ -20,7 +20,7 @@ from graphir.ops.shape import Flatten, Reshape, Shape, Squeeze, Transpose, Unsqu
 from graphir.ops.shape_parts import Concat
 from graphir.padding import Same
 from graphir.passes import remove_dead_code, simplify
-from graphir.regions import FileRegion
+from graphir.symbolic.dims import symbol
 from graphir.tensor import Tensor
 from graphir.types import DType
 from tests.inference.networks import networks, vector, weight

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphir.runtime.compare import Comparison, Verdict
-from graphir.runtime.equivalence import VerificationReport
+from graphir.verification.compare import Comparison, Verdict
+from graphir.verification.equivalence import VerificationReport
 
 
 def comparison(name: str, *, relative: float = 1e-7, passes: bool = True) -> Comparison:

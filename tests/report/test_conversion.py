@@ -9,7 +9,7 @@ import pytest
 
 from graphir.graph import Decision
 from graphir.report import ConversionReport, WrittenFile
-from graphir.runtime.accuracy import AccuracyReport
+from graphir.verification.accuracy import AccuracyReport
 
 from .samples import comparison, verification
 

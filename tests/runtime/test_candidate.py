@@ -12,10 +12,10 @@ import pytest
 from onnx import helper
 
 from graphir.converters.onnx import save
-from graphir.converters.onnx.structure import read_structure
+from graphir.converters.onnx.files.structure import read_structure
 from graphir.errors import FormatError, VerificationError
-from graphir.runtime import candidate as module
-from graphir.runtime.candidate import OnnxCandidate
+from graphir.verification import candidate as module
+from graphir.verification.candidate import OnnxCandidate
 
 from . import models
 

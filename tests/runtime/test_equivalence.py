@@ -13,20 +13,20 @@ import onnx.parser
 import pytest
 
 from graphir.converters import verify
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.references import ReferenceEvaluator
-from graphir.converters.onnx.structure import read_structure
-from graphir.converters.verification import RuntimeReference, verify_conversion
+from graphir.converters.onnx.files.structure import read_structure
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.ops.convolution import Conv
 from graphir.padding import Explicit
-from graphir.runtime import equivalence
-from graphir.runtime.candidate import OnnxCandidate
-from graphir.runtime.compare import Verdict, compare
-from graphir.runtime.equivalence import verify_against
-from graphir.runtime.heads import values_before_heads
 from graphir.runtime.session import Session
+from graphir.verification import equivalence
+from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.compare import Verdict, compare
+from graphir.verification.equivalence import verify_against
+from graphir.verification.heads import values_before_heads
+from graphir.verification.references import RuntimeReference, verify_conversion
 
 from . import models
 
@@ -252,7 +252,7 @@ PRODUCERS = {
     ],
 )
 def test_values_before_heads(outputs: list[str], known: list[str], found: dict[str, str]) -> None:
-    from graphir.converters.onnx.structure import Structure
+    from graphir.converters.onnx.files.structure import Structure
 
     structure = Structure(("data",), tuple(outputs), PRODUCERS, False)
     assert values_before_heads(structure, outputs, {f"S.{name}": name for name in known}) == found

@@ -12,8 +12,8 @@ import pytest
 from graphir.converters import verify
 from graphir.converters.onnx import to_model
 from graphir.runtime import Session
-from graphir.runtime.compare import Verdict
 from graphir.runtime.providers import PROVIDERS
+from graphir.verification.compare import Verdict
 
 from . import models
 

@@ -15,8 +15,8 @@ from graphir.ops.normalization import BatchNormalization
 from graphir.ops.pooling import GlobalAveragePool
 from graphir.ops.shape import Flatten
 from graphir.padding import Explicit, symmetric
-from graphir.runtime.heads import Wiring, one_to_one_heads, scores
 from graphir.types import DType, TensorType
+from graphir.verification.heads import Wiring, one_to_one_heads, scores
 
 RANDOM = np.random.default_rng(0)
 DENSE = RANDOM.standard_normal((6, 6)).astype(np.float32)

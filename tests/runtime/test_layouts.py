@@ -11,8 +11,8 @@ from graphir.ops.convolution import Conv
 from graphir.ops.elementwise import Mul
 from graphir.ops.pooling import GlobalAveragePool
 from graphir.ops.shape import Transpose
-from graphir.runtime.layouts import channel_order, fit_inputs, fitted_feeds, laid_out, laid_out_inside
 from graphir.types import DType, TensorType
+from graphir.verification.layouts import channel_order, fit_inputs, fitted_feeds, laid_out, laid_out_inside
 
 WEIGHT = np.random.default_rng(0).standard_normal((5, 3, 2, 2)).astype(np.float32)
 

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from graphir.converters import convert
-from graphir.converters.mxnet import live_child, references
-from graphir.converters.mxnet.nnvm_json import read_symbol
-from graphir.converters.mxnet.params import write_params
+from graphir.converters.mxnet import references
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.params import write_params
+from graphir.converters.mxnet.live import child as live_child
 from graphir.converters.mxnet.references import LiveMXNet, MXNetMissing, ReferenceEvaluator, with_plain_labels
 from graphir.converters.mxnet.source import MXNetSource, open_source
-from graphir.converters.verification import verify_conversion
 from graphir.errors import VerificationError
+from graphir.verification.references import verify_conversion
 
 from . import models
 
@@ -190,7 +191,7 @@ MISSING = "print('{\"missing\": \"broken\"}')"
 def test_only_what_was_not_asked_for_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = interpreter(tmp_path, MISSING)
     monkeypatch.delenv("GRAPHIR_MXNET_PYTHON", raising=False)
-    monkeypatch.setattr("graphir.converters.verification.live_python", lambda: python)
+    monkeypatch.setattr("graphir.verification.references.live_python", lambda: python)
     source, graph = models.net_source(), models.net_graph()
     report = verify_conversion(source, graph, graph)
     assert (report.ok, report.reference) == (True, "graphir's numpy reference of MXNet")
@@ -202,7 +203,7 @@ def test_only_what_was_not_asked_for_is_passed_over(tmp_path: Path, monkeypatch:
 
 
 def test_live_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphir.converters.verification.live_python", lambda: None)
+    monkeypatch.setattr("graphir.verification.references.live_python", lambda: None)
     with pytest.raises(VerificationError, match="set GRAPHIR_MXNET_PYTHON to one that has it"):
         verify_conversion(models.net_source(), models.net_graph(), models.net_graph(), against="live")
 

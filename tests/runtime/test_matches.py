@@ -10,7 +10,6 @@ import pytest
 
 import graphir
 from graphir.cli import main
-from graphir.dims import symbol
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.ops.activation import Relu, Sigmoid, Tanh
@@ -19,9 +18,10 @@ from graphir.ops.elementwise import Mul, Sub
 from graphir.ops.shape import Transpose
 from graphir.padding import symmetric
 from graphir.passes.clone import clone
-from graphir.runtime.layouts import fit_inputs
-from graphir.runtime.matches import Match, parse_match
+from graphir.symbolic.dims import symbol
 from graphir.types import DType, TensorType
+from graphir.verification.layouts import fit_inputs
+from graphir.verification.matches import Match, parse_match
 
 
 def results(names: str, order: str = "") -> Graph:

@@ -11,8 +11,9 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from graphir.converters.mxnet.params import write_params
-from graphir.converters.onnx import save, to_model, writer
+from graphir.converters.mxnet.files.params import write_params
+from graphir.converters.onnx import save, to_model
+from graphir.converters.onnx.files import writer
 from graphir.errors import FormatError, ImportFailure, ProviderError, VerificationError
 from graphir.runtime import Session
 from graphir.runtime import session as module

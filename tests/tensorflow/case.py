@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.tensorflow.records import Argument
-from graphir.converters.tensorflow.schema import operator_schema
+from graphir.converters.tensorflow.files.records import Argument
+from graphir.converters.tensorflow.schema.operators import operator_schema
 from tests.equivalence.case import Input, data, param, values
 from tests.tensorflow.graphdef import const, graph_def, node, placeholder
 

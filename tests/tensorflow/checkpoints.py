@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.tensorflow.bundle import slice_key
-from graphir.converters.tensorflow.sstable import MAGIC, crc32c, read_table
+from graphir.converters.tensorflow.files.bundle import slice_key
+from graphir.converters.tensorflow.files.sstable import MAGIC, crc32c, read_table
 from graphir.types import DType
 from tests.tensorflow.graphdef import CODES, const, encode, function, node, placeholder, shape_proto, varint
 

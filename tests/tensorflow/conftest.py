@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from numpy.typing import NDArray
 
-from graphir.converters.tensorflow.live import live_python
+from graphir.converters.tensorflow.live.process import live_python
 from tests.requirements import missing, needing
 from tests.tensorflow.case import Case
 from tests.tensorflow.live import Live

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.tensorflow.dtypes import NAMES
-from graphir.converters.tensorflow.messages import Field, fields_by_name
-from graphir.converters.tensorflow.schema import operator_schema
+from graphir.converters.tensorflow.files.messages import Field, fields_by_name
+from graphir.converters.tensorflow.schema.operators import operator_schema
 from graphir.types import DType
 
 CODES = {name: code for code, name in NAMES.items()}

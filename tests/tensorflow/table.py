@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from graphir.converters.tensorflow import ops
+from graphir.converters.tensorflow.importing import ops
 from tests.tensorflow.case import Case
 
 # The families whose cases are in files of another name: recurrent loops are a table of their own.

@@ -19,7 +19,7 @@ import graphir
 from graphir.converters.onnx import to_model
 from graphir.converters.tensorflow.keras.layers import LAYERS
 from graphir.converters.tensorflow.keras.operations import OPERATIONS
-from graphir.converters.tensorflow.live import SETTINGS, live_python
+from graphir.converters.tensorflow.live.process import SETTINGS, live_python
 from tests.equivalence.test_onnx import distance
 from tests.requirements import missing
 from tests.tensorflow.keras_cases import names_of

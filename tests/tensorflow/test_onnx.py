@@ -8,10 +8,10 @@ import onnxruntime
 import pytest
 
 from graphir.converters.onnx import to_model
-from graphir.converters.onnx.exporter import newest_opset
+from graphir.converters.onnx.exporting.exporter import newest_opset
 from graphir.converters.tensorflow import load
-from graphir.converters.tensorflow.ops import import_table
-from graphir.converters.tensorflow.ops.recurrent import CUDNN
+from graphir.converters.tensorflow.importing.ops import import_table
+from graphir.converters.tensorflow.importing.ops.recurrent import CUDNN
 from graphir.errors import GraphirError, UnsupportedOpError
 from graphir.graph import Graph
 from graphir.ops.counts import counted

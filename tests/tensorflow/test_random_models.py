@@ -19,7 +19,7 @@ import pytest
 
 import graphir
 from graphir.converters.onnx import to_model
-from graphir.converters.tensorflow.live import SETTINGS, live_python
+from graphir.converters.tensorflow.live.process import SETTINGS, live_python
 from graphir.errors import UnsupportedOpError
 from tests.equivalence.test_onnx import distance
 from tests.requirements import missing

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphir.converters.tensorflow.messages import SCALARS, Field, fields_by_name
-from graphir.converters.tensorflow.wire import Blob
+from graphir.converters.tensorflow.files.messages import SCALARS, Field, fields_by_name
+from graphir.converters.tensorflow.files.wire import Blob
 
 
 def as_text(message: str, content: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from graphir.converters.tensorflow.live import SETTINGS, live_python
+from graphir.converters.tensorflow.live.process import SETTINGS, live_python
 from tests.requirements import missing
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from graphir.converters.mxnet.files.params import split_prefixes, write_params
 from graphir.converters.mxnet.mx.ndarray import NDArray, tensor_of
 from graphir.converters.mxnet.mx.ndarray import load as load_arrays
 from graphir.converters.mxnet.mx.symbol import Symbol
 from graphir.converters.mxnet.mx.symbol import load as load_symbol
-from graphir.converters.mxnet.params import split_prefixes, write_params
 from graphir.errors import FormatError
 
 Params = dict[str, NDArray]

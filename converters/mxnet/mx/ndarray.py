@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray as NumpyArray
 
+from graphir.converters.mxnet.files.params import open_params, write_params
 from graphir.converters.mxnet.mx.context import Context, cpu
-from graphir.converters.mxnet.params import open_params, write_params
 from graphir.tensor import Tensor
 
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.mxnet.heads import LOSS_HEADS
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.params import open_params
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
+from graphir.converters.mxnet.importing.heads import LOSS_HEADS
+from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.mx.ndarray import tensor_of
 from graphir.converters.mxnet.mx.structure import input_names
 from graphir.converters.mxnet.mx.symbol import Symbol
-from graphir.converters.mxnet.nnvm_json import read_symbol
-from graphir.converters.mxnet.ops import import_table
-from graphir.converters.mxnet.params import open_params
-from graphir.converters.mxnet.records import VARIABLE, NNVMGraph
 from graphir.converters.mxnet.source import MXNetSource, plain_names
 from graphir.errors import ExportFailure, GraphirError, ImportFailure
 from graphir.graph import Graph
@@ -87,7 +87,7 @@ def get_operator_support(opset_version: int | None = None) -> list[str]:
 
     Raises ExportFailure for an opset that it does not write.
     """
-    from graphir.converters.onnx.exporter import OLDEST_OPSET, newest_opset
+    from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET, newest_opset
 
     if opset_version is not None and not OLDEST_OPSET <= opset_version <= newest_opset():
         raise ExportFailure(f"opset {opset_version} is out of range: {OLDEST_OPSET} to {newest_opset()}")
@@ -227,15 +227,15 @@ def _log(graph: Graph, verbose: bool) -> None:
     for decision in graph.decisions:
         logger.info("%s", decision)
     if verbose:
-        from graphir.text import format_node
+        from graphir.structure.text import format_node
 
         for node in graph.nodes:
             logger.info("Converting: %s", format_node(node))
 
 
 def _write(graph: Graph, path: str, opset: int | None, *, with_types: bool) -> None:
-    from graphir.converters.onnx.exporter import export_graph
-    from graphir.converters.onnx.writer import write_model
+    from graphir.converters.onnx.exporting.exporter import export_graph
+    from graphir.converters.onnx.files.writer import write_model
 
     model = export_graph(graph, opset=opset)
     if with_types:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graphir.converters.mxnet.records import NNVMGraph
-from graphir.converters.mxnet.symbol_types import SymbolTypes, infer_symbol
+from graphir.converters.mxnet.files.records import NNVMGraph
+from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol
 from graphir.errors import ShapeError
 from graphir.types import ANYTHING, DType, TensorType
 

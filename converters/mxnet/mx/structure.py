@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.converters.mxnet.schema import node_signature, output_names
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
+from graphir.converters.mxnet.schema.operators import node_signature, output_names
 
 Entry = tuple[int, int]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
+from graphir.converters.mxnet.files.nnvm_json import read_symbol, to_json
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.mx.shapes import Shapes, Types, infer_shapes, infer_types, is_complete
 from graphir.converters.mxnet.mx.structure import Entry, head_names, post_order, state_variables
-from graphir.converters.mxnet.nnvm_json import read_symbol, to_json
-from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.converters.mxnet.schema import node_signature
-from graphir.converters.mxnet.upgrade import HIDDEN_KEYS
-from graphir.files import replacing
+from graphir.converters.mxnet.schema.operators import node_signature
+from graphir.converters.mxnet.schema.upgrade import HIDDEN_KEYS
+from graphir.files.writing import replacing
 
 _CASTS = frozenset(("amp_cast", "amp_multicast"))
 

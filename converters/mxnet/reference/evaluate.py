@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.records import VARIABLE, NNVMGraph, NNVMNode
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
+from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
 from graphir.converters.mxnet.reference import operators
 from graphir.converters.mxnet.reference.contract import NP_SHAPE, SYMBOLS
 from graphir.converters.mxnet.reference.loss import LABELLED
-from graphir.converters.mxnet.schema import output_names, typed_attributes
-from graphir.converters.mxnet.symbol_inputs import variables_in_order
+from graphir.converters.mxnet.schema.operators import output_names, typed_attributes
 from graphir.errors import Gap, UnsupportedOpError, VerificationError
 
 Array = NDArray[Any]

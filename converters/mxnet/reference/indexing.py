@@ -18,7 +18,7 @@ from graphir.converters.mxnet.reference.contract import (
     normalized_axis,
     require,
 )
-from graphir.limits import current
+from graphir.safety.limits import current
 
 
 def embedding(attrs: Attributes, data: Array, weight: Array) -> Array:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from graphir.converters.onnx.context import ExportTable
-from graphir.converters.onnx.import_context import ImportFunction
+from graphir.converters.onnx.exporting.context import ExportTable
+from graphir.converters.onnx.importing.context import ImportFunction
 from graphir.errors import GraphirError
 
 FAMILIES = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from graphir.converters.onnx.context import ExportNode, ExportTable, by_opset, direct
-from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable
-from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, by_opset, direct
+from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, ImportTable
+from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.converters.onnx.ops.activation_steps import (
     compose_elu,
     compose_hard_sigmoid,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.context import ExportFunction, ExportNode
+from graphir.converters.onnx.exporting.context import ExportFunction, ExportNode
 from graphir.ops import activation as ir
 from graphir.types import DType
 

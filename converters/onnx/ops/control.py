@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphir.converters.onnx.context import ExportNode, ExportTable
-from graphir.converters.onnx.import_context import ImportNode, ImportTable
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.graph import Graph, Value
 from graphir.ops.control import If, Loop, Scan
 from graphir.types import DType, TensorType, Type

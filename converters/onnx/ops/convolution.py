@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphir.converters.onnx.context import ExportNode, ExportTable
-from graphir.converters.onnx.context import direct as export_direct
-from graphir.converters.onnx.import_context import ImportTable, direct
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
+from graphir.converters.onnx.exporting.context import direct as export_direct
+from graphir.converters.onnx.exporting.same_padding import padded_at_run_time, stated_padding
+from graphir.converters.onnx.importing.context import ImportTable, direct
 from graphir.converters.onnx.padding import pad_attributes, unless_all
-from graphir.converters.onnx.same_padding import padded_at_run_time, stated_padding
 from graphir.ops.convolution import Conv, ConvTranspose, DeformConv
 from graphir.padding import Explicit, resolve_transposed
 from graphir.passes.explicit_padding import kernel_of, spatial_sizes

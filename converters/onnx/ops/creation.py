@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.context import ExportNode, ExportTable
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.import_context import ImportNode, ImportTable
-from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.creation import ConstantOfShape, EyeLike, Fill, Range
 from graphir.ops.shape import Expand
 from graphir.tensor import Tensor

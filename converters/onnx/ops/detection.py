@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from graphir.converters.onnx.context import ExportNode, ExportTable
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.import_context import ImportNode, ImportTable
-from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.detection import (
     BoxFormat,
     BoxNMS,

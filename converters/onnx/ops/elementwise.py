@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable
-from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, ImportTable
+from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.converters.onnx.ops.activation_steps import compose_prelu, unless_composed
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator

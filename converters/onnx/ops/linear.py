@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.context import ExportTable, direct
-from graphir.converters.onnx.import_context import ImportNode, ImportTable
-from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.exporting.context import ExportTable, direct
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.linear import Det, Einsum, Gemm, MatMul, MatMulInteger
 
 EXPORTS: ExportTable = {Gemm: direct(), MatMul: direct(), MatMulInteger: direct(), Einsum: direct(), Det: direct()}

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.import_context import ImportNode, ImportTable
-from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.exporting.same_padding import ones_like, padded_at_run_time, stated_padding
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.converters.onnx.padding import pad_attributes, unless_all
-from graphir.converters.onnx.same_padding import ones_like, padded_at_run_time, stated_padding
-from graphir.limits import charge_nodes
 from graphir.ops.pooling import (
     AveragePool,
     GlobalAveragePool,
@@ -24,6 +23,7 @@ from graphir.ops.pooling import (
     MaxUnpool,
 )
 from graphir.padding import Explicit, Padding, extent
+from graphir.safety.limits import charge_nodes
 from graphir.types import DType
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphir.converters.onnx.context import ExportNode, ExportTable
-from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
+from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, ImportTable
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.ops.shape import Transpose
 

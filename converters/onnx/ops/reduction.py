@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.context import ExportFunction, ExportNode, ExportTable, by_opset, direct
-from graphir.converters.onnx.import_context import ImportTable, attribute_as_operand
-from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.exporting.context import ExportFunction, ExportNode, ExportTable, by_opset, direct
+from graphir.converters.onnx.importing.context import ImportTable, attribute_as_operand
+from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import reduction as ir
 from graphir.ops.base import Operator
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.onnx.context import ExportNode, ExportTable, direct
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.import_context import ImportNode, ImportTable
-from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.converters.onnx.ops.resize_nearest import export_by_places, is_of_places
 from graphir.graph import Value
 from graphir.ops.convolution import Conv, ConvTranspose

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.context import ExportNode
 from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.exporting.context import ExportNode
 from graphir.ops.resize import AspectPolicy, Coordinates, NearestMode, Resize, ResizeMode
 from graphir.types import DType
 

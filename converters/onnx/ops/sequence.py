@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.context import ExportNode, ExportTable, direct, onnx_value
-from graphir.converters.onnx.import_context import ImportNode, ImportTable
-from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct, onnx_value
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.graph import Value
 from graphir.ops import sequence as ir
 from graphir.tensor import Tensor

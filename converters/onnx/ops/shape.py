@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphir.converters.onnx.context import ExportNode, ExportTable, direct
-from graphir.converters.onnx.import_context import ImportFunction, ImportNode, ImportTable, attribute_as_operand
-from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, ImportTable, attribute_as_operand
+from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.elementwise import Cast, Equal, Where
 from graphir.ops.pooling import AveragePool, MaxPool
 from graphir.ops.shape import (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.context import ExportNode, ExportTable, direct
-from graphir.converters.onnx.import_context import ImportNode, ImportTable
-from graphir.converters.onnx.import_context import direct as import_direct
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.elementwise import Cast
 from graphir.ops.shape_parts import (
     Concat,

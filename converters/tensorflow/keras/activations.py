@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.tensorflow.context import ImportNode
+from graphir.converters.tensorflow.files.records import Endpoint
+from graphir.converters.tensorflow.importing.context import ImportNode
 from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, activation_name
-from graphir.converters.tensorflow.records import Endpoint
 from graphir.graph import Value
 from graphir.ops import activation as ir
 from graphir.ops.elementwise import Clip, PRelu, Where

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from graphir.converters.tensorflow.keras.hdf5 import Bytes
 from graphir.errors import FormatError
-from graphir.limits import check_expansion
-from graphir.reading import open_plain
+from graphir.files.reading import open_plain
+from graphir.safety.limits import check_expansion
 
 MEMBERS = 10_000
 TEXT = 256 << 20  # bytes of config.json

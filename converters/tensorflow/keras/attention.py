@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.tensorflow.context import Imported, ImportNode
+from graphir.converters.tensorflow.files.records import Endpoint
+from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.activations import penalty, zero_where_hidden
 from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal
-from graphir.converters.tensorflow.records import Endpoint
 from graphir.graph import Value
 from graphir.ops.activation import Softmax
 from graphir.ops.creation import Range

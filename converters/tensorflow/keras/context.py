@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphir.converters.tensorflow.context import Imported, ImportFunction, ImportNode
+from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
 from graphir.converters.tensorflow.keras.config import Settings
 from graphir.converters.tensorflow.keras.weights import Weights
-from graphir.converters.tensorflow.records import Endpoint, TFNode
 from graphir.errors import FormatError, GraphirError
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Cast

@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from graphir.converters.tensorflow.files.reader import TFSource
+from graphir.converters.tensorflow.files.records import Signature, TFGraph, is_number
 from graphir.converters.tensorflow.keras.archive import Archive
 from graphir.converters.tensorflow.keras.hdf5 import Bytes, Group, Hdf5
 from graphir.converters.tensorflow.keras.models import Reader
 from graphir.converters.tensorflow.keras.weights import StoredByClass, StoredInGroups, Weights
-from graphir.converters.tensorflow.reader import TFSource
-from graphir.converters.tensorflow.records import Signature, TFGraph, is_number
 from graphir.errors import FormatError, ImportFailure
-from graphir.foreign_text import unicode_text
-from graphir.reading import open_plain
+from graphir.files.reading import open_plain
+from graphir.safety.foreign_text import unicode_text
 
 PRODUCER = 1882
 ZIP, HDF5 = b"PK\x03\x04", b"\x89HDF"

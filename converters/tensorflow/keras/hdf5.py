@@ -24,8 +24,8 @@ from typing import IO, Any
 import numpy as np
 
 from graphir.errors import FormatError, GraphError, ImportFailure
-from graphir.limits import current
-from graphir.reading import open_plain
+from graphir.files.reading import open_plain
+from graphir.safety.limits import current
 from graphir.tensor import Tensor
 from graphir.types import DType
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.tensorflow.context import Imported, ImportNode
+from graphir.converters.tensorflow.files.records import Endpoint
+from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras import (
     activations,
     attention,
@@ -21,7 +22,6 @@ from graphir.converters.tensorflow.keras import (
 )
 from graphir.converters.tensorflow.keras.activations import activated
 from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, import_float
-from graphir.converters.tensorflow.records import Endpoint
 from graphir.graph import Value
 from graphir.ops.elementwise import Cast
 from graphir.ops.shape import Reshape, Shape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.tensorflow.context import ImportNode
+from graphir.converters.tensorflow.importing.context import ImportNode
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops.creation import Range

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.tensorflow.context import Imported, ImportNode
+from graphir.converters.tensorflow.files.records import Endpoint
+from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.context import Layer, LayerRefusal
 from graphir.converters.tensorflow.keras.normalization import unit_length
-from graphir.converters.tensorflow.records import Endpoint
 from graphir.graph import Value
 from graphir.ops.creation import ConstantOfShape
 from graphir.ops.linear import MatMul

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphir.converters.tensorflow.context import Imported, ImportNode
+from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.calls import (
     Reference,
     arguments_of,
@@ -25,9 +26,8 @@ from graphir.converters.tensorflow.keras.history import modern, old_weights
 from graphir.converters.tensorflow.keras.layers import LAYERS, PASS_MASKS, RANDOM, REFUSED
 from graphir.converters.tensorflow.keras.operations import OPERATIONS
 from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
-from graphir.converters.tensorflow.records import Endpoint, TFNode
 from graphir.errors import FormatError, Gap, ImportFailure, UnsupportedOpError
-from graphir.limits import charge_nodes, check_depth, hold_nodes
+from graphir.safety.limits import charge_nodes, check_depth, hold_nodes
 from graphir.types import UNKNOWN, DType
 
 FUNCTIONAL = ("Functional", "Model")

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.tensorflow.context import Imported, ImportFunction, ImportNode
+from graphir.converters.tensorflow.files.records import Endpoint
+from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
 from graphir.converters.tensorflow.keras.context import Layer, LayerRefusal, import_float
-from graphir.converters.tensorflow.records import Endpoint
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import normalization as ir

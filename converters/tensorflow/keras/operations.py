@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.tensorflow.context import Imported, ImportFunction, ImportNode
+from graphir.converters.tensorflow.files.records import Endpoint
+from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
 from graphir.converters.tensorflow.keras.activations import activation
 from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, held_in
 from graphir.converters.tensorflow.keras.normalization import unit_length
-from graphir.converters.tensorflow.records import Endpoint
 from graphir.graph import Value
 from graphir.ops import activation as act
 from graphir.ops import elementwise as ew

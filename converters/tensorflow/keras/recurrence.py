@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.tensorflow.context import Imported, ImportNode
+from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.masks import Compact
 from graphir.graph import Value
 from graphir.ops import elementwise as ew

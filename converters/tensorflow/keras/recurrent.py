@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.keras.config import Settings, check_layer
 from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, activation_name, held_in
 from graphir.converters.tensorflow.keras.recurrence import STATES, Cell, Function, Recurrence
 from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
-from graphir.converters.tensorflow.records import Endpoint
 from graphir.errors import FormatError
 from graphir.tensor import Tensor
 from graphir.types import DType

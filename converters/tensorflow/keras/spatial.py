@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graphir.converters.tensorflow.context import Imported, ImportFunction, ImportNode
+from graphir.converters.tensorflow.files.records import Endpoint
+from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
+from graphir.converters.tensorflow.importing.layout import Layout, channels_first, finish, unless_all_one
+from graphir.converters.tensorflow.importing.ops.convolution import import_conv, import_depthwise_conv
+from graphir.converters.tensorflow.importing.ops.pooling import import_pool
 from graphir.converters.tensorflow.keras.activations import activated
 from graphir.converters.tensorflow.keras.context import Layer, LayerRefusal
-from graphir.converters.tensorflow.layout import Layout, channels_first, finish, unless_all_one
-from graphir.converters.tensorflow.ops.convolution import import_conv, import_depthwise_conv
-from graphir.converters.tensorflow.ops.pooling import import_pool
-from graphir.converters.tensorflow.records import Endpoint
 from graphir.graph import Value
 from graphir.ops.convolution import ConvTranspose
 from graphir.ops.resize import Coordinates, NearestMode, Resize, ResizeMode

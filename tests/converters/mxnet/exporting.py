@@ -18,8 +18,8 @@ from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented  # noqa: A004
 
 from graphir.converters.mxnet import from_symbol, to_symbol
-from graphir.converters.mxnet.nnvm_json import read_symbol
-from graphir.converters.mxnet.params import split_prefixes
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.params import split_prefixes
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import from_model, to_model
 from graphir.graph import Graph

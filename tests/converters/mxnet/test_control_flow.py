@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from graphir.converters.mxnet import from_symbol, to_symbol
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import from_model, to_model
 from graphir.errors import UnsupportedOpError, VerificationError

@@ -9,7 +9,7 @@ import onnx.parser
 import pytest
 
 from graphir.converters.mxnet import to_symbol
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import from_model
 from tests.converters.mxnet.exporting import Array, normal, onnx_outputs

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet import to_symbol
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.graph import Graph
 from graphir.ops.base import Operator

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from graphir.converters.mxnet import from_symbol, to_symbol
-from graphir.converters.mxnet.exporter import export_graph
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.exporting.exporter import export_graph
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.errors import UnsupportedOpError
 from graphir.graph import Graph, Value

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 import graphir
 from graphir.converters.mxnet import from_symbol, save, to_symbol
-from graphir.converters.mxnet.exporter import export_graph
-from graphir.converters.mxnet.exports import export_table
-from graphir.converters.mxnet.nnvm_json import read_symbol
-from graphir.converters.mxnet.ops import import_table
-from graphir.converters.mxnet.params import read_params, split_prefixes
+from graphir.converters.mxnet.exporting.exporter import export_graph
+from graphir.converters.mxnet.exporting.ops import export_table
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.params import read_params, split_prefixes
+from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.mxnet.source import open_source
 from graphir.errors import ExportFailure, GraphirError, UnsupportedOpError

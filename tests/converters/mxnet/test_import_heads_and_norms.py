@@ -11,7 +11,7 @@ import onnxruntime
 import pytest
 
 from graphir.converters.mxnet import from_symbol
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
 from graphir.errors import UnsupportedOpError

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphir.converters.mxnet.input_dtypes import likely_dtypes, stated_dtype
-from graphir.converters.mxnet.nnvm_json import read_symbol
-from graphir.converters.mxnet.records import NNVMNode
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.records import NNVMNode
+from graphir.converters.mxnet.importing.input_dtypes import likely_dtypes, stated_dtype
 from graphir.converters.mxnet.source import open_source
 from graphir.graph import Graph
 from graphir.tensor import Tensor

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from graphir.converters.mxnet import from_symbol
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.errors import GraphirError
 from tests.equivalence.case import Case, case

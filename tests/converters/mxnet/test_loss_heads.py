@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphir.converters.mxnet import from_symbol
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.references import ReferenceEvaluator
 from graphir.graph import Graph
 from graphir.tensor import Tensor

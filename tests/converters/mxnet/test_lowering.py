@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from graphir.converters.mxnet import exporter, save, to_symbol
-from graphir.converters.mxnet.exporter import Attempt
-from graphir.converters.mxnet.exports import export_table
+from graphir.converters.mxnet import save, to_symbol
+from graphir.converters.mxnet.exporting import exporter
+from graphir.converters.mxnet.exporting.exporter import Attempt
+from graphir.converters.mxnet.exporting.ops import export_table
 from graphir.converters.onnx import from_model
 from graphir.errors import ProviderError, UnsupportedOpError
 from graphir.graph import Graph

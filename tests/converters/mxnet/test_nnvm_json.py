@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from graphir.converters.mxnet.nnvm_json import read_symbol, to_json
-from graphir.converters.mxnet.records import NNVMGraph
+from graphir.converters.mxnet.files.nnvm_json import read_symbol, to_json
+from graphir.converters.mxnet.files.records import NNVMGraph
 from graphir.errors import FormatError
 
 VAR: dict[str, Any] = {"op": "null", "name": "data", "inputs": []}

@@ -11,7 +11,7 @@ import pytest
 
 import graphir
 from graphir.converters.mxnet import from_symbol, save
-from graphir.converters.mxnet.params import read_params
+from graphir.converters.mxnet.files.params import read_params
 from tests.converters.mxnet.exporting import Array, mxnet_outputs
 from tests.equivalence.live import LivePair
 from tests.onnx_backend_mxnet import DTYPES

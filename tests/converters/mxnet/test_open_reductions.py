@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet import from_symbol
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
 from tests.equivalence.case import Input, case

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from graphir.converters.mxnet.arrays import SparseArray
-from graphir.converters.mxnet.checkpoint import find_checkpoint, match_structural_names
-from graphir.converters.mxnet.params import open_params, read_params, split_prefixes, write_params
+from graphir.converters.mxnet.files.arrays import SparseArray
+from graphir.converters.mxnet.files.checkpoint import find_checkpoint, match_structural_names
+from graphir.converters.mxnet.files.params import open_params, read_params, split_prefixes, write_params
 from graphir.errors import ExportFailure, FormatError, ImportFailure
 from graphir.tensor import Tensor
 from graphir.types import DType

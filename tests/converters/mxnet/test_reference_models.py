@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.nnvm_json import read_symbol
-from graphir.converters.mxnet.params import read_params
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.params import read_params
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.errors import UnsupportedOpError
 

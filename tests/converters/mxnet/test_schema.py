@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from graphir.converters.mxnet import schema as schema_module
-from graphir.converters.mxnet.records import NNVMNode
-from graphir.converters.mxnet.registry import canonical_names, operator_schema
-from graphir.converters.mxnet.schema import canonical_name, node_signature, output_names, typed_attributes
-from graphir.converters.mxnet.values import parse_parameter
+from graphir.converters.mxnet.files.records import NNVMNode
+from graphir.converters.mxnet.schema import operators as schema_module
+from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, output_names, typed_attributes
+from graphir.converters.mxnet.schema.registry import canonical_names, operator_schema
+from graphir.converters.mxnet.schema.values import parse_parameter
 from graphir.errors import FormatError
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -13,10 +13,10 @@ import pytest
 import graphir
 from graphir.cli import main
 from graphir.converters.mxnet import from_symbol, open_params, save, to_symbol
-from graphir.converters.mxnet.history import Absent, operator_at, releases
-from graphir.converters.mxnet.params import write_params
-from graphir.converters.mxnet.records import NNVMGraph, NNVMNode
-from graphir.converters.mxnet.versions import array_layout, for_version, parse_version
+from graphir.converters.mxnet.files.params import write_params
+from graphir.converters.mxnet.files.records import NNVMGraph, NNVMNode
+from graphir.converters.mxnet.schema.history import Absent, operator_at, releases
+from graphir.converters.mxnet.schema.versions import array_layout, for_version, parse_version
 from graphir.errors import ExportFailure, UnsupportedOpError
 from graphir.graph import Graph
 from graphir.ops import activation, convolution, elementwise, linear, normalization, pooling, shape, shape_parts

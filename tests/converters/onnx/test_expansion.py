@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphir.converters.onnx import from_model, to_model
-from graphir.converters.onnx.expansion import NoExpansion, expand
+from graphir.converters.onnx.exporting.expansion import NoExpansion, expand
 from graphir.graph import Graph
 from graphir.ops.detection import BoxNMS
 from graphir.passes.inline import Names

@@ -9,12 +9,12 @@ import pytest
 
 import graphir
 from graphir.converters.onnx import to_model
-from graphir.converters.verification import RuntimeReference
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.ops.resize import Coordinates, Resize, ResizeMode
 from graphir.ops.shape import Transpose
 from graphir.types import DType, TensorType
+from graphir.verification.references import RuntimeReference
 from tests.equivalence.test_onnx import run_model
 
 

@@ -11,7 +11,7 @@ import onnxruntime
 import pytest
 
 from graphir.converters.onnx import from_model, load, to_model
-from graphir.converters.onnx.exporter import OLDEST_OPSET
+from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET
 from graphir.errors import FormatError, GraphirError, ImportFailure, UnsupportedOpError
 from graphir.graph import Graph
 from graphir.serial import load_graph, save_graph

@@ -11,7 +11,7 @@ import pytest
 
 import graphir
 from graphir.converters.onnx import from_model, to_model
-from graphir.converters.onnx.opsets import IR_VERSIONS, ir_version_of
+from graphir.converters.onnx.exporting.opsets import IR_VERSIONS, ir_version_of
 from graphir.errors import UnsupportedOpError
 from graphir.graph import Graph
 from graphir.ops.activation import Gelu, Relu

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from graphir.converters import detect_format
+from graphir.converters.kernel.protobuf import write_varint
 from graphir.converters.onnx import from_model, load
-from graphir.converters.onnx.wire import strip_weights
-from graphir.converters.protobuf import write_varint
+from graphir.converters.onnx.files.wire import strip_weights
 from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.tensor import Tensor
 from graphir.types import DType

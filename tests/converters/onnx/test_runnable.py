@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from graphir.converters.onnx import from_model, to_model
-from graphir.converters.onnx.casts import EXACT, Kind
+from graphir.converters.onnx.exporting.casts import EXACT, Kind
 from graphir.errors import UnsupportedOpError
 from graphir.graph import Graph
 from graphir.ops import elementwise as ir

@@ -13,13 +13,13 @@ import onnxruntime
 import pytest
 from onnx import numpy_helper
 
-from graphir.converters.mxnet.params import read_params, write_params
-from graphir.converters.onnx import writer
-from graphir.converters.onnx.context import OnnxNode
-from graphir.converters.onnx.exporter import OnnxModel
-from graphir.converters.onnx.writer import model_bytes, output_addition, write_model
+from graphir.converters.mxnet.files.params import read_params, write_params
+from graphir.converters.onnx.exporting.context import OnnxNode
+from graphir.converters.onnx.exporting.exporter import OnnxModel
+from graphir.converters.onnx.files import writer
+from graphir.converters.onnx.files.writer import model_bytes, output_addition, write_model
 from graphir.errors import ExportFailure
-from graphir.files import PARTIAL, partial_prefix
+from graphir.files.writing import PARTIAL, partial_prefix
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphir.converters.mxnet.params import read_params, write_params
-from graphir.converters.onnx.writer import write_model
+from graphir.converters.mxnet.files.params import read_params, write_params
+from graphir.converters.onnx.files.writer import write_model
 from graphir.errors import ExportFailure, FormatError, GraphError
 from graphir.tensor import Tensor
 from graphir.types import DType
@@ -112,8 +112,8 @@ def in_child(program: str, *words: object) -> str:
 
 FULL_DISK = """
     import resource, signal, sys
-    from graphir.converters.onnx.writer import write_model
-    from graphir.converters.mxnet.params import read_params
+    from graphir.converters.onnx.files.writer import write_model
+    from graphir.converters.mxnet.files.params import read_params
     from graphir.errors import ExportFailure
     from graphir.tensor import Tensor
     from tests.converters.onnx.test_writer import model
@@ -141,7 +141,7 @@ def test_full_disk(mode: str, held: str, mapped: Any, tmp_path: Path) -> None:
 
 FULL_AND_FAILING = """
     import resource, signal, sys
-    from graphir.files import replacing
+    from graphir.files.writing import replacing
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
@@ -171,8 +171,8 @@ def sparse_params(path: Path, elements: int) -> None:
 
 MEMORY = """
     import sys, onnx, numpy
-    from graphir.converters.onnx.writer import write_model
-    from graphir.converters.mxnet.params import read_params
+    from graphir.converters.onnx.files.writer import write_model
+    from graphir.converters.mxnet.files.params import read_params
     from tests.converters.onnx.test_writer import model
 
     def anonymous():

@@ -20,7 +20,7 @@ from onnx.helper import (
 )
 
 from graphir.converters.onnx import from_model, to_model
-from graphir.converters.onnx.exporter import OLDEST_OPSET
+from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET
 
 MODERN = 17
 

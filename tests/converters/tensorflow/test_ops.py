@@ -6,10 +6,10 @@ import pkgutil
 
 import pytest
 
-from graphir.converters.tensorflow import ops
-from graphir.converters.tensorflow.context import families
-from graphir.converters.tensorflow.ops import FAMILIES, import_table
-from graphir.converters.tensorflow.schema import operator_schema
+from graphir.converters.tensorflow.importing import ops
+from graphir.converters.tensorflow.importing.context import families
+from graphir.converters.tensorflow.importing.ops import FAMILIES, import_table
+from graphir.converters.tensorflow.schema.operators import operator_schema
 from graphir.errors import GraphirError
 from graphir.ops import FAMILIES as OWN_FAMILIES
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import graphir
-from graphir.converters.tensorflow.reader import open_model, read_graph
-from graphir.converters.tensorflow.records import Bound, Endpoint, FunctionCall
-from graphir.converters.tensorflow.schema import operator_schema, output_slots
-from graphir.converters.tensorflow.tensors import TensorSource
-from graphir.converters.tensorflow.text_format import parse
+from graphir.converters.tensorflow.files.reader import open_model, read_graph
+from graphir.converters.tensorflow.files.records import Bound, Endpoint, FunctionCall
+from graphir.converters.tensorflow.files.tensors import TensorSource
+from graphir.converters.tensorflow.files.text_format import parse
+from graphir.converters.tensorflow.schema.operators import operator_schema, output_slots
 from graphir.errors import FormatError, ImportFailure
 from graphir.types import UNKNOWN, DType
 from tests.tensorflow.graphdef import const, graph_def, node, placeholder

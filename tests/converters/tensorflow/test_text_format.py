@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from graphir.converters.tensorflow.text_format import parse
-from graphir.converters.tensorflow.wire import Blob
+from graphir.converters.tensorflow.files.text_format import parse
+from graphir.converters.tensorflow.files.wire import Blob
 from graphir.errors import FormatError
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphir.converters.tensorflow.messages import SCALARS, messages
-from graphir.converters.tensorflow.wire import Blob, decode
+from graphir.converters.tensorflow.files.messages import SCALARS, messages
+from graphir.converters.tensorflow.files.wire import Blob, decode
 from graphir.errors import FormatError
 from tests.tensorflow.graphdef import const, encode, graph_def, node, placeholder, varint
 

@@ -33,7 +33,7 @@ def mutate_symbol(chance: Random, model: Model, seeds: Sequence[Model]) -> Model
 @cache
 def _parameters() -> dict[str, list[str]]:
     """The parameters of every operator that MXNet has."""
-    from graphir.converters.mxnet.registry import canonical_names, operator_schema
+    from graphir.converters.mxnet.schema.registry import canonical_names, operator_schema
 
     return {name: list(operator_schema(name).parameters) for name in sorted(set(canonical_names().values()))}
 

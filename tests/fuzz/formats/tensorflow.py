@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from graphir.converters.tensorflow.dtypes import NAMES
-from graphir.converters.tensorflow.wire import decode
+from graphir.converters.tensorflow.files.wire import decode
 from graphir.errors import FormatError
 from tests.fuzz.bytes_ import mutate_bytes
 from tests.fuzz.case import Format, Model, Random, number
@@ -37,7 +37,7 @@ def _rows() -> tuple[bytes, ...]:
 
 @cache
 def _operators() -> tuple[str, ...]:
-    from graphir.converters.tensorflow.ops import import_table
+    from graphir.converters.tensorflow.importing.ops import import_table
 
     return (*import_table(), *TEXTS[:4])
 

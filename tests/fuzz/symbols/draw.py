@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.ops import import_table
-from graphir.converters.mxnet.registry import canonical_names, operator_schema
-from graphir.converters.mxnet.values import Parameter
+from graphir.converters.mxnet.importing.ops import import_table
+from graphir.converters.mxnet.schema.registry import canonical_names, operator_schema
+from graphir.converters.mxnet.schema.values import Parameter
 from tests.equivalence.case import Case, Input
 from tests.equivalence.table import CASES
 from tests.fuzz.symbols.values import DTYPES, FLOATS, INTEGERS, RANGE_SCALARS, SCALARS, TAME_SCALARS, Mood, draw_values

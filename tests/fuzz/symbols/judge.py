@@ -15,7 +15,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet import from_symbol
-from graphir.converters.mxnet.nnvm_json import read_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
 from graphir.errors import GraphirError

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from graphir.converters.mxnet.files.params import split_prefixes
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.onnx import export_model as export
 from graphir.converters.mxnet.mx.symbol import load_json
-from graphir.converters.mxnet.params import split_prefixes
 from graphir.errors import ImportFailure
 
 PathLike = str | os.PathLike[str]
@@ -50,7 +50,7 @@ def get_model_metadata(model_file: PathLike) -> dict[str, list[tuple[Any, ...]]]
 
     A size that the file leaves open is 0. Raises FormatError.
     """
-    from graphir.converters.onnx.reader import open_model
+    from graphir.converters.onnx.files.reader import open_model
 
     graph = open_model(os.fspath(model_file)).model.graph
     held = {tensor.name for tensor in graph.initializer} | {tensor.values.name for tensor in graph.sparse_initializer}
@@ -87,7 +87,7 @@ def _sizes(value: Any) -> tuple[int, ...]:
 
 
 def _mxnet(what: str) -> Any:
-    from graphir.converters.mxnet.live_child import import_mxnet
+    from graphir.converters.mxnet.live.child import import_mxnet
 
     try:
         return import_mxnet()

@@ -1,0 +1,187 @@
+"""What an operator's export function sees: one node of the graph, and the MXNet nodes it makes of it.
+
+See `export_state` for how MXNet carries values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from graphir.converters.mxnet.exporting.dtypes import DTYPES, NeedsNumpyShape, Refusal, dtype_name, held_dtype
+from graphir.converters.mxnet.exporting.state import SUFFIX, Entry, Export
+from graphir.graph import Node, Value
+from graphir.ops.base import Operator
+from graphir.safety.limits import charge_elements
+from graphir.tensor import Tensor
+from graphir.types import Dim, DType
+
+
+class ExportNode:
+    """One node of the graph on its way out.
+
+    `emit` adds the MXNet node whose output is the node's result, `step` one before it; `bind` makes a step the result.
+    """
+
+    __slots__ = ("_steps", "export", "node", "op", "stem")
+
+    def __init__(self, export: Export, node: Node) -> None:
+        self.export = export
+        self.node = node
+        self.op: Any = node.op
+        self.stem = _stem(node)
+        self._steps: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self.node.inputs)
+
+    def charge(self, count: int, what: str) -> None:
+        """Count the elements of a table that the node becomes. Raises FormatError beyond the limit."""
+        charge_elements(count, f"node {self.node.name!r} ({self.node.op.name}): {what}")
+
+    @property
+    def result(self) -> Value:
+        """The first result."""
+        return self.node.outputs[0]
+
+    def operand(self, slot: int) -> Value | None:
+        """The operand in a slot, None if absent."""
+        return self.node.inputs[slot] if slot < len(self.node.inputs) else None
+
+    def value(self, slot: int) -> Value:
+        """The operand in a slot that must be there."""
+        found = self.operand(slot)
+        if found is None:
+            self.refuse(f"operand {slot} is absent")
+        return found
+
+    def entry(self, slot: int) -> Entry:
+        """The entry of an operand in its own dtype."""
+        return self.export.entry(self.value(slot))
+
+    def entries(self) -> list[Entry]:
+        """The entries of all operands."""
+        return [self.entry(slot) for slot in range(len(self.node.inputs))]
+
+    def known(self, slot: int) -> tuple[int, ...] | None:
+        """The elements of a small integer operand, None for an absent one. Refuses if they are not known."""
+        value = self.operand(slot)
+        if value is None:
+            return None
+        found = None if value.known is None else value.known.integers()
+        if found is None:
+            self.refuse_unknown(value)
+        return found
+
+    def number(self, slot: int) -> float | None:
+        """The element of an operand that is a constant of one element, or is known; None for all others.
+
+        MXNet reads such an attribute as float64: None for an integer that this does not hold either.
+        """
+        value = self.operand(slot)
+        known = None if value is None or value.known is None else value.known.integers()
+        if known is not None and len(known) == 1:
+            return float(known[0]) if int(float(known[0])) == known[0] else None
+        tensor = None if value is None else value.tensor
+        if tensor is None or tensor.size != 1:
+            return None
+        dtype = tensor.dtype
+        if not (dtype.is_float or dtype.is_integer or dtype is DType.BOOL):
+            return None
+        element = tensor.numpy().reshape(-1)[0]
+        number = float(element)
+        return number if dtype.is_float or int(number) == int(element) else None
+
+    def shape(self, slot: int = 0) -> tuple[Dim, ...]:
+        """The shape of an operand. Refuses if its rank is unknown."""
+        value = self.value(slot)
+        if value.shape is None:
+            self.refuse(f"the number of axes of {value.name} is unknown; state the inputs' shapes")
+        return value.shape
+
+    def rank(self, slot: int = 0) -> int:
+        """The number of axes of an operand. Refuses if it is unknown."""
+        return len(self.shape(slot))
+
+    def sizes(self, shape: Sequence[Dim] | None, what: str) -> tuple[int, ...]:
+        """A shape as numbers. Refuses if some are open."""
+        if shape is None or not all(isinstance(dim, int) for dim in shape):
+            self.refuse(f"the sizes of {what} are open; state the inputs' shapes")
+        return tuple(dim for dim in shape if isinstance(dim, int))
+
+    def dtype(self, slot: int = 0) -> DType:
+        """The dtype in which MXNet computes with an operand: its own, or the wider one for it. Refuses an unknown one.
+
+        Truths are bool here, whatever carries them.
+        """
+        dtype = self.value(slot).dtype
+        if dtype is None:
+            self.refuse(f"the dtype of operand {slot} is unknown")
+        return held_dtype(dtype)
+
+    def step(self, op: str, *inputs: Entry, suffix: str = "", **attributes: Any) -> Entry:
+        """Add an MXNet node on the way and give its first output."""
+        name = f"{self.stem}_{suffix or op.lower().lstrip('_')}"
+        index = self.export.append(op, name, inputs, attributes)
+        self._steps.add(index)
+        return index, 0
+
+    def emit(self, op: str, *inputs: Entry, carried: DType | None = None, **attributes: Any) -> None:
+        """Add the MXNet node whose outputs are the node's results. Truths that are only moved stay what they were."""
+        index = self.export.append(op, self.stem, inputs, attributes)
+        for slot in range(len(self.node.outputs)):
+            self.bind((index, slot), slot, carried=carried)
+
+    def bind(self, entry: Entry, slot: int = 0, *, carried: DType | None = None) -> None:
+        """Say which entry is a result of the node; a step that is the first result takes the node's name."""
+        value = self.node.outputs[slot]
+        if slot == 0 and entry[0] in self._steps:
+            self.export.rename(entry[0], self.stem)
+        if carried is None and value.dtype is DType.BOOL:
+            truths = [operand for operand in self.node.inputs if operand is not None and operand.dtype is DType.BOOL]
+            if not truths:
+                self.refuse("nothing says in which dtype MXNet holds these truths")
+            carried = self.export.carried(truths[-1])
+        self.export.bind(value, entry, carried)
+
+    def constant(self, elements: object, dtype: DType | None = None, suffix: str = "const") -> Entry:
+        """A variable with these elements."""
+        return self.export.variable(self.export.fresh_variable(f"{self.stem}_{suffix}"), Tensor.of(elements, dtype), {})
+
+    def decide(self, kind: str, text: str) -> None:
+        """Record a decision about this node."""
+        self.export.decide(kind, self.node.name, text)
+
+    def refuse_unknown(self, value: Value) -> NoReturn:
+        """Refuse because MXNet wants the elements of an operand as attributes, and they are not known."""
+        how = "an input, which can be bound to a constant" if value in self.export.graph.inputs else "computed"
+        self.refuse(f"{value.name} is {how}; MXNet wants these numbers as attributes")
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Say that this node cannot be said in MXNet."""
+        raise Refusal(reason)
+
+
+def _stem(node: Node) -> str:
+    """The name of the MXNet node: MXNet calls the output of a node `x` by `x_output`, that of a split `x_output0`."""
+    name = node.outputs[0].name
+    for suffix in (SUFFIX, f"{SUFFIX}0"):
+        if name.endswith(suffix) and len(name) > len(suffix):
+            return name.removesuffix(suffix)
+    return node.name if len(node.outputs) > 1 else name
+
+
+ExportFunction = Callable[[ExportNode], None]
+ExportTable = dict[type[Operator], ExportFunction]
+
+__all__ = [
+    "DTYPES",
+    "Entry",
+    "Export",
+    "ExportFunction",
+    "ExportNode",
+    "ExportTable",
+    "NeedsNumpyShape",
+    "Refusal",
+    "dtype_name",
+]

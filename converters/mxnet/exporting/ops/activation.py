@@ -1,0 +1,237 @@
+"""Activation functions, the softmax family, and Dropout."""
+
+from __future__ import annotations
+
+import math
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, held
+from graphir.ops import activation as ir
+from graphir.ops.attention import SwiGLU
+from graphir.ops.base import normalize_axis
+from graphir.ops.elementwise import PRelu
+from graphir.ops.shape import Reshape
+from graphir.types import DType
+
+
+def activation(kind: str) -> ExportFunction:
+    """Activation of a kind."""
+    return lambda node: node.emit("Activation", node.entry(0), act_type=kind)
+
+
+def export_relu(node: ExportNode) -> None:
+    """Activation relu of floats; integers have an operator of their own."""
+    if node.dtype().is_float:
+        node.emit("Activation", node.entry(0), act_type="relu")
+    else:
+        node.emit("relu", node.entry(0))
+
+
+def export_leaky_relu(node: ExportNode) -> None:
+    """LeakyReLU with a fixed slope."""
+    node.emit("LeakyReLU", node.entry(0), act_type="leaky", slope=node.op.alpha)
+
+
+def export_elu(node: ExportNode) -> None:
+    """LeakyReLU elu, whose slope is the factor below 0."""
+    node.emit("LeakyReLU", node.entry(0), act_type="elu", slope=node.op.alpha)
+
+
+def export_selu(node: ExportNode) -> None:
+    """LeakyReLU selu, whose constants are fixed; with others elu times gamma."""
+    op, usual = node.op, ir.Selu()
+    if math.isclose(op.alpha, usual.alpha, rel_tol=1e-6) and math.isclose(op.gamma, usual.gamma, rel_tol=1e-6):
+        node.emit("LeakyReLU", node.entry(0), act_type="selu")
+        return
+    curve = node.step("LeakyReLU", node.entry(0), suffix="elu", act_type="elu", slope=op.alpha)
+    node.emit("_mul_scalar", curve, scalar=op.gamma)
+
+
+def export_celu(node: ExportNode) -> None:
+    """alpha times elu of x / alpha; for a negative alpha, where that is not so, its two halves."""
+    alpha, data = node.op.alpha, node.entry(0)
+    scaled = data if alpha == 1 else node.step("_div_scalar", data, suffix="scaled", scalar=alpha)
+    if alpha == 1:
+        node.emit("LeakyReLU", scaled, act_type="elu", slope=1.0)
+    elif alpha > 0:
+        curve = node.step("LeakyReLU", scaled, suffix="elu", act_type="elu", slope=1.0)
+        node.emit("_mul_scalar", curve, scalar=alpha)
+    else:
+        curve = node.step("_mul_scalar", node.step("expm1", scaled), suffix="curve", scalar=alpha)
+        below = node.step("_minimum_scalar", curve, suffix="below", scalar=0.0)
+        node.emit("elemwise_add", node.step("_maximum_scalar", data, suffix="above", scalar=0.0), below)
+
+
+def export_thresholded_relu(node: ExportNode) -> None:
+    """A choice between x and 0."""
+    data = node.entry(0)
+    above = node.step("_greater_scalar", data, suffix="above", scalar=node.op.alpha)
+    node.emit("where", above, data, node.step("zeros_like", data))
+
+
+def export_shrink(node: ExportNode) -> None:
+    """Two choices; integers are moved as float64, and lose the fraction."""
+    op, own = node.op, held(node)
+    dtype = own if own.is_float else DType.FLOAT64
+    data = cast(node, node.entry(0), own, dtype)
+    above = node.step("_greater_scalar", data, suffix="above", scalar=op.lambd)
+    below = node.step("_lesser_scalar", data, suffix="below", scalar=-op.lambd)
+    lower = data if op.bias == 0 else node.step("_minus_scalar", data, suffix="lower", scalar=op.bias)
+    higher = data if op.bias == 0 else node.step("_plus_scalar", data, suffix="higher", scalar=op.bias)
+    upper = node.step("where", above, lower, node.step("zeros_like", data), suffix="upper")
+    emit_as(node, node.step("where", below, higher, upper, suffix="shrunk"), dtype)
+
+
+CUBIC = 0.044715
+
+
+def export_gelu(node: ExportNode) -> None:
+    """LeakyReLU gelu, which is the exact one; the other is x times a sigmoid, since (1 + tanh(u)) / 2 is one of 2 u."""
+    data = node.entry(0)
+    if node.op.approximate is ir.Approximation.NONE:
+        node.emit("LeakyReLU", data, act_type="gelu")
+        return
+    factor = 2 * math.sqrt(2 / math.pi)
+    cubic = node.step("_mul_scalar", node.step("square", data), suffix="cubic", scalar=factor * CUBIC)
+    slope = node.step("_plus_scalar", cubic, suffix="slope", scalar=factor)
+    gate = node.step("Activation", node.step("elemwise_mul", data, slope), suffix="gate", act_type="sigmoid")
+    node.emit("elemwise_mul", data, gate)
+
+
+def export_hard_sigmoid(node: ExportNode) -> None:
+    """hard_sigmoid."""
+    node.emit("hard_sigmoid", node.entry(0), alpha=node.op.alpha, beta=node.op.beta)
+
+
+def export_hard_swish(node: ExportNode) -> None:
+    """x times hard_sigmoid."""
+    gate = node.step("hard_sigmoid", node.entry(0), alpha=1 / 6, beta=0.5)
+    node.emit("elemwise_mul", node.entry(0), gate)
+
+
+def _swish_gate(node: ExportNode, data: Entry) -> Entry:
+    """The sigmoid of alpha x."""
+    alpha = node.op.alpha
+    scaled = data if alpha == 1 else node.step("_mul_scalar", data, suffix="scaled", scalar=alpha)
+    return node.step("Activation", scaled, suffix="sigmoid", act_type="sigmoid")
+
+
+def export_swish(node: ExportNode) -> None:
+    """x times the sigmoid of alpha x."""
+    data = node.entry(0)
+    node.emit("elemwise_mul", data, _swish_gate(node, data))
+
+
+def export_swiglu(node: ExportNode) -> None:
+    """Swish of A times B."""
+    left = node.entry(0)
+    node.emit("elemwise_mul", node.step("elemwise_mul", left, _swish_gate(node, left), suffix="swish"), node.entry(1))
+
+
+def export_mish(node: ExportNode) -> None:
+    """x times tanh of softrelu."""
+    data = node.entry(0)
+    gate = node.step("Activation", data, suffix="softrelu", act_type="softrelu")
+    node.emit("elemwise_mul", data, node.step("Activation", gate, suffix="tanh", act_type="tanh"))
+
+
+def export_prelu(node: ExportNode) -> None:
+    """LeakyReLU prelu where there is one slope a channel (or one in all), else what it means, of integers too."""
+    vector = _slopes(node) if node.dtype().is_float else None
+    if vector is not None:
+        node.emit("LeakyReLU", node.entry(0), vector, act_type="prelu")
+        return
+    data = node.entry(0)
+    below = node.step("_minimum_scalar", data, suffix="below", scalar=0.0)
+    above = node.step("_maximum_scalar", data, suffix="above", scalar=0.0)
+    node.emit("broadcast_add", above, node.step("broadcast_mul", below, node.entry(1), suffix="scaled"))
+
+
+def _slopes(node: ExportNode) -> Entry | None:
+    """The slopes as a vector with one for each channel, or one for all; None if they lie otherwise."""
+    slope = node.value(1)
+    producer = slope.producer
+    if producer is not None and isinstance(producer.op, Reshape):
+        source = producer.inputs[0]
+        if source is not None and source.rank == 1 and _is_per_channel(node):
+            return node.export.entry(source)
+    if slope.rank == 1 and (slope.shape == (1,) or node.rank() <= 2):
+        return node.entry(1)
+    if slope.tensor is not None and _is_per_channel(node):
+        return node.export.reshaped(slope, (slope.tensor.size,))
+    return None
+
+
+def _is_per_channel(node: ExportNode) -> bool:
+    """Whether the slopes lie along axis 1 only."""
+    slope, rank = node.shape(1), node.rank()
+    if len(slope) == rank and rank > 1 and slope[0] == 1:
+        slope = slope[1:]
+    return len(slope) == rank - 1 and all(size == 1 for size in slope[1:])
+
+
+def softmax(op: str) -> ExportFunction:
+    """softmax or log_softmax along an axis; of float16 through float32, since MXNet's loses three of its digits."""
+
+    def export_softmax(node: ExportNode) -> None:
+        if node.dtype() is not DType.FLOAT16:
+            node.emit(op, node.entry(0), axis=node.op.axis)
+            return
+        wide = node.export.cast(node.entry(0), DType.FLOAT32)
+        node.emit("Cast", node.step(op, wide, axis=node.op.axis), dtype=DType.FLOAT16.value)
+
+    return export_softmax
+
+
+def export_hardmax(node: ExportNode) -> None:
+    """one_hot of argmax, its new axis brought to the place of the old one."""
+    rank, dtype = node.rank(), node.dtype()
+    axis = normalize_axis(node.op.axis, rank)
+    (depth,) = node.sizes(node.shape()[axis : axis + 1], f"axis {axis} of {node.value(0).name}")
+    places = node.step("argmax", node.entry(0), axis=axis)
+    if rank == 1:
+        hot = node.step("one_hot", places, depth=depth, dtype=dtype.value)
+        node.emit("Reshape", hot, shape=(-1,))
+    elif axis == rank - 1:
+        node.emit("one_hot", places, depth=depth, dtype=dtype.value)
+    else:
+        hot = node.step("one_hot", places, depth=depth, dtype=dtype.value)
+        node.emit("transpose", hot, axes=(*range(axis), rank - 1, *range(axis, rank - 1)))
+
+
+def export_dropout(node: ExportNode) -> None:
+    """Nothing at inference, with a mask of ones."""
+    mask, data = node.node.outputs[1], node.export.raw(node.value(0))
+    if node.operand(2) is not None and node.number(2) != 0 and node.number(1) != 0:
+        node.refuse(f"{node.value(2).name} says that elements are dropped at random; only inference can be written")
+    node.export.bind(node.result, data, node.export.carried(node.value(0)))
+    if mask.uses or node.export.graph.is_output(mask):
+        node.bind(node.step("ones_like", data, suffix="mask"), 1, carried=node.dtype())
+
+
+EXPORTS: ExportTable = {
+    ir.Relu: export_relu,
+    ir.Sigmoid: activation("sigmoid"),
+    ir.Softplus: activation("softrelu"),
+    ir.Softsign: activation("softsign"),
+    ir.Tanh: activation("tanh"),
+    ir.LeakyRelu: export_leaky_relu,
+    ir.ThresholdedRelu: export_thresholded_relu,
+    ir.Elu: export_elu,
+    ir.Selu: export_selu,
+    ir.Celu: export_celu,
+    ir.Gelu: export_gelu,
+    ir.HardSigmoid: export_hard_sigmoid,
+    ir.HardSwish: export_hard_swish,
+    ir.Swish: export_swish,
+    ir.Mish: export_mish,
+    ir.Shrink: export_shrink,
+    SwiGLU: export_swiglu,
+    PRelu: export_prelu,
+    ir.Softmax: softmax("softmax"),
+    ir.LogSoftmax: softmax("log_softmax"),
+    ir.Hardmax: export_hardmax,
+    ir.Dropout: export_dropout,
+}
+
+__all__ = ["EXPORTS"]

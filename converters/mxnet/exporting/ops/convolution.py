@@ -1,0 +1,165 @@
+"""Convolution and Deconvolution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.ops.padding import padded, settled, settled_transposed
+from graphir.converters.mxnet.exporting.ops.steps import along, emit_first
+from graphir.ops.convolution import Conv, ConvTranspose
+from graphir.padding import extent
+from graphir.tensor import Tensor
+from graphir.types import UNKNOWN, Dim, DType, Shape
+
+
+def kernel_of(node: ExportNode, stated: tuple[int, ...], slot: int) -> tuple[int, ...]:
+    """The kernel's spatial shape, from the attribute or from the weight in a slot. Refuses what MXNet has not."""
+    kernel = stated or node.sizes(node.shape(slot)[2:], node.value(slot).name)
+    if not 1 <= len(kernel) <= 3:
+        node.refuse(f"MXNet convolves over 1 to 3 spatial axes, not {len(kernel)}")
+    return tuple(kernel)
+
+
+def _filters(node: ExportNode, size: Dim, slot: int) -> int:
+    if not isinstance(size, int):
+        node.refuse(f"the number of filters of {node.value(slot).name} is unknown")
+    return size
+
+
+def _note_half(node: ExportNode, name: str) -> None:
+    if node.dtype() is DType.FLOAT16:
+        node.decide("float16 product", f"{name} of float16 runs on a GPU; MXNet's CPU build has none")
+
+
+def convolution(
+    node: ExportNode, op: Conv, data: Entry, shape: Shape | None, weight: int, dtype: DType, no_bias: bool
+) -> tuple[Entry, dict[str, Any]]:
+    """The data and the attributes of a Convolution; different padding before and after is a Pad of its own.
+
+    `shape` and `dtype` are those of the data, `weight` is the slot of the weight.
+    """
+    kernel = kernel_of(node, op.kernel_shape, weight)
+    rank = len(kernel)
+    ones = (1,) * rank
+    sizes = (shape or (UNKNOWN,) * (rank + 2))[2:]
+    padding = settled(node, op.padding, sizes, kernel, op.strides or ones, op.dilations or ones)
+    pads = padding.pads or ((0, 0),) * rank
+    if not padding.is_symmetric or any(min(pair) < 0 for pair in pads):
+        whole = shape if shape is not None else (UNKNOWN,) * (rank + 2)
+        data = padded(node, data, whole, dtype, [(0, 0), (0, 0), *pads], 0.0)
+        pads = ((0, 0),) * rank
+    return data, {
+        "kernel": kernel,
+        "stride": op.strides or (1,) * rank,
+        "dilate": op.dilations or (1,) * rank,
+        "pad": tuple(before for before, _ in pads),
+        "num_filter": _filters(node, node.shape(weight)[0], weight),
+        "num_group": op.group,
+        "no_bias": no_bias,
+    }
+
+
+def export_conv(node: ExportNode) -> None:
+    """Convolution."""
+    _note_half(node, "Convolution")
+    no_bias = node.operand(2) is None
+    data, attributes = convolution(node, node.op, node.entry(0), node.value(0).shape, 1, node.dtype(), no_bias)
+    node.emit("Convolution", data, *(node.entry(slot) for slot in ((1,) if no_bias else (1, 2))), **attributes)
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """How a Deconvolution lies in its result: what MXNet does itself, and what is cut off or added at both ends."""
+
+    pad: tuple[int, ...]
+    adj: tuple[int, ...]
+    outer: tuple[tuple[int, int], ...]
+
+
+def _ends(node: ExportNode, op: ConvTranspose, kernel: tuple[int, ...]) -> _Ends:
+    rank = len(kernel)
+    strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
+    sizes = (node.value(0).shape or (UNKNOWN,) * (rank + 2))[2:]
+    stated = op.output_padding or (0,) * rank
+    padding, extra = settled_transposed(
+        node, op.padding, sizes, kernel, strides, dilations, stated, op.output_shape
+    )
+    adj = tuple(min(more, stride - 1) for more, stride in zip(extra, strides, strict=True))
+    if padding.is_symmetric and adj == tuple(extra) and all(before >= 0 for before, _ in padding.pads):
+        return _Ends(tuple(before for before, _ in padding.pads), adj, ())
+    rest = [more - own for more, own in zip(extra, adj, strict=True)]
+    outer = tuple((-before, more - after) for (before, after), more in zip(padding.pads, rest, strict=True))
+    return _Ends((0,) * rank, adj, outer)
+
+
+def export_conv_transpose(node: ExportNode) -> None:
+    """Deconvolution; what differs between the two ends is cut off, or added, afterwards."""
+    op: ConvTranspose = node.op
+    _note_half(node, "Deconvolution")
+    kernel = kernel_of(node, op.kernel_shape, 1)
+    rank = len(kernel)
+    ends = _ends(node, op, kernel)
+    grows = any(number > 0 for pair in ends.outer for number in pair)
+    inner_bias = node.operand(2) is not None and not grows
+    weight, kernel, dilations = _weight(node, op, kernel)
+    attributes: dict[str, Any] = {
+        "kernel": kernel,
+        "stride": op.strides or (1,) * rank,
+        "dilate": dilations,
+        "pad": ends.pad,
+        "adj": ends.adj if any(ends.adj) else None,
+        "num_filter": _filters(node, node.shape(1)[1], 1) * op.group,
+        "num_group": op.group,
+        "no_bias": not inner_bias,
+    }
+    operands = [node.entry(0), weight, *([node.entry(2)] if inner_bias else [])]
+    if not ends.outer:
+        node.emit("Deconvolution", *operands, **attributes)
+        return
+    whole = node.step("Deconvolution", *operands, suffix="whole", **attributes)
+    shape = node.value(0).shape or (UNKNOWN,) * (rank + 2)
+    found = padded(node, whole, shape, node.dtype(), [(0, 0), (0, 0), *ends.outer], 0.0)
+    if node.operand(2) is None or inner_bias:
+        node.bind(found)
+    else:
+        emit_first(node, "broadcast_add", found, along(node.entry(2), node, 1, rank + 2, "bias"))
+
+
+def _weight(
+    node: ExportNode, op: ConvTranspose, kernel: tuple[int, ...]
+) -> tuple[Entry, tuple[int, ...], tuple[int, ...]]:
+    """The weight, its kernel and its dilations.
+
+    MXNet's plain CPU kernel is wrong for strides and dilations together; oneDNN's, which takes float32, is right. For
+    other dtypes, and over three axes, for which MXNet has no dilations, the weight gets its gaps itself.
+    """
+    rank = len(kernel)
+    dilations = op.dilations or (1,) * rank
+    together = any(step != 1 for step in op.strides) or rank == 3
+    if all(step == 1 for step in dilations) or not together:
+        return node.entry(1), kernel, dilations
+    tensor = node.value(1).tensor
+    if tensor is None and rank == 3:
+        node.refuse("MXNet has no dilations over three axes, and its weight, which could get the gaps, is computed")
+    if tensor is None or (node.dtype() is DType.FLOAT32 and rank < 3):
+        node.decide("dilated deconvolution", "strides and dilations together need MXNet's oneDNN or a GPU")
+        return node.entry(1), kernel, dilations
+    wide = tuple(extent(width, step) for width, step in zip(kernel, dilations, strict=True))
+
+    def spread() -> Any:
+        found = np.zeros((*tensor.shape[:2], *wide), tensor.dtype.numpy())
+        found[(slice(None), slice(None), *(slice(None, None, step) for step in dilations))] = tensor.numpy()
+        return found
+
+    name = node.export.fresh_variable(f"{node.value(1).name}_dilated")
+    dilated = Tensor.computed(tensor.dtype, (*tensor.shape[:2], *wide), spread)
+    return node.export.variable(name, dilated, {}), wide, (1,) * rank
+
+
+EXPORTS: ExportTable = {Conv: export_conv, ConvTranspose: export_conv_transpose}
+
+__all__ = ["EXPORTS", "convolution", "kernel_of"]

@@ -1,0 +1,126 @@
+"""Operators on images: blocks put together, cuts to a size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.ops.padding import cropped, padded
+from graphir.converters.mxnet.exporting.ops.steps import emit_as, held
+from graphir.ops import image as ir
+from graphir.ops.base import normalize_axis
+from graphir.padding import window_size
+
+
+def export_center_crop_pad(node: ExportNode) -> None:
+    """slice of what is too long, and Pad of what is too short."""
+    op: ir.CenterCropPad = node.op
+    rank = node.rank()
+    axes = tuple(normalize_axis(axis, rank) for axis in op.axes or range(rank))
+    own = node.sizes(tuple(node.shape()[axis] for axis in axes), node.value(0).name)
+    wanted = node.known(1) or ()
+    pads = [(0, 0)] * rank
+    for axis, size, target in zip(axes, own, wanted, strict=True):
+        more = target - size
+        pads[axis] = (-(-more // 2), more + -more // 2) if more < 0 else (more // 2, more - more // 2)
+    found = padded(node, node.export.raw(node.value(0)), node.shape(), held(node), pads, 0.0)
+    node.bind(found, carried=node.export.carried(node.value(0)))
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """The blocks of an image on some of its axes: sizes of image and block, stride, dilation, and padding in front."""
+
+    image: tuple[int, ...]
+    block: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilate: tuple[int, ...]
+    pad: tuple[int, ...]
+
+    def part(self, first: int, last: int | None) -> _Blocks:
+        """The blocks on a range of the axes."""
+        image, block, stride, dilate, pad = (
+            numbers[first:last] for numbers in (self.image, self.block, self.stride, self.dilate, self.pad)
+        )
+        return _Blocks(image, block, stride, dilate, pad)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many blocks there are on each axis."""
+        return tuple(
+            int(window_size(size, width, stride, dilation, (pad, pad)))  # type: ignore[arg-type]
+            for size, width, stride, dilation, pad in zip(
+                self.image, self.block, self.stride, self.dilate, self.pad, strict=True
+            )
+        )
+
+
+def export_col2im(node: ExportNode) -> None:
+    """col2im; an image padded differently before and after is cut out of a larger one."""
+    op: ir.Col2Im = node.op
+    image, block = node.known(1), node.known(2)
+    assert image is not None
+    assert block is not None
+    rank = len(image)
+    if not 1 <= rank <= 3:
+        node.refuse(f"blocks over {rank} spatial axes; over 1 to 3 they can be written")
+    pads, ones = op.padding.pads or ((0, 0),) * rank, (1,) * rank
+    even = all(before == after and before >= 0 for before, after in pads)
+    if not even and any(min(pair) < 0 for pair in pads):
+        node.refuse(f"padding {list(pads)} is negative")
+    whole = image if even else tuple(size + sum(pair) for size, pair in zip(image, pads, strict=True))
+    front = tuple(before for before, _ in pads) if even else (0,) * rank
+    blocks = _Blocks(whole, block, op.strides or ones, op.dilations or ones, front)
+    channels = 1
+    if rank != 2:
+        (channels,) = node.sizes((node.result.shape or ())[1:2], "the result's channels")
+    found = _put_together(node, node.entry(0), channels, blocks)
+    if not even:
+        found = cropped(node, found, [(0, 0), (0, 0), *((-before, -after) for before, after in pads)])
+    emit_as(node, found, held(node))
+
+
+def _put_together(node: ExportNode, data: Entry, channels: int, blocks: _Blocks) -> Entry:
+    """The image (N, C, D...) of blocks (N, C * elements, blocks); MXNet's col2im has two axes, so others go in turn."""
+    rank = len(blocks.image)
+    if rank == 2:
+        return _put_together_flat(node, data, blocks)
+    if rank == 1:
+        image, block = (1, *blocks.image), (1, *blocks.block)
+        plane = _Blocks(image, block, (1, *blocks.stride), (1, *blocks.dilate), (0, *blocks.pad))
+        flat = _put_together_flat(node, data, plane)
+        return node.step("Reshape", flat, suffix="line", shape=(-1, channels, *blocks.image))
+    (depth,), plane = blocks.block[:1], blocks.part(1, None)
+    (slices,), area = blocks.counts[:1], prod(plane.image)
+    apart = (-1, channels, depth, prod(plane.block), slices, prod(plane.counts))
+    data = node.step("Reshape", data, suffix="apart", shape=apart)
+    data = node.step("transpose", data, suffix="planes", axes=(0, 1, 2, 4, 3, 5))
+    data = node.step("Reshape", data, suffix="plane_blocks", shape=(0, -1, prod(plane.counts)))
+    planes = _put_together_flat(node, data, plane)
+    planes = node.step("Reshape", planes, suffix="lines", shape=(-1, channels, depth, slices, area))
+    planes = node.step("transpose", planes, suffix="turned", axes=(0, 1, 4, 2, 3))
+    planes = node.step("Reshape", planes, suffix="line_blocks", shape=(-1, channels * area * depth, slices))
+    lines = _put_together(node, planes, channels * area, blocks.part(0, 1))
+    lines = node.step("Reshape", lines, suffix="volume", shape=(-1, channels, *plane.image, blocks.image[0]))
+    return node.step("transpose", lines, suffix="image", axes=(0, 1, 4, 2, 3))
+
+
+def _put_together_flat(node: ExportNode, data: Entry, blocks: _Blocks) -> Entry:
+    attributes: dict[str, Any] = {"stride": blocks.stride, "dilate": blocks.dilate, "pad": blocks.pad}
+    return node.step("col2im", data, output_size=blocks.image, kernel=blocks.block, **attributes)
+
+
+def refuse_decoder(node: ExportNode) -> None:
+    """ImageDecoder."""
+    node.refuse("MXNet decodes images outside of symbols (mx.image.imdecode); feed the decoded image")
+
+
+EXPORTS: ExportTable = {
+    ir.CenterCropPad: export_center_crop_pad,
+    ir.Col2Im: export_col2im,
+    ir.ImageDecoder: refuse_decoder,
+}
+
+__all__ = ["EXPORTS"]

@@ -1,0 +1,272 @@
+"""Matrix products: FullyConnected where an MXNet user would write it, else dot, batch_dot, _linalg_gemm2.
+
+MXNet multiplies matrices of float32 and float64 (of float16 on a GPU): other dtypes are computed in one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable, dtype_name
+from graphir.graph import Node, Value
+from graphir.ops.linear import Gemm, MatMul
+from graphir.ops.shape import Flatten, Transpose
+from graphir.types import DType, Shape
+
+
+def _unflattened(value: Value) -> Value:
+    """What was flattened to a matrix, which FullyConnected does itself."""
+    producer = value.producer
+    if producer is not None and isinstance(producer.op, Flatten) and producer.op.axis == 1:
+        source = producer.inputs[0]
+        assert source is not None
+        if source.rank is None or source.rank > 1:
+            return source
+    return value
+
+
+def _hidden(weight: Value, bias: Value | None) -> int | None:
+    """The number of units, if the weight is a matrix and the bias, if any, has one element for each."""
+    if weight.shape is None or len(weight.shape) != 2 or not isinstance(weight.shape[0], int):
+        return None
+    hidden = weight.shape[0]
+    row = bias is not None and bias.tensor is not None and bias.shape == (1, hidden)
+    return hidden if bias is None or bias.shape == (hidden,) or row else None
+
+
+def _bias(node: ExportNode, slot: int, hidden: int) -> Entry:
+    """A bias as a vector."""
+    value = node.value(slot)
+    return node.entry(slot) if value.rank == 1 else node.export.reshaped(value, (hidden,))
+
+
+def product_dtype(dtype: DType) -> DType:
+    """The dtype in which MXNet can multiply matrices of `dtype` without loss; integers beyond 2^53 lose digits."""
+    if dtype in (DType.FLOAT32, DType.FLOAT64):
+        return dtype
+    return DType.FLOAT32 if dtype.is_float else DType.FLOAT64
+
+
+def operand(node: ExportNode, slot: int) -> Entry:
+    """An operand in the dtype in which the product is computed."""
+    entry, dtype = node.entry(slot), node.dtype(slot)
+    wide = product_dtype(dtype)
+    return entry if wide is dtype else node.export.cast(entry, wide)
+
+
+def emit_product(node: ExportNode, op: str, *inputs: Entry, **attributes: Any) -> None:
+    """The MXNet node that gives the result, converted from the dtype in which it was computed."""
+    dtype = node.dtype()
+    if product_dtype(dtype) is dtype:
+        node.emit(op, *inputs, **attributes)
+        return
+    if not dtype.is_float:
+        node.decide("integer product", "computed in float64: exact as long as the sums are below 2^53")
+    node.emit("Cast", node.step(op, *inputs, suffix="wide", **attributes), dtype=dtype.value)
+
+
+def _emit_dense(node: ExportNode, *inputs: Entry, **attributes: Any) -> None:
+    if node.dtype() is DType.FLOAT16:
+        node.decide("float16 product", "FullyConnected of float16 runs on a GPU; MXNet's CPU build has none")
+    node.emit("FullyConnected", *inputs, **attributes)
+
+
+def export_gemm(node: ExportNode) -> None:
+    """FullyConnected; with other factors or transpositions dot or _linalg_gemm2, and a sum."""
+    op: Gemm = node.op
+    bias = node.operand(2)
+    hidden = _hidden(node.value(1), bias)
+    plain = op.alpha == 1 and (op.beta == 1 or bias is None) and not op.transA
+    turned = not op.transB and _is_held(node.value(1))
+    if turned:
+        hidden = _hidden_of(node.value(1), bias, True)
+    if plain and (op.transB or turned) and hidden is not None and node.dtype().is_float:
+        data = node.export.entry(_unflattened(node.value(0)))
+        weight = _held_transposed(node, node.value(1)) if turned else node.entry(1)
+        further = [weight, *([] if bias is None else [_bias(node, 2, hidden)])]
+        _emit_dense(node, data, *further, num_hidden=hidden, no_bias=bias is None)
+        return
+    attributes: dict[str, Any] = {"transpose_a": op.transA, "transpose_b": op.transB}
+    name = "dot"
+    if op.alpha != 1:
+        name, attributes["alpha"] = "_linalg_gemm2", op.alpha
+    factors = operand(node, 0), operand(node, 1)
+    if bias is None or op.beta == 0:
+        emit_product(node, name, *factors, **attributes)
+        return
+    found = node.step(name, *factors, suffix="product", **attributes)
+    addend = operand(node, 2)
+    if op.beta != 1:
+        addend = node.step("_mul_scalar", addend, suffix="addend", scalar=op.beta)
+    emit_product(node, "broadcast_add", found, addend)
+
+
+def _is_held(weight: Value) -> bool:
+    """Whether a matrix is a constant that FullyConnected can hold transposed."""
+    return weight.tensor is not None and weight.rank == 2 and weight.dtype in (DType.FLOAT32, DType.FLOAT64)
+
+
+def _held_transposed(node: ExportNode, weight: Value) -> Entry:
+    """A constant transposed, under its own name if nothing else uses it."""
+    assert weight.tensor is not None
+    export = node.export
+    name = weight.name if len(weight.uses) == 1 else export.fresh_variable(f"{weight.name}_transposed")
+    return export.variable(name, weight.tensor.transposed((1, 0)), {})
+
+
+def _hidden_of(weight: Value, bias: Value | None, turned: bool) -> int | None:
+    """The number of units of a weight, which is to be transposed or not; see `_hidden`."""
+    if not turned:
+        return _hidden(weight, bias)
+    assert weight.tensor is not None
+    hidden = weight.tensor.shape[1]
+    return hidden if bias is None or bias.shape == (hidden,) else None
+
+
+def _dense(node: Node) -> tuple[Value, Value, bool] | None:
+    """Data, weight, and whether it is to be transposed, of a FullyConnected that does not flatten.
+
+    That is a product with a transposed matrix, or with one that can be held so.
+    """
+    data, right = node.inputs
+    if data is None or right is None or data.rank in (None, 1):
+        return None
+    turned = right.producer
+    if _is_held(right):
+        return data, right, True
+    if turned is None or not isinstance(turned.op, Transpose):
+        return None
+    weight = turned.inputs[0]
+    if weight is None or weight.rank != 2 or turned.op.perm not in ((), (1, 0)):
+        return None
+    if weight.dtype is None or not weight.dtype.is_float:
+        return None
+    return data, weight, False
+
+
+def _emit_product_with_weight(
+    node: ExportNode, data: Value, weight: Value, turned: bool, bias: Entry | None, hidden: int
+) -> None:
+    """FullyConnected of the last axis."""
+    entry = _held_transposed(node, weight) if turned else node.export.entry(weight)
+    further = () if bias is None else (bias,)
+    flatten = None if data.rank == 2 else False
+    _emit_dense(
+        node, node.export.entry(data), entry, *further, num_hidden=hidden, no_bias=bias is None, flatten=flatten
+    )
+
+
+def export_dense_sum(node: ExportNode) -> bool:
+    """A sum of a product and a bias as one FullyConnected; whether it is one."""
+    product, bias = node.value(0), node.value(1)
+    producer = product.producer
+    if producer is None or not isinstance(producer.op, MatMul) or len(product.uses) != 1 or bias.rank != 1:
+        return False
+    found = _dense(producer)
+    if found is None or node.export.graph.is_output(product) or bias.tensor is None:
+        return False
+    data, weight, turned = found
+    hidden = _hidden_of(weight, bias, turned)
+    if hidden is None:
+        return False
+    _emit_product_with_weight(node, data, weight, turned, node.entry(1), hidden)
+    return True
+
+
+def export_matmul(node: ExportNode) -> None:
+    """FullyConnected with a weight; dot with a matrix or vector; batches go through batch_dot."""
+    if any(value is not None and 0 in (value.shape or ()) for value in node.node.inputs):
+        shape = node.sizes(node.result.shape, node.result.name) or (1,)
+        node.emit("_zeros", shape=shape, dtype=dtype_name(node.dtype()))  # sums of nothing; MXNet's products stop there
+        return
+    dense = _dense(node.node)
+    if dense is not None:
+        data, weight, turned = dense
+        hidden = _hidden_of(weight, None, turned)
+        if hidden is not None:
+            _emit_product_with_weight(node, data, weight, turned, None, hidden)
+            return
+    name, inputs, attributes = matrix_product(node, (0, 1), operand(node, 0), operand(node, 1))
+    emit_product(node, name, *inputs, **attributes)
+
+
+def matrix_product(
+    node: ExportNode, slots: tuple[int, int], left: Entry, right: Entry
+) -> tuple[str, tuple[Entry, ...], dict[str, Any]]:
+    """numpy's matmul of two operands, which these entries hold: the last MXNet node, with inputs and attributes."""
+    first, second = (node.value(slot) for slot in slots)
+    if second.rank is not None and second.rank <= 2:
+        return "dot", (left, right), {}
+    own, other = (node.shape(slot) for slot in slots)
+    if len(own) >= len(other) and all(size == 1 for size in other[:-2]):
+        matrix = other[-2:]
+        if all(isinstance(size, int) for size in matrix):
+            return "dot", (left, node.step("Reshape", right, suffix="matrix", shape=matrix)), {}
+    if len(own) == 1:
+        left = node.step("Reshape", left, suffix="row", shape=(1, -1))
+        own = (1, *own)
+    batch = node.result.shape
+    assert batch is not None
+    rows = first.rank != 1
+    batch = batch[:-2] if rows else batch[:-1]
+    if own[:-2] == other[:-2] and rows:
+        sides = [_turned(node, slot, entry) for slot, entry in zip(slots, (left, right), strict=True)]
+        names = ("transpose_a", "transpose_b")
+        turns = {name: True for name, (_, turned) in zip(names, sides, strict=True) if turned}
+        return "batch_dot", tuple(entry for entry, _ in sides), turns
+    factors = tuple(_stretched(node, ((left, own), (right, other)), batch))
+    if rows:
+        return "batch_dot", factors, {}
+    return "squeeze", (node.step("batch_dot", *factors, suffix="rows"),), {"axis": (len(batch),)}
+
+
+def _turned(node: ExportNode, slot: int, entry: Entry) -> tuple[Entry, bool]:
+    """A factor before its matrices were transposed, which batch_dot does itself; and whether they were."""
+    producer, dtype = node.value(slot).producer, node.dtype(slot)
+    if producer is None or not isinstance(producer.op, Transpose) or product_dtype(dtype) is not dtype:
+        return entry, False
+    source, perm = producer.inputs[0], producer.op.perm
+    if source is None or perm != (*range(len(perm) - 2), len(perm) - 1, len(perm) - 2):
+        return entry, False
+    return node.export.entry(source), True
+
+
+def _stretched(node: ExportNode, factors: Sequence[tuple[Entry, Shape]], batch: Shape) -> list[Entry]:
+    """The factors with all the batch axes, which batch_dot does not broadcast."""
+    entries: list[Entry] = []
+    shapes: list[Shape] = []
+    for slot, (entry, shape) in enumerate(factors):
+        missing = len(batch) + 2 - len(shape)
+        for _ in range(missing):
+            entry = node.step("expand_dims", entry, suffix=f"apart{slot}", axis=0)
+        entries.append(entry)
+        shapes.append((*(1,) * missing, *shape[:-2]))
+    found: list[Entry] = []
+    for slot, entry in enumerate(entries):
+        own, others, name = shapes[slot], shapes[1 - slot], f"batch{slot}"
+        grows = tuple(axis for axis, size in enumerate(batch) if own[axis] == 1 != size)
+        if any(not isinstance(size, int) and size != other != 1 for size, other in zip(own, others, strict=True)):
+            found.append(_stretched_by_sum(node, entry, entries[1 - slot], len(batch), name))
+        elif not grows:
+            found.append(entry)
+        elif all(isinstance(batch[axis], int) for axis in grows):
+            sizes = tuple(batch[axis] if axis in grows else 0 for axis in range(len(batch)))
+            found.append(node.step("broadcast_to", entry, suffix=name, shape=(*sizes, 0, 0)))
+        else:
+            like = entries[1 - slot]
+            found.append(node.step("broadcast_like", entry, like, suffix=name, lhs_axes=grows, rhs_axes=grows))
+    return found
+
+
+def _stretched_by_sum(node: ExportNode, entry: Entry, other: Entry, axes: int, name: str) -> Entry:
+    """A factor with all the batch axes, where an open size may be 1 or that of the other: it and zeros of the other."""
+    corner = other
+    for axis in (axes, axes + 1):
+        corner = node.step("slice_axis", corner, suffix=f"{name}_corner", axis=axis, begin=0, end=1)
+    return node.step("broadcast_add", entry, node.step("zeros_like", corner, suffix=f"{name}_zeros"), suffix=name)
+
+
+EXPORTS: ExportTable = {Gemm: export_gemm, MatMul: export_matmul}
+
+__all__ = ["EXPORTS", "emit_product", "export_dense_sum", "matrix_product", "operand", "product_dtype"]

@@ -1,0 +1,102 @@
+"""Counts of n-grams: each of a pool is compared with all windows of the data."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.ops.results import bind_named
+from graphir.ops.text import TfIdfMode, TfIdfVectorizer
+from graphir.safety.limits import charge_nodes
+from graphir.types import DType
+
+
+def _grams(op: TfIdfVectorizer) -> dict[int, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
+    """The n-grams of the pool by their length, (how many, length)."""
+    bounds = (*op.ngram_counts, len(op.pool_int64s))
+    found = {}
+    for length, (start, stop) in enumerate(pairwise(bounds), 1):
+        found[length] = np.array(op.pool_int64s[start:stop], np.int64).reshape(-1, length)
+    return found
+
+
+def export_tfidf(node: ExportNode) -> None:
+    """Sums of equal windows, each n-gram's at its place."""
+    op: TfIdfVectorizer = node.op
+    if op.pool_strings:
+        node.refuse("MXNet has no tensors of string; feed the numbers of a dictionary's entries")
+    rank, dtype = node.rank(), node.dtype()
+    (size,) = node.sizes(node.shape()[-1:], node.value(0).name)
+    data = node.entry(0)
+    if rank == 1:
+        data = node.step("expand_dims", data, suffix="row", axis=0)
+    counts: list[Entry] = []
+    places: list[int] = []
+    first = 0
+    for length, grams in _grams(op).items():
+        own = range(first, first + len(grams))
+        first += len(grams)
+        if not len(grams) or not op.min_gram_length <= length <= op.max_gram_length:
+            continue
+        most = min(op.max_skip_count, (size - 1) // (length - 1) - 1) if length > 1 else 0  # more skip past the end
+        charge_nodes(max(most, 0), f"node {node.node.name!r} ({op.name}): the ways to skip")
+        for skip in range(most + 1):
+            windows = size - (length - 1) * (skip + 1)
+            if windows > 0:
+                counts.append(_count(node, data, grams, skip + 1, windows, dtype))
+                places.extend(own)
+    width = max(op.ngram_indexes) + 1
+    shape = (width,) if rank == 1 else None
+    node.charge(max(len(places), 1) * width * 2, "the places of its n-grams")
+    chosen = np.zeros((max(len(places), 1), width), np.float32)
+    for row, place in enumerate(places):
+        chosen[row, op.ngram_indexes[place]] = 1
+    if not counts:
+        found = node.step("_zeros", suffix="nothing", shape=(1, width))
+        if rank == 2:
+            sizes = node.sizes(node.result.shape, node.result.name)
+            found = node.step("broadcast_to", found, suffix="nothing", shape=sizes)
+    else:
+        joined = counts[0]
+        if len(counts) > 1:
+            joined = node.step("Concat", *counts, suffix="counts", dim=1, num_args=len(counts))
+        found = node.step("dot", joined, node.constant(chosen, DType.FLOAT32, "places"), suffix="totals")
+    if op.mode is TfIdfMode.IDF:
+        found = node.step("_greater_scalar", found, suffix="there", scalar=0)
+    if op.mode is not TfIdfMode.TF and op.weights:
+        weights = np.zeros((1, width), np.float32)
+        weights[0, list(op.ngram_indexes)] = op.weights
+        found = node.step("broadcast_mul", found, node.constant(weights, DType.FLOAT32, "weights"), suffix="weighted")
+    if shape is None:
+        bind_named(node, found)
+    else:
+        node.emit("Reshape", found, shape=shape)
+
+
+def _count(
+    node: ExportNode,
+    data: Entry,
+    grams: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
+    apart: int,
+    windows: int,
+    dtype: DType,
+) -> Entry:
+    """How often each n-gram comes in each row, its entries `apart` places from one another: (N, how many)."""
+    equal: Entry | None = None
+    for place in range(grams.shape[1]):
+        begin = place * apart
+        part = node.step("slice_axis", data, suffix="entries", axis=1, begin=begin, end=begin + windows)
+        part = node.step("expand_dims", part, suffix="entries", axis=2)
+        wanted = node.constant(grams[:, place].reshape(1, 1, -1), dtype, "pool")
+        hit = node.step("broadcast_equal", part, wanted, suffix="equal")
+        equal = hit if equal is None else node.step("elemwise_mul", equal, hit, suffix="equal")
+    assert equal is not None
+    total = node.step("sum", equal, suffix="count", axis=1, keepdims=False)
+    return node.export.cast(total, DType.FLOAT32)
+
+
+EXPORTS: ExportTable = {TfIdfVectorizer: export_tfidf}
+
+__all__ = ["EXPORTS"]

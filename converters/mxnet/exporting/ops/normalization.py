@@ -1,0 +1,268 @@
+"""Normalizations at inference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.ops.steps import (
+    along,
+    cast,
+    computing,
+    emit_as,
+    emit_first,
+    held,
+    is_used,
+    wide,
+)
+from graphir.graph import Value
+from graphir.ops import normalization as ir
+from graphir.ops.base import Operator, normalize_axis
+from graphir.ops.creation import ConstantOfShape, Fill
+from graphir.ops.elementwise import Add, Cast, Div, Identity, Mul, Neg, Reciprocal, Sqrt, Sub
+from graphir.ops.shape import Expand, Reshape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape_parts import Concat, Slice
+from graphir.types import DType, Shape, product
+
+
+def centred(node: ExportNode, data: Entry, axes: Sequence[int]) -> tuple[Entry, Entry]:
+    """The data less their mean over some axes, and the mean of the squares of that, both axes kept."""
+    mean = node.step("mean", data, axis=tuple(axes), keepdims=True)
+    found = node.step("broadcast_sub", data, mean, suffix="centred")
+    return found, node.step("mean", node.step("square", found), suffix="variance", axis=tuple(axes), keepdims=True)
+
+
+def _normal(node: ExportNode, data: Entry, axes: Sequence[int], epsilon: float) -> Entry:
+    """(data - mean) / sqrt(variance + epsilon) over some axes."""
+    found, variance = centred(node, data, axes)
+    factor = node.step("rsqrt", node.step("_plus_scalar", variance, suffix="raised", scalar=epsilon))
+    return node.step("broadcast_mul", found, factor, suffix="normal")
+
+
+def _scaled(node: ExportNode, normal: Entry, rank: int) -> None:
+    """The result: scale and shift by the vectors in slots 1 and 2, one element a channel."""
+    scale, shift = (along(wide(node, slot), node, 1, rank, f"vector{slot}") for slot in (1, 2))
+    found = node.step("broadcast_mul", normal, scale, suffix="scaled")
+    emit_as(node, node.step("broadcast_add", found, shift, suffix="shifted"), computing(node))
+
+
+def export_batch_normalization(node: ExportNode) -> None:
+    """BatchNorm, whose statistics are auxiliary states; computed ones are subtracted and divided by."""
+    dtype = DType.FLOAT64 if node.value(0).dtype is DType.FLOAT64 else DType.FLOAT32
+    states = [node.export.state(node.value(slot), dtype) for slot in (3, 4)]
+    if states[0] is None or states[1] is None:
+        if all(_is_constant(node.value(slot)) for slot in (3, 4)):
+            node.refuse("its mean and variance are computed of constants; compute them")
+        _normalize_by_computed(node)
+        return
+    vectors = [cast(node, node.entry(slot), node.value(slot).dtype or dtype, dtype) for slot in (1, 2)]
+    attributes: dict[str, Any] = {"eps": node.op.epsilon, "momentum": node.op.momentum, "fix_gamma": False}
+    emit_first(node, "BatchNorm", node.entry(0), *vectors, states[0], states[1], **attributes)
+
+
+FOLDED: tuple[type[Operator], ...] = (
+    *(Add, Cast, Concat, ConstantOfShape, Div, Expand, Fill, Identity, Mul, Neg, Reciprocal, Reshape, Slice, Sqrt),
+    *(Squeeze, Sub, Transpose, Unsqueeze),
+)
+
+
+def _is_constant(value: Value) -> bool:
+    """Whether a value follows from parameters by operators that are folded, so that it becomes a parameter itself."""
+    seen: set[Value] = set()
+    stack = [value]
+    while stack:
+        current = stack.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        producer = current.producer
+        if producer is None and current.tensor is None:
+            return False
+        if producer is not None:
+            if not isinstance(producer.op, FOLDED):
+                return False
+            stack.extend(operand for operand in producer.inputs if operand is not None)
+    return True
+
+
+def _normalize_by_computed(node: ExportNode) -> None:
+    rank, dtype = node.rank(), computing(node)
+    scale, shift, mean, variance = (cast(node, node.entry(slot), held(node, slot), dtype) for slot in (1, 2, 3, 4))
+    root = node.step("sqrt", node.step("_plus_scalar", variance, suffix="raised", scalar=node.op.epsilon))
+    factor = node.step("elemwise_div", scale, root, suffix="factor")
+    found = node.step("broadcast_sub", wide(node, 0), along(mean, node, 1, rank, "mean"), suffix="centred")
+    found = node.step("broadcast_mul", found, along(factor, node, 1, rank, "factors"), suffix="scaled")
+    shifted = node.step("broadcast_add", found, along(shift, node, 1, rank, "shift"), suffix="shifted")
+    emit_as(node, shifted, dtype)
+
+
+def export_lrn(node: ExportNode) -> None:
+    """LRN of float images and an odd size that the channels suffice for; else an average over padded channels."""
+    op: ir.LRN = node.op
+    shape, rank = node.value(0).shape, node.value(0).rank
+    channels = shape[1] if shape is not None and len(shape) == 4 else None
+    too_few = isinstance(channels, int) and channels < op.size
+    if op.size % 2 and rank in (None, 4) and not too_few and node.value(0).dtype is not DType.FLOAT16:
+        node.emit("LRN", node.entry(0), alpha=op.alpha, beta=op.beta, knorm=op.bias, nsize=op.size)
+        return
+    data = node.entry(0)
+    squares = node.step("expand_dims", node.step("square", data), suffix="apart", axis=1)
+    shape = (0, 0, 0, 1) if rank == 2 else (0, 0, 0, -1)
+    columns = node.step("Reshape", squares, suffix="columns", shape=shape)
+    before = (op.size - 1) // 2
+    width = (0, 0, 0, 0, before, op.size - 1 - before, 0, 0)
+    wide_columns = node.step("Pad", columns, mode="constant", pad_width=width, constant_value=0.0)
+    average = node.step("Pooling", wide_columns, kernel=(op.size, 1), pool_type="avg", stride=(1, 1))
+    around = node.step("reshape_like", average, data, suffix="around")
+    divisor = node.step("_plus_scalar", node.step("_mul_scalar", around, scalar=op.alpha), scalar=op.bias)
+    node.emit("elemwise_mul", data, node.step("_power_scalar", divisor, suffix="factor", scalar=-op.beta))
+
+
+def export_instance_normalization(node: ExportNode) -> None:
+    """InstanceNorm, which computes in float32 only; float16 goes through it, float64 is computed by its formula."""
+    dtype = computing(node)
+    if dtype is DType.FLOAT64:
+        rank = node.rank()
+        _scaled(node, _normal(node, wide(node, 0), range(2, rank), node.op.epsilon), rank)
+    elif held(node) is dtype:
+        node.emit("InstanceNorm", *node.entries(), eps=node.op.epsilon)
+    else:
+        inner = [wide(node, slot) for slot in range(3)]
+        emit_as(node, node.step("InstanceNorm", *inner, suffix="wide", eps=node.op.epsilon), dtype)
+
+
+def export_layer_normalization(node: ExportNode) -> None:
+    """LayerNorm over the last axis, or over several joined to one, where scale and shift have an element for each.
+
+    MXNet gives the deviation where the IR has its reciprocal.
+    """
+    op: ir.LayerNormalization = node.op
+    vectors = [node.operand(slot) for slot in (1, 2)]
+    trailing: Shape
+    if node.value(0).rank is None and op.axis == -1 and node.rank(1) == 1:
+        rank, axis, trailing = 1, 0, node.shape(1)
+    else:
+        rank = node.rank()
+        axis = normalize_axis(op.axis, rank)
+        trailing = node.shape()[axis:]
+    size = product(trailing)
+    fits = all(vector is None or vector.shape == trailing for vector in vectors)
+    if not fits or not isinstance(size, int):
+        _compose_layer_normalization(node, axis, rank)
+        return
+    statistics = any(is_used(node, slot) for slot in (1, 2))
+    inner = (lambda slot: wide(node, slot)) if statistics else node.entry
+    dtype = computing(node) if statistics else held(node)
+    data, scale = inner(0), inner(1)
+    shift = inner(2) if vectors[1] is not None else node.constant([0.0] * size, dtype, "beta")
+    joined = axis != rank - 1
+    if joined:
+        data = node.step("Reshape", data, suffix="joined", shape=(*(0,) * axis, -1) if axis else (1, -1))
+        scale, shift = (
+            node.step("Reshape", entry, suffix=name, shape=(-1,)) if vector is not None else entry
+            for name, entry, vector in zip(("scale", "shift"), (scale, shift), vectors, strict=True)
+        )
+    attributes: dict[str, Any] = {"axis": -1, "eps": op.epsilon, "output_mean_var": True if statistics else None}
+    if not joined and not statistics:
+        emit_first(node, "LayerNorm", data, scale, shift, **attributes)
+        return
+    normal = node.step("LayerNorm", data, scale, shift, **attributes)
+    found = node.step("reshape_like", normal, node.entry(0), suffix="apart") if joined else normal
+    emit_as(node, found, dtype)
+    if statistics:
+        _bind_statistics(node, normal, axis, rank, joined)
+
+
+def _bind_statistics(node: ExportNode, normal: Entry, axis: int, rank: int, joined: bool) -> None:
+    index, _ = normal
+    for slot in (1, 2):
+        if not is_used(node, slot):
+            continue
+        entry = index, slot
+        if slot == 2:
+            entry = node.step("reciprocal", entry, suffix="inverse")
+        if joined:
+            shape = (*(0,) * axis, *(1,) * (rank - axis))
+            entry = node.step("Reshape", entry, suffix=f"statistic{slot}", shape=shape)
+        emit_as(node, entry, computing(node), slot)
+
+
+def _compose_layer_normalization(node: ExportNode, axis: int, rank: int) -> None:
+    """By its formula; scale and shift broadcast."""
+    axes = tuple(range(axis, rank))
+    data, dtype = wide(node, 0), computing(node)
+    mean = node.step("mean", data, axis=axes, keepdims=True)
+    found = node.step("broadcast_sub", data, mean, suffix="centred")
+    variance = node.step("mean", node.step("square", found), suffix="variance", axis=axes, keepdims=True)
+    inverse = node.step("rsqrt", node.step("_plus_scalar", variance, suffix="raised", scalar=node.op.epsilon))
+    found = node.step("broadcast_mul", found, inverse, suffix="normal")
+    found = node.step("broadcast_mul", found, wide(node, 1), suffix="scaled")
+    if node.operand(2) is not None:
+        found = node.step("broadcast_add", found, wide(node, 2), suffix="shifted")
+    emit_as(node, found, dtype)
+    for slot, entry in ((1, mean), (2, inverse)):
+        if is_used(node, slot):
+            emit_as(node, entry, dtype, slot)
+
+
+def export_rms_normalization(node: ExportNode) -> None:
+    """The data times the reciprocal root of the mean of their squares, times the scale."""
+    op: ir.RMSNormalization = node.op
+    rank = node.rank()
+    axes = tuple(range(normalize_axis(op.axis, rank), rank))
+    data = wide(node, 0)
+    mean = node.step("mean", node.step("square", data), axis=axes, keepdims=True)
+    factor = node.step("rsqrt", node.step("_plus_scalar", mean, suffix="raised", scalar=op.epsilon))
+    normal = node.step("broadcast_mul", data, factor, suffix="normal")
+    emit_as(node, node.step("broadcast_mul", normal, wide(node, 1), suffix="scaled"), computing(node))
+
+
+def export_group_normalization(node: ExportNode) -> None:
+    """InstanceNorm of the groups, then scale and shift a channel, as MXNet 1.x has them for each group."""
+    op: ir.GroupNormalization = node.op
+    rank, dtype = node.rank(), computing(node)
+    grouped = node.step("Reshape", wide(node, 0), suffix="groups", shape=(0, op.num_groups, -1))
+    if dtype is DType.FLOAT64:
+        normal = _normal(node, grouped, (2,), op.epsilon)
+    else:
+        ones = node.constant([1.0] * op.num_groups, dtype, "ones")
+        zeros = node.constant([0.0] * op.num_groups, dtype, "zeros")
+        normal = node.step("InstanceNorm", grouped, ones, zeros, suffix="normal", eps=op.epsilon)
+    _scaled(node, node.step("reshape_like", normal, node.entry(0), suffix="restored"), rank)
+
+
+def export_lp_normalization(node: ExportNode) -> None:
+    """The data divided by norm; a norm of 0 counts as 1, so that zeros stay zeros."""
+    op: ir.LpNormalization = node.op
+    data = wide(node, 0)
+    norm = node.step("norm", data, axis=op.axis, ord=op.p, keepdims=True)
+    divisor = node.step("elemwise_add", norm, node.step("_equal_scalar", norm, suffix="nothing", scalar=0.0))
+    emit_as(node, node.step("broadcast_div", data, divisor, suffix="normal"), computing(node))
+
+
+SMALL = 1e-9
+"""What ONNX's definition of MeanVarianceNormalization adds to the deviation."""
+
+
+def export_mean_variance_normalization(node: ExportNode) -> None:
+    """The data less their mean, divided by their deviation."""
+    rank = node.rank()
+    axes = sorted(normalize_axis(axis, rank) for axis in node.op.axes)
+    found, variance = centred(node, wide(node, 0), axes)
+    deviation = node.step("_plus_scalar", node.step("sqrt", variance), suffix="deviation", scalar=SMALL)
+    emit_as(node, node.step("broadcast_div", found, deviation, suffix="normal"), computing(node))
+
+
+EXPORTS: ExportTable = {
+    ir.BatchNormalization: export_batch_normalization,
+    ir.LRN: export_lrn,
+    ir.InstanceNormalization: export_instance_normalization,
+    ir.LayerNormalization: export_layer_normalization,
+    ir.RMSNormalization: export_rms_normalization,
+    ir.GroupNormalization: export_group_normalization,
+    ir.LpNormalization: export_lp_normalization,
+    ir.MeanVarianceNormalization: export_mean_variance_normalization,
+}
+
+__all__ = ["EXPORTS", "centred"]

@@ -1,0 +1,147 @@
+"""SAME as the numbers that MXNet wants, and padding of tensors.
+
+MXNet pads the spatial axes of tensors of 4 and 5 axes, other axes are lengthened by Concat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, dtype_name
+from graphir.converters.mxnet.exporting.ops.steps import MOST_SLICED_AXES
+from graphir.padding import Explicit, Padding, Same, resolve, resolve_transposed, same_total
+from graphir.passes.explicit_padding import KIND, described
+from graphir.types import Dim, DType, Shape
+
+Pads = Sequence[tuple[int, int]]
+
+
+def settled(
+    node: ExportNode,
+    padding: Padding,
+    sizes: Sequence[Dim],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> Explicit:
+    """The padding of a window as numbers; a decision where SAME became numbers that hold for this size, or that pad one
+    side more. Refuses a SAME that needs a size that is not known."""
+    found = resolve(padding, sizes, kernel, strides, dilations)
+    if found is None:
+        windows = zip(sizes, kernel, strides, dilations, strict=True)
+        missing = [axis for axis, window in enumerate(windows) if not isinstance(same_total(*window), int)]
+        needs_sizes(node, f"SAME at stride {'x'.join(map(str, strides))}", sizes, missing)
+    if isinstance(padding, Same) and (any(stride > 1 for stride in strides) or not found.is_symmetric):
+        node.decide(KIND, described(padding, sizes, kernel, strides, found))
+    return found
+
+
+def settled_transposed(
+    node: ExportNode,
+    padding: Padding,
+    sizes: Sequence[Dim],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    output_padding: Sequence[int],
+    output_shape: Sequence[int],
+) -> tuple[Explicit, tuple[int, ...]]:
+    """The same for a transposed convolution: what is cropped, and the output padding."""
+    found = resolve_transposed(padding, sizes, kernel, strides, dilations, output_padding, output_shape)
+    if found is None:
+        missing = [axis for axis, size in enumerate(sizes) if not isinstance(size, int)]
+        needs_sizes(node, f"the output shape {list(output_shape)}", sizes, missing)
+    pads, extra = found
+    if output_shape or (isinstance(padding, Same) and (not pads.is_symmetric or any(extra))):
+        text = described(padding, sizes, kernel, strides, pads)
+        node.decide(KIND, f"{text}, output padding {list(extra)}" if any(extra) else text)
+    return found
+
+
+def needs_sizes(node: ExportNode, what: str, sizes: Sequence[Dim], missing: Sequence[int]) -> NoReturn:
+    """Refuse: MXNet pads by numbers, and these spatial axes have none. Says which option gives them."""
+    axes = ", ".join(f"{axis + 2} ({sizes[axis]})" for axis in missing)
+    flags = " ".join(
+        f"-i {value.name}:{','.join(map(str, _numbers(value.shape)))}"
+        for value in node.export.graph.inputs
+        if value.shape is None or any(not isinstance(size, int) for size in value.shape)
+    )
+    advice = f"give the shapes of the inputs as numbers, as in {flags or '-i data:1,3,224,224'}"
+    node.refuse(f"{what} needs the size of axis {axes} of {node.value(0).name}, and MXNet pads by numbers; {advice}")
+
+
+def _numbers(shape: Shape | None) -> tuple[int, ...]:
+    """An example of a shape, with the numbers that are known."""
+    if shape is None or (len(shape) == 4 and not any(isinstance(size, int) for size in shape)):
+        return 1, 3, 224, 224
+    return tuple(size if isinstance(size, int) else 224 if axis else 1 for axis, size in enumerate(shape))
+
+
+def padded(
+    node: ExportNode, data: Entry, shape: tuple[Dim, ...], dtype: DType, pads: Pads, fill: float, mode: str = "constant"
+) -> Entry:
+    """`data` with (before, after) elements more on each axis; negative numbers crop."""
+    data = cropped(node, data, pads)
+    wanted = [(max(before, 0), max(after, 0)) for before, after in pads]
+    if not any(map(any, wanted)):
+        return data
+    rank = len(shape)
+    if rank in (3, 4, 5) and not any(map(any, wanted[:2])) and dtype.is_float:
+        if rank == 3:
+            data = node.step("expand_dims", data, suffix="wide", axis=2)
+            wanted = [*wanted[:2], (0, 0), wanted[2]]
+        width = tuple(number for pair in wanted for number in pair)
+        result = node.step("Pad", data, mode=mode, pad_width=width, constant_value=fill)
+        return node.step("squeeze", result, suffix="padded", axis=(2,)) if rank == 3 else result
+    if mode != "constant":
+        node.refuse(f"MXNet pads with mode {mode} only the spatial axes of float tensors of 3 to 5 axes")
+    sizes = [size + sum(min(number, 0) for number in pair) if isinstance(size, int) else size
+             for size, pair in zip(shape, pads, strict=True)]  # fmt: skip
+    for axis, pair in enumerate(wanted):
+        before, after = (_fill(node, data, sizes, axis, count, fill, dtype) if count else None for count in pair)
+        present = [part for part in (before, data, after) if part is not None]
+        if len(present) > 1:
+            data = node.step("Concat", *present, suffix="padded", dim=axis, num_args=len(present))
+        size = sizes[axis]
+        sizes[axis] = size + sum(pair) if isinstance(size, int) else size
+    return data
+
+
+def _fill(
+    node: ExportNode, data: Entry, sizes: list[Dim], axis: int, count: int, fill: float, dtype: DType
+) -> Entry:
+    """As many elements as `count` along an axis, all the same; beside open sizes they are made of the first ones."""
+    if all(place == axis or isinstance(size, int) for place, size in enumerate(sizes)):
+        shape = tuple(count if place == axis else size for place, size in enumerate(sizes))
+        return node.step("_full", suffix="fill", shape=shape, value=fill, dtype=dtype_name(dtype))
+    first = node.step("slice_axis", data, suffix="first", axis=axis, begin=0, end=1)
+    found = node.step("zeros_like", first, suffix="fill")
+    if fill:
+        found = node.step("_plus_scalar", found, suffix="fill", scalar=fill)
+    return found if count == 1 else node.step("repeat", found, suffix="fill", repeats=count, axis=axis)
+
+
+def cropped(node: ExportNode, data: Entry, pads: Pads) -> Entry:
+    """`data` without as many elements as the negative numbers say."""
+    if all(number >= 0 for pair in pads for number in pair):
+        return data
+    if len(pads) > MOST_SLICED_AXES:
+        for axis, (before, after) in enumerate(pads):
+            if min(before, after) < 0:
+                bounds = {"begin": max(-before, 0), "end": str(after if after < 0 else None)}
+                data = node.step("slice_axis", data, suffix="cropped", axis=axis, **bounds)
+        return data
+    begin = tuple(-before if before < 0 else None for before, _ in pads)
+    end = tuple(after if after < 0 else None for _, after in pads)
+    return node.step("slice", data, suffix="cropped", begin=begin, end=end)
+
+
+def lowest(dtype: DType) -> float:
+    """What counts as smaller than every number: the lowest finite one, with which MXNet begins a maximum."""
+    import numpy as np
+
+    return float(np.finfo(dtype.numpy()).min)
+
+
+__all__ = ["Pads", "cropped", "lowest", "needs_sizes", "padded", "settled", "settled_transposed"]

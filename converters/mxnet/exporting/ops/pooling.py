@@ -1,0 +1,279 @@
+"""Pooling: ceil mode is MXNet's convention `full`, less the last window where that begins behind the data.
+
+What MXNet's windows cannot do (gaps, more padding than a kernel covers, a divisor of their own) is laid out first: the
+data are padded, and the axes whose windows have gaps are taken apart into one window behind the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.ops.padding import lowest, padded, settled
+from graphir.converters.mxnet.exporting.ops.pooling_places import bind_places
+from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, held, is_used
+from graphir.ops import pooling as ir
+from graphir.types import DType
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How the windows lie on each spatial axis: kernel, stride, dilation and padding."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads: tuple[tuple[int, int], ...]
+
+    @property
+    def rank(self) -> int:
+        """The number of spatial axes."""
+        return len(self.kernel)
+
+    @property
+    def fits(self) -> bool:
+        """Whether MXNet takes these as they are: no gaps, padding symmetric and smaller than the kernel."""
+        return all(step == 1 for step in self.dilations) and all(
+            0 <= before == after < width for (before, after), width in zip(self.pads, self.kernel, strict=True)
+        )
+
+
+def windows_of(node: ExportNode) -> Windows:
+    """The node's windows. Refuses what MXNet has not."""
+    op = node.op
+    rank = len(op.kernel_shape)
+    if not 1 <= rank <= 3:
+        node.refuse(f"MXNet pools over 1 to 3 spatial axes, not {rank}")
+    ones = (1,) * rank
+    strides, dilations = op.strides or ones, op.dilations or ones
+    found = settled(node, op.padding, node.shape()[2:], op.kernel_shape, strides, dilations)
+    return Windows(op.kernel_shape, strides, dilations, found.pads or ((0, 0),) * rank)
+
+
+def _surplus(node: ExportNode, windows: Windows) -> tuple[int, ...]:
+    """Windows (0 or 1 an axis) that the convention `full` counts and ceil mode does not."""
+    found = []
+    for axis, (before, after) in enumerate(windows.pads):
+        width, stride = windows.kernel[axis], windows.strides[axis]
+        if after + stride <= width:
+            found.append(0)
+            continue
+        (size,) = node.sizes((node.shape()[axis + 2],), f"{node.value(0).name} in ceil mode")
+        count = -(-(size + before + after - width) // stride) + 1
+        found.append(int((count - 1) * stride >= size + before))
+    return tuple(found)
+
+
+def _plain(node: ExportNode, data: Entry, windows: Windows, **kind: Any) -> Entry:
+    """A Pooling node with symmetric pads, without surplus windows."""
+    ceil = node.op.ceil_mode
+    found = node.step(
+        "Pooling",
+        data,
+        kernel=windows.kernel,
+        stride=windows.strides,
+        pad=tuple(before for before, _ in windows.pads),
+        pooling_convention="full" if ceil else "valid",
+        **kind,
+    )
+    surplus = _surplus(node, windows) if ceil else (0,) * windows.rank
+    if not any(surplus):
+        return found
+    end = (None, None, *(-1 if more else None for more in surplus))
+    return node.step("slice", found, suffix="inside", begin=(None,) * len(end), end=end)
+
+
+def _laid_out(node: ExportNode, data: Entry, windows: Windows, dtype: DType, fill: float, **kind: Any) -> Entry:
+    """A Pooling node of data that are padded, and of which windows with gaps are taken apart."""
+    gaps = any(step != 1 for step in windows.dilations)
+    open_sizes = any(not isinstance(size, int) for size in node.shape()[2:])
+    if open_sizes and (gaps or node.op.ceil_mode):
+        node.refuse(f"dilations or ceil mode with the padding {list(windows.pads)} need the input's sizes; state them")
+    if open_sizes:
+        data = padded(node, data, node.shape(), dtype, [(0, 0), (0, 0), *windows.pads], fill)
+        return node.step("Pooling", data, kernel=windows.kernel, stride=windows.strides, **kind)
+    pads, strides = [], list(windows.strides)
+    places = positions(node, windows)
+    for axis, size in enumerate(node.sizes(node.shape()[2:], node.value(0).name)):
+        before = windows.pads[axis][0]
+        pads.append((before, max(int(places[axis].max()) + 1 - size, 0)))
+    data = padded(node, data, node.shape(), dtype, [(0, 0), (0, 0), *pads], fill)
+    for axis, step in enumerate(windows.dilations):
+        if step != 1:
+            wanted = node.constant((places[axis] + windows.pads[axis][0]).reshape(-1), DType.INT64, f"windows{axis}")
+            data = node.step("take", data, wanted, suffix=f"windows{axis}", axis=axis + 2, mode="clip")
+            strides[axis] = windows.kernel[axis]
+    return node.step("Pooling", data, kernel=windows.kernel, stride=tuple(strides), **kind)
+
+
+def positions(node: ExportNode, windows: Windows) -> list[Array]:
+    """For each spatial axis, what each window sees of the data, (windows, kernel); padding is out of range."""
+    sizes = node.sizes(node.shape()[2:], node.value(0).name)
+    counts = node.sizes(node.op.windows(sizes), "the result")
+    found = []
+    for axis, count in enumerate(counts):
+        node.charge(count * windows.kernel[axis], "the places of its windows")
+        begin = np.arange(count) * windows.strides[axis] - windows.pads[axis][0]
+        found.append(begin[:, None] + np.arange(windows.kernel[axis])[None, :] * windows.dilations[axis])
+    return found
+
+
+def _pooled(node: ExportNode, data: Entry, windows: Windows, dtype: DType, fill: float, **kind: Any) -> Entry:
+    if windows.fits:
+        return _plain(node, data, windows, **kind)
+    return _laid_out(node, data, windows, dtype, fill, **kind)
+
+
+def export_max_pool(node: ExportNode) -> None:
+    """Pooling max; different pads before and after are a Pad with the lowest number. Integers go through float32."""
+    windows = windows_of(node)
+    dtype = held(node) if held(node).is_float else DType.FLOAT32
+    data = cast(node, node.entry(0), held(node), dtype)
+    if is_used(node, 1):
+        bind_places(node, data, positions(node, windows), lowest(dtype), dtype)
+    emit_as(node, _pooled(node, data, windows, dtype, lowest(dtype), pool_type="max"), dtype)
+
+
+def _divisors(node: ExportNode, windows: Windows) -> Array:
+    """By what each window's sum is divided, (1, 1, windows...); 1 where a dilated one sees nothing, whose mean is 0."""
+    found = np.ones((1, 1), np.float64)
+    for axis, places in enumerate(positions(node, windows)):
+        before, after = windows.pads[axis] if node.op.count_include_pad else (0, 0)
+        (size,) = node.sizes((node.shape()[axis + 2],), node.value(0).name)
+        counts = ((places >= -before) & (places < size + after)).sum(axis=1)
+        found = found[..., None] * counts
+    return np.maximum(found, 1.0)
+
+
+def export_average_pool(node: ExportNode) -> None:
+    """Pooling avg; where MXNet has another divisor, sums that are divided by it."""
+    op: ir.AveragePool = node.op
+    windows, dtype, data = windows_of(node), held(node), node.entry(0)
+    if windows.fits:
+        emit_as(node, _plain(node, data, windows, pool_type="avg", count_include_pad=op.count_include_pad), dtype)
+        return
+    if any(not isinstance(size, int) for size in node.shape()[2:]):
+        _average_open(node, data, windows, dtype)
+        return
+    divisors = _divisors(node, windows)
+    whole = int(np.prod(windows.kernel))
+    if (divisors == whole).all():
+        emit_as(node, _laid_out(node, data, windows, dtype, 0.0, pool_type="avg"), dtype)
+        return
+    total = _laid_out(node, data, windows, dtype, 0.0, pool_type="sum")
+    emit_as(node, node.step("broadcast_div", total, node.constant(divisors, dtype, "divisor"), suffix="mean"), dtype)
+
+
+def _average_open(node: ExportNode, data: Entry, windows: Windows, dtype: DType) -> None:
+    """The divisor of windows over data of open size is pooled too, unless the padding counts."""
+    around = [(0, 0), (0, 0), *windows.pads]
+    total = _laid_out(node, data, windows, dtype, 0.0, pool_type="avg")
+    if node.op.count_include_pad:
+        emit_as(node, total, dtype)
+        return
+    ones = padded(node, node.step("ones_like", data), node.shape(), dtype, around, 0.0)
+    share = node.step("Pooling", ones, suffix="share", kernel=windows.kernel, stride=windows.strides, pool_type="avg")
+    emit_as(node, node.step("elemwise_div", total, share, suffix="mean"), dtype)
+
+
+LARGEST_ORDER = 3
+
+
+def _power(node: ExportNode, data: Entry, order: int) -> tuple[Entry, dict[str, Any]]:
+    """What is pooled for a p-norm, and how: MXNet's odd orders keep signs, and it has none above 3."""
+    if order == 2:
+        return data, {"pool_type": "lp", "p_value": 2}
+    data = node.step("abs", data)
+    if order <= LARGEST_ORDER:
+        return data, {"pool_type": "sum"} if order == 1 else {"pool_type": "lp", "p_value": order}
+    return node.step("_power_scalar", data, suffix="power", scalar=order), {"pool_type": "sum"}
+
+
+def _root(node: ExportNode, pooled: Entry, order: int) -> Entry:
+    return node.step("_power_scalar", pooled, suffix="root", scalar=1 / order) if order > LARGEST_ORDER else pooled
+
+
+def export_lp_pool(node: ExportNode) -> None:
+    """Pooling lp of order 2; other orders of the magnitudes."""
+    windows, dtype = windows_of(node), held(node)
+    data, kind = _power(node, node.entry(0), node.op.p)
+    emit_as(node, _root(node, _pooled(node, data, windows, dtype, 0.0, **kind), node.op.p), dtype)
+
+
+def global_pool(kind: str) -> ExportFunction:
+    """Pooling over whole channels; over more than three axes a reduction."""
+
+    def export_global(node: ExportNode) -> None:
+        value = node.value(0)
+        rank = 2 if value.rank is None else value.rank - 2
+        data, dtype = node.entry(0), held(node)
+        order = node.op.p if kind == "lp" else 0
+        attributes: dict[str, Any] = {"pool_type": kind}
+        if kind == "lp":
+            data, attributes = _power(node, data, order)
+        if rank > 3:
+            _reduce(node, data, rank, attributes)
+            return
+        found = node.step("Pooling", data, global_pool=True, kernel=(1,) * rank, **attributes)
+        emit_as(node, _root(node, found, order), dtype)
+
+    return export_global
+
+
+def _reduce(node: ExportNode, data: Entry, rank: int, kind: dict[str, Any]) -> None:
+    axes, order = tuple(range(2, rank + 2)), kind.get("p_value")
+    name = {"avg": "mean", "max": "max"}.get(str(kind["pool_type"]), "sum")
+    if order is not None:
+        data = node.step("_power_scalar", data, suffix="power", scalar=order)
+    found = node.step(name, data, axis=axes, keepdims=True)
+    whole = node.op.p if kind["pool_type"] not in ("avg", "max") else 1
+    if whole > 1:
+        found = node.step("_power_scalar", found, suffix="root", scalar=1 / whole)
+    emit_as(node, found, held(node))
+
+
+def export_max_roi_pool(node: ExportNode) -> None:
+    """ROIPooling."""
+    op: ir.MaxRoiPool = node.op
+    node.emit("ROIPooling", *node.entries(), pooled_size=op.pooled_shape, spatial_scale=op.spatial_scale)
+
+
+def export_max_unpool(node: ExportNode) -> None:
+    """scatter_nd into zeros; what a stated output shape has more lies behind."""
+    op: ir.MaxUnpool = node.op
+    sizes = node.sizes(node.shape(), node.value(0).name)
+    rank = len(op.kernel_shape)
+    strides, pads = op.strides or (1,) * rank, op.padding.pads or ((0, 0),) * rank
+    whole = [*sizes[:2]]
+    for size, stride, width, pair in zip(sizes[2:], strides, op.kernel_shape, pads, strict=True):
+        whole.append((size - 1) * stride + width - sum(pair))
+    total = int(np.prod(whole))
+    flat = node.step("Reshape", node.entry(0), suffix="flat", shape=(-1,))
+    places = node.step("Reshape", node.entry(1), suffix="places", shape=(1, -1))
+    spread = node.step("scatter_nd", flat, places, suffix="spread", shape=(total,))
+    found = node.step("Reshape", spread, suffix="unpooled", shape=tuple(whole))
+    wanted = node.known(2)
+    if wanted is not None and list(wanted) != whole:
+        more = [(0, size - own) for size, own in zip(wanted, whole, strict=True)]
+        found = padded(node, found, tuple(whole), held(node), more, 0.0)
+    emit_as(node, found, held(node))
+
+
+EXPORTS: ExportTable = {
+    ir.MaxPool: export_max_pool,
+    ir.AveragePool: export_average_pool,
+    ir.LpPool: export_lp_pool,
+    ir.GlobalMaxPool: global_pool("max"),
+    ir.GlobalAveragePool: global_pool("avg"),
+    ir.GlobalLpPool: global_pool("lp"),
+    ir.MaxRoiPool: export_max_roi_pool,
+    ir.MaxUnpool: export_max_unpool,
+}
+
+__all__ = ["EXPORTS"]

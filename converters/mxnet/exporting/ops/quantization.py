@@ -1,0 +1,190 @@
+"""Quantized numbers, computed as what they mean: in float32, rounded to the nearest even and kept in their range."""
+
+from __future__ import annotations
+
+import math
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.ops.casting import FORMATS, narrowed
+from graphir.converters.mxnet.exporting.ops.convolution import convolution, kernel_of
+from graphir.converters.mxnet.exporting.ops.steps import along, cast, emit_as, held
+from graphir.ops import quantization as ir
+from graphir.ops.base import normalize_axis
+from graphir.types import DType, product
+
+EXACT = 1 << 24
+"""Up to which sums of integers are exact in float32."""
+LARGEST_PRODUCT = 255 * 255
+
+
+def _limits(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest integer of a dtype."""
+    if dtype.value.startswith("u"):
+        return 0, (1 << dtype.bits) - 1
+    return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
+
+
+def _spread(node: ExportNode, slot: int) -> Entry:
+    """A scale or zero point in float32, as a tensor that broadcasts to x: one number, one a slice, or one a block."""
+    op, value = node.op, node.value(slot)
+    entry = cast(node, node.entry(slot), held(node, slot), DType.FLOAT32)
+    if value.rank is None:
+        node.refuse(f"the number of axes of {value.name} is unknown; state the inputs' shapes")
+    if getattr(op, "block_size", 0):
+        axis = normalize_axis(op.axis, node.rank())
+        (size,) = node.sizes(node.shape()[axis : axis + 1], node.value(0).name)
+        entry = node.step("repeat", entry, suffix=f"blocks{slot}", repeats=op.block_size, axis=axis)
+        if size % op.block_size:
+            entry = node.step("slice_axis", entry, suffix=f"part{slot}", axis=axis, begin=0, end=size)
+        return entry
+    if value.rank == 0 or value.shape == (1,):
+        return entry
+    rank = node.rank()
+    return along(entry, node, normalize_axis(op.axis, rank), rank, f"along{slot}")
+
+
+def _applied(node: ExportNode, op: str, data: Entry, slot: int) -> Entry:
+    """The data and a scale or zero point: as an attribute where it is one number."""
+    number = node.number(slot)
+    if number is None:
+        return node.step(f"broadcast_{op}", data, _spread(node, slot), suffix=f"{op}{slot}")
+    name = {"add": "plus", "sub": "minus"}.get(op, op)
+    if number == 0 and op in ("add", "sub"):
+        return data
+    return node.step(f"_{name}_scalar", data, suffix=f"{op}{slot}", scalar=number)
+
+
+def _quantized(node: ExportNode, data: Entry, zero: int, dtype: DType) -> Entry:
+    """float32 numbers rounded to the nearest even integers, the zero point in a slot added, and saturated."""
+    if not dtype.is_integer:
+        return _quantized_float(node, data, dtype)
+    found = node.step("_npi_around", data, suffix="rounded", decimals=0)
+    if node.operand(zero) is not None:
+        found = _applied(node, "add", found, zero)
+    low, high = _limits(dtype)
+    return node.step("clip", found, suffix="saturated", a_min=low, a_max=high)
+
+
+def _quantized_float(node: ExportNode, data: Entry, dtype: DType) -> Entry:
+    if dtype not in FORMATS:
+        node.refuse(f"MXNet has no tensors of {dtype}, and no rounding to its numbers")
+    return narrowed(node, data, DType.FLOAT32, dtype, saturate=node.op.saturate)
+
+
+def export_quantize(node: ExportNode) -> None:
+    """The quotient, rounded, moved and limited."""
+    op: ir.QuantizeLinear = node.op
+    wanted = node.result.dtype
+    if wanted is None:
+        node.refuse("the dtype of its result is unknown")
+    data = cast(node, node.entry(0), held(node, 0), DType.FLOAT32)
+    scaled = _applied(node, "div", data, 1)
+    if (op.precision or node.value(1).dtype) is DType.FLOAT16:
+        scaled = node.export.cast(node.export.cast(scaled, DType.FLOAT16), DType.FLOAT32)
+    found = _quantized(node, scaled, 2, wanted)
+    emit_as(node, found, DType.FLOAT32)
+
+
+def export_dequantize(node: ExportNode) -> None:
+    """What x has above its zero point, times the scale."""
+    own = held(node, 0)
+    middle = DType.INT32 if own is DType.INT32 and node.operand(2) is not None else DType.FLOAT32
+    data = cast(node, node.entry(0), own, middle)
+    if node.operand(2) is not None and node.number(2) != 0:
+        if middle is DType.INT32:
+            data = node.step("broadcast_sub", data, node.export.cast(_spread(node, 2), middle), suffix="above")
+        else:
+            data = _applied(node, "sub", data, 2)
+    found = _applied(node, "mul", cast(node, data, middle, DType.FLOAT32), 1)
+    emit_as(node, found, DType.FLOAT32)
+
+
+def export_dynamic_quantize(node: ExportNode) -> None:
+    """The scale and the zero point from the range of x, widened to hold 0, and x quantized by them."""
+    data = node.entry(0)
+    low = node.step("_minimum_scalar", node.step("min", data), suffix="low", scalar=0.0)
+    high = node.step("_maximum_scalar", node.step("max", data), suffix="high", scalar=0.0)
+    span = node.step("elemwise_sub", high, low, suffix="span")
+    flat = node.step("_equal_scalar", span, suffix="flat", scalar=0.0)
+    scale = node.step("elemwise_add", node.step("_div_scalar", span, scalar=255.0), flat, suffix="scale")
+    place = node.step("_rminus_scalar", node.step("elemwise_div", low, scale), suffix="place", scalar=0.0)
+    limited = node.step("clip", place, suffix="limited", a_min=0, a_max=255)
+    zero = node.step("_npi_around", limited, suffix="zero", decimals=0)
+    counts = node.step("_npi_around", node.step("broadcast_div", data, scale), suffix="counts", decimals=0)
+    moved = node.step("broadcast_add", counts, zero, suffix="moved")
+    emit_as(node, node.step("clip", moved, suffix="saturated", a_min=0, a_max=255), DType.FLOAT32)
+    node.bind(scale, 1)
+    emit_as(node, zero, DType.FLOAT32, 2)
+
+
+def _sum_dtype(node: ExportNode, op: ir.ConvInteger | ir.QLinearConv, weight: int) -> DType:
+    """The dtype in which the sums of the products are exact."""
+    kernel = kernel_of(node, op.kernel_shape, weight)
+    terms = product((node.shape(weight)[1], *kernel))
+    small = isinstance(terms, int) and terms * LARGEST_PRODUCT < EXACT
+    return DType.FLOAT32 if small else DType.FLOAT64
+
+
+def _centred(node: ExportNode, slot: int, zero: int, dtype: DType) -> Entry:
+    """An operand less its zero point, which for weights may be a vector with one element for each filter."""
+    entry = cast(node, node.entry(slot), held(node, slot), dtype)
+    if node.operand(zero) is None:
+        return entry
+    number = node.number(zero)
+    if number is not None:
+        return entry if number == 0 else node.step("_minus_scalar", entry, suffix=f"centred{slot}", scalar=number)
+    offset = cast(node, node.entry(zero), held(node, zero), dtype)
+    if node.rank(zero) == 1 and node.shape(zero) != (1,):
+        offset = along(offset, node, 0, node.rank(slot), f"zero{slot}")
+    return node.step("broadcast_sub", entry, offset, suffix=f"centred{slot}")
+
+
+def _sums(node: ExportNode, weight: int, zeros: tuple[int, int], bias: int | None, dtype: DType) -> Entry:
+    """The Convolution of the operands less their zero points."""
+    data, filters = _centred(node, 0, zeros[0], dtype), _centred(node, weight, zeros[1], dtype)
+    no_bias = bias is None or node.operand(bias) is None
+    shape = node.value(0).shape
+    data, attributes = convolution(node, node.op.conv(), data, shape, weight, dtype, no_bias)
+    entries = [data, filters]
+    if bias is not None and not no_bias:
+        entries.append(cast(node, node.entry(bias), held(node, bias), dtype))
+    return node.step("Convolution", *entries, **attributes)
+
+
+def export_conv_integer(node: ExportNode) -> None:
+    """Convolution of floats that hold the integers, exactly."""
+    dtype = _sum_dtype(node, node.op, 1)
+    emit_as(node, _sums(node, 1, (2, 3), None, dtype), dtype)
+
+
+def export_quantized_conv(node: ExportNode) -> None:
+    """Convolution of floats that hold the integers, scaled and quantized again."""
+    dtype = _sum_dtype(node, node.op, 3)
+    found = cast(node, _sums(node, 3, (2, 5), 8, dtype), dtype, DType.FLOAT32)
+    rank = node.rank(3)
+    scales = [node.number(slot) for slot in (1, 4, 6)]
+    if all(scale is not None for scale in scales):
+        factor = math.prod(scale for scale in scales[:2] if scale is not None) / (scales[2] or 1)
+        found = node.step("_mul_scalar", found, suffix="scaled", scalar=factor)
+    else:
+        weights = node.entry(4)
+        if node.rank(4) == 1 and node.shape(4) != (1,):
+            weights = along(weights, node, 1, rank, "scales")
+        found = node.step("broadcast_mul", found, weights, suffix="scaled")
+        found = node.step("broadcast_mul", found, node.entry(1), suffix="scaled_data")
+        found = node.step("broadcast_div", found, node.entry(6), suffix="requantized")
+    wanted = node.result.dtype
+    if wanted not in (DType.UINT8, DType.INT8):
+        node.refuse(f"its result is {wanted}, expected int8 or uint8")
+    emit_as(node, _quantized(node, found, 7, wanted), DType.FLOAT32)
+
+
+EXPORTS: ExportTable = {
+    ir.QuantizeLinear: export_quantize,
+    ir.DequantizeLinear: export_dequantize,
+    ir.DynamicQuantizeLinear: export_dynamic_quantize,
+    ir.ConvInteger: export_conv_integer,
+    ir.QLinearConv: export_quantized_conv,
+}
+
+__all__ = ["EXPORTS"]

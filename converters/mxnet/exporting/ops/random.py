@@ -1,0 +1,94 @@
+"""Random numbers. MXNet's generators draw others than those of the source, and have one seed for all operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.ops import random as ir
+from graphir.types import DType
+
+FLOATS = (DType.FLOAT16, DType.FLOAT32, DType.FLOAT64)
+
+
+def _decide(node: ExportNode) -> None:
+    seed = node.op.seed
+    stated = "" if seed is None else f"; the seed {seed:g} is dropped: call mx.random.seed"
+    node.decide("random numbers", f"drawn by MXNet's generator: of the same distribution, but others{stated}")
+
+
+def _attributes(node: ExportNode) -> dict[str, Any]:
+    """The numbers that fix the distribution."""
+    op = node.op
+    if isinstance(op, ir.RandomNormal | ir.RandomNormalLike):
+        return {"loc": op.mean, "scale": op.scale}
+    return {"low": op.low, "high": op.high}
+
+
+def _dtype(node: ExportNode, dtype: DType | None) -> DType:
+    if dtype is None or dtype not in FLOATS:
+        node.refuse(f"MXNet draws numbers of float16, float32 and float64, not of {dtype}")
+    return dtype
+
+
+def drawn(name: str) -> ExportFunction:
+    """Numbers in a stated shape."""
+
+    def export_drawn(node: ExportNode) -> None:
+        _decide(node)
+        dtype = _dtype(node, node.op.dtype)
+        node.emit(name, shape=node.op.shape or (1,), dtype=dtype.value, **_attributes(node))
+
+    return export_drawn
+
+
+def drawn_like(name: str) -> ExportFunction:
+    """Numbers in the shape, and the dtype, of a tensor."""
+
+    def export_drawn_like(node: ExportNode) -> None:
+        _decide(node)
+        dtype = _dtype(node, node.result.dtype)
+        like = node.export.cast(node.entry(0), dtype) if node.dtype() is not dtype else node.entry(0)
+        node.emit(name, like, **_attributes(node))
+
+    return export_drawn_like
+
+
+def export_bernoulli(node: ExportNode) -> None:
+    """Where an even number below 1 is less than the probability."""
+    _decide(node)
+    dtype = _dtype(node, node.dtype())
+    chances = node.entry(0)
+    draw = node.step("_random_uniform_like", chances, suffix="draw", low=0.0, high=1.0)
+    _as_result(node, node.step("_lesser", draw, chances, suffix="hit"), dtype)
+
+
+def _as_result(node: ExportNode, entry: Entry, held: DType) -> None:
+    """The numbers in the result's dtype."""
+    wanted = node.result.dtype
+    if wanted is held or wanted is None or wanted is DType.BOOL:
+        node.export.rename(entry[0], node.stem)
+        node.bind(entry, carried=held)
+    else:
+        node.emit("Cast", entry, dtype=wanted.value)
+
+
+def export_multinomial(node: ExportNode) -> None:
+    """_sample_multinomial of the probabilities."""
+    _decide(node)
+    _dtype(node, node.dtype())
+    chances = node.step("softmax", node.entry(0), suffix="probabilities", axis=-1)
+    index = node.step("_sample_multinomial", chances, suffix="draw", shape=(node.op.sample_size,), dtype="int32")
+    _as_result(node, index, DType.INT32)
+
+
+EXPORTS: ExportTable = {
+    ir.RandomNormal: drawn("_random_normal"),
+    ir.RandomUniform: drawn("_random_uniform"),
+    ir.RandomNormalLike: drawn_like("_random_normal_like"),
+    ir.RandomUniformLike: drawn_like("_random_uniform_like"),
+    ir.Bernoulli: export_bernoulli,
+    ir.Multinomial: export_multinomial,
+}
+
+__all__ = ["EXPORTS"]

@@ -1,0 +1,279 @@
+"""Reductions, positions of extremes, and the largest elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.ops.results import bind_constant, bind_named
+from graphir.graph import Value
+from graphir.ops import reduction as ir
+from graphir.ops.base import normalize_axis
+from graphir.ops.elementwise import Cast
+from graphir.types import DType
+
+LARGEST = {DType.FLOAT16: 65504.0, DType.FLOAT32: 3.4e38, DType.FLOAT64: 1.7e308}
+"""Near the largest number of a dtype, and still below it."""
+
+COUNTABLE = {DType.INT8: 128, DType.UINT8: 256, DType.FLOAT16: 2049, DType.FLOAT32: (1 << 24) + 1}
+"""So many positions can be told apart in a dtype; all that there can be in those that are not here."""
+
+STABLE = 16
+"""Axes up to this length are sorted by insertion, which keeps the order of equal elements."""
+
+
+def _axes(node: ExportNode) -> tuple[int, ...] | None:
+    """The axes, None for all; () for none at all."""
+    axes = node.known(1)
+    if not axes:
+        return () if node.op.noop_with_empty_axes else None
+    return axes
+
+
+def _moved(node: ExportNode) -> bool:
+    """Whether nothing is to be reduced: MXNet would take no axes for all."""
+    return _axes(node) == () or node.value(0).rank == 0
+
+
+NOTHING = {
+    ir.ReduceSum: 0.0, ir.ReduceL1: 0.0, ir.ReduceL2: 0.0, ir.ReduceSumSquare: 0.0, ir.ReduceProd: 1.0,
+    ir.ReduceMax: -math.inf, ir.ReduceMin: math.inf, ir.ReduceLogSum: -math.inf, ir.ReduceLogSumExp: -math.inf,
+    ir.ReduceMean: math.nan,
+}  # fmt: skip
+"""What the reductions make of no elements."""
+
+
+def _of_nothing(node: ExportNode) -> bool:
+    """The constant that a reduction of no elements is; whether it is one."""
+    if 0 not in (node.value(0).shape or ()):
+        return False
+    shape = node.sizes(node.result.shape, node.result.name)
+    dtype, number = node.dtype(), NOTHING[type(node.op)]
+    held = DType.FLOAT32 if dtype is DType.BOOL else dtype
+    node.charge(math.prod(shape), "its result")
+    found: NDArray[Any] = np.zeros(shape or (1,), held.numpy())
+    if dtype is DType.BOOL:
+        found[...] = number > 0
+    elif dtype.is_integer and not math.isfinite(number):
+        limits = np.iinfo(str(found.dtype))
+        found[...] = limits.min if number < 0 else limits.max
+    else:
+        found[...] = number
+    bind_constant(node, found, held, carried=held)
+    return True
+
+
+def reduction(name: str, before: str = "", after: str = "") -> ExportFunction:
+    """An operator of MXNet, with unary ones applied before and after it."""
+
+    def export_reduction(node: ExportNode) -> None:
+        if _of_nothing(node):
+            return
+        data = node.entry(0)
+        if before == "square" and not node.dtype().is_float:
+            data = node.step("elemwise_mul", data, data, suffix="square")  # square takes integers as float32
+        elif before:
+            data = node.step(before, data)
+        same = _moved(node)
+        attributes = {"axis": _axes(node), "keepdims": node.op.keepdims}
+        if after:
+            node.emit(after, data if same else node.step(name, data, **attributes))
+        elif same:
+            node.emit("_copy", data)
+        else:
+            node.emit(name, data, **attributes)
+
+    return export_reduction
+
+
+def export_mean(node: ExportNode) -> None:
+    """mean; of integers the sum divided, and what is behind the point dropped."""
+    if node.dtype().is_float or _moved(node):
+        reduction("mean")(node)
+        return
+    if _of_nothing(node):
+        return
+    shape = node.shape()
+    axes = _axes(node) or tuple(range(len(shape)))
+    count = 1
+    for size in node.sizes([shape[axis] for axis in axes], node.value(0).name):
+        count *= size
+    data = node.export.cast(node.entry(0), DType.FLOAT64)
+    total = node.step("sum", data, axis=_axes(node), keepdims=node.op.keepdims)
+    node.emit("Cast", node.step("_div_scalar", total, suffix="mean", scalar=count), dtype=node.dtype().value)
+
+
+def export_l2(node: ExportNode) -> None:
+    """norm over one or two axes or all, else the root of a sum of squares."""
+    axes = _axes(node)
+    if _of_nothing(node):
+        return
+    if not node.dtype().is_float:
+        _through_floats(node, "square", "sqrt")
+    elif axes is not None and len(axes) not in (1, 2):
+        reduction("sum", "square", "sqrt")(node)
+    else:
+        node.emit("norm", node.entry(0), ord=2, axis=axes, keepdims=node.op.keepdims)
+
+
+def export_log_sum(node: ExportNode) -> None:
+    """The logarithm of the sum."""
+    if node.dtype().is_float:
+        reduction("sum", after="log")(node)
+    else:
+        _through_floats(node, "", "log")
+
+
+def _through_floats(node: ExportNode, before: str, after: str) -> None:
+    """A sum of integers under a function of real numbers, computed in float64."""
+    if _of_nothing(node):
+        return
+    data = node.export.cast(node.entry(0), DType.FLOAT64)
+    data = node.step(before, data) if before else data
+    if not _moved(node):
+        data = node.step("sum", data, axis=_axes(node), keepdims=node.op.keepdims)
+    node.emit("Cast", node.step(after, data), dtype=node.dtype().value)
+
+
+def export_log_sum_exp(node: ExportNode) -> None:
+    """The logarithm of a sum of exponentials, taken less their maximum, which is kept finite."""
+    if _of_nothing(node):
+        return
+    if _moved(node):
+        node.emit("_copy", node.entry(0))
+        return
+    axes, dtype = _axes(node), node.dtype()
+    held = dtype if dtype.is_float else DType.FLOAT64
+    data = node.entry(0) if held is dtype else node.export.cast(node.entry(0), held)
+    highest = _finite(node, node.step("max", data, axis=axes, keepdims=True), held)
+    exponentials = node.step("exp", node.step("broadcast_sub", data, highest))
+    total = node.step("log", node.step("sum", exponentials, axis=axes, keepdims=node.op.keepdims))
+    same = highest
+    if not node.op.keepdims:
+        same = _finite(node, node.step("max", data, suffix="highest", axis=axes, keepdims=False), held)
+    if held is dtype:
+        node.emit("elemwise_add", total, same)
+    else:
+        node.emit("Cast", node.step("elemwise_add", total, same), dtype=dtype.value)
+
+
+def _finite(node: ExportNode, entry: Entry, dtype: DType) -> Entry:
+    """The numbers with infinite ones replaced by the largest, so that a difference from them is defined."""
+    bound = LARGEST[dtype]
+    upper = node.step("_minimum_scalar", entry, suffix="below", scalar=bound)
+    return node.step("_maximum_scalar", upper, suffix="finite", scalar=-bound)
+
+
+def positions(name: str) -> ExportFunction:
+    """argmax or argmin: MXNet gives the positions as numbers of the data's dtype."""
+
+    def export_positions(node: ExportNode) -> None:
+        op: ir.ArgMax | ir.ArgMin = node.op
+        value = node.value(0)
+        if value.rank == 0:
+            node.emit("_full", shape=(1,), value=0.0, dtype=DType.INT64.value)
+            return
+        shape = value.shape
+        size = None if shape is None else shape[op.axis]
+        data, held = node.export.raw(value), node.export.carried(value) or node.dtype()
+        limit = COUNTABLE.get(held)
+        if limit is not None and not (isinstance(size, int) and size <= limit):
+            enough = DType.FLOAT32 if limit < COUNTABLE[DType.FLOAT32] else DType.FLOAT64
+            if held is not DType.FLOAT32 or isinstance(size, int):
+                data, held = node.export.cast(data, enough), enough
+        attributes: dict[str, Any] = {"axis": op.axis, "keepdims": op.keepdims}
+        if not op.select_last_index:
+            node.emit(name, data, carried=held, **attributes)
+            return
+        if not isinstance(size, int):
+            node.refuse("select_last_index of an axis whose size is open; state the inputs' shapes")
+        turned = node.step("reverse", data, axis=normalize_axis(op.axis, node.rank()))
+        found = node.step(name, turned, **attributes)
+        node.emit("_rminus_scalar", found, scalar=size - 1, carried=held)
+
+    return export_positions
+
+
+def export_top_k(node: ExportNode) -> None:
+    """topk of values and positions.
+
+    MXNet's sort changes the order of equal elements on axes longer than STABLE, ONNX's does not: there the positions
+    are put in order again.
+    """
+    op: ir.TopK = node.op
+    count = node.known(1)
+    assert count is not None
+    if count[0] < 1:
+        node.refuse("K is 0; MXNet has no tensors without elements")
+    data, size = node.entry(0), node.shape()[op.axis]
+    axis = normalize_axis(op.axis, node.rank())
+    values, places = node.node.outputs
+    wanted = {value: bool(value.uses) or node.export.graph.is_output(value) for value in (values, places)}
+    held = _positions_dtype(node, places)
+    attributes: dict[str, Any] = {"axis": axis, "is_ascend": not op.largest, "dtype": held.value}
+    if not wanted[places]:
+        found = node.export.append("topk", node.stem, [data], {**attributes, "k": count[0], "ret_typ": "value"})
+        node.bind((found, 0), 0)
+    elif count[0] == 1 or not isinstance(size, int) or size <= STABLE:
+        if not isinstance(size, int) and count[0] > 1:
+            node.decide("order of equal elements", "that of MXNet's sort, on a longer axis than 16: state its size")
+        kind = "both" if wanted[values] else "indices"
+        index = node.export.append("topk", node.stem, [data], {**attributes, "k": count[0], "ret_typ": kind})
+        if wanted[values]:
+            node.bind((index, 0), 0)
+        node.bind((index, int(wanted[values])), 1, carried=held)
+    else:
+        _top_in_order(node, data, axis, size, count[0], {**attributes, "dtype": DType.INT64.value})
+
+
+def _positions_dtype(node: ExportNode, places: Value) -> DType:
+    """The dtype that all who use the positions convert them to, if it is one and MXNet gives them in it; else int64."""
+    wanted = {user.op.to if isinstance(user.op, Cast) else DType.INT64 for user, _ in places.uses}
+    if len(wanted) != 1 or node.export.graph.is_output(places):
+        return DType.INT64
+    (dtype,) = wanted
+    return dtype if dtype in (DType.UINT8, DType.INT32, DType.FLOAT16, DType.FLOAT32, DType.FLOAT64) else DType.INT64
+
+
+def _top_in_order(
+    node: ExportNode, data: Entry, axis: int, size: int, count: int, attributes: dict[str, Any]
+) -> None:
+    """All elements sorted, then the positions within each run of equal elements, as run * size + place."""
+    index = node.export.append("topk", f"{node.stem}_sorted", [data], {**attributes, "k": size, "ret_typ": "both"})
+    ordered, places = (index, 0), (index, 1)
+    before = node.step("slice_axis", ordered, suffix="before", axis=axis, begin=0, end=size - 1)
+    behind = node.step("slice_axis", ordered, suffix="behind", axis=axis, begin=1, end=size)
+    differs = node.step("_not_equal", before, behind, suffix="differs")
+    steps = node.export.append("Cast", f"{node.stem}_steps", [differs], {"dtype": DType.INT64.value}), 0
+    runs = node.step("_np_cumsum", steps, suffix="runs", axis=axis)
+    first = node.step("slice_axis", places, suffix="first", axis=axis, begin=0, end=1)
+    zero = node.step("zeros_like", first, suffix="zero")
+    runs = node.step("Concat", zero, runs, suffix="all_runs", dim=axis, num_args=2)
+    keys = node.step("elemwise_add", node.step("_mul_scalar", runs, suffix="keys", scalar=size), places, suffix="keys")
+    ranked = node.step("topk", keys, suffix="ranked", axis=axis, k=count, ret_typ="value", is_ascend=True)
+    cut = node.step("slice_axis", ordered, suffix="values", axis=axis, begin=0, end=count)
+    bind_named(node, cut)
+    bind_named(node, node.step("_mod_scalar", ranked, suffix="places", scalar=size), 1)
+
+
+EXPORTS: ExportTable = {
+    ir.ReduceSum: reduction("sum"),
+    ir.ReduceMean: export_mean,
+    ir.ReduceMax: reduction("max"),
+    ir.ReduceMin: reduction("min"),
+    ir.ReduceProd: reduction("prod"),
+    ir.ReduceL1: reduction("sum", before="abs"),
+    ir.ReduceL2: export_l2,
+    ir.ReduceSumSquare: reduction("sum", before="square"),
+    ir.ReduceLogSum: export_log_sum,
+    ir.ReduceLogSumExp: export_log_sum_exp,
+    ir.ArgMax: positions("argmax"),
+    ir.ArgMin: positions("argmin"),
+    ir.TopK: export_top_k,
+}
+
+__all__ = ["EXPORTS"]

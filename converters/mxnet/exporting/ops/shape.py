@@ -1,0 +1,168 @@
+"""Operators that move elements without changing them."""
+
+from __future__ import annotations
+
+from graphir.converters.mxnet.exporting.context import ExportNode, ExportTable, dtype_name
+from graphir.converters.mxnet.exporting.ops.creation import fill_like, whole_shape_of
+from graphir.ops import shape as ir
+from graphir.ops.base import normalize_axis
+from graphir.types import DType
+
+MOST_TRANSPOSED = 6
+
+
+def export_transpose(node: ExportNode) -> None:
+    """transpose, which MXNet has for up to six axes."""
+    value = node.value(0)
+    rank = value.rank
+    if rank is not None and rank > MOST_TRANSPOSED:
+        node.refuse(f"MXNet transposes up to {MOST_TRANSPOSED} axes, found {rank}")
+    node.emit("transpose", node.export.raw(value), axes=node.op.perm or None, carried=node.export.carried(value))
+
+
+def export_reshape(node: ExportNode) -> None:
+    """Reshape by codes: numbers, 0 where a size is kept, -1 where one is left."""
+    value, wanted = node.value(0), node.value(1)
+    entry = node.export.raw(value)
+    if wanted.known is None:
+        source = wanted.producer
+        if source is not None and isinstance(source.op, ir.Shape) and not source.op.start and source.op.end is None:
+            like = source.inputs[0]
+            assert like is not None
+            node.emit("reshape_like", entry, node.export.raw(like), carried=node.export.carried(value))
+            return
+        node.refuse_unknown(wanted)
+    own = value.shape or ()
+    codes: list[int] = []
+    for axis, size in enumerate(wanted.known.elements):
+        if isinstance(size, int):
+            codes.append(size)
+        else:
+            codes.append(0 if axis < len(own) and own[axis] == size else -1)
+    if codes.count(-1) > 1:
+        node.refuse(f"its shape {list(wanted.known.elements)} leaves more than one size open")
+    codes = codes or [1]
+    if value.rank == 0 and codes == [1]:
+        node.export.bind(node.result, entry, node.export.carried(value))
+        return
+    node.emit("Reshape", entry, shape=tuple(codes), carried=node.export.carried(value))
+
+
+def export_flatten(node: ExportNode) -> None:
+    """Flatten behind the first axis, else Reshape."""
+    entry, axis = node.export.raw(node.value(0)), node.op.axis
+    carried = node.export.carried(node.value(0))
+    if axis == 1 and node.value(0).rank != 1:
+        node.emit("Flatten", entry, carried=carried)
+        return
+    rows, columns = node.result.shape or (None, None)
+    if isinstance(rows, int):
+        node.emit("Reshape", entry, shape=(rows, -1), carried=carried)
+    elif isinstance(columns, int):
+        node.emit("Reshape", entry, shape=(-1, columns), carried=carried)
+    else:
+        node.refuse("its rows and columns are open")
+
+
+def export_squeeze(node: ExportNode) -> None:
+    """squeeze; MXNet leaves one axis if none would be left."""
+    axes = node.known(1)
+    node.emit("squeeze", node.export.raw(node.value(0)), axis=axes, carried=node.export.carried(node.value(0)))
+
+
+def export_unsqueeze(node: ExportNode) -> None:
+    """expand_dims, once for each axis."""
+    axes = node.known(1) or ()
+    entry = node.export.raw(node.value(0))
+    carried = node.export.carried(node.value(0))
+    if node.value(0).rank == 0:
+        node.emit("Reshape", entry, shape=(1,) * len(axes), carried=carried)
+        return
+    if len(axes) > 1 or min(axes, default=0) < 0:
+        rank = node.rank() + len(axes)
+        axes = tuple(sorted(normalize_axis(axis, rank) for axis in axes))
+    if not axes:
+        node.emit("_copy", entry, carried=carried)
+        return
+    *before, last = axes
+    for axis in before:
+        entry = node.step("expand_dims", entry, axis=axis)
+    node.emit("expand_dims", entry, axis=last, carried=carried)
+
+
+def export_expand(node: ExportNode) -> None:
+    """broadcast_to the result's sizes, or the like of a tensor whose shape is wanted; numbers are filled in."""
+    value, wanted = node.value(0), node.result.shape
+    static = wanted is not None and all(isinstance(dim, int) for dim in wanted)
+    source = None if static else whole_shape_of(node.value(1))
+    number = node.number(0)
+    if number is not None and value.dtype not in (None, DType.BOOL) and value.rank == 0:
+        if static:
+            node.emit("_full", shape=tuple(wanted or ()), value=number, dtype=dtype_name(node.dtype()))
+            return
+        if source is not None:
+            fill_like(node, source, number, node.dtype())
+            return
+    if wanted is None:
+        node.refuse("the shape of its result is unknown; state the inputs' shapes")
+    own, entry, carried = node.shape(), node.export.raw(value), node.export.carried(value)
+    if not wanted:
+        node.export.bind(node.result, entry, carried)
+        return
+    if len(own) < len(wanted):
+        codes = [dim if isinstance(dim, int) else -1 for dim in own]
+        if codes.count(-1) > 1:
+            node.refuse(f"the sizes of {value.name} {value.type} are open")
+        entry = node.step("Reshape", entry, suffix="apart", shape=(*(1,) * (len(wanted) - len(own)), *codes))
+    if source is not None and source.shape == wanted:
+        node.emit("broadcast_like", entry, node.export.raw(source), carried=carried)
+        return
+    own = (*(1,) * (len(wanted) - len(own)), *own)
+    if any(not isinstance(dim, int) and kept != dim for dim, kept in zip(wanted, own, strict=True)):
+        node.refuse(f"its shape {node.result.type} is open")
+    sizes = tuple(dim if isinstance(dim, int) else 0 for dim in wanted)
+    node.emit("broadcast_to", entry, shape=sizes, carried=carried)
+
+
+def export_tile(node: ExportNode) -> None:
+    """tile, of at most two axes of many at once, which is what MXNet's broadcasting takes."""
+    reps = node.known(1) or ()
+    entry, carried = node.export.raw(node.value(0)), node.export.carried(node.value(0))
+    repeated = [axis for axis, count in enumerate(reps) if count != 1]
+    while len(repeated) > 2:
+        axes, repeated = repeated[:2], repeated[2:]
+        part = tuple(count if axis in axes else 1 for axis, count in enumerate(reps))
+        entry = node.step("tile", entry, reps=part)
+        reps = tuple(1 if axis in axes else count for axis, count in enumerate(reps))
+    node.emit("tile", entry, reps=reps, carried=carried)
+
+
+def export_shape(node: ExportNode) -> None:
+    """shape_array, cut to the axes wanted."""
+    op: ir.Shape = node.op
+    entry = node.export.raw(node.value(0))
+    if not op.start and op.end is None:
+        node.emit("shape_array", entry)
+        return
+    whole = node.step("shape_array", entry)
+    node.emit("slice", whole, begin=(op.start,), end=(op.end,))
+
+
+def export_size(node: ExportNode) -> None:
+    """size_array."""
+    node.emit("size_array", node.export.raw(node.value(0)))
+
+
+EXPORTS: ExportTable = {
+    ir.Transpose: export_transpose,
+    ir.Reshape: export_reshape,
+    ir.Flatten: export_flatten,
+    ir.Squeeze: export_squeeze,
+    ir.Unsqueeze: export_unsqueeze,
+    ir.Expand: export_expand,
+    ir.Tile: export_tile,
+    ir.Shape: export_shape,
+    ir.Size: export_size,
+}
+
+__all__ = ["EXPORTS"]

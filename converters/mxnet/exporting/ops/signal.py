@@ -1,0 +1,164 @@
+"""Windows and filters as constants, and Fourier transforms as products with the matrix of their roots of unity."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.ops.linear import product_dtype
+from graphir.converters.mxnet.exporting.ops.results import bind_constant, bind_named
+from graphir.ops import signal as ir
+from graphir.ops.base import normalize_axis
+from graphir.types import DType
+
+MOST = 1 << 26
+"""So many elements a transform's matrix may have (256 MB of float32)."""
+
+
+def window(*terms: float) -> ExportFunction:
+    """A sum of cosines of multiples of the angle, whose coefficients these are."""
+
+    def export_window(node: ExportNode) -> None:
+        sizes = node.known(0)
+        assert sizes is not None
+        (size,) = sizes
+        node.charge(max(size, 0), "its window")
+        period = size if node.op.periodic else size - 1
+        angles = 2 * math.pi * np.arange(size) / (period or math.nan)
+        found = sum(term * np.cos(order * angles) for order, term in enumerate(terms))
+        _bind_constant(node, np.asarray(found), node.op.output_datatype)
+
+    return export_window
+
+
+def _bind_constant(node: ExportNode, array: NDArray[Any], dtype: DType) -> None:
+    """A constant as the result; integers are what is before the point."""
+    bind_constant(node, array.astype(dtype.numpy()), dtype)
+
+
+def export_mel_weight_matrix(node: ExportNode) -> None:
+    """Triangles over the bins of a spectrum, spread evenly on the mel scale."""
+    numbers = [node.number(slot) for slot in range(5)]
+    bands, length, rate, lower, upper = (math.nan if number is None else number for number in numbers)
+    if None in numbers:
+        node.refuse("its operands are computed; MXNet has no such operator, and a constant needs them")
+    lowest, highest = (2595 * math.log10(1 + hertz / 700) for hertz in (lower, upper))
+    count = int(bands)
+    node.charge(max(count, 1) * (int(length) // 2 + 100), "its matrix")  # a band is work even without elements
+    mels = np.arange(count + 2) * ((highest - lowest) / (count + 2)) + lowest
+    edges = ((length + 1) * (700 * (10 ** (mels / 2595) - 1)) // rate).astype(np.int64)
+    found = np.zeros((int(length) // 2 + 1, count))
+    for band in range(count):
+        low, centre, high = edges[band : band + 3]
+        if low == centre:
+            found[centre, band] = 1
+        else:
+            found[low : centre + 1, band] = np.arange(centre - low + 1) / (centre - low)
+        if high > centre:
+            found[centre:high, band] = (high - np.arange(centre, high)) / (high - centre)
+    _bind_constant(node, found, node.op.output_datatype)
+
+
+def _roots(node: ExportNode, taken: int, given: int, length: int, parts: int) -> NDArray[np.float64]:
+    """The matrix (taken * parts, given * parts of the result) of a transform of `length`.
+
+    Rows are places of the signal with real and imaginary part, columns places of the result. A one-sided inverse takes
+    half a spectrum, of which all but the ends stand for two places, and gives real numbers.
+    """
+    op: ir.DFT = node.op
+    inverse = isinstance(op, ir.DFT) and op.inverse
+    real = inverse and op.onesided
+    rows = taken * parts
+    columns = given * (1 if real else 2)
+    if rows * columns > MOST:
+        node.refuse(f"its matrix has {rows} x {columns} elements; MXNet has no Fourier transform of its own on CPUs")
+    turns = np.arange(taken)[:, None] * np.arange(given) % length
+    angles = 2 * math.pi * turns / length
+    cosine, sine = np.cos(angles), np.sin(angles) * (1 if inverse else -1)
+    if real:
+        places = np.arange(taken)
+        twice = np.where((places == 0) | (2 * places == length), 1.0, 2.0)[:, None]
+        cosine, sine = cosine * twice, sine * twice
+    found = np.zeros((taken, parts, given, 1 if real else 2))
+    found[:, 0, :, 0] = cosine
+    if parts == 2:
+        found[:, 1, :, 0] = -sine
+    if not real:
+        found[:, 0, :, 1] = sine
+        if parts == 2:
+            found[:, 1, :, 1] = cosine
+    return np.asarray(found.reshape(rows, columns) / (length if inverse else 1))
+
+
+def _transformed(node: ExportNode, data: Entry, rank: int, matrix: NDArray[np.float64], given: int) -> Entry:
+    """The product of (..., taken, parts) with the matrix, as (..., given, parts of the result)."""
+    wide = product_dtype(node.dtype())
+    if wide is not node.dtype():
+        data = node.step("Cast", data, suffix="wide", dtype=wide.value)
+    kept = (0,) * (rank - 2)
+    rows = node.step("Reshape", data, suffix="rows", shape=(*kept, -3))
+    roots = node.constant(matrix.astype(wide.numpy()), wide, "roots")
+    product = node.step("dot", rows, roots, suffix="product")
+    found = node.step("Reshape", product, suffix="places", shape=(*kept, -4, given, matrix.shape[1] // given))
+    if wide is not node.dtype():
+        found = node.step("Cast", found, suffix="result", dtype=node.dtype().value)
+    return found
+
+
+def export_dft(node: ExportNode) -> None:
+    """One dot of the places along the axis."""
+    op: ir.DFT = node.op
+    rank = node.rank()
+    axes, lengths = node.known(2), node.known(1)
+    axis = normalize_axis(-2 if axes is None else axes[0], rank)
+    size, parts = node.sizes((node.shape()[axis], node.shape()[-1]), node.value(0).name)
+    (given,) = node.sizes((node.result.shape or (None,) * rank)[axis : axis + 1], node.result.name)  # type: ignore[arg-type]
+    halved = op.onesided and op.inverse
+    length = given if halved else size if lengths is None else lengths[0]
+    taken = min(size, length // 2 + 1 if halved else length)
+    data = node.entry(0)
+    if taken < size:
+        data = node.step("slice_axis", data, suffix="taken", axis=axis, begin=0, end=taken)
+    matrix = _roots(node, taken, given, length, parts)
+    order = (*(place for place in range(rank) if place not in (axis, rank - 1)), axis, rank - 1)
+    if order == tuple(range(rank)):
+        bind_named(node, _transformed(node, data, rank, matrix, given))
+        return
+    data = node.step("transpose", data, suffix="places_last", axes=order)
+    found = _transformed(node, data, rank, matrix, given)
+    node.emit("transpose", found, axes=tuple(order.index(place) for place in range(rank)))
+
+
+def export_stft(node: ExportNode) -> None:
+    """take of all windows, weighted, and one dot of their places."""
+    steps, lengths = node.known(1), node.known(3)
+    assert steps is not None
+    size, parts = node.sizes(node.shape()[1:], node.value(0).name)
+    length = node.sizes(node.shape(2), node.value(2).name)[0] if lengths is None else lengths[0]
+    count = (size - length) // steps[0] + 1
+    given = length // 2 + 1 if node.op.onesided else length
+    matrix = _roots(node, length, given, length, parts)
+    node.charge(max(count, 0) * length, "the places of its windows")
+    places = np.arange(count)[:, None] * steps[0] + np.arange(length)
+    indices = node.constant(places, DType.INT64, "places")
+    frames = node.step("take", node.entry(0), indices, suffix="frames", axis=1, mode="clip")
+    if node.operand(2) is not None:
+        weights = node.step("Reshape", node.entry(2), suffix="weights", shape=(1, 1, -1, 1))
+        frames = node.step("broadcast_mul", frames, weights, suffix="weighted")
+    bind_named(node, _transformed(node, frames, 4, matrix, given))
+
+
+EXPORTS: ExportTable = {
+    ir.HannWindow: window(0.5, -0.5),
+    ir.HammingWindow: window(25 / 46, -21 / 46),
+    ir.BlackmanWindow: window(0.42, -0.5, 0.08),
+    ir.MelWeightMatrix: export_mel_weight_matrix,
+    ir.DFT: export_dft,
+    ir.STFT: export_stft,
+}
+
+__all__ = ["EXPORTS"]

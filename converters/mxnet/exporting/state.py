@@ -1,0 +1,311 @@
+"""The export of one graph in the making: which MXNet node or variable carries which value.
+
+MXNet's tensors differ from the graph's in two ways, which are kept here and nowhere else. Comparisons give numbers,
+positions come as floats, and dtypes that MXNet lacks are held in wider ones, so a value may be *carried* in another
+dtype than its own; it is converted where that matters. And reductions leave an axis: a value without axes is carried
+with the shape (1,). Where such a value, or one without elements, is an input or an output, the symbol is written for
+MXNet's np_shape semantics (`Export.np_shape`), which have both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.mxnet.exporting.dtypes import (
+    DTYPES,
+    NeedsNumpyShape,
+    Refusal,
+    check_held,
+    dtype_name,
+    held_dtype,
+)
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMNode
+from graphir.graph import Decision, Graph, Node, Value
+from graphir.tensor import Tensor
+from graphir.types import DType
+
+Entry = tuple[int, int]
+SUFFIX = "_output"
+NO_AXES = "MXNet has tensors without axes under np_shape semantics only"
+NO_ELEMENTS = "MXNet has tensors without elements under np_shape semantics only"
+
+
+class Export:
+    """The export of one graph in the making: the MXNet nodes, parameters, decisions and refusals so far.
+
+    `np_shape` says that the symbol is written for MXNet's np_shape semantics. `node` is the node being written,
+    `written` those that the MXNet nodes of another one compute too.
+    """
+
+    def __init__(self, graph: Graph, *, np_shape: bool = False) -> None:
+        self.graph = graph
+        self.np_shape = np_shape
+        self.nodes: list[NNVMNode] = []
+        self.parameters: dict[str, Tensor] = {}
+        self.states: dict[str, Tensor | None] = {}
+        self.decisions: dict[Decision, None] = {}
+        self.refused: dict[Node, Refusal] = {}
+        self.written: set[Node] = set()
+        self.node: Node | None = None
+        self._asked: dict[Node | None, list[Value]] = {}
+        self._entries: dict[Value, Entry] = {}
+        self._named_after: dict[Entry, Value] = {}
+        self._carried: dict[Value, DType] = {}
+        self._inputs: dict[Value, Entry] = {}
+        self._casts: dict[tuple[Entry, DType], Entry] = {}
+        self._states: dict[Value, Entry] = {}
+        self._named: set[int] = set()
+        self._names: set[str] = {value.name for value in (*graph.inputs, *graph.parameters)}
+        self._node_names: dict[str, int] = {}
+
+    def decide(self, kind: str, node: str, text: str) -> None:
+        """Note a decision; the graph gets it if all of it can be written, once however often that is done."""
+        self.decisions[Decision(kind, node, text)] = None
+
+    def append(self, op: str, name: str, inputs: Sequence[Entry], attributes: dict[str, Any]) -> int:
+        """Add one MXNet node; attributes are written as Python prints them, None is left out."""
+        attrs = {key: str(value) for key, value in attributes.items() if value is not None}
+        index = len(self.nodes)
+        self.nodes.append(NNVMNode(op, self._fresh(name, index), attrs, {}, list(inputs)))
+        return index
+
+    def _fresh(self, wanted: str, index: int) -> str:
+        """The name for the node of an index that no other node has."""
+        name, number = wanted, 0
+        while name in self._node_names:
+            number += 1
+            name = f"{wanted}_{number}"
+        self._node_names[name] = index
+        return name
+
+    def fresh_variable(self, wanted: str) -> str:
+        """A name that no variable has."""
+        name, number = wanted, 0
+        while name in self._names:
+            number += 1
+            name = f"{wanted}_{number}"
+        self._names.add(name)
+        return name
+
+    def variable(self, name: str, tensor: Tensor | None, annotations: dict[str, str]) -> Entry:
+        """Add a variable; with a tensor it is a parameter."""
+        if tensor is not None:
+            self.parameters[name] = tensor
+            if tensor.dtype is not DType.FLOAT32:
+                annotations = {"__dtype__": str(DTYPES[tensor.dtype]), **annotations}
+        self.nodes.append(NNVMNode(VARIABLE, name, {}, annotations))
+        return len(self.nodes) - 1, 0
+
+    def raw(self, value: Value) -> Entry:
+        """The entry that carries a value, in whatever dtype (see `carried`).
+
+        A value whose node was refused is a constant if its elements are known. Else a variable stands for it, so that
+        what else is refused behind it is found too.
+        """
+        self._asked.setdefault(self.node, []).append(value)
+        found = self._entries.get(value)
+        if found is None:
+            if value.producer in self.refused and not (value.known and value.known.integers() is not None):
+                found = self.variable(self.fresh_variable("refused"), None, {})
+            else:
+                found = self._source(value)
+            self._entries[value] = found
+            self._named_after.setdefault(found, value)
+        return found
+
+    def covers(self, nodes: Iterable[Node]) -> None:
+        """Say that the MXNet nodes of the node being written compute these too: they are not written themselves."""
+        asked = self._asked.setdefault(self.node, [])
+        for node in nodes:
+            self.written.add(node)
+            self._asked[node] = asked
+
+    def asked(self, node: Node | None) -> list[Value]:
+        """The values whose entries a node wanted; None are the outputs."""
+        return self._asked.get(node, [])
+
+    def carried(self, value: Value) -> DType | None:
+        """The dtype in which MXNet holds the value; None if unknown. Only what carries it tells that of truths."""
+        if value.dtype is DType.BOOL:
+            self.raw(value)
+        if value in self._carried or value.dtype is None:
+            return self._carried.get(value)
+        return held_dtype(value.dtype)
+
+    def entry(self, value: Value) -> Entry:
+        """The entry of a value in its own dtype, or the wider one for it; truths stay the numbers that carry them."""
+        found, held = self.raw(value), self.carried(value)
+        if value.dtype is None or value.dtype is DType.BOOL or held is held_dtype(value.dtype):
+            return found
+        return self.cast(found, value.dtype)
+
+    def cast(self, entry: Entry, dtype: DType) -> Entry:
+        """The entry converted, once for all users."""
+        dtype = held_dtype(dtype)
+        known = self._casts.get((entry, dtype))
+        if known is None:
+            name = f"{self.nodes[entry[0]].name}_{dtype}"
+            known = self._casts[entry, dtype] = self.append("Cast", name, [entry], {"dtype": dtype_name(dtype)}), 0
+        return known
+
+    def bind(self, value: Value, entry: Entry, carried: DType | None = None) -> None:
+        """Say which entry is a value of the graph. The node takes the value's name unless it has that of another."""
+        self._entries[value] = entry
+        self._named_after.setdefault(entry, value)
+        if carried is not None and carried is not value.dtype:
+            self._carried[value] = carried
+        index, _ = entry
+        node = self.nodes[index]
+        if value.name.endswith(SUFFIX) and index not in self._named and node.op != VARIABLE:
+            self._named.add(index)
+            stem = value.name.removesuffix(SUFFIX)
+            if node.name != stem:
+                node.name = self._fresh(stem, index)
+
+    def state(self, value: Value, dtype: DType) -> Entry | None:
+        """The auxiliary state with a parameter's elements; None if the value is no parameter.
+
+        MXNet keeps states and arguments apart: a parameter that is used as both is written twice.
+        """
+        if value.producer is not None or value in self.graph.inputs:
+            return None
+        found = self._states.get(value)
+        if found is None:
+            tensor = value.tensor
+            if tensor is not None and tensor.dtype is not dtype:
+                tensor = Tensor.of(tensor.numpy().astype(dtype.numpy()))
+            taken = value in self._entries
+            name = self.fresh_variable(f"{value.name}_state") if taken else value.name
+            self.nodes.append(NNVMNode(VARIABLE, name))
+            found = self._states[value] = len(self.nodes) - 1, 0
+            self.states[name] = tensor
+        return found
+
+    def reshaped(self, value: Value, shape: tuple[int, ...]) -> Entry:
+        """A parameter with another shape: under its own name if nothing else uses it."""
+        assert value.tensor is not None
+        name = value.sources[0] if value.sources else value.name
+        taken = name != value.name and name in self._names
+        if len(value.uses) != 1 or value in self._entries or taken:
+            name = self.fresh_variable(f"{name}_reshaped")
+        self._names.add(name)
+        return self.variable(name, value.tensor.reshaped(shape), {})
+
+    def _source(self, value: Value) -> Entry:
+        """The entry of a value that no node was written for: an input, a parameter, or elements that are known."""
+        check_held(value.name, value.type)
+        if value.tensor is None and value in self.graph.inputs:
+            return self._input(value)
+        if value.shape is not None and 0 in value.shape:
+            return self._empty(value)
+        tensor = value.tensor
+        if value.known is not None and value.producer is not None:
+            elements = np.array(value.known.integers()).reshape(value.known.shape)
+            assert value.dtype is not None
+            tensor = Tensor.of(elements.astype(value.dtype.numpy()))
+        if tensor is not None:
+            tensor = self._held(value, tensor)
+            if not tensor.shape:
+                tensor = tensor.reshaped((1,))
+        taken = value in self._states or value.producer is not None
+        return self.variable(self.fresh_variable(f"{value.name}_argument") if taken else value.name, tensor, {})
+
+    def _held(self, value: Value, tensor: Tensor) -> Tensor:
+        """The tensor in a dtype that MXNet has: truths as float32, others in a wider one."""
+        dtype = DType.FLOAT32 if tensor.dtype is DType.BOOL else held_dtype(tensor.dtype)
+        if dtype is tensor.dtype:
+            return tensor
+        if tensor.dtype is DType.BOOL:
+            self._carried[value] = DType.FLOAT32
+        else:
+            self.decide_widening(value)
+        return Tensor.computed(dtype, tensor.shape, lambda: tensor.numpy().astype(dtype.numpy()))
+
+    def decide_widening(self, value: Value) -> None:
+        """Note that MXNet holds a value in a wider dtype, if it does."""
+        if value.dtype is not None and held_dtype(value.dtype) is not value.dtype:
+            held = held_dtype(value.dtype)
+            self.decide("dtype", value.name, f"MXNet has no {value.dtype}; {held}, which has all its values, holds it")
+
+    def _empty(self, value: Value) -> Entry:
+        """A tensor without elements: a constant, whatever made it."""
+        if not self.np_shape:
+            raise NeedsNumpyShape(f"{NO_ELEMENTS} ({value.name} {value.type})")
+        shape = value.shape
+        if shape is None or value.dtype is None or not all(isinstance(dim, int) for dim in shape):
+            raise Refusal(f"the sizes of {value.name} {value.type}, which has no elements, are open")
+        held = DType.FLOAT32 if value.dtype is DType.BOOL else held_dtype(value.dtype)
+        self._carried[value] = held
+        return self.append("_zeros", value.name, (), {"shape": shape, "dtype": dtype_name(held)}), 0
+
+    def _input(self, value: Value) -> Entry:
+        annotations: dict[str, str] = {}
+        scalar = value.rank == 0
+        if not self.np_shape and value.shape is not None:
+            if scalar:
+                raise NeedsNumpyShape(f"{NO_AXES}; the input {value.name} is {value.type}")
+            if 0 in value.shape:
+                raise NeedsNumpyShape(f"{NO_ELEMENTS}; the input {value.name} is {value.type}")
+        if value.dtype not in (None, DType.FLOAT32):
+            assert value.dtype is not None
+            annotations["__dtype__"] = str(DTYPES[held_dtype(value.dtype)])
+            self.decide_widening(value)
+        if value.shape is not None:
+            unknown = -1 if self.np_shape else 0
+            annotations["__shape__"] = str(tuple(dim if isinstance(dim, int) else unknown for dim in value.shape))
+        entry = self._inputs[value] = self.variable(value.name, None, annotations)
+        if scalar:
+            entry = self.append("Reshape", f"{value.name}_axis", [entry], {"shape": (1,)}), 0
+        if value.dtype is DType.BOOL:
+            self._carried[value] = DType.FLOAT32
+            entry = self.cast(entry, DType.FLOAT32)
+        return entry
+
+    def head(self, value: Value) -> Entry:
+        """The entry of an output: truths become MXNet's own bool there, and values without axes lose the one they had.
+
+        Refuses as `raw` does.
+        """
+        check_held(value.name, value.type)
+        if value.rank == 0 and not self.np_shape:
+            raise NeedsNumpyShape(f"{NO_AXES}; the output {value.name} is {value.type}")
+        entry = self.raw(value)
+        if value in self._inputs:
+            return self._inputs[value]
+        wanted = value.dtype if value.dtype is None else held_dtype(value.dtype)
+        steps: list[tuple[str, dict[str, Any]]] = []
+        if wanted is not None and wanted is not self.carried(value):
+            steps.append(("Cast", {"dtype": dtype_name(wanted)}))
+        if value.rank == 0:
+            steps.append(("_np_reshape", {"newshape": ()}))
+        self.decide_widening(value)
+        for op, attributes in steps:
+            entry = self.append(op, f"{self.nodes[entry[0]].name}_{op.lower().lstrip('_')}", [entry], attributes), 0
+        other = self._named_after.get(entry, value)
+        if not steps and other is not value:  # a node that MXNet does not need gave the value its name
+            alone = other.producer is not None and len(other.producer.outputs) == 1
+            if not alone or self.nodes[entry[0]].op == VARIABLE or self.graph.is_output(other):
+                entry = self.append("_copy", f"{self.nodes[entry[0]].name}_copy", [entry], {}), 0
+            self._named_after[entry] = value
+        if steps or other is not value:
+            self.rename(entry[0], value.name.removesuffix(SUFFIX))
+        return entry
+
+    def rename(self, index: int, name: str) -> None:
+        """Give a node this name, and the node that has it another one."""
+        self._release(name)
+        del self._node_names[self.nodes[index].name]
+        self.nodes[index].name = self._fresh(name, index)
+
+    def _release(self, name: str) -> None:
+        """Give the node that has a name another one, so that the name is free."""
+        index = self._node_names.get(name)
+        if index is not None:
+            self.nodes[index].name = self._fresh(f"{name}_number", index)
+            del self._node_names[name]
+
+
+__all__ = ["SUFFIX", "Entry", "Export"]

@@ -1,0 +1,1 @@
+"""MXNet's files: symbols, parameters, checkpoints; plain records, no graph."""

@@ -1,0 +1,245 @@
+"""Which files make a checkpoint, and which parameter of a gluon file belongs to which name of a symbol."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import digits
+from typing import Any
+
+from graphir.errors import ImportFailure
+from graphir.files.places import beside
+
+_SYMBOL = "-symbol.json"
+_ARRAYS = (".params", ".npz", ".npy")
+_EPOCH = re.compile(r"(.+)-(\d{4,})\.params")
+_SPELLINGS = {"moving_mean": "running_mean", "moving_var": "running_var"}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A symbol file and its parameters; `params` is None if there are none beside it.
+
+    `epoch` is the number in the parameters' name, None without one. `others` are the parameter files of the same
+    prefix that were not chosen.
+    """
+
+    symbol: Path
+    params: Path | None
+    epoch: int | None = None
+    others: tuple[Path, ...] = ()
+
+
+def find_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
+    """The checkpoint that a folder, a prefix, a symbol file or a `.params` file means; the newest epoch is chosen.
+
+    Raises ImportFailure if there is no symbol, or a folder holds several.
+    """
+    place = Path(path)
+    if place.is_dir():
+        return _checkpoint(_only_prefix(place))
+    match = _EPOCH.fullmatch(place.name)
+    if match is not None:
+        return _checkpoint(str(place.with_name(match[1])), chosen=place)
+    for suffix in (_SYMBOL, ".json", *_ARRAYS):
+        if place.name.endswith(suffix):
+            chosen = place if suffix in _ARRAYS else None
+            symbol = None if suffix in _ARRAYS else place
+            return _checkpoint(str(place)[: -len(suffix)], chosen=chosen, symbol=symbol)
+    if place.is_file():  # a symbol by any other name
+        return _checkpoint(str(place.with_suffix("")), symbol=place)
+    return _checkpoint(str(place))
+
+
+def _only_prefix(folder: Path) -> str:
+    prefixes = sorted(str(file)[: -len(_SYMBOL)] for file in folder.glob("*" + _SYMBOL))
+    if not prefixes:
+        prefixes = sorted(
+            str(file.with_suffix("")) for file in folder.glob("*.json") if _parameter_files(file.stem, folder)
+        )
+    if len(prefixes) == 1:
+        return prefixes[0]
+    if not prefixes:
+        raise ImportFailure(f"{folder}: no *-symbol.json in this folder")
+    names = ", ".join(Path(prefix).name for prefix in prefixes)
+    raise ImportFailure(f"{folder}: {len(prefixes)} models in this folder ({names}); name one by its prefix")
+
+
+def _parameter_files(prefix: str, folder: Path) -> dict[Path, int | None]:
+    """The parameter files of a prefix, oldest first: the one without an epoch, then by epoch."""
+    epochs: dict[Path, int | None] = {}
+    for file in folder.glob("*.params"):
+        match = _EPOCH.fullmatch(file.name)
+        if match is not None and match[1] == prefix:
+            epochs[file] = int(match[2])
+        elif file.name == f"{prefix}.params":
+            epochs[file] = None
+    return dict(sorted(epochs.items(), key=lambda entry: -1 if entry[1] is None else entry[1]))
+
+
+def _checkpoint(prefix: str, *, chosen: Path | None = None, symbol: Path | None = None) -> Checkpoint:
+    candidates = [symbol] if symbol is not None else [Path(prefix + _SYMBOL), Path(prefix + ".json")]
+    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if found is None:
+        raise ImportFailure(f"no symbol for {prefix}: looked for {' and '.join(map(str, candidates))}")
+    if chosen is not None and not chosen.is_file():
+        raise ImportFailure(f"{chosen}: no such file")
+    epochs = _parameter_files(Path(prefix).name, found.parent)
+    if chosen is not None:
+        beside(chosen, found, "the symbol beside it")
+    else:
+        chosen = next(reversed(epochs), None)
+        if chosen is None:
+            return Checkpoint(found, None)
+        beside(found, chosen, "the file of parameters beside it")
+    others = tuple(file for file in epochs if file.name != chosen.name)
+    match = _EPOCH.fullmatch(chosen.name)
+    return Checkpoint(found, chosen, int(match[2]) if match else None, others)
+
+
+def arrays_beside(symbol: Path) -> list[Path]:
+    """The files in a symbol's folder that may hold its parameters, whatever they are called."""
+    try:
+        files = sorted(symbol.parent.iterdir())
+    except OSError:
+        return []
+    return [file for file in files if file.name.endswith((*_ARRAYS, ".nd")) and file.is_file()]
+
+
+def lone_parameters(symbol: Path) -> Path | None:
+    """The only .params file in the folder of a symbol that is the only one there, None if it is not so."""
+    found = [file for file in arrays_beside(symbol) if file.suffix == ".params"]
+    others = [file for file in symbol.parent.glob("*" + _SYMBOL) if file.name != symbol.name]
+    return found[0] if len(found) == 1 and not others else None
+
+
+@dataclass(slots=True)
+class _Module:
+    """The parameters of one block: the prefix they share, and of each kind (`weight`) its full name and shape."""
+
+    prefix: str
+    names: dict[str, str]
+    shapes: dict[str, tuple[int, ...] | None]
+
+
+def match_structural_names(
+    argument_names: Sequence[str], known_shapes: Mapping[str, tuple[int, ...] | None], params: Mapping[str, Any]
+) -> dict[str, str]:
+    """For each name in a gluon `save_parameters` file (`features.0.weight`), the symbol's name for it.
+
+    `argument_names` are the symbol's arguments and auxiliary states in their order, `known_shapes` what is known of
+    their shapes, `params` the file's arrays (anything with a `shape`) in the file's order. Names that are the symbol's
+    own match themselves. Otherwise blocks are matched whole: one that has a weight and a bias of given shapes to one
+    with the same. Blocks that look alike are taken in order: gluon collects them as they were made, which is the order
+    of the counters in the symbol's names (`conv0`, `conv1`) under one prefix, and else that of the symbol.
+
+    Raises ImportFailure if blocks are left over on either side, or if blocks of one kind differ in shape in the file
+    and the symbol's shapes are not known.
+    """
+    wanted = set(argument_names)
+    if all(name in wanted for name in params):
+        return {name: name for name in params}
+    sources = _modules_of_file(params)
+    kinds = sorted({kind for source in sources for kind in source.names}, key=len, reverse=True)
+    targets = _modules_of_symbol(argument_names, known_shapes, kinds)
+    matched: dict[str, str] = {}
+    for kind_set in dict.fromkeys(frozenset(module.names) for module in [*sources, *targets]):
+        alike = [module for module in sources if module.names.keys() == kind_set]
+        for source, target in _pair(alike, [module for module in targets if module.names.keys() == kind_set], kind_set):
+            matched.update((name, target.names[kind]) for kind, name in source.names.items())
+    return matched
+
+
+def _modules_of_file(params: Mapping[str, Any]) -> list[_Module]:
+    modules: dict[str, _Module] = {}
+    for name, array in params.items():
+        prefix, _, kind = name.rpartition(".")
+        module = modules.setdefault(prefix, _Module(prefix, {}, {}))
+        kind = _SPELLINGS.get(kind, kind)
+        module.names[kind] = name
+        module.shapes[kind] = tuple(array.shape)
+    return list(modules.values())
+
+
+def _modules_of_symbol(
+    names: Sequence[str], known_shapes: Mapping[str, tuple[int, ...] | None], kinds: Sequence[str]
+) -> list[_Module]:
+    """The symbol's parameters by block. `kinds` are tried in order, so longer ones come first (`i2h_weight`)."""
+    modules: dict[str, _Module] = {}
+    for name in names:
+        spelling = name
+        for old, new in _SPELLINGS.items():
+            spelling = spelling.removesuffix(old) + new if spelling.endswith(old) else spelling
+        kind = next((kind for kind in kinds if spelling == kind or spelling.endswith("_" + kind)), None)
+        if kind is None:
+            continue
+        prefix = spelling[: -len(kind)].removesuffix("_")
+        module = modules.setdefault(prefix, _Module(prefix, {}, {}))
+        module.names[kind] = name
+        module.shapes[kind] = known_shapes.get(name)
+    return list(modules.values())
+
+
+def _pair(sources: list[_Module], targets: list[_Module], kinds: frozenset[str]) -> list[tuple[_Module, _Module]]:
+    what = f"blocks with {', '.join(sorted(kinds))}"
+    if len(sources) != len(targets):
+        raise ImportFailure(
+            f"the parameters do not fit the symbol: {len(sources)} {what} in the file "
+            f"({_shown(sources)}), {len(targets)} in the symbol ({_shown(targets)})"
+        )
+    if len(sources) == 1 and _fits(sources[0], targets[0]):
+        return [(sources[0], targets[0])]
+    unknown = [target for target in targets if None in target.shapes.values()]
+    if not unknown:
+        return _pair_by_shape(sources, targets, what)
+    if any(source.shapes != sources[0].shapes for source in sources):
+        raise ImportFailure(
+            f"the file names its parameters by their place in the network, and the symbol's shapes are needed to tell "
+            f"{len(sources)} {what} apart, but those of {_shown(unknown)} are unknown; give the shapes of the inputs"
+        )
+    return list(zip(sources, _in_order_of_making(targets), strict=True))
+
+
+def _pair_by_shape(sources: list[_Module], targets: list[_Module], what: str) -> list[tuple[_Module, _Module]]:
+    pairs: list[tuple[_Module, _Module]] = []
+    for shapes in {tuple(sorted(module.shapes.items())): module.shapes for module in [*sources, *targets]}.values():
+        alike = [module for module in sources if module.shapes == shapes]
+        fitting = _in_order_of_making([module for module in targets if module.shapes == shapes])
+        if len(alike) != len(fitting):
+            sizes = ", ".join(f"{kind} {shape}" for kind, shape in shapes.items())
+            raise ImportFailure(
+                f"the parameters do not fit the symbol: of the {what}, {len(alike)} in the file ({_shown(alike)}) and "
+                f"{len(fitting)} in the symbol ({_shown(fitting)}) have {sizes}"
+            )
+        pairs += zip(alike, fitting, strict=True)
+    return pairs
+
+
+def _in_order_of_making(modules: list[_Module]) -> list[_Module]:
+    """Blocks that differ in their counter alone, in its order, in the places that they hold together."""
+    families: dict[str, list[tuple[int, str, int]]] = {}
+    for slot, module in enumerate(modules):
+        family = module.prefix.rstrip(digits)
+        counter = module.prefix[len(family) :].lstrip("0")
+        families.setdefault(family, []).append((len(counter), counter, slot))  # as numbers, however many digits
+    ordered = list(modules)
+    for members in families.values():
+        slots = sorted(slot for *_, slot in members)
+        for place, (*_, slot) in zip(slots, sorted(members), strict=True):
+            ordered[place] = modules[slot]
+    return ordered
+
+
+def _fits(source: _Module, target: _Module) -> bool:
+    return all(target.shapes[kind] in (None, shape) for kind, shape in source.shapes.items())
+
+
+def _shown(modules: Sequence[_Module]) -> str:
+    names = [module.prefix or "(no prefix)" for module in modules[:4]]
+    return ", ".join(names) + (", ..." if len(modules) > 4 else "") if names else "none"
+
+
+__all__ = ["Checkpoint", "arrays_beside", "find_checkpoint", "lone_parameters", "match_structural_names"]

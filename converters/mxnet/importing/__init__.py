@@ -1,0 +1,1 @@
+"""From MXNet's records to a graph."""

@@ -1,0 +1,409 @@
+"""From MXNet's records to a graph: every foreign meaning ends here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, NeedsShape, Refusal
+from graphir.converters.mxnet.importing.heads import LOSS_HEADS, Head, classify_heads, dropped_heads
+from graphir.converters.mxnet.importing.input_dtypes import likely_dtypes, stated_dtype
+from graphir.converters.mxnet.importing.input_shapes import (
+    check_inputs,
+    declared_shape,
+    describe_open,
+    infer_shapes,
+    settle_sizes,
+)
+from graphir.converters.mxnet.importing.likely_shapes import likely_shape
+from graphir.converters.mxnet.importing.operand_checks import check_node
+from graphir.converters.mxnet.importing.ops import import_table
+from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
+from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, output_names, typed_attributes
+from graphir.errors import Gap, GraphirError, ImportFailure, ShapeError, UnsupportedOpError
+from graphir.graph import Graph, Value
+from graphir.inference import infer_graph
+from graphir.inference.engine import parse_dims
+from graphir.ops.elementwise import Identity
+from graphir.tensor import Tensor
+from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType, format_shape, unify_shape
+
+PARAMETER_INPUTS = frozenset(
+    {"weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "running_mean", "running_var", "parameters"}
+)
+NOT_CONVERTED = "graphir cannot convert this operator of MXNet yet"
+NOT_IN_MXNET = "MXNet 1.9.1 has no such operator: it comes from a plugin or a build of one's own"
+
+
+class Importer:
+    """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only.
+
+    Without `settle` sizes that nothing fixes stay unknown. With `gaps` nodes whose import needs such a size are left
+    out, and inputs of unknown type stand for what they give, which is of use for inference only. Inputs for which
+    nothing states a dtype have that of all float parameters, or the `assumed` one; MXNet binds them as float32. Without
+    `guess` the rank of an input is taken from a weight only where that leaves no doubt; `guessed` says that it was
+    taken where it does. Inputs stand in the order of MXNet's `list_inputs`. With `keep_given` those with a given shape
+    stay inputs, labels too, even if nothing depends on them.
+    """
+
+    def __init__(
+        self,
+        symbol_graph: NNVMGraph,
+        params: Mapping[str, Tensor] | None,
+        shapes: Mapping[str, object] | None,
+        *,
+        dtypes: Mapping[str, object] | None = None,
+        keep_loss: bool = False,
+        keep_given: bool = False,
+        settle: bool = True,
+        guess: bool = True,
+        gaps: bool = False,
+        assumed: DType = DType.FLOAT32,
+        name: str = "graph",
+    ) -> None:
+        self.source = symbol_graph
+        self.params = params
+        self.shapes = {key: parse_dims(shape) for key, shape in (shapes or {}).items()}
+        self.dtypes = {key: DType.of(dtype) for key, dtype in (dtypes or {}).items()}
+        self.keep_loss = keep_loss
+        self.keep_given = keep_given
+        self.settle = settle
+        self.guess = guess
+        self.guessed = False
+        self.gaps = gaps
+        self.assumed = assumed
+        self.graph = Graph(name)
+        self._results: list[Sequence[Value] | None] = [None] * len(symbol_graph.nodes)
+        self._broken: set[Value] = set()
+        self._refusals: dict[tuple[str, str], list[str]] = {}
+        self._problems: list[str] = []
+        self._missing: list[str] = []
+        self._inferred_at = -1
+        self.readers = Counter(symbol_graph.heads)
+        for record in symbol_graph.nodes:
+            self.readers.update(record.inputs)
+        self._float = self._parameter_dtype()
+        self._likely = self._likely_dtypes()
+
+    def run(self) -> Graph:
+        """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
+        functions = import_table()
+        check_inputs(self.source, self.shapes, self.dtypes, self.params or {}, self.graph)
+        heads = self._heads()
+        needed = self._needed(heads)
+        for upgrade in self.source.upgrades:
+            self.graph.decide("upgrade", upgrade.node, f"{upgrade.rule}: {upgrade.text}")
+        for index, record in enumerate(self.source.nodes):
+            if index in needed and record.op != VARIABLE:
+                self._import(index, record, functions.get(record.op))
+        self._raise_problems()
+        self._set_outputs(heads)
+        self._complete_inputs()
+        if self.settle:
+            settle_sizes(self.graph, set(self.shapes))
+        else:
+            infer_shapes(self.graph)
+        self._report_unused()
+        return self.graph
+
+    def import_inside(self, symbol_graph: NNVMGraph, graph: Graph, values: Sequence[Value]) -> list[Value]:
+        """The heads of a symbol inside another, imported into `graph`; its variables are `values`, in order.
+
+        Raises Refusal naming every node that cannot be imported, and ShapeError for other problems.
+        """
+        self.infer_now()
+        source = replace(symbol_graph, version=self.source.version, np_shape=self.source.np_shape)
+        inner = Importer(source, None, None, keep_loss=self.keep_loss, settle=False)
+        inner.graph = graph
+        variables = variables_in_order(source)
+        if len(variables) != len(values):
+            raise Refusal(f"a symbol inside has {len(variables)} variables, the node gives it {len(values)}")
+        for index, value in zip(variables, values, strict=True):
+            inner._results[index] = [value]
+        functions, needed = import_table(), inner._needed(source.heads)
+        for index, record in enumerate(source.nodes):
+            if index in needed and record.op != VARIABLE:
+                inner._import(index, record, functions.get(record.op))
+        if inner._refusals:
+            raise Refusal("; ".join(
+                f"inside it {op} ({', '.join(names)}): {reason}" for (op, reason), names in inner._refusals.items()
+            ))
+        if inner._problems:
+            raise ShapeError("; ".join(inner._problems))
+        heads = [inner._results[index] for index, _ in source.heads]
+        return [found[slot] for found, (_, slot) in zip(heads, source.heads, strict=True) if found is not None]
+
+    def infer_now(self) -> None:
+        """Run the whole inference on what there is, unless nothing was added since the last time."""
+        if self._inferred_at != len(self.graph):
+            self._inferred_at = len(self.graph)
+            infer_graph(self.graph)
+
+    def _parameter_dtype(self) -> DType:
+        floats = {tensor.dtype for tensor in (self.params or {}).values() if tensor.dtype.is_float}
+        return floats.pop() if len(floats) == 1 else self.assumed
+
+    def _heads(self) -> list[tuple[int, int]]:
+        nodes, heads = self.source.nodes, list(self.source.heads)
+        if self.keep_loss:
+            return heads
+        dropped = dropped_heads(self.source, self.params or ())
+        for place, kind in enumerate(classify_heads(self.source, self.params or ())):
+            record = nodes[heads[place][0]]
+            if place in dropped:
+                text = f"output of {record.op}, {kind.value}; --keep-loss keeps it"
+                self.graph.decide("loss head removed", record.name, text)
+            elif kind is not Head.RESULT:
+                alone = ", but the symbol has no other output: it stays" if kind.goes else ""
+                self.graph.decide("loss head kept", record.name, f"output of {record.op}, {kind.value}{alone}")
+        return [head for place, head in enumerate(heads) if place not in dropped]
+
+    def _needed(self, heads: list[tuple[int, int]]) -> set[int]:
+        needed: set[int] = set()
+        stack = [node for node, _ in heads]
+        while stack:
+            index = stack.pop()
+            if index in needed:
+                continue
+            needed.add(index)
+            record = self.source.nodes[index]
+            read = record.inputs[:1] if record.op in LOSS_HEADS else record.inputs
+            stack.extend(source for source, _ in read)
+        return needed
+
+    def _import(self, index: int, record: NNVMNode, function: ImportFunction | None) -> None:
+        if function is None:
+            known = canonical_name(record.op) is not None
+            self._refuse(record, NOT_CONVERTED if known else NOT_IN_MXNET)
+            self._break(index, record, node_signature(record).visible if known else 1)
+            return
+        attrs = typed_attributes(record)
+        names = node_signature(record)
+        output_names = [f"{record.name}_{name}" for name in names.outputs]
+        operands = [self._operand(record, slot, names.inputs) for slot in range(len(record.inputs))]
+        node = ImportNode(self, record, attrs, operands, output_names)
+        if attrs.unknown:
+            self.graph.decide(
+                "unknown attribute", record.name, f"{record.op} has no {', '.join(sorted(attrs.unknown))}: ignored"
+            )
+        try:
+            check_node(node, names)
+            result = function(node)
+        except Refusal as error:
+            self._refuse(record, str(error))
+        except (ShapeError, NeedsShape) as error:
+            passed_over = self.gaps and isinstance(error, NeedsShape)
+            if not passed_over and not self._stands_on_broken(record):
+                hint = self._shape_hint() if isinstance(error, NeedsShape) else ""
+                self._problems.append(f"{record.name} ({record.op}): {error}{hint}")
+        else:
+            self._take(index, record, result, output_names)
+            return
+        self._break(index, record, names.visible)
+
+    def _take(self, index: int, record: NNVMNode, result: object, output_names: list[str]) -> None:
+        values = [result] if isinstance(result, Value) else list(result)  # type: ignore[call-overload]
+        for value, name in zip(values, output_names, strict=False):
+            if value.name != name and value.producer is not None and name not in self.graph and self._is_new(value):
+                self.graph.rename(value, name)
+            if name not in value.sources:
+                value.sources = (*value.sources, name)
+        self._results[index] = values
+        if any(self._is_broken(source, slot) for source, slot in record.inputs):
+            self._broken.update(values)
+
+    def _is_new(self, value: Value) -> bool:
+        return not value.sources
+
+    def _operand(self, record: NNVMNode, slot: int, names: tuple[str, ...]) -> Callable[[], Value]:
+        source, output = record.inputs[slot]
+
+        def operand() -> Value:
+            results = self._results[source]
+            if results is None:
+                wanted = names[slot] if slot < len(names) else ""
+                results = self._results[source] = [self._variable(self.source.nodes[source], wanted)]
+            if output >= len(results):
+                producer = self.source.nodes[source]
+                raise Refusal(f"it uses output {output} of {producer.name} ({producer.op}), which is not available")
+            return results[output]
+
+        return operand
+
+    def _variable(self, record: NNVMNode, wanted: str) -> Value:
+        """A variable that is used for the first time, as the operator's input `wanted`: parameter or graph input."""
+        graph, name = self.graph, record.name
+        unique = graph.fresh_name(name)
+        tensor = None if self.params is None else self.params.get(name)
+        if tensor is not None and name not in self.shapes:
+            value = graph.add_parameter(unique, tensor)
+        elif (wanted in PARAMETER_INPUTS or _is_trained(record)) and name not in self.shapes:
+            if self.params is not None:
+                self._missing.append(name)
+            dtype = self.dtypes.get(name) or stated_dtype(record)
+            value = graph.add_parameter(unique, None, TensorType(dtype, declared_shape(self.source, record)))
+        else:
+            shape = declared_shape(self.source, record)
+            if name in self.shapes:
+                given = self.shapes[name]
+                shape = unify_shape(given, shape) if given is None or UNKNOWN in given else given
+            guessed = likely_shape(self.source, record, self.params) if shape is None and self.settle else None
+            if guessed is not None and (guessed.certain or self.guess):
+                value = self._add_input(record, unique, guessed.shape)
+                self.guessed = self.guessed or not guessed.certain
+                describe_open(value, guessed.why)
+            else:
+                value = self._add_input(record, unique, shape)
+        value.sources = (name,)
+        return value
+
+    def _add_input(self, record: NNVMNode, name: str, shape: Shape | None) -> Value:
+        """A graph input. A dtype that nothing states is assumed: it does not bind later inference."""
+        stated = self.dtypes.get(record.name) or stated_dtype(record)
+        likely = stated or self._likely.get(record.name)
+        value = self.graph.add_input(name, TensorType(stated, shape))
+        value.type = TensorType(likely or self._float, shape)
+        if likely is None and self.params is None:
+            self.graph.decide("input dtype", record.name, f"nothing states it: {self._float}, as MXNet binds it")
+        return value
+
+    def _likely_dtypes(self) -> dict[str, DType]:
+        """The dtypes of variables as far as the symbol or the parameters say more than that all floats are one."""
+        nodes = self.source.nodes
+        stored = {tensor.dtype for tensor in (self.params or {}).values() if tensor.dtype.is_float}
+        if len(stored) < 2 and not self.dtypes and all(stated_dtype(record) is None for record in nodes):
+            return {}
+        return likely_dtypes(self.source, self.params, self.dtypes)
+
+    def _refuse(self, record: NNVMNode, reason: str) -> None:
+        self._refusals.setdefault((record.op, reason), []).append(record.name)
+
+    def _break(self, index: int, record: NNVMNode, count: int) -> None:
+        """Stand-ins for the results of a node that could not be imported, so that the rest can be looked at too."""
+        values = [self.graph.add_input(self.graph.fresh_name(f"?{record.name}"), ANYTHING) for _ in range(count)]
+        self._broken.update(values)
+        self._results[index] = values
+
+    def _is_broken(self, source: int, slot: int) -> bool:
+        results = self._results[source]
+        return results is not None and any(value in self._broken for value in results)
+
+    def _stands_on_broken(self, record: NNVMNode) -> bool:
+        return any(self._is_broken(source, slot) for source, slot in record.inputs)
+
+    def _shape_hint(self) -> str:
+        names = [value.name for value in self.graph.inputs if value not in self._broken and value.shape is None]
+        wanted = names or [value.name for value in self.graph.inputs if value not in self._broken]
+        return f"; give its shape, as in -i {wanted[0]}:1,3,224,224" if wanted else ""
+
+    def _raise_problems(self) -> None:
+        if self._refusals:
+            gaps = [Gap(op, reason, tuple(nodes)) for (op, reason), nodes in self._refusals.items()]
+            count = sum(len(gap.nodes) for gap in gaps)
+            raise UnsupportedOpError(f"{count} node(s) of the model cannot be imported:", gaps)
+        problems = [f"missing parameter: {name}" for name in dict.fromkeys(self._missing)] + self._problems
+        if problems:
+            problems = self._contradictions() + problems
+            raise ImportFailure(
+                f"{len(problems)} problem(s) with the model and its parameters:\n  " + "\n  ".join(problems)
+            )
+
+    def _contradictions(self) -> list[str]:
+        """Every parameter whose shape is not what the symbol wants, found by an import that knows no parameters."""
+        if not self._problems or self.params is None:
+            return []
+        bare = Importer(self.source, None, self.shapes, dtypes=self.dtypes, keep_loss=self.keep_loss)
+        try:
+            wanted = bare.run()
+        except GraphirError:
+            wanted = bare.graph
+        found = []
+        for value in wanted.parameters:
+            tensor = self.params.get(value.sources[0]) if value.sources else None
+            if tensor is None:
+                continue
+            try:
+                unify_shape(tensor.shape, value.shape)
+            except ShapeError:
+                found.append(
+                    f"parameter {value.sources[0]} has the shape {list(tensor.shape)}, "
+                    f"the symbol wants {format_shape(value.shape)}"
+                )
+        return found
+
+    def _set_outputs(self, heads: list[tuple[int, int]]) -> None:
+        names = entry_names(self.source)
+        outputs: list[Value] = []
+        for index, slot in heads:
+            record = self.source.nodes[index]
+            if record.op == VARIABLE and self._results[index] is None:
+                self._results[index] = [self._variable(record, "")]
+            results = self._results[index]
+            assert results is not None
+            if slot >= len(results):
+                raise ImportFailure(
+                    f"{record.name} ({record.op}): output {slot}, an output of the model, means nothing at inference; "
+                    f"take the model's first, as in symbol[0]"
+                )
+            outputs.append(self._as_output(results[slot], names.get((index, slot), record.name), outputs))
+            if record.op in LOSS_HEADS:
+                self.graph.decide("loss head", record.name, LOSS_HEADS[record.op])
+        self.graph.set_outputs(outputs)
+
+    def _as_output(self, value: Value, name: str, outputs: list[Value]) -> Value:
+        """The value under the name that MXNet gives this output; a copy where it has to keep its own."""
+        if value.name == name and value not in outputs:
+            return value
+        if value.producer is None or value in outputs or name in self.graph:
+            copy = self.graph.add(Identity(), value, name=name, output=self.graph.fresh_name(name))
+            copy.sources = (name,)
+            return copy
+        self.graph.rename(value, name)
+        return value
+
+    def _complete_inputs(self) -> None:
+        """Add the inputs that no import function asked for but that are to stay, and put all in the symbol's order."""
+        order: dict[Value, None] = {}
+        for index in variables_in_order(self.source):
+            record = self.source.nodes[index]
+            if self._results[index] is None and self._stays_unused(record):
+                self._results[index] = [self._variable(record, "")]
+                self.graph.decide("unused input", record.name, "no output depends on it; it stays, as it was given")
+            order.update(dict.fromkeys(self._results[index] or ()))
+        held = dict.fromkeys(self.graph.inputs)
+        listed = [value for value in order if value in held]
+        self.graph.order_inputs([*listed, *(value for value in held if value not in order)])
+
+    def _stays_unused(self, record: NNVMNode) -> bool:
+        return self.keep_given and record.name in self.shapes
+
+    def _report_unused(self) -> None:
+        labels = []
+        for record in self.source.nodes:
+            if record.op == VARIABLE and record.name not in self.graph and record.name not in (self.params or {}):
+                labels.append(record.name)
+        for name in labels:
+            self.graph.decide("label input removed", name, "no result at inference depends on it")
+        unused = [name for name in self.params or {} if name not in self.graph]
+        if unused:
+            shown = ", ".join(unused[:8]) + (f" and {len(unused) - 8} more" if len(unused) > 8 else "")
+            self.graph.decide("unused parameters", "-", f"{len(unused)} of the file: {shown}")
+
+
+def _is_trained(record: NNVMNode) -> bool:
+    """Whether a variable states how it is trained, as gluon does for every parameter and for no input."""
+    return "__lr_mult__" in record.annotations and "__shape__" in record.annotations
+
+
+def entry_names(source: NNVMGraph) -> dict[tuple[int, int], str]:
+    """MXNet's name of each output of the head nodes."""
+    found: dict[tuple[int, int], str] = {}
+    for index in {index for index, _ in source.heads}:
+        for slot, name in enumerate(output_names(source.nodes[index])):
+            found[index, slot] = name
+    return found
+
+
+__all__ = ["PARAMETER_INPUTS", "Importer"]

@@ -1,0 +1,144 @@
+"""What attributes must be before an import function reads them: the number of entries of tuples, and least values.
+
+MXNet's registry tells only kinds. What MXNet checks when it runs, or what ends its process, is refused here by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graphir.converters.mxnet.importing.context import Imported, ImportFunction, ImportNode
+
+Check = Callable[[ImportNode], None]
+
+WINDOWS = ("kernel", "stride", "dilate", "pad", "adj", "target_shape")
+LEAST = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0, "adj": 0, "target_shape": 0}
+
+
+def _window(node: ImportNode) -> None:
+    """Tuples of a window have an entry for each axis of the kernel, or none at all."""
+    attrs = node.attrs
+    count = len(attrs.get("kernel") or ())
+    for name in WINDOWS:
+        entries = attrs.get(name) or ()
+        if entries and count and len(entries) != count:
+            node.refuse(f"{name} {list(entries)} has not as many entries as the kernel {list(attrs['kernel'])}")
+        if any(entry is None or entry < LEAST[name] for entry in entries):
+            node.refuse(f"{name} {list(entries)}, expected entries of {LEAST[name]} or more")
+    for name in ("num_group", "num_deformable_group"):
+        if name in attrs and attrs[name] < 1:
+            node.refuse(f"{name} {attrs[name]}, expected 1 or more")
+
+
+def entries(count: int, least: float | None, *names: str) -> Check:
+    """Tuples of that many entries, each of at least `least` (None: of any size); the empty one states nothing."""
+
+    def check(node: ImportNode) -> None:
+        for name in names:
+            found = node.attrs[name]
+            if found and (len(found) != count or None in found):
+                node.refuse(f"{name} {list(found)}, expected {count} entries")
+            if found and least is not None and min(found) < least:
+                node.refuse(f"{name} {list(found)}, expected entries of {least} or more")
+
+    return check
+
+
+def sizes_of_a_window(name: str) -> Check:
+    """Two sizes, which have no default."""
+
+    def check(node: ImportNode) -> None:
+        found = node.attrs[name] or ()
+        if len(found) != 2 or None in found or min(found) < 1:
+            node.refuse(f"{name} {list(found)}, expected two sizes of 1 or more")
+
+    return check
+
+
+def at_least(least: int, *names: str) -> Check:
+    """Numbers of at least `least`."""
+
+    def check(node: ImportNode) -> None:
+        for name in names:
+            if node.attrs[name] < least:
+                node.refuse(f"{name} {node.attrs[name]}, expected {least} or more")
+
+    return check
+
+
+def _grid(node: ImportNode) -> None:
+    if node.attrs["transform_type"] == "affine":
+        sizes_of_a_window("target_shape")(node)
+
+
+def _priors(node: ImportNode) -> None:
+    entries(2, None, "steps", "offsets")(node)
+    if min(node.attrs["ratios"], default=1) <= 0:
+        node.refuse(f"ratios {list(node.attrs['ratios'])}, expected numbers above 0")
+
+
+def _full(node: ImportNode) -> None:
+    shape = node.attrs["shape"]
+    if shape is None or None in shape:
+        node.refuse(f"shape {shape}, expected sizes")
+
+
+def _roi_pooling(node: ImportNode) -> None:
+    sizes_of_a_window("pooled_size")(node)
+    if node.attrs["spatial_scale"] <= 0:
+        node.refuse(f"spatial_scale {node.attrs['spatial_scale']}, expected a number above 0")
+
+
+def _nms(node: ImportNode) -> None:
+    if node.attrs["overlap_thresh"] < 0:
+        node.refuse(f"overlap_thresh {node.attrs['overlap_thresh']}, expected 0 or more")
+
+
+def _norms_over_channels(node: ImportNode) -> None:
+    attrs = node.attrs
+    if attrs["nsize"] < 1 or attrs["alpha"] < 0 or attrs["beta"] < 0:
+        node.refuse(
+            f"nsize {attrs['nsize']}, alpha {attrs['alpha']}, beta {attrs['beta']}: ONNX's LRN takes a window of 1 or "
+            "more and no negative numbers"
+        )
+
+
+CHECKS: dict[str, Check] = {
+    **dict.fromkeys(
+        ("Convolution", "Convolution_v1", "Deconvolution", "Pooling", "Pooling_v1", "im2col", "col2im",
+         "_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution"),
+        _window,
+    ),
+    **dict.fromkeys(
+        ("_contrib_interleaved_matmul_encdec_qk", "_contrib_interleaved_matmul_encdec_valatt",
+         "_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt"),
+        at_least(1, "heads"),
+    ),
+    "RNN": at_least(1, "state_size", "num_layers"),
+    "ROIPooling": _roi_pooling,
+    "_contrib_ROIAlign": sizes_of_a_window("pooled_size"),
+    "Crop": entries(2, 0, "h_w", "offset"),
+    "GridGenerator": _grid,
+    "LRN": _norms_over_channels,
+    "SpatialTransformer": _grid,
+    "_contrib_MultiBoxPrior": _priors,
+    "_contrib_box_nms": _nms,
+    "_full": _full,
+    "repeat": at_least(1, "repeats"),
+}  # fmt: skip
+
+
+def checked(name: str, function: ImportFunction) -> ImportFunction:
+    """The import function behind the operator's check, if it has one."""
+    check = CHECKS.get(name)
+    if check is None:
+        return function
+
+    def import_checked(node: ImportNode) -> Imported:
+        check(node)
+        return function(node)
+
+    return import_checked
+
+
+__all__ = ["CHECKS", "checked"]

@@ -1,0 +1,154 @@
+"""MXNet's control flow: `_foreach` is a Scan, `_while_loop` a Loop, `_cond` an If.
+
+The symbols inside a node take their variables by position: the node's `*_locs` attributes say which position is what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.graph import Graph, Value
+from graphir.ops.control import If, Loop, Scan
+from graphir.ops.creation import ConstantOfShape
+from graphir.ops.elementwise import Cast, Identity, Sub
+from graphir.ops.shape import Reshape, Shape
+from graphir.ops.shape_parts import Concat, Slice
+from graphir.passes.inline import Names
+from graphir.types import DType, TensorType
+
+
+def import_foreach(node: ImportNode) -> Sequence[Value]:
+    """`_foreach`: the outputs of all iterations, stacked, then the last states."""
+    attrs, values = node.attrs, node.inputs()
+    data_places, state_places, kept_places = attrs["in_data_locs"], attrs["in_state_locs"], attrs["remain_locs"]
+    count = len(data_places)
+    data, states, kept = values[:count], values[count : count + len(state_places)], values[count + len(state_places) :]
+    if count == 0 or len(kept) != len(kept_places):
+        node.refuse(f"{len(values)} inputs do not fit the positions {data_places}, {state_places} and {kept_places}")
+    body = Graph(f"{node.name}_body", parent=node.graph)
+    carried = [body.add_input(body.fresh_name("state"), value.type) for value in states]
+    slices = [_slice(node, body, value) for value in data]
+    places = [*zip(data_places, slices, strict=True), *zip(state_places, carried, strict=True)]
+    places += zip(kept_places, kept, strict=True)
+    heads = node.symbol_inside(0, body, [value for _, value in sorted(places, key=lambda place: place[0])])
+    split = attrs["num_out_data"]
+    if len(heads) - split != len(states):
+        node.refuse(f"its symbol gives {len(heads)} values, expected {split} and {len(states)} states")
+    _close(node, body, [*heads[split:], *heads[:split]])
+    results = node.graph.add_node(
+        Scan(count, len(heads)), [*states, *data], name=node.name, subgraphs=[body],
+        output_names=_names(node, len(heads), split),
+    ).outputs  # fmt: skip
+    return [*results[len(states) :], *results[: len(states)]]
+
+
+def _slice(node: ImportNode, body: Graph, value: Value) -> Value:
+    """What an iteration takes of a value; without numpy's shapes that of a vector keeps an axis."""
+    shape = node.shape(value)
+    taken = body.add_input(body.fresh_name("slice"), TensorType(value.dtype, shape[1:]))
+    if len(shape) > 1 or node.np_shape:
+        return taken
+    return body.add(Reshape(), taken, body.constant([1], DType.INT64), name="element")
+
+
+def import_while_loop(node: ImportNode) -> Sequence[Value]:
+    """`_while_loop`: the outputs of all iterations, filled up to `max_iterations`, then the last loop variables."""
+    attrs, values = node.attrs, node.inputs()
+    split, most = attrs["num_out_data"], attrs["max_iterations"]
+    function_places, condition_places = attrs["func_input_locs"], attrs["cond_input_locs"]
+    variables = [function_places[place] for place in attrs["func_var_locs"]]
+    initial = [values[place] for place in variables]
+    goes_on = _truth(node, node.symbol_inside(0, node.graph, [values[place] for place in condition_places]), node.graph)
+    body = Graph(f"{node.name}_body", parent=node.graph)
+    body.add_input("iteration", TensorType(DType.INT64, ()))
+    body.add_input("condition", TensorType(DType.BOOL, ()))
+    now = dict(enumerate(values))
+    now |= {place: body.add_input(body.fresh_name("variable"), values[place].type) for place in variables}
+    heads = node.symbol_inside(1, body, [now[place] for place in function_places])
+    if len(heads) - split != len(variables):
+        node.refuse(f"its function gives {len(heads)} values, expected {split} and {len(variables)} loop variables")
+    now |= zip(variables, heads[split:], strict=True)
+    again = _truth(node, node.symbol_inside(0, body, [now[place] for place in condition_places]), body)
+    _close(node, body, [again, *heads[split:], *heads[:split]])
+    results = node.graph.add_node(
+        Loop(len(heads)), [node.constant(most, DType.INT64), goes_on, *initial], name=node.name, subgraphs=[body],
+        output_names=_names(node, len(heads), split, filled=True),
+    ).outputs  # fmt: skip
+    stacked = [_filled(node, value, most) for value in results[len(initial) :]]
+    if stacked:
+        node.decide("rows filled", f"rows behind the last iteration, up to {most}, are 0; MXNet leaves them undefined")
+    return [*stacked, *results[: len(initial)]]
+
+
+def _filled(node: ImportNode, value: Value, most: int) -> Value:
+    """The rows of a value and zeros behind them, `most` in all."""
+    if value.dtype is None:
+        node.refuse(f"the dtype of {value.name} is unknown; state those of the inputs")
+    sizes, zero, one = node.step(Shape(), value), node.vector([0]), node.vector([1])
+    rows = node.step(Slice(), sizes, zero, one, suffix="rows")
+    rest = node.step(Slice(), sizes, one, node.vector([2**31 - 1]), suffix="row_shape")
+    missing = node.step(Sub(), node.vector([most]), rows, suffix="missing")
+    shape = node.step(Concat(0), missing, rest, suffix="fill_shape")
+    whole = node.step(Concat(0), value, node.step(ConstantOfShape(0.0, value.dtype), shape), suffix="filled")
+    if value.shape is not None:
+        node.graph.refine(whole, TensorType(None, (most, *value.shape[1:])))
+    return whole
+
+
+def import_cond(node: ImportNode) -> Sequence[Value]:
+    """`_cond`: the outputs of the branch that the first symbol chooses."""
+    attrs, values = node.attrs, node.inputs()
+    pick = [[values[place] for place in attrs[f"{name}_input_locs"]] for name in ("cond", "then", "else")]
+    condition = _truth(node, node.symbol_inside(0, node.graph, pick[0]), node.graph)
+    branches = []
+    for slot, name in ((1, "then"), (2, "else")):
+        branch = Graph(f"{node.name}_{name}", parent=node.graph)
+        _close(node, branch, node.symbol_inside(slot, branch, pick[slot]))
+        branches.append(branch)
+    if len(branches[0].outputs) != len(branches[1].outputs):
+        node.refuse(f"its branches give {len(branches[0].outputs)} and {len(branches[1].outputs)} values")
+    count = len(branches[0].outputs)
+    return node.graph.add_node(
+        If(count), [condition], name=node.name, subgraphs=branches, output_names=_names(node, count, count)
+    ).outputs
+
+
+def _truth(node: ImportNode, heads: Sequence[Value], graph: Graph) -> Value:
+    """A number of one element as a condition: true unless it is 0."""
+    if len(heads) != 1:
+        node.refuse(f"its condition gives {len(heads)} values, expected one")
+    bit = graph.add(Cast(DType.BOOL), heads[0], name=graph.fresh_name(f"{node.name}_truth"))
+    return graph.add(Reshape(), bit, graph.constant([], DType.INT64), name=graph.fresh_name(f"{node.name}_condition"))
+
+
+def _close(node: ImportNode, body: Graph, heads: Sequence[Value]) -> None:
+    """Make these the outputs of a body, and give what is in it names that nothing around it has."""
+    outputs: list[Value] = []
+    for value in heads:
+        is_result = value.graph is body and value.producer is not None and value not in outputs
+        outputs.append(value if is_result else body.add(Identity(), value, name=body.fresh_name("copy")))
+    body.set_outputs(outputs)
+    names = Names(node.graph)
+    for value in body.values:
+        body.rename(value, names.fresh(f"{node.name}_{value.name}"))
+        value.sources = ()
+
+
+def _names(node: ImportNode, count: int, split: int, *, filled: bool = False) -> list[str]:
+    """Names of the results of an IR node whose last `split` are MXNet's first."""
+    stated = node.output_names
+    ordered = [*range(split, count), *range(split)] if split < count else list(range(count))
+    names = [stated[slot] if slot < len(stated) else f"{node.name}_{slot}" for slot in ordered]
+    if filled:
+        names[count - split :] = [f"{name}_rows" for name in names[count - split :]]
+    return [node.graph.fresh_name(name) for name in names]
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_cond": import_cond,
+    "_foreach": import_foreach,
+    "_while_loop": import_while_loop,
+}
+
+__all__ = ["IMPORTS"]

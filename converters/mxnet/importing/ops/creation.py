@@ -1,0 +1,146 @@
+"""Constants: filled tensors, ranges and identity matrices. What depends on nothing is computed at import."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, converted
+from graphir.converters.mxnet.importing.sizes import axis_size, static_shape
+from graphir.converters.mxnet.schema.values import TYPE_FLAGS
+from graphir.graph import Value
+from graphir.ops.base import normalize_axis
+from graphir.ops.creation import ConstantOfShape, Fill, Range
+from graphir.ops.elementwise import Add, Cast, Div, Mul
+from graphir.ops.shape import Reshape, Shape, Size
+from graphir.tensor import MOST_AXES
+from graphir.types import DType
+
+SMALL = 4096
+
+
+def _dtype(node: ImportNode) -> DType:
+    """The attribute `dtype`: a name, or one of MXNet's numbers, of which -1 means float32."""
+    stated = node.attrs.get("dtype")
+    if isinstance(stated, int):
+        return DType(TYPE_FLAGS.get(stated, "float32"))
+    return DType.of(stated or "float32")
+
+
+def _constant(node: ImportNode, elements: np.ndarray) -> Value:  # type: ignore[type-arg]
+    """The node's result as a constant under the node's name."""
+    return node.graph.constant(elements, name=node.output_names[0])
+
+
+def filled(value: float | None) -> ImportFunction:
+    """A tensor of `shape` holding one value (the attribute `value` if None).
+
+    Open sizes (0, or -1 under np_shape) follow from the users.
+    """
+
+    def import_filled(node: ImportNode) -> Value:
+        number = float(node.attrs["value"] if value is None else value)
+        dtype, shape = _dtype(node), node.attrs["shape"]
+        least = 0 if node.np_shape else 1
+        if shape and len(shape) > MOST_AXES:
+            node.refuse(f"a shape of {len(shape)} axes; at most {MOST_AXES} can be held")
+        if (shape or node.np_shape) and min(shape, default=least) >= least:
+            if math.prod(shape) > SMALL:  # one number, whatever its size
+                return node.emit(ConstantOfShape(converted(number, dtype), dtype), node.vector(shape))
+            return _constant(node, np.full(shape, converted(number, dtype), dtype.numpy()))
+        sizes = tuple(size if size >= least else None for size in shape) if shape else None
+        return node.emit(Fill(number, sizes, dtype))
+
+    return import_filled
+
+
+def import_arange(node: ImportNode) -> Value:
+    """start, start + step, ... before stop, each repeated; without stop from 0 to start."""
+    attrs = node.attrs
+    if attrs.get("infer_range"):
+        node.refuse("infer_range takes the length from the users of the range; state `stop`")
+    start, stop = (0.0, attrs["start"]) if attrs["stop"] is None else (attrs["start"], attrs["stop"])
+    step, repeats = attrs["step"], attrs["repeat"]
+    if repeats < 1 or not all(math.isfinite(number) for number in (start, stop, step)):
+        node.refuse(f"from {start} to {stop} in steps of {step}, each {repeats} times; MXNet does not take it either")
+    ratio = 0.0 if step == 0 else (stop - start) / step
+    if not math.isfinite(ratio):
+        node.refuse(f"a range from {start} to {stop} in steps of {step}")
+    count = math.ceil(ratio)
+    if count < 1:
+        node.refuse(f"nothing from {start} to {stop} in steps of {step}")
+    node.charge(count * repeats, "its range")
+    return _constant(node, _range(node, start, step, np.repeat(np.arange(count), repeats), _dtype(node)))
+
+
+def _range(node: ImportNode, start: float, step: float, places: np.ndarray, dtype: DType) -> np.ndarray:  # type: ignore[type-arg]
+    """start + place * step. For integers, and for float16 too, MXNet drops the fractions of start and step first."""
+    if dtype.is_integer or dtype is DType.FLOAT16:
+        whole = [converted(float(number), DType.INT64) for number in (start, step)]
+        if whole != [start, step]:
+            text = f"start {start} and step {step} became {whole[0]} and {whole[1]} for {dtype}, as MXNet does"
+            node.decide("range", text)
+        start, step = whole
+    with np.errstate(all="ignore"):
+        return np.asarray(start + places * step).astype(dtype.numpy())
+
+
+def import_linspace(node: ImportNode) -> Value:
+    """`num` values from start to stop, stop included by default."""
+    attrs = node.attrs
+    if attrs["num"] < 1:
+        node.refuse(f"num {attrs['num']}, expected 1 or more")
+    node.charge(attrs["num"], "its range")
+    numbers = np.linspace(attrs["start"], attrs["stop"], attrs["num"], endpoint=attrs["endpoint"])
+    return _constant(node, numbers.astype(_dtype(node).numpy()))
+
+
+def import_eye(node: ImportNode) -> Value:
+    """N by M (N if that is not positive) with ones on diagonal k."""
+    attrs = node.attrs
+    if attrs["N"] < 1:
+        node.refuse(f"N {attrs['N']}, expected 1 or more")
+    columns = attrs["M"] if attrs["M"] > 0 else attrs["N"]
+    node.charge(attrs["N"] * columns, "its matrix")
+    return _constant(node, np.eye(attrs["N"], columns, attrs["k"], _dtype(node).numpy()))
+
+
+def import_arange_like(node: ImportNode) -> Value:
+    """start, start + step, ...: one an element of data (in its shape), or one an element of its axis (a vector)."""
+    data, attrs = node.input(0), node.attrs
+    axis, repeats, dtype = attrs["axis"], attrs["repeat"], data.dtype or DType.FLOAT32
+    if repeats == 0:
+        node.refuse("repeat 0, by which MXNet divides")
+    shape = static_shape(data)
+    if shape is not None:
+        count = math.prod(shape) if axis is None else shape[normalize_axis(axis, len(shape))]
+        node.charge(count, "its range")
+        places = np.trunc(np.arange(count) / repeats).astype(np.int64)  # C divides toward 0
+        numbers = _range(node, attrs["start"], attrs["step"], places, dtype)
+        return _constant(node, numbers.reshape(shape if axis is None else -1))
+    count_value = node.step(Size(), data) if axis is None else axis_size(node, data, axis)
+    zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
+    found = node.step(Range(), zero, count_value, one)
+    if repeats != 1:
+        found = node.step(Div(), found, node.constant(repeats, DType.INT64))
+    found = node.step(Cast(dtype), found)
+    if attrs["step"] != 1:
+        found = node.step(Mul(), found, node.constant(attrs["step"], dtype))
+    if attrs["start"] != 0:
+        found = node.step(Add(), found, node.constant(attrs["start"], dtype))
+    return node.step(Reshape(), found, node.step(Shape(), data), suffix="whole") if axis is None else found
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_zeros": filled(0.0),
+    "_ones": filled(1.0),
+    "_full": filled(None),
+    "_zeros_without_dtype": filled(0.0),
+    "_arange": import_arange,
+    "_linspace": import_linspace,
+    "_eye": import_eye,
+    "_contrib_arange_like": import_arange_like,
+}
+
+__all__ = ["IMPORTS"]

@@ -1,0 +1,314 @@
+"""Elementwise operators: unary, binary with and without broadcasting, with scalars, comparisons."""
+
+from __future__ import annotations
+
+import math
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, converted, to_single
+from graphir.converters.mxnet.importing.ops.arithmetic import distance, modulo, power, truth
+from graphir.converters.mxnet.importing.ops.elementwise_unary import COMPOSITIONS
+from graphir.converters.mxnet.importing.ops.integers import with_integers
+from graphir.graph import Value
+from graphir.ops import elementwise as ir
+from graphir.ops.base import Operator
+from graphir.ops.shape import Expand, Reshape, Shape
+from graphir.types import DType, TensorType
+
+
+def unary(op: Operator) -> ImportFunction:
+    """A unary operator that the IR has under another name."""
+
+    def import_unary(node: ImportNode) -> Value:
+        return node.emit(op, node.input(0))
+
+    return import_unary
+
+
+def binary(op: Operator, *, alike: bool = False) -> ImportFunction:
+    """A binary operator that the IR has: `elemwise_*` with equal shapes, `broadcast_*` without.
+
+    `alike`: MXNet wants equal shapes, of which the IR's operator knows nothing.
+    """
+
+    def import_binary(node: ImportNode) -> Value:
+        if alike:
+            node.same_shapes(node.input(0), node.input(1))
+        return node.emit(op, node.input(0), node.input(1))
+
+    return import_binary
+
+
+def power_of(op: ir.Pow) -> ImportFunction:
+    """A tensor raised to the power of another."""
+    return lambda node: power(node, op, node.input(0), node.input(1))
+
+
+def import_mod(node: ImportNode) -> Value:
+    """The remainder of two tensors."""
+    left, right = node.input(0), node.input(1)
+    if node.op == "_mod":
+        node.same_shapes(left, right)
+        node.graph.refine(right, TensorType(left.dtype))
+    return modulo(node, left, right)
+
+
+def _as_data(node: ImportNode, condition: Value, like: Value) -> Value:
+    """MXNet's comparisons give 0 and 1 in the operands' dtype."""
+    return node.emit(ir.Cast(like.dtype or DType.FLOAT32), condition)
+
+
+def comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
+    """A comparison of two tensors."""
+
+    def import_comparison(node: ImportNode) -> Value:
+        left, right = node.input(0), node.input(1)
+        found = node.step(op, left, right)
+        if negate:
+            found = node.step(ir.Not(), found)
+        return _as_data(node, found, left)
+
+    return import_comparison
+
+
+def logical(op: Operator) -> ImportFunction:
+    """A logical operator on two tensors of numbers, where anything but 0 is true."""
+
+    def import_logical(node: ImportNode) -> Value:
+        left = node.input(0)
+        return _as_data(node, node.step(op, truth(node, left), truth(node, node.input(1))), left)
+
+    return import_logical
+
+
+def import_logical_not(node: ImportNode) -> Value:
+    """1 where the element is 0, else 0."""
+    data = node.input(0)
+    return _as_data(node, node.step(ir.Not(), truth(node, data)), data)
+
+
+def import_add_n(node: ImportNode) -> Value:
+    """The sum of any number of tensors of one shape."""
+    values = node.inputs()
+    if len(values) == 1:
+        return values[0]
+    node.same_shapes(*values)
+    if len(values) > 2 and (values[0].dtype is None or values[0].dtype.is_float):
+        return node.emit(ir.Sum(), *values)
+    total = values[0]
+    for value in values[1:-1]:  # ONNX's Sum knows no integers
+        total = node.step(ir.Add(same_shape=True), total, value, suffix="sum")
+    return node.emit(ir.Add(same_shape=True), total, values[-1])
+
+
+def import_clip(node: ImportNode) -> Value:
+    """Limits to [a_min, a_max]: a_max where x > a_max, else a_min where x < a_min, else x."""
+    data = node.input(0)
+    dtype = data.dtype or DType.FLOAT32
+    low, high = (to_single(float(node.attrs[name])) for name in ("a_min", "a_max"))
+    if low > high or not all(_is_limit(limit, dtype) for limit in (low, high)):
+        return _clip_by_parts(node, data, low, high)
+    # Onnxruntime takes the largest finite numbers for limits that are left out, which infinities would not survive.
+    low, high = (-math.inf if math.isnan(low) else low), (math.inf if math.isnan(high) else high)
+    is_open = [math.isinf(limit) and not dtype.is_float for limit in (low, high)]
+    limits = (node.scalar_like(data, limit) for limit in (low, high))
+    lower, upper = (None if left_out else limit for left_out, limit in zip(is_open, limits, strict=True))
+    return node.emit(ir.Clip(), data, lower, upper)
+
+
+def _is_limit(limit: float, dtype: DType) -> bool:
+    """Whether elements of the dtype can be held against the limit in their own dtype."""
+    if dtype.is_float or math.isnan(limit):
+        return True
+    return math.isfinite(limit) and converted(limit, dtype) == math.trunc(limit)
+
+
+def _clip_by_parts(node: ImportNode, data: Value, low: float, high: float) -> Value:
+    """The definition itself: for limits in the wrong order, and for those that integers cannot hold."""
+    wide = data if data.dtype is None or data.dtype.is_float else node.step(ir.Cast(DType.FLOAT32), data)
+    found = data
+    for limit, compare in ((low, ir.Less()), (high, ir.Greater())):
+        beyond = node.step(compare, wide, node.scalar_like(wide, limit))
+        found = node.step(ir.Where(), beyond, node.scalar_like(data, limit), found, suffix="limited")
+    return found
+
+
+def import_identity(node: ImportNode) -> Value:
+    """Operators that pass their first input on."""
+    return node.input(0)
+
+
+def import_cast(node: ImportNode) -> Value:
+    """Conversion to the attribute `dtype`."""
+    return node.emit(ir.Cast(DType.of(node.attrs["dtype"])), node.input(0))
+
+
+AMP = (DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32)
+
+
+def import_amp_cast(node: ImportNode) -> Value:
+    """Conversion of data of 16 and 32 floating bits to the attribute `dtype`; other data pass."""
+    data = node.input(0)
+    return import_cast(node) if data.dtype is None or data.dtype in AMP else data
+
+
+def import_amp_multicast(node: ImportNode) -> list[Value]:
+    """All inputs of 16 and 32 floating bits in the widest dtype among them, or with `cast_narrow` in the narrowest."""
+    values = node.inputs()
+    if any(value.dtype is None for value in values):
+        node.refuse("the dtype of an input is unknown; state the inputs' dtypes")
+    floats = [value.dtype for value in values if value.dtype in AMP]
+    if not floats:
+        return values
+    choose = min if node.attrs["cast_narrow"] else max
+    dtype = choose((found for found in floats if found is not None), key=lambda found: found.bits)
+    return [
+        node.step(ir.Cast(dtype), value) if value.dtype in floats and value.dtype is not dtype else value
+        for value in values
+    ]
+
+
+def import_where(node: ImportNode) -> Value:
+    """x where the condition is not 0, else y; a condition of fewer axes runs along the first ones."""
+    condition, x, y = node.inputs()
+    for value, other in ((x, y), (y, x)):  # MXNet wants them alike, which says how large zeros of open sizes are
+        node.graph.refine(value, TensorType(None, other.shape))
+    if condition.dtype is not DType.BOOL:
+        condition = truth(node, condition)
+    if condition.rank is not None and x.rank is not None and condition.rank != x.rank:
+        condition = _along_the_first(node, condition, x)
+    return node.emit(ir.Where(), condition, x, y)
+
+
+def _along_the_first(node: ImportNode, condition: Value, x: Value) -> Value:
+    """A condition whose elements each choose a stretch of x, as MXNet divides the places of x by their number."""
+    rank, wanted = node.rank(condition), node.rank(x)
+    if rank < wanted and (rank == 1 or node.shape(condition) == node.shape(x)[:rank]):
+        kept = [-1] if rank == 1 else [0] * rank
+        return node.step(Reshape(), condition, node.vector(kept + [1] * (wanted - rank)), suffix="rows")
+    if math.prod(node.sizes(condition)) != math.prod(node.sizes(x)):
+        node.refuse(f"a condition {condition.type} for operands {x.type}, whose first axes are others")
+    return node.step(Reshape(), condition, node.vector(node.sizes(x)), suffix="places")
+
+
+def filled_like(fill: float) -> ImportFunction:
+    """`zeros_like` and `ones_like`: data times 0 would keep infinities and NaN, so the shape is taken alone."""
+
+    def import_filled(node: ImportNode) -> Value:
+        data = node.input(0)
+        return node.emit(Expand(), node.scalar_like(data, fill), node.step(Shape(), data))
+
+    return import_filled
+
+
+def import_hypot(node: ImportNode) -> Value:
+    """sqrt(a^2 + b^2)."""
+    left, right = node.input(0), node.input(1)
+    if node.op == "_hypot":
+        node.same_shapes(left, right)
+    return distance(node, left, right)
+
+
+def import_negative(node: ImportNode) -> Value:
+    """-x, which for unsigned integers wraps around."""
+    data = node.input(0)
+    if data.dtype is not None and data.dtype.value.startswith("u"):
+        return node.emit(ir.Sub(), node.scalar_like(data, 0), data)
+    return node.emit(ir.Neg(), data)
+
+
+def import_sign(node: ImportNode) -> Value:
+    """-1, 0 or 1; 0 of what is not a number."""
+    data = node.input(0)
+    if data.dtype is None or not data.dtype.is_float:
+        return node.emit(ir.Sign(), data)
+    return node.emit(ir.Where(), node.step(ir.IsNaN(), data), node.scalar_like(data, 0.0), node.step(ir.Sign(), data))
+
+
+def import_abs(node: ImportNode) -> Value:
+    """|x|; MXNet takes integers of 64 bits as float64, which rounds them beyond 2^53."""
+    data = node.input(0)
+    if data.dtype is not DType.INT64:
+        return node.emit(ir.Abs(), data)
+    node.decide("integer data", "int64 data goes through abs as float64, which rounds beyond 2^53")
+    return node.emit(ir.Cast(DType.INT64), node.step(ir.Abs(), node.step(ir.Cast(DType.FLOAT64), data)))
+
+
+SAME = {"same_shape": True}
+ARITHMETIC: dict[str, type[Operator]] = {"add": ir.Add, "sub": ir.Sub, "mul": ir.Mul, "div": ir.Div}
+COMPARISONS: dict[str, tuple[type[Operator], bool]] = {
+    "equal": (ir.Equal, False),
+    "not_equal": (ir.Equal, True),
+    "greater": (ir.Greater, False),
+    "greater_equal": (ir.GreaterOrEqual, False),
+    "lesser": (ir.Less, False),
+    "lesser_equal": (ir.LessOrEqual, False),
+}
+UNARY: dict[str, Operator] = {
+    "arccos": ir.Acos(),
+    "arccosh": ir.Acosh(),
+    "arcsin": ir.Asin(),
+    "arcsinh": ir.Asinh(),
+    "arctan": ir.Atan(),
+    "arctanh": ir.Atanh(),
+    "ceil": ir.Ceil(),
+    "cos": ir.Cos(),
+    "cosh": ir.Cosh(),
+    "erf": ir.Erf(),
+    "exp": ir.Exp(),
+    "floor": ir.Floor(),
+    "log": ir.Log(),
+    "reciprocal": ir.Reciprocal(),
+    "sin": ir.Sin(),
+    "sinh": ir.Sinh(),
+    "sqrt": ir.Sqrt(),
+    "tan": ir.Tan(),
+}
+LOGICAL: dict[str, Operator] = {"and": ir.And(), "or": ir.Or(), "xor": ir.Xor()}
+
+
+def _table() -> dict[str, ImportFunction]:
+    found: dict[str, ImportFunction] = {name: unary(op) for name, op in UNARY.items()}
+    for name, kind in ARITHMETIC.items():
+        found[f"elemwise_{name}"] = binary(kind(**SAME))
+        found[f"broadcast_{name}"] = binary(kind())
+    for name, (op, negate) in COMPARISONS.items():
+        found[f"broadcast_{name}"] = comparison(op(), negate=negate)
+        found[f"_{name}"] = comparison(op(**SAME), negate=negate)
+    for name, combine in LOGICAL.items():
+        found[f"broadcast_logical_{name}"] = logical(combine)
+        found[f"_logical_{name}"] = logical(type(combine)(**SAME))
+    return found
+
+
+IMPORTS: dict[str, ImportFunction] = with_integers(_table() | COMPOSITIONS) | {
+    "abs": import_abs,
+    "negative": import_negative,
+    "sign": import_sign,
+    "_maximum": binary(ir.Max(), alike=True),
+    "_minimum": binary(ir.Min(), alike=True),
+    "_power": power_of(ir.Pow(same_shape=True)),
+    "_mod": import_mod,
+    "_hypot": import_hypot,
+    "broadcast_maximum": binary(ir.Max()),
+    "broadcast_minimum": binary(ir.Min()),
+    "broadcast_power": power_of(ir.Pow()),
+    "broadcast_mod": import_mod,
+    "broadcast_hypot": import_hypot,
+    "logical_not": import_logical_not,
+    "add_n": import_add_n,
+    "clip": import_clip,
+    "where": import_where,
+    "Cast": import_cast,
+    "amp_cast": import_amp_cast,
+    "amp_multicast": import_amp_multicast,
+    "_grad_add": binary(ir.Add(same_shape=True)),
+    "_contrib_gradientmultiplier": import_identity,
+    "_copy": import_identity,
+    "BlockGrad": import_identity,
+    "_identity_with_attr_like_rhs": import_identity,
+    "IdentityAttachKLSparseReg": import_identity,
+    "zeros_like": filled_like(0.0),
+    "ones_like": filled_like(1.0),
+}
+
+__all__ = ["IMPORTS"]

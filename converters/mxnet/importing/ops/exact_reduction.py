@@ -1,0 +1,175 @@
+"""Reductions as MXNet computes them where ONNX's, or onnxruntime's of the same name, give something else.
+
+Integers: MXNet adds and multiplies in the data's own dtype, which wraps around, and divides toward 0; onnxruntime goes
+through float64 and saturates. Bool: a sum is "any", a product "all". Floats: what is not a number wins every maximum
+and minimum, a norm does not overflow in its squares, and sums with compensation (nansum, the L1 norm, moments) are not
+a number once anything follows an infinity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from graphir.converters.mxnet.importing.context import ImportNode, converted
+from graphir.converters.mxnet.importing.sizes import static_shape, static_size
+from graphir.graph import Value
+from graphir.ops import elementwise as ew
+from graphir.ops import reduction as ir
+from graphir.ops.base import Operator
+from graphir.ops.shape import Size
+from graphir.ops.shape_parts import Concat, Slice
+from graphir.types import DType
+
+Kind = Callable[..., Operator]
+Reduce = Callable[[Kind, Value], Value]
+Axes = Sequence[int] | None
+
+LARGEST_MASK = 1 << 16
+
+
+def reduced_axes(data: Value, axes: Axes) -> tuple[int, ...]:
+    """The axes counted from the front; all for None."""
+    rank = len(data.shape or ())
+    return tuple(range(rank)) if axes is None else tuple(axis % rank for axis in axes)
+
+
+def _reduced_sizes(data: Value, axes: Axes) -> dict[int, int] | None:
+    """The sizes of the reduced axes, whatever the others have; None if one is not known."""
+    if data.shape is None:
+        return None
+    found = {axis: static_size(data, axis) for axis in reduced_axes(data, axes)}
+    known = {axis: size for axis, size in found.items() if size is not None}
+    return known if len(known) == len(found) else None
+
+
+def of_bool(node: ImportNode, kind: Kind, data: Value, reduce: Reduce) -> Value:
+    """Whether any element is true, or (products and minima) all are."""
+    wide = node.step(ew.Cast(DType.INT32), data, suffix="wide")
+    whole = kind in (ir.ReduceProd, ir.ReduceMin)
+    return node.step(ew.Cast(DType.BOOL), reduce(ir.ReduceMin if whole else ir.ReduceMax, wide), suffix="bool")
+
+
+def of_integers(node: ImportNode, kind: Kind, data: Value, axes: Axes, reduce: Reduce) -> Value:
+    """The sum, product or mean of integers in their own dtype; other reductions as they are."""
+    if kind is ir.ReduceMean:
+        return mean_of_integers(node, data, axes, reduce)
+    if kind is ir.ReduceSum and data.dtype is not DType.INT64:
+        return _sum_of_narrow(node, data, reduce)
+    if kind not in (ir.ReduceSum, ir.ReduceProd):
+        return reduce(kind, data)
+    sizes = _reduced_sizes(data, axes)
+    if sizes is None:
+        node.decide("integer data", f"onnxruntime adds and multiplies {data.dtype} data in float64, exact up to 2^53")
+        if data.dtype is None or data.dtype is DType.INT64:
+            return reduce(kind, data)
+        found = reduce(kind, node.step(ew.Cast(DType.INT64), data, suffix="wide"))
+        return node.step(ew.Cast(data.dtype), found, suffix="narrow")
+    for axis, size in sizes.items():
+        data = _halved(node, ew.Add() if kind is ir.ReduceSum else ew.Mul(), data, axis, size)
+    return reduce(ir.ReduceMax, data)  # of one element each
+
+
+def _sum_of_narrow(node: ImportNode, data: Value, reduce: Reduce) -> Value:
+    assert data.dtype is not None
+    total = reduce(ir.ReduceSum, node.step(ew.Cast(DType.INT64), data, suffix="wide"))
+    return node.step(ew.Cast(data.dtype), total, suffix="sum")
+
+
+def _halved(node: ImportNode, op: Operator, data: Value, axis: int, size: int) -> Value:
+    """An axis reduced to one element by `op` on its halves, again and again."""
+    places = node.vector([axis])
+
+    def part(value: Value, begin: int, end: int) -> Value:
+        return node.step(Slice(), value, node.vector([begin]), node.vector([end]), places, suffix="part")
+
+    while size > 1:
+        half = size // 2
+        found = node.step(op, part(data, 0, half), part(data, half, 2 * half), suffix="halved")
+        if size % 2:
+            found = node.step(Concat(axis=axis), found, part(data, 2 * half, size), suffix="rest")
+        data, size = found, half + size % 2
+    return data
+
+
+def mean_of_integers(node: ImportNode, data: Value, axes: Axes, reduce: Reduce) -> Value:
+    """The sum, which wraps around, divided toward 0 by the number of elements, which wraps around too."""
+    total = of_integers(node, ir.ReduceSum, data, axes, reduce)
+    assert data.dtype is not None
+    node.decide("integer data", f"the mean of {data.dtype} data is divided toward 0, after a sum that wraps around")
+    shape = static_shape(data)
+    if shape is None:
+        sizes = (node.step(Size(), data), node.step(Size(), total))
+        count = node.step(ew.Cast(data.dtype), node.step(ew.Div(), *sizes, suffix="count"), suffix="count")
+        return node.step(ew.Div(), total, count, suffix="mean")
+    number = math.prod(shape[axis] for axis in reduced_axes(data, axes))
+    if converted(number, data.dtype) == 0:
+        node.refuse(f"the mean of {number} elements of {data.dtype}, in which that number is 0; MXNet ends there")
+    return node.step(ew.Div(), total, node.constant(converted(number, data.dtype), data.dtype), suffix="mean")
+
+
+def with_nan(node: ImportNode, kind: Kind, data: Value, reduce: Reduce) -> Value:
+    """The largest or smallest element; what is not a number wins."""
+    return _unless(node, node.step(ew.IsNaN(), data), reduce(kind, data), reduce)
+
+
+def _unless(node: ImportNode, spoiled: Value, result: Value, reduce: Reduce) -> Value:
+    """The result, or not a number where one of the elements spoils it."""
+    any_spoiled = reduce(ir.ReduceMax, node.step(ew.Cast(DType.FLOAT32), spoiled, suffix="spoiled"))
+    condition = node.step(ew.Cast(DType.BOOL), any_spoiled, suffix="spoiled")
+    return node.step(ew.Where(), condition, node.scalar_like(result, math.nan), result, suffix="exact")
+
+
+def compensated(node: ImportNode, result: Value, data: Value, axes: Axes, reduce: Reduce) -> Value:
+    """A sum with compensation: an infinity that anything follows makes it not a number."""
+    infinite = node.step(ew.IsInf(), data)
+    sizes = _reduced_sizes(data, axes)
+    if sizes is not None and math.prod(sizes.values()) <= LARGEST_MASK:
+        followed = np.ones([sizes.get(axis, 1) for axis in range(len(data.shape or ()))], bool)
+        if followed.size:
+            followed.reshape(-1)[-1] = False
+            infinite = node.step(ew.And(), infinite, node.constant(followed), suffix="followed")
+    return _unless(node, infinite, result, reduce)
+
+
+def norm_of_integers(node: ImportNode, data: Value, reduce_keeping: Reduce, reduce: Reduce) -> Value:
+    """The largest magnitude times the root of how often it occurs: MXNet scales by it and divides as integers do."""
+    node.decide("integer data", f"the norm of {data.dtype} data is that of its largest elements alone, as in MXNet")
+    assert data.dtype is not None
+    size = node.step(ew.Cast(DType.FLOAT64), node.step(ew.Abs(), data), suffix="size")
+    equal = node.step(ew.Equal(), size, reduce_keeping(ir.ReduceMax, size), suffix="is_largest")
+    count = reduce(ir.ReduceSum, node.step(ew.Cast(DType.FLOAT64), equal, suffix="is_largest"))
+    found = node.step(ew.Mul(), reduce(ir.ReduceMax, size), node.step(ew.Sqrt(), count), suffix="norm")
+    return node.step(ew.Cast(data.dtype), found, suffix="whole")
+
+
+def euclidean(node: ImportNode, data: Value, reduce: Reduce) -> Value:
+    """The L2 norm, whose squares have room in a wider dtype; two infinities make it not a number."""
+    wide = {DType.FLOAT16: DType.FLOAT32, DType.FLOAT32: DType.FLOAT64}.get(data.dtype or DType.FLOAT32)
+    if wide is None:
+        found = reduce(ir.ReduceL2, data)
+    else:
+        total = reduce(ir.ReduceL2, node.step(ew.Cast(wide), data, suffix="wide"))
+        found = node.step(ew.Cast(data.dtype or DType.FLOAT32), total, suffix="norm")
+    infinite = node.step(ew.Cast(DType.FLOAT32), node.step(ew.IsInf(), data), suffix="infinite")
+    count = reduce(ir.ReduceSum, infinite)
+    several = node.step(ew.Greater(), count, node.constant(1.0, DType.FLOAT32), suffix="several")
+    return node.step(ew.Where(), several, node.scalar_like(found, math.nan), found, suffix="exact")
+
+
+def nan_first(node: ImportNode, kind: Kind, data: Value, axis: int) -> Value:
+    """Data in which the first extreme along the axis is the first that is not a number, where there is one."""
+    if data.dtype is None or not data.dtype.is_float:
+        return data
+    missing = node.step(ew.Cast(data.dtype), node.step(ew.IsNaN(), data), suffix="missing")
+    some = node.step(ir.ReduceMax(keepdims=True), missing, node.vector([axis]), suffix="some_missing")
+    sought = missing if kind is ir.ArgMax else node.step(ew.Neg(), missing)
+    return node.step(ew.Where(), node.step(ew.Cast(DType.BOOL), some), sought, data, suffix="sought")
+
+
+__all__ = [
+    "Axes", "Kind", "Reduce", "compensated", "euclidean", "nan_first", "norm_of_integers", "of_bool", "of_integers",
+    "with_nan",
+]  # fmt: skip

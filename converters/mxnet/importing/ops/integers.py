@@ -1,0 +1,219 @@
+"""What MXNet's functions of real numbers give for integers: computed in float64 or float32, the fraction dropped.
+
+A result that does not fit the integers becomes what x86 makes of it, the lowest integer: onnxruntime's Cast does the
+same. Functions for which onnxruntime has no kernel in float64 are composed of those that it has: in float32 the dropped
+fraction of a large result would be wrong by whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from graphir.converters.mxnet.importing.context import Imported, ImportFunction, ImportNode
+from graphir.graph import Value
+from graphir.ops import elementwise as ir
+from graphir.ops.base import Operator
+from graphir.types import DType
+
+Composition = Callable[[ImportNode, Value], Value]
+
+
+def is_integer(value: Value) -> bool:
+    """Whether the elements are known to be integers."""
+    return value.dtype is not None and value.dtype.is_integer
+
+
+def on_integers(
+    function: ImportFunction, composition: Composition | None, wide: DType = DType.FLOAT64
+) -> ImportFunction:
+    """`function` for floats; for integers the composition, or else the function, of the data as `wide`."""
+
+    def import_function(node: ImportNode) -> Imported:
+        data = node.input(0)
+        if data.dtype is DType.FLOAT64 and composition in SPANNING:
+            node.decide("composition", f"{node.op} of float64 is composed: onnxruntime has it in float32 only")
+            return composition(node, data)
+        if data.dtype is None or not data.dtype.is_integer:
+            return function(node)
+        node.decide("integer data", f"{data.dtype} data goes through {node.op} as {wide}; the fraction is dropped")
+        inner = node.over(*_widened(node, wide), suffix=str(wide))
+        found = function(inner) if composition is None else composition(inner, inner.input(0))
+        assert isinstance(found, Value)
+        return node.emit(ir.Cast(data.dtype), found)
+
+    return import_function
+
+
+def _widened(node: ImportNode, wide: DType) -> list[Value]:
+    made: dict[Value, Value] = {}
+    for value in node.inputs():
+        if value not in made:
+            made[value] = node.step(ir.Cast(wide), value) if is_integer(value) else value
+    return [made[value] for value in node.inputs()]
+
+
+def import_whole(node: ImportNode) -> Value:
+    """A function that rounds, of integers: they are round, but those of 64 bits go through float64."""
+    data = node.input(0)
+    assert data.dtype is not None
+    if data.dtype.bits < 64:
+        return node.emit(ir.Identity(), data)
+    node.decide("integer data", f"{data.dtype} data goes through float64, which rounds beyond 2^53")
+    return node.emit(ir.Cast(data.dtype), node.step(ir.Cast(DType.FLOAT64), data))
+
+
+def whole(function: ImportFunction) -> ImportFunction:
+    """`function` for floats, `import_whole` for integers."""
+    return lambda node: import_whole(node) if is_integer(node.input(0)) else function(node)
+
+
+def _exponentials(node: ImportNode, data: Value) -> tuple[Value, Value]:
+    half = node.scalar_like(data, 0.5)
+    up, down = node.step(ir.Exp(), data, suffix="up"), node.step(ir.Exp(), node.step(ir.Neg(), data), suffix="down")
+    return node.step(ir.Mul(), up, half, suffix="half_up"), node.step(ir.Mul(), down, half, suffix="half_down")
+
+
+def _sinh(node: ImportNode, data: Value) -> Value:
+    """(e^x - e^-x) / 2."""
+    return node.step(ir.Sub(), *_exponentials(node, data))
+
+
+def _cosh(node: ImportNode, data: Value) -> Value:
+    """(e^x + e^-x) / 2."""
+    return node.step(ir.Add(), *_exponentials(node, data))
+
+
+def _tan(node: ImportNode, data: Value) -> Value:
+    """sin(x) / cos(x)."""
+    return node.step(ir.Div(), node.step(ir.Sin(), data), node.step(ir.Cos(), data))
+
+
+def _root_of_square(node: ImportNode, data: Value, offset: float) -> Value:
+    square = node.step(ir.Mul(), data, data, suffix="square")
+    return node.step(ir.Sqrt(), node.step(ir.Add(), square, node.scalar_like(data, offset)))
+
+
+def _arcsinh(node: ImportNode, data: Value) -> Value:
+    """sign(x) log(|x| + sqrt(x^2 + 1))."""
+    size = node.step(ir.Abs(), data)
+    found = node.step(ir.Log(), node.step(ir.Add(), size, _root_of_square(node, size, 1.0), suffix="sum"))
+    return node.step(ir.Mul(), node.step(ir.Sign(), data), found)
+
+
+def _arccosh(node: ImportNode, data: Value) -> Value:
+    """log(x + sqrt(x^2 - 1))."""
+    return node.step(ir.Log(), node.step(ir.Add(), data, _root_of_square(node, data, -1.0), suffix="sum"))
+
+
+def in_single(op: Operator) -> Composition:
+    """A function whose few results for integers are far enough from whole numbers that float32 tells them."""
+
+    def compose(node: ImportNode, data: Value) -> Value:
+        found = node.step(op, node.step(ir.Cast(DType.FLOAT32), data, suffix="single"))
+        return node.step(ir.Cast(DType.FLOAT64), found, suffix="double")
+
+    return compose
+
+
+def saturating(least: float) -> Composition:
+    """A function of which only 0, and -1 and 1 from `least` on, are left when the fraction is dropped."""
+
+    def compose(node: ImportNode, data: Value) -> Value:
+        far = node.step(ir.GreaterOrEqual(), node.step(ir.Abs(), data), node.scalar_like(data, least))
+        return node.step(ir.Mul(), node.step(ir.Sign(), data), node.step(ir.Cast(DType.FLOAT64), far, suffix="far"))
+
+    return compose
+
+
+def _softsign(node: ImportNode, data: Value) -> Value:
+    """x / (1 + |x|)."""
+    size = node.step(ir.Add(), node.step(ir.Abs(), data), node.scalar_like(data, 1.0))
+    return node.step(ir.Div(), data, size)
+
+
+def logarithm(base: float) -> Composition:
+    """log(x) / log(base), a little above so that powers of the base keep their whole number."""
+
+    def compose(node: ImportNode, data: Value) -> Value:
+        found = node.step(ir.Mul(), node.step(ir.Log(), data), node.scalar_like(data, 1 / math.log(base)))
+        return node.step(ir.Add(), found, node.scalar_like(data, 2e-14), suffix="above")
+
+    return compose
+
+
+def _cbrt(node: ImportNode, data: Value) -> Value:
+    """sign(x) |x|^(1/3), or the whole number next to it where that is the root."""
+    size = node.step(ir.Abs(), data)
+    root = node.step(ir.Pow(), size, node.scalar_like(data, 1 / 3))
+    near = node.step(ir.Round(), root)
+    cube = node.step(ir.Mul(), node.step(ir.Mul(), near, near, suffix="square"), near, suffix="cube")
+    root = node.step(ir.Where(), node.step(ir.Equal(), cube, size), near, root, suffix="root")
+    return node.step(ir.Mul(), node.step(ir.Sign(), data), root)
+
+
+def _rcbrt(node: ImportNode, data: Value) -> Value:
+    """1 / x, which has the same whole numbers as 1 / cbrt(x): those of -1, 0 and 1."""
+    return node.step(ir.Reciprocal(), data)
+
+
+def import_sigmoid(node: ImportNode) -> Value:
+    """1 / (1 + e^-x) of integers: x is negated as an integer, of which the lowest has no -x."""
+    data = node.input(0)
+    assert data.dtype is not None
+    small = data.dtype.bits < 32
+    negated = node.step(ir.Neg(), node.step(ir.Cast(DType.INT32), data) if small else data)
+    bottom = node.step(ir.Exp(), node.step(ir.Cast(DType.FLOAT64), negated, suffix="wide"))
+    bottom = node.step(ir.Add(), bottom, node.constant(1.0, DType.FLOAT64), suffix="bottom")
+    node.decide("integer data", f"{data.dtype} data goes through sigmoid as float64; the fraction is dropped")
+    return node.emit(ir.Cast(data.dtype), node.step(ir.Reciprocal(), bottom))
+
+
+# Functions whose results, or arguments, span more than float32 holds: of float64 data too they are composed.
+SPANNING: frozenset[Composition] = frozenset({_arccosh, _arcsinh, _cosh, _sinh, _tan})
+
+COMPOSITIONS: dict[str, Composition | None] = {
+    "arccos": in_single(ir.Acos()),
+    "arccosh": _arccosh,
+    "arcsin": in_single(ir.Asin()),
+    "arcsinh": _arcsinh,
+    "arctan": in_single(ir.Atan()),
+    "arctanh": in_single(ir.Atanh()),
+    "cbrt": _cbrt,
+    "cos": None,
+    "cosh": _cosh,
+    "erf": saturating(6.0),
+    "exp": None,
+    "expm1": None,
+    "log": None,
+    "log10": logarithm(10.0),
+    "log1p": None,
+    "log2": logarithm(2.0),
+    "rcbrt": _rcbrt,
+    "reciprocal": None,
+    "rsqrt": None,
+    "sin": None,
+    "sinh": _sinh,
+    "softsign": _softsign,
+    "sqrt": None,
+    "tan": _tan,
+    "tanh": saturating(20.0),
+}
+IN_SINGLE = ("degrees", "radians", "square")
+ROUNDING = ("ceil", "fix", "floor", "rint", "round", "trunc")
+
+
+def with_integers(table: dict[str, ImportFunction]) -> dict[str, ImportFunction]:
+    """The table, its functions of real numbers taking integers too."""
+    found = dict(table)
+    for name, function in table.items():
+        if name in COMPOSITIONS:
+            found[name] = on_integers(function, COMPOSITIONS[name])
+        elif name in IN_SINGLE:
+            found[name] = on_integers(function, None, DType.FLOAT32)
+        elif name in ROUNDING:
+            found[name] = whole(function)
+    return found
+
+
+__all__ = ["import_sigmoid", "is_integer", "on_integers", "with_integers"]

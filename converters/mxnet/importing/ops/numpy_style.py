@@ -1,0 +1,58 @@
+"""Operators of MXNet's NumPy-style interface that classic symbols have no word for."""
+
+from __future__ import annotations
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.ops.integers import import_whole, is_integer
+from graphir.graph import Value
+from graphir.ops.elementwise import Div, Mul, Round
+from graphir.ops.shape import Expand, Reshape, Shape
+from graphir.ops.shape_parts import Trilu
+from graphir.types import DType
+
+
+def import_reshape(node: ImportNode) -> Value:
+    """A shape as it stands: 0 is a size, -1 the one that is left, () a tensor without axes."""
+    if node.attrs["order"] != "C":
+        node.refuse(f"order {node.attrs['order']!r}: only C is known")
+    return node.emit(Reshape(allowzero=True), node.input(0), node.vector(node.attrs["newshape"]))
+
+
+def import_around(node: ImportNode) -> Value:
+    """Numbers rounded to integers, ties to even ones."""
+    data, decimals = node.input(0), node.attrs["decimals"]
+    if is_integer(data):
+        return _around_integers(node, data, decimals)
+    if decimals:
+        node.refuse(f"decimals {node.attrs['decimals']}: only rounding to integers is known")
+    if data.dtype is DType.FLOAT16:
+        node.refuse("float16, which MXNet does not round")
+    return node.emit(Round(), data)
+
+
+def _around_integers(node: ImportNode, data: Value, decimals: int) -> Value:
+    """Integers toward 0 at the digit that negative decimals name; those of 64 bits rounded by float64 otherwise."""
+    if decimals >= 0:
+        return import_whole(node)
+    unit = 10 ** min(-decimals, 19)
+    if unit > (1 << data.dtype.bits - 1) - 1:  # type: ignore[union-attr]
+        return node.emit(Expand(), node.scalar_like(data, 0), node.step(Shape(), data))
+    divisor = node.scalar_like(data, unit)
+    return node.emit(Mul(), node.step(Div(), data, divisor), divisor)
+
+
+def import_tril(node: ImportNode) -> Value:
+    """The lower triangle up to diagonal k, zeros above it."""
+    data = node.input(0)
+    if node.rank(data) < 2:
+        node.refuse("a vector, of which MXNet makes a matrix first")
+    return node.emit(Trilu(upper=False), data, node.constant(node.attrs["k"], DType.INT64))
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_np_reshape": import_reshape,
+    "_npi_around": import_around,
+    "_npi_tril": import_tril,
+}
+
+__all__ = ["IMPORTS"]

@@ -1,0 +1,174 @@
+"""Random numbers: the same distributions, drawn by other generators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.graph import Value
+from graphir.ops import random as ir
+from graphir.ops.base import Operator
+from graphir.ops.elementwise import Add, Cast, Div, Log, Min, Mul, Neg, Sub
+from graphir.ops.shape import Expand, Reshape, Shape, Squeeze, Unsqueeze
+from graphir.ops.shape_parts import Concat
+from graphir.types import DType
+
+
+def _decide(node: ImportNode) -> None:
+    node.decide("random numbers", "drawn by the runtime's generator: of the same distribution, but others")
+
+
+def _size(node: ImportNode) -> tuple[int, ...]:
+    """The stated shape; MXNet takes none for one number."""
+    return tuple(node.attrs["shape"] or ()) or (() if node.np_shape else (1,))
+
+
+def _dtype(node: ImportNode) -> DType:
+    stated = node.attrs["dtype"]
+    return DType.FLOAT32 if stated in (None, "None") else DType.of(stated)
+
+
+def import_uniform(node: ImportNode) -> Value:
+    """Numbers spread evenly from `low` to `high`."""
+    _decide(node)
+    attrs = node.attrs
+    return node.emit(ir.RandomUniform(_size(node), _dtype(node), low=attrs["low"], high=attrs["high"]))
+
+
+def import_normal(node: ImportNode) -> Value:
+    """Numbers with a normal distribution around `loc`."""
+    _decide(node)
+    attrs = node.attrs
+    return node.emit(ir.RandomNormal(_size(node), _dtype(node), mean=attrs["loc"], scale=attrs["scale"]))
+
+
+def import_uniform_like(node: ImportNode) -> Value:
+    """The same in the shape and dtype of the input."""
+    _decide(node)
+    return node.emit(ir.RandomUniformLike(low=node.attrs["low"], high=node.attrs["high"]), node.input(0))
+
+
+def import_normal_like(node: ImportNode) -> Value:
+    """The same in the shape and dtype of the input."""
+    _decide(node)
+    return node.emit(ir.RandomNormalLike(mean=node.attrs["loc"], scale=node.attrs["scale"]), node.input(0))
+
+
+def import_multinomial(node: ImportNode) -> Value:
+    """Classes drawn with the probabilities of each row: (N, classes) gives (N, *shape)."""
+    attrs = node.attrs
+    if attrs["get_prob"]:
+        node.refuse("get_prob True; ONNX's Multinomial gives no probabilities")
+    _decide(node)
+    data, wanted = node.input(0), DType.of(attrs["dtype"])
+    rank = node.rank(data)
+    if rank not in (1, 2):
+        node.refuse(f"{data.type}, expected one or two axes")
+    if rank == 1:
+        data = node.step(Unsqueeze(), data, node.vector([0]))
+    count = 1
+    for size in attrs["shape"]:
+        count *= size
+    chances = node.step(Log(), data)
+    found = node.step(ir.Multinomial(DType.INT32, count), chances, suffix="draw")
+    if wanted is not DType.INT32:
+        found = node.step(Cast(wanted), found)
+    if len(attrs["shape"]) != 1:
+        found = node.step(Reshape(), found, node.vector([-1, *attrs["shape"]]))
+    if rank == 2:
+        return found
+    if not attrs["shape"]:
+        return node.emit(Reshape(), found, node.vector([1]))
+    return node.emit(Squeeze(), found, node.vector([0]))
+
+
+def _exponential(node: ImportNode, uniform: Value) -> Value:
+    """Numbers with an exponential distribution of rate 1 from numbers spread evenly over [0, 1)."""
+    rest = node.step(Sub(), node.scalar_like(uniform, 1.0), uniform, suffix="rest")
+    return node.step(Neg(), node.step(Log(), rest), suffix="exponential")
+
+
+def import_exponential(node: ImportNode) -> Value:
+    """Numbers with an exponential distribution of the rate `lam`."""
+    _decide(node)
+    found = _exponential(node, node.step(ir.RandomUniform(_size(node), _dtype(node), low=0.0, high=1.0)))
+    return node.emit(Div(), found, node.scalar_like(found, node.attrs["lam"]))
+
+
+def import_exponential_like(node: ImportNode) -> Value:
+    """The same in the shape and dtype of the input."""
+    _decide(node)
+    found = _exponential(node, node.step(ir.RandomUniformLike(low=0.0, high=1.0), node.input(0)))
+    return node.emit(Div(), found, node.scalar_like(found, node.attrs["lam"]))
+
+
+def import_randint(node: ImportNode) -> Value:
+    """Whole numbers from `low` up to, not including, `high`."""
+    _decide(node)
+    low, high = node.attrs["low"], node.attrs["high"]
+    dtype = DType.INT32 if node.attrs["dtype"] in (None, "None") else DType.of(node.attrs["dtype"])
+    if low >= high or high - low > 1 << 53:
+        node.refuse(f"low {low} and high {high}, expected a lower and a higher number at most 2^53 apart")
+    places = node.step(ir.RandomUniform(_size(node), DType.FLOAT64, low=0.0, high=float(high - low)))
+    whole = node.step(Cast(DType.INT64), places, suffix="places")
+    inside = node.step(Min(), whole, node.constant(high - low - 1, DType.INT64), suffix="inside")
+    found = node.step(Add(), inside, node.constant(low, DType.INT64), suffix="numbers")
+    return node.emit(Cast(dtype), found)
+
+
+def _sampled(node: ImportNode) -> list[Value]:
+    """The parameters of the distributions, each repeated for the `shape` of samples that it gives."""
+    _decide(node)
+    count = tuple(node.attrs["shape"] or ())
+    found = []
+    for value in node.inputs():
+        value = value if value.dtype is DType.FLOAT64 else node.step(Cast(DType.FLOAT32), value, suffix="parameter")
+        if count:
+            axes = node.vector(range(node.rank(value), node.rank(value) + len(count)))
+            whole = node.step(Concat(axis=0), node.step(Shape(), value), node.vector(count), suffix="shape")
+            value = node.step(Expand(), node.step(Unsqueeze(), value, axes, suffix="place"), whole, suffix="repeated")
+        found.append(value)
+    return found
+
+
+def sampled(place: Callable[[ImportNode, Value, list[Value]], Value], op: Operator) -> ImportFunction:
+    """Samples of distributions whose parameters are inputs: numbers of a standard distribution, put in their places."""
+
+    def import_sampled(node: ImportNode) -> Value:
+        parameters = _sampled(node)
+        standard = node.step(op, parameters[0], suffix="standard")
+        return node.emit(Cast(_dtype(node)), place(node, standard, parameters))
+
+    return import_sampled
+
+
+def _place_normal(node: ImportNode, standard: Value, parameters: list[Value]) -> Value:
+    mean, deviation = parameters
+    return node.step(Add(), mean, node.step(Mul(), deviation, standard, suffix="spread"), suffix="sample")
+
+
+def _place_uniform(node: ImportNode, standard: Value, parameters: list[Value]) -> Value:
+    low, high = parameters
+    width = node.step(Sub(), high, low, suffix="width")
+    return node.step(Add(), low, node.step(Mul(), width, standard, suffix="spread"), suffix="sample")
+
+
+def _place_exponential(node: ImportNode, standard: Value, parameters: list[Value]) -> Value:
+    return node.step(Div(), _exponential(node, standard), parameters[0], suffix="sample")
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_random_uniform": import_uniform,
+    "_random_normal": import_normal,
+    "_random_uniform_like": import_uniform_like,
+    "_random_normal_like": import_normal_like,
+    "_random_exponential": import_exponential,
+    "_random_exponential_like": import_exponential_like,
+    "_random_randint": import_randint,
+    "_sample_exponential": sampled(_place_exponential, ir.RandomUniformLike(low=0.0, high=1.0)),
+    "_sample_multinomial": import_multinomial,
+    "_sample_normal": sampled(_place_normal, ir.RandomNormalLike(mean=0.0, scale=1.0)),
+    "_sample_uniform": sampled(_place_uniform, ir.RandomUniformLike(low=0.0, high=1.0)),
+}
+
+__all__ = ["IMPORTS"]

@@ -1,0 +1,212 @@
+"""Operators of a tensor and the attribute `scalar`.
+
+MXNet 1.9.1 computes integers that meet a scalar with is_int False in float64, and bool data in int64 (float64 with
+is_int False); that is the result's dtype too, also of a comparison. Before anything else the scalar is converted to
+that dtype, as C converts: for integers 0.5 is 0, and NaN the lowest integer.
+"""
+
+from __future__ import annotations
+
+import math
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, converted
+from graphir.converters.mxnet.importing.ops.arithmetic import distance, modulo, power, remainder_of_floats, truth
+from graphir.graph import Value
+from graphir.ops import elementwise as ir
+from graphir.ops.base import Operator
+from graphir.ops.shape import Expand, Shape
+from graphir.types import DType
+
+
+def computed_dtype(node: ImportNode, data: Value) -> DType:
+    """The dtype in which MXNet computes and answers; float32 where the data's is unknown."""
+    dtype = data.dtype or DType.FLOAT32
+    if dtype.is_float:
+        return dtype
+    if not node.attrs.get("is_int", True):
+        return DType.FLOAT64
+    return DType.INT64 if dtype is DType.BOOL else dtype
+
+
+def operands(node: ImportNode) -> tuple[Value, Value]:
+    """The data and the scalar, both in the dtype of the computation."""
+    data, scalar = node.input(0), float(node.attrs["scalar"])
+    dtype = computed_dtype(node, data)
+    if data.dtype is not None and dtype is not data.dtype:
+        node.decide("scalar", f"{data.dtype} data became {dtype}, as MXNet computes it with {scalar:.9g}")
+        data = node.step(ir.Cast(dtype), data)
+    found = converted(scalar, dtype)
+    if found != scalar and not dtype.is_float:
+        node.decide("scalar", f"the scalar {scalar:.9g} became {found} for {dtype} data, as MXNet does")
+    return data, node.constant(found, dtype)
+
+
+def with_scalar(op: Operator, *, reverse: bool = False) -> ImportFunction:
+    """`data op scalar`, or `scalar op data` with `reverse`."""
+
+    def import_scalar(node: ImportNode) -> Value:
+        data, scalar = operands(node)
+        return node.emit(op, scalar, data) if reverse else node.emit(op, data, scalar)
+
+    return import_scalar
+
+
+def _number(node: ImportNode, data: Value) -> float:
+    """The scalar as the computation sees it."""
+    return converted(float(node.attrs["scalar"]), data.dtype or DType.FLOAT32)
+
+
+def import_div_scalar(node: ImportNode) -> Value:
+    """data / scalar."""
+    data, scalar = operands(node)
+    if not data.dtype or data.dtype.is_float or _number(node, data):
+        return node.emit(ir.Div(), data, scalar)
+    node.refuse(f"it divides {data.dtype} data by {node.attrs['scalar']:.9g}, which is 0 for integers")
+
+
+def import_rdiv_scalar(node: ImportNode) -> Value:
+    """scalar / data; integers go through float32, the fraction dropped."""
+    data, scalar = operands(node)
+    dtype = data.dtype
+    if dtype is None or dtype.is_float:
+        return node.emit(ir.Div(), scalar, data)
+    node.decide("integer data", f"{node.attrs['scalar']:.9g} is divided by {dtype} data in float32, as MXNet does")
+    wide = [node.step(ir.Cast(DType.FLOAT32), value, suffix="single") for value in (scalar, data)]
+    return node.emit(ir.Cast(dtype), node.step(ir.Div(), *wide, suffix="quotient"))
+
+
+def import_power_scalar(node: ImportNode) -> Value:
+    """The data raised to the power of the scalar."""
+    return power(node, ir.Pow(), *operands(node))
+
+
+def import_rpower_scalar(node: ImportNode) -> Value:
+    """The scalar raised to the power of the data."""
+    data, scalar = operands(node)
+    return power(node, ir.Pow(), scalar, data)
+
+
+def import_mod_scalar(node: ImportNode) -> Value:
+    """The remainder of the data divided by the scalar, with the scalar's sign; 0 for a divisor of 0."""
+    data, scalar = operands(node)
+    number = _number(node, data)
+    if number == 0 or (abs(number) == 1 and data.dtype is not None and data.dtype.is_integer):
+        return node.emit(Expand(), node.scalar_like(data, 0), node.step(Shape(), data))
+    if data.dtype is DType.INT64:
+        return modulo(node, data, scalar)
+    if data.dtype is not None and data.dtype.is_integer:
+        return node.emit(ir.Mod(), data, scalar)
+    return remainder_of_floats(node, data, scalar, positive=number > 0 or math.isnan(number))
+
+
+def import_rmod_scalar(node: ImportNode) -> Value:
+    """The remainder of the scalar divided by the data."""
+    data, scalar = operands(node)
+    return modulo(node, scalar, data)
+
+
+def import_hypot_scalar(node: ImportNode) -> Value:
+    """sqrt(data^2 + scalar^2)."""
+    return distance(node, *operands(node))
+
+
+def scalar_comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
+    """A comparison with the scalar, which gives 0 and 1 in the dtype of the computation."""
+
+    def import_comparison(node: ImportNode) -> Value:
+        data, scalar = operands(node)
+        found = node.step(op, data, scalar)
+        if negate:
+            found = node.step(ir.Not(), found)
+        return node.emit(ir.Cast(data.dtype or DType.FLOAT32), found)
+
+    return import_comparison
+
+
+def scalar_logical(op: Operator) -> ImportFunction:
+    """A logical operator on the data and the scalar."""
+
+    def import_logical(node: ImportNode) -> Value:
+        data, _ = operands(node)
+        scalar = node.constant(bool(_number(node, data)))
+        return node.emit(ir.Cast(data.dtype or DType.FLOAT32), node.step(op, truth(node, data), scalar))
+
+    return import_logical
+
+
+def import_smooth_l1(node: ImportNode) -> Value:
+    """(s x)^2 / 2 where -1 / s^2 <= x <= 1 / s^2, else |x| - 1 / (2 s^2); s in the data's dtype, integers by float32.
+
+    With m = min(|x|, 1 / s^2) it is s^2 m (|x| - m / 2), for an s whose square is neither 0 nor infinite.
+    """
+    data, _ = operands(node)
+    dtype = data.dtype or DType.FLOAT32
+    wide = data if dtype.is_float else node.step(ir.Cast(DType.FLOAT32), data, suffix="single")
+    square, bound = _square(_number(node, data), wide.dtype or DType.FLOAT32)
+    if math.isfinite(square) and math.isfinite(bound):
+        found = _smooth(node, wide, square, bound)
+    else:
+        found = _smooth_by_parts(node, wide, square, bound)
+    return found if dtype.is_float else node.emit(ir.Cast(dtype), found)
+
+
+def _square(scalar: float, dtype: DType) -> tuple[float, float]:
+    """The scalar's square and its reciprocal in the dtype, either of which may be infinite."""
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        kind = dtype.numpy().type
+        square = kind(scalar) * kind(scalar)
+        return float(square), float(kind(1) / square)
+
+
+def _smooth(node: ImportNode, data: Value, square: float, bound: float) -> Value:
+    size = node.step(ir.Abs(), data)
+    near = node.step(ir.Min(), size, node.scalar_like(data, bound), suffix="near")
+    half = node.step(ir.Mul(), near, node.scalar_like(data, 0.5), suffix="half")
+    rest = node.step(ir.Sub(), size, half, suffix="rest")
+    if square != 1:
+        near = node.step(ir.Mul(), near, node.scalar_like(data, square), suffix="scaled")
+    return node.emit(ir.Mul(), near, rest)
+
+
+def _smooth_by_parts(node: ImportNode, data: Value, square: float, bound: float) -> Value:
+    """Both parts in full, of which the bound chooses: the way to what MXNet gives for 0, infinity and NaN."""
+    size = node.step(ir.Abs(), data)
+    linear = node.step(ir.Sub(), size, node.scalar_like(data, 0.5 * bound), suffix="linear")
+    half = node.step(ir.Mul(), data, node.scalar_like(data, 0.5), suffix="half")
+    curve = node.step(ir.Mul(), half, data, suffix="curve")
+    curve = node.step(ir.Mul(), curve, node.scalar_like(data, square), suffix="scaled")
+    far = node.step(ir.Greater(), size, node.scalar_like(data, bound))
+    return node.emit(ir.Where(), far, linear, curve)
+
+
+ARITHMETIC: dict[str, Operator] = {"plus": ir.Add(), "minus": ir.Sub(), "mul": ir.Mul()}
+COMPARISONS: dict[str, tuple[Operator, bool]] = {
+    "equal": (ir.Equal(), False),
+    "not_equal": (ir.Equal(), True),
+    "greater": (ir.Greater(), False),
+    "greater_equal": (ir.GreaterOrEqual(), False),
+    "lesser": (ir.Less(), False),
+    "lesser_equal": (ir.LessOrEqual(), False),
+}
+LOGICAL: dict[str, Operator] = {"and": ir.And(), "or": ir.Or(), "xor": ir.Xor()}
+
+IMPORTS: dict[str, ImportFunction] = {
+    **{f"_{name}_scalar": with_scalar(op) for name, op in ARITHMETIC.items()},
+    **{f"_{name}_scalar": scalar_comparison(op, negate=negate) for name, (op, negate) in COMPARISONS.items()},
+    **{f"_logical_{name}_scalar": scalar_logical(op) for name, op in LOGICAL.items()},
+    "_rminus_scalar": with_scalar(ir.Sub(), reverse=True),
+    "_div_scalar": import_div_scalar,
+    "_rdiv_scalar": import_rdiv_scalar,
+    "_power_scalar": import_power_scalar,
+    "_rpower_scalar": import_rpower_scalar,
+    "_mod_scalar": import_mod_scalar,
+    "_rmod_scalar": import_rmod_scalar,
+    "_maximum_scalar": with_scalar(ir.Max()),
+    "_minimum_scalar": with_scalar(ir.Min()),
+    "_hypot_scalar": import_hypot_scalar,
+    "smooth_l1": import_smooth_l1,
+}
+
+__all__ = ["IMPORTS"]

@@ -1,0 +1,358 @@
+"""Operators that rearrange elements: reshaping, reordering axes, stretching and repeating."""
+
+from __future__ import annotations
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, NeedsShape
+from graphir.converters.mxnet.importing.sizes import Axes, Entry, Tail, axis_of, reshape, shape_vector, static_size
+from graphir.graph import Value
+from graphir.ops.base import normalize_axis
+from graphir.ops.creation import ConstantOfShape
+from graphir.ops.elementwise import Identity
+from graphir.ops.indexing import Gather, GatherND, ScatterND
+from graphir.ops.shape import Expand, Flatten, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
+from graphir.ops.shape_parts import BEYOND, DepthToSpace, Slice, SpaceToDepth
+from graphir.types import Dim, DType, Unknown
+
+
+def _rank_if_known(node: ImportNode, value: Value) -> int | None:
+    try:
+        return node.rank(value)
+    except NeedsShape:
+        return None
+
+
+class _Codes:
+    """Reshape's codes matched against the data's axes from one side; `entries` is the shape that they mean."""
+
+    def __init__(self, node: ImportNode, data: Value, rank: int | None, reverse: bool) -> None:
+        self.node = node
+        self.data = data
+        self.rank = rank
+        self.reverse = reverse
+        self.entries: list[Entry] = []
+        self.position = 0
+        self.at_end = False
+
+    def take(self, code: int, count: int) -> Axes:
+        """The next axes of the data."""
+        if self.at_end or (self.rank is not None and self.position + count > self.rank):
+            self.node.refuse(f"code {code} at axis {self.position} has no axis left in {self.data.type}")
+        begin = self.position
+        self.position += count
+        if self.reverse:
+            assert self.rank is not None
+            begin = self.rank - begin - count
+        return Axes(self.data, begin, begin + count)
+
+    def take_rest(self) -> None:
+        """-2: all that is left."""
+        if self.rank is None:
+            self.entries.append(Tail(self.data, self.position))
+        else:
+            while self.position < self.rank:
+                self.entries.append(self.take(-2, 1))
+        self.at_end = True
+
+    def split(self, first: int, second: int) -> None:
+        """-4: one axis becomes two, one of which may be -1."""
+        axis = self.take(-4, 1)
+        size = axis.static()
+        if (first, second) == (-1, -1) or 0 in (first, second):
+            self.node.refuse(f"code -4 splits an axis into {first} x {second}")
+        stated = first * second if -1 not in (first, second) else max(first, second)
+        if size is not None and (size % stated or (-1 not in (first, second) and size != stated)):
+            self.node.refuse(f"code -4 splits an axis of {size} into {first} x {second}")
+        open_part = Axes(self.data, axis.begin, axis.end, stated)
+        self.entries.append(open_part if first == -1 else first)
+        self.entries.append(open_part if second == -1 else second)
+
+
+def _entries(node: ImportNode, data: Value, codes: tuple[int, ...], reverse: bool) -> list[Entry]:
+    """What Reshape's codes mean. 0, -1 and numbers alone need not know the data's rank."""
+    rank: int | None = data.rank
+    if reverse:
+        rank = node.rank(data)
+    elif rank is None and min(codes) < -1:
+        rank = _rank_if_known(node, data)
+    walk = _Codes(node, data, rank, reverse)
+    wanted = list(reversed(codes)) if reverse else list(codes)
+    index = 0
+    while index < len(wanted):
+        code = wanted[index]
+        if code == 0:
+            walk.entries.append(walk.take(0, 1))
+        elif code == -2:
+            walk.take_rest()
+        elif code == -3:
+            walk.entries.append(walk.take(-3, 2))
+        elif code == -4:
+            if index + 2 >= len(wanted):
+                node.refuse("code -4 wants two entries after it")
+            walk.split(wanted[index + 1], wanted[index + 2])
+            index += 2
+        elif code >= -1:
+            walk.entries.append(code)
+            walk.position += 1
+        else:
+            node.refuse(f"code {code} of shape {codes} is unknown")
+        index += 1
+    if walk.entries.count(-1) > 1:
+        node.refuse(f"shape {codes} holds -1 twice")
+    return walk.entries[::-1] if reverse else walk.entries
+
+
+def import_reshape(node: ImportNode) -> Value:
+    """Reshape by codes: 0 keeps an axis, -1 is what is left, -2 all the rest, -3 joins two axes, -4 splits one."""
+    data, codes = node.input(0), node.attrs["shape"]
+    if codes:
+        return reshape(node, data, _entries(node, data, codes, node.attrs["reverse"]))
+    target = list(node.attrs["target_shape"] or ())
+    if not target:
+        node.refuse("neither shape nor target_shape is given")
+    keep = node.attrs["keep_highest"]
+    open_places = [place for place, size in enumerate(target) if size == 0 and not (keep and place == 0)]
+    if len(open_places) > 1:
+        node.refuse(f"target_shape {tuple(target)} leaves more than one size open")
+    for place in open_places:
+        target[place] = -1
+    node.decide("legacy attribute", f"target_shape {node.attrs['target_shape']} became the shape {tuple(target)}")
+    entries: list[Entry] = [axis_of(data, 0) if keep else target[0], *target[1:]]
+    return reshape(node, data, entries)
+
+
+def import_flatten(node: ImportNode) -> Value:
+    """(N, the rest); a matrix is one already."""
+    data = node.input(0)
+    return data if data.rank == 2 else node.emit(Flatten(), data)
+
+
+def import_transpose(node: ImportNode) -> Value:
+    """The axes in another order, reversed without `axes`."""
+    axes = node.attrs["axes"] or ()
+    if axes and min(axes) < 0:
+        node.refuse(f"axes {axes} may not be negative")
+    return node.emit(Transpose(tuple(axes)), node.input(0))
+
+
+def import_swap_axis(node: ImportNode) -> Value:
+    """Two axes exchanged."""
+    data = node.input(0)
+    rank = node.rank(data)
+    first, second = (normalize_axis(node.attrs[key], rank) for key in ("dim1", "dim2"))
+    if first == second:
+        return data
+    perm = list(range(rank))
+    perm[first], perm[second] = second, first
+    return node.emit(Transpose(tuple(perm)), data)
+
+
+def import_expand_dims(node: ImportNode) -> Value:
+    """A new axis of size 1."""
+    return node.emit(Unsqueeze(), node.input(0), node.vector([node.attrs["axis"]]))
+
+
+def import_squeeze(node: ImportNode) -> Value:
+    """Without the named axes of size 1, or all of them; if none is left the shape is (1,)."""
+    data, axes = node.input(0), node.attrs["axis"]
+    if axes is None:
+        shape: tuple[Dim, ...] = node.shape(data)
+        if not node.settles and any(isinstance(size, Unknown) for size in shape):
+            return node.emit(Squeeze(), data)
+        axes = tuple(axis for axis, size in enumerate(shape) if size == 1)
+        if not all(isinstance(size, int) for size in shape):
+            node.decide("squeeze", f"axes {list(axes)} are dropped; open sizes of {data.type} count as more than 1")
+    if not axes:
+        return data
+    if data.rank == len(axes):
+        return node.emit(Reshape(), data, node.vector([1]))
+    return node.emit(Squeeze(), data, node.vector(axes))
+
+
+def _stretched(node: ImportNode, data: Value, entries: list[Entry]) -> Value:
+    """Axes of size 1 stretched to the entries; the others keep their size."""
+    for axis, entry in enumerate(entries):
+        size = static_size(data, axis)
+        wanted = entry.static() if isinstance(entry, Axes) else entry
+        if size is not None and isinstance(wanted, int) and size not in (1, wanted) and entry != axis_of(data, axis):
+            node.refuse(f"axis {axis} has size {size}, expected 1 or {wanted}")
+    kept = [1 if entry == axis_of(data, axis) else entry for axis, entry in enumerate(entries)]
+    return node.emit(Expand(), data, shape_vector(node, kept))
+
+
+def import_broadcast_to(node: ImportNode) -> Value:
+    """Axes of size 1 stretched to `shape`, where 0 keeps the axis."""
+    data, wanted = node.input(0), node.attrs["shape"]
+    if data.rank is not None and data.rank != len(wanted):
+        node.refuse(f"shape {wanted} for data {data.type} of another rank")
+    return _stretched(node, data, [size or axis_of(data, axis) for axis, size in enumerate(wanted)])
+
+
+def import_broadcast_axis(node: ImportNode) -> Value:
+    """The named axes of size 1 stretched to the named sizes."""
+    data = node.input(0)
+    axes, sizes = node.attrs["axis"] or (), node.attrs["size"] or ()
+    rank = node.rank(data)
+    if len(axes) != len(sizes):
+        node.refuse(f"{len(axes)} axes and {len(sizes)} sizes")
+    entries: list[Entry] = [axis_of(data, axis) for axis in range(rank)]
+    for axis, size in zip(axes, sizes, strict=True):
+        place = normalize_axis(axis, rank)
+        if static_size(data, place) not in (None, 1):
+            node.refuse(f"axis {axis} of {data.type} is not of size 1")
+        entries[place] = size
+    return _stretched(node, data, entries)
+
+
+def import_broadcast_like(node: ImportNode) -> Value:
+    """Data stretched to the shape of the other input, or only lhs_axes to the sizes of its rhs_axes."""
+    data, like = node.input(0), node.input(1)
+    left, right = node.attrs["lhs_axes"], node.attrs["rhs_axes"]
+    if left is None and right is None:
+        if data.rank is not None and like.rank is not None and data.rank != like.rank:
+            node.refuse(f"{data.type} and {like.type} differ in rank")
+        if like.rank is None:
+            return node.emit(Expand(), data, node.step(Shape(), like))
+        return _stretched(node, data, [axis_of(like, axis) for axis in range(like.rank)])
+    if left is None or right is None or len(left) != len(right):
+        node.refuse("lhs_axes and rhs_axes go together")
+    rank, other = node.rank(data), node.rank(like)
+    entries: list[Entry] = [axis_of(data, axis) for axis in range(rank)]
+    for axis, place in zip(left, right, strict=True):
+        entries[normalize_axis(axis, rank)] = axis_of(like, normalize_axis(place, other))
+    return _stretched(node, data, entries)
+
+
+def import_tile(node: ImportNode) -> Value:
+    """Data repeated as a whole: as numpy.tile, with missing axes in front on either side."""
+    data, times = node.input(0), tuple(node.attrs["reps"] or ())
+    rank = node.rank(data)
+    if len(times) > rank:
+        data = node.step(Unsqueeze(), data, node.vector(range(len(times) - rank)))
+    return node.emit(Tile(), data, node.vector((1,) * (rank - len(times)) + times))
+
+
+def import_repeat(node: ImportNode) -> Value:
+    """Each element repeated along an axis, or each of the flattened data: looked up where the size is known."""
+    data, count, axis = node.input(0), node.attrs["repeats"], node.attrs["axis"]
+    if axis is None:
+        data, axis = node.step(Reshape(), data, node.vector([-1]), suffix="flat"), 0
+    rank = node.rank(data)
+    place = normalize_axis(axis, rank)
+    size = static_size(data, place)
+    if size is not None:
+        node.charge(size * max(count, 0), "the positions to repeat")
+        chosen = [index // count for index in range(size * count)]
+        return node.emit(Gather(place), data, node.vector(chosen))
+    times = [1] * (rank + 1)
+    times[place + 1] = count
+    apart = node.step(Unsqueeze(), data, node.vector([place + 1]))
+    tiled = node.step(Tile(), apart, node.vector(times))
+    entries: list[Entry] = [axis_of(tiled, index) for index in range(place)]
+    entries += [-1, *(axis_of(tiled, index + 1) for index in range(place + 1, rank))]
+    return reshape(node, tiled, entries)
+
+
+def import_reverse(node: ImportNode) -> Value:
+    """The order of elements reversed along the axes."""
+    stated = [axis % node.rank(node.input(0)) if axis < 0 else axis for axis in node.attrs["axis"]]
+    axes = [axis for axis in dict.fromkeys(stated) if stated.count(axis) % 2]  # twice is not at all
+    if not axes:
+        return node.emit(Identity(), node.input(0))
+    ends = node.vector([-BEYOND] * len(axes))
+    back = node.vector([-1] * len(axes))
+    return node.emit(Slice(), node.input(0), back, ends, node.vector(axes), back)
+
+
+def import_depth_to_space(node: ImportNode) -> Value:
+    """(N, b b C, H, W) to (N, C, b H, b W)."""
+    return node.emit(DepthToSpace(node.attrs["block_size"]), node.input(0))
+
+
+def import_space_to_depth(node: ImportNode) -> Value:
+    """(N, C, b H, b W) to (N, b b C, H, W)."""
+    return node.emit(SpaceToDepth(node.attrs["block_size"]), node.input(0))
+
+
+def import_reshape_like(node: ImportNode) -> Value:
+    """The axes [lhs_begin, lhs_end) of data replaced by the axes [rhs_begin, rhs_end) of the other input."""
+    data, like = node.input(0), node.input(1)
+    attrs = node.attrs
+    if all(attrs[f"{side}_{end}"] is None for side in ("lhs", "rhs") for end in ("begin", "end")):
+        if like.rank is None:
+            return node.emit(Reshape(), data, node.step(Shape(), like))
+        return reshape(node, data, [axis_of(like, axis) for axis in range(like.rank)])
+    begin, end = _bounds(attrs["lhs_begin"], attrs["lhs_end"], node.rank(data))
+    first, last = _bounds(attrs["rhs_begin"], attrs["rhs_end"], node.rank(like))
+    entries: list[Entry] = [axis_of(data, axis) for axis in range(begin)]
+    entries += [axis_of(like, axis) for axis in range(first, last)]
+    entries += [axis_of(data, axis) for axis in range(end, node.rank(data))]
+    return reshape(node, data, entries)
+
+
+def _bounds(begin: int | None, end: int | None, rank: int) -> tuple[int, int]:
+    first, last = begin or 0, rank if end is None else end
+    return first + rank if first < 0 else first, last + rank if last < 0 else last
+
+
+def import_shape_array(node: ImportNode) -> Value:
+    """The shape as an int64 vector."""
+    return node.emit(Shape(), node.input(0))
+
+
+def import_size_array(node: ImportNode) -> Value:
+    """The number of elements as an int64 vector of one."""
+    return node.emit(Unsqueeze(), node.step(Size(), node.input(0)), node.vector([0]))
+
+
+def import_diag(node: ImportNode) -> Value:
+    """The k-th diagonal of two axes, last in the result; a vector becomes a diagonal matrix."""
+    data, k = node.input(0), node.attrs["k"]
+    rank = node.rank(data)
+    if rank == 1:
+        (size,) = node.sizes(data)
+        node.charge(2 * size, "the places of its diagonal")
+        places = [[index - min(k, 0), index + max(k, 0)] for index in range(size)]
+        side = node.vector([size + abs(k)] * 2)
+        zeros = node.step(ConstantOfShape(0.0, data.dtype or DType.FLOAT32), side)
+        return node.emit(ScatterND(), zeros, node.constant(places, DType.INT64), data)
+    first, second = (normalize_axis(node.attrs[key], rank) for key in ("axis1", "axis2"))
+    if first == second:
+        node.refuse(f"axis1 and axis2 are both axis {first}")
+    rows, columns = node.sizes(data, (first, second))
+    count = min(rows + min(k, 0), columns - max(k, 0))
+    if count < 1:
+        node.refuse(f"diagonal {k} of {rows} x {columns} is empty")
+    node.charge(2 * count, "the places of its diagonal")
+    places = [[index - min(k, 0), index + max(k, 0)] for index in range(count)]
+    indices = node.constant(places, DType.INT64)
+    rest = [axis for axis in range(rank) if axis not in (first, second)]
+    if [first, second, *rest] != list(range(rank)):
+        data = node.step(Transpose((first, second, *rest)), data)
+    if not rest:
+        return node.emit(GatherND(), data, indices)
+    found = node.step(GatherND(), data, indices)
+    return node.emit(Transpose((*range(1, rank - 1), 0)), found)
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "Reshape": import_reshape,
+    "Flatten": import_flatten,
+    "transpose": import_transpose,
+    "SwapAxis": import_swap_axis,
+    "expand_dims": import_expand_dims,
+    "squeeze": import_squeeze,
+    "broadcast_to": import_broadcast_to,
+    "broadcast_axis": import_broadcast_axis,
+    "broadcast_like": import_broadcast_like,
+    "tile": import_tile,
+    "repeat": import_repeat,
+    "reverse": import_reverse,
+    "depth_to_space": import_depth_to_space,
+    "space_to_depth": import_space_to_depth,
+    "reshape_like": import_reshape_like,
+    "shape_array": import_shape_array,
+    "size_array": import_size_array,
+    "diag": import_diag,
+}
+
+__all__ = ["IMPORTS"]

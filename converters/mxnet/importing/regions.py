@@ -1,0 +1,42 @@
+"""Regions (R, 5) of batch index and corners, as ROIAlign and ROIPooling take them."""
+
+from __future__ import annotations
+
+import math
+
+from graphir.converters.mxnet.importing.context import ImportNode
+from graphir.graph import Value
+from graphir.ops.elementwise import LessOrEqual, Max, Where
+from graphir.ops.shape import Unsqueeze
+from graphir.ops.shape_parts import Slice
+from graphir.types import DType
+
+
+def may_lack_image(rois: Value) -> bool:
+    """Whether a region's batch index may be below 0, which C's cut to an integer makes of -1 and less only."""
+    tensor = rois.tensor
+    return tensor is None or bool((tensor.numpy()[:, 0] <= -1).any())
+
+
+def with_image(node: ImportNode, rois: Value) -> Value:
+    """The regions, those of no image given to the first one: no index below 0 is left."""
+    lowest = node.constant([[0.0, *[-math.inf] * 4]], rois.dtype or DType.FLOAT32)
+    return node.step(Max(), rois, lowest, suffix="inside")
+
+
+def zeros_without_image(node: ImportNode, rois: Value, pooled: Value) -> Value:
+    """The node's result: what was pooled (R, C, H, W), 0 for regions whose batch index is below 0."""
+    node.decide(
+        "region of no image",
+        "a batch index below 0 gives zeros; MXNet 1.9.1's ROIAlign does so on GPUs, on CPUs it leaves such a region "
+        "undefined and sets one other element to 0",
+    )
+    image = node.step(
+        Slice(), rois, node.vector([0]), node.vector([1]), node.vector([1]), suffix="batch_index"
+    )
+    absent = node.step(LessOrEqual(), image, node.scalar_like(rois, -1), suffix="absent")
+    absent = node.step(Unsqueeze(), absent, node.vector([2, 3]), suffix="absent_regions")
+    return node.emit(Where(), absent, node.scalar_like(pooled, 0), pooled)
+
+
+__all__ = ["may_lack_image", "with_image", "zeros_without_image"]

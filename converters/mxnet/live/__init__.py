@@ -1,0 +1,1 @@
+"""Live MXNet in a child process, and the script that records golden captures."""

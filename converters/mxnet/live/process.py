@@ -1,0 +1,64 @@
+"""Live MXNet in a child process: a symbol and its parameters, evaluated on feeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.converters.kernel.child_process import ChildProcess
+from graphir.converters.mxnet.files.nnvm_json import to_json
+from graphir.converters.mxnet.files.records import NNVMGraph
+from graphir.errors import VerificationError
+
+Array = NDArray[Any]
+
+
+class MXNetMissing(VerificationError):
+    """The interpreter that was to run MXNet cannot import it."""
+
+
+class MXNetRefuses(VerificationError):
+    """MXNet is there, but its CPU build cannot run the model."""
+
+
+class LiveProcess(ChildProcess):
+    """A child with a symbol and its parameters, which evaluates them on feeds until it is closed.
+
+    Raises MXNetMissing if it cannot import MXNet, and VerificationError if it does not start.
+    """
+
+    framework, missing, refuses = "MXNet", MXNetMissing, MXNetRefuses
+
+    def __init__(self, python: str, symbol: NNVMGraph, arrays: Mapping[str, Array], *, onednn: bool) -> None:
+        super().__init__(python)
+        (self.place / "symbol.json").write_text(to_json(symbol), encoding="utf-8")
+        self._store("parameters", arrays)
+        switch = str(int(onednn))
+        environment = {
+            "MXNET_SUBGRAPH_BACKEND": "NONE",
+            "MXNET_USE_ONEDNN": switch,
+            "MXNET_MKLDNN_ENABLED": switch,
+        }
+        first = self.start(Path(__file__).with_name("child.py"), [], environment)
+        self.version = str(first["version"])
+
+    def evaluate(self, feeds: Mapping[str, Array], names: Sequence[str]) -> Iterator[tuple[str, Array]]:
+        """The named values, one after the other. All of them must be taken before the next call."""
+        self._store("feeds", feeds)
+        (self.place / "outputs.json").write_text(json.dumps(names), encoding="utf-8")
+        yield from self.ask()
+
+    def _store(self, what: str, arrays: Mapping[str, Array]) -> None:
+        """Arrays as an .npz without their names, which may be anything, and the names beside it. MXNet on the CPU has
+        no bfloat16 operators: such arrays go as float32, which holds them exactly."""
+        plain = [array.astype(np.float32) if array.dtype.kind == "V" else array for array in arrays.values()]
+        np.savez(self.place / f"{what}.npz", **{f"a{index}": array for index, array in enumerate(plain)})
+        (self.place / f"{what}.json").write_text(json.dumps(list(arrays)), encoding="utf-8")
+
+
+__all__ = ["LiveProcess", "MXNetMissing", "MXNetRefuses"]

@@ -1,0 +1,1 @@
+"""What MXNet knows of its operators: registry, history, upgrades, attribute values."""

@@ -1,0 +1,154 @@
+"""What MXNet 1.9.1 knows of its operators: canonical names, typed attributes with defaults, inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMNode
+from graphir.converters.mxnet.schema.registry import OperatorSchema, canonical_names, operator_schema
+from graphir.converters.mxnet.schema.signature import Signature, signature
+from graphir.converters.mxnet.schema.values import Parameter
+from graphir.errors import FormatError
+
+
+class Attributes(Mapping[str, object]):
+    """The typed value of every parameter of one node's operator, defaults filled in; not to be changed.
+
+    Values are bool, int, float, str (names of enums and element types), tuples (of int or None for shapes) and None
+    for what is unset. `stated` are the parameters that the file states, `unknown` what it states beyond the operator's
+    parameters, as text. The same object serves all nodes that state the same.
+    """
+
+    __slots__ = ("_values", "operator", "stated", "unknown")
+
+    def __init__(
+        self, operator: str, values: dict[str, object], stated: frozenset[str], unknown: dict[str, str]
+    ) -> None:
+        self.operator = operator
+        self.stated = stated
+        self.unknown = unknown
+        self._values = values
+
+    def __getitem__(self, name: str) -> object:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise KeyError(f"{self.operator} has no parameter {name!r}; it has {', '.join(self._values)}") from None
+
+    def get(self, name: str, default: object = None) -> object:
+        """The value, or `default` if the operator has no such parameter."""
+        return self._values.get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"Attributes({self.operator}, {self._values}, unknown={self.unknown})"
+
+
+OPEN_ENTRIES = frozenset({"begin", "end", "step"})
+"""Shapes in which MXNet lets an entry be None; the registry calls them as it calls all others."""
+
+_Key = tuple[str, tuple[tuple[str, str], ...], int]
+_KNOWN: dict[_Key, Attributes] = {}
+_KNOWN_LIMIT = 1 << 14
+
+
+def canonical_name(name: str) -> str | None:
+    """The name under which MXNet 1.9.1 registers the operator, or None if it knows none of that name.
+
+    >>> canonical_name("_Plus"), canonical_name("Softmax"), canonical_name("BinaryConvolution")
+    ('elemwise_add', 'SoftmaxOutput', None)
+    """
+    return canonical_names().get(name)
+
+
+def typed_attributes(node: NNVMNode) -> Attributes:
+    """The node's attributes as Python values.
+
+    Unknown operators and variables have no parameters: all they state is in `unknown`. The number of inputs of a
+    variadic operator may be left out; the node's inputs are counted then. Raises FormatError for a value that is not of
+    the parameter's type and for a parameter that MXNet requires and the node does not state.
+    """
+    key = (node.op, tuple(node.attrs.items()), len(node.inputs))
+    found = _KNOWN.get(key)
+    if found is None:
+        if len(_KNOWN) >= _KNOWN_LIMIT:
+            _KNOWN.clear()
+        found = _KNOWN[key] = _typed(node)
+    return found
+
+
+def _typed(node: NNVMNode) -> Attributes:
+    if node.op == VARIABLE or node.op not in canonical_names():
+        return Attributes(node.op, {}, frozenset(), dict(node.attrs))
+    schema = operator_schema(node.op)
+    values: dict[str, object] = {}
+    for name, parameter in schema.parameters.items():
+        text = node.attrs.get(name)
+        values[name] = _unstated(node, schema, parameter) if text is None else _parsed(node, parameter, text)
+    unknown = {name: text for name, text in node.attrs.items() if name not in schema.parameters}
+    stated = frozenset(node.attrs) - frozenset(unknown)
+    return Attributes(node.op, values, stated, unknown)
+
+
+def _parsed(node: NNVMNode, parameter: Parameter, text: str) -> object:
+    try:
+        value = parameter.parse(text)
+        if value is None and parameter.required and not parameter.kind.endswith(" or None"):
+            raise ValueError("it cannot be left open")
+        if isinstance(value, tuple) and None in value and parameter.name not in OPEN_ENTRIES:
+            raise ValueError("no entry can be left open")
+    except ValueError as error:
+        raise FormatError(
+            f"node {node.name!r} ({node.op}): attribute {parameter.name} is {text!r}, "
+            f"expected {parameter.kind}: {error}"
+        ) from error
+    return value
+
+
+def _unstated(node: NNVMNode, schema: OperatorSchema, parameter: Parameter) -> object:
+    if not parameter.required:
+        return parameter.default
+    if parameter.name == schema.variadic:
+        return len(node.inputs)
+    raise FormatError(
+        f"node {node.name!r} ({node.op}): attribute {parameter.name} is missing, expected {parameter.kind}; "
+        "MXNet has no default for it"
+    )
+
+
+def node_signature(node: NNVMNode) -> Signature:
+    """The names of the node's inputs and outputs. Raises FormatError as `typed_attributes` does."""
+    attributes = typed_attributes(node)
+    try:
+        return signature(node.op, attributes, len(node.inputs))
+    except FormatError as error:
+        raise FormatError(f"node {node.name!r} ({node.op}): {error}") from error
+
+
+def output_names(node: NNVMNode) -> list[str]:
+    """The node's visible outputs as MXNet's `list_outputs` names them; a variable's is its own name."""
+    if node.op == VARIABLE:
+        return [node.name]
+    names = node_signature(node)
+    return [f"{node.name}_{name}" for name in names.outputs[: names.visible]]
+
+
+__all__ = [
+    "Attributes",
+    "OperatorSchema",
+    "Signature",
+    "canonical_name",
+    "node_signature",
+    "operator_schema",
+    "output_names",
+    "signature",
+    "typed_attributes",
+]

@@ -1,0 +1,87 @@
+"""MXNet 1.9.1's forward operators as `schema.json` describes them, each read when it is first asked for.
+
+The file is written by `tools/mxnet_schema.py` from a live MXNet; nothing here knows an operator by name.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphir.converters.mxnet.schema.values import Parameter, parse_parameter
+
+# Names that MXNet 0.7 to 0.9 or NNVM's own front end wrote and that 1.9.1 no longer registers as aliases.
+_OLD_NAMES = {
+    "__add_scalar__": "_plus_scalar",
+    "__sub_scalar__": "_minus_scalar",
+    "__rsub_scalar__": "_rminus_scalar",
+    "__mul_scalar__": "_mul_scalar",
+    "__div_scalar__": "_div_scalar",
+    "__rdiv_scalar__": "_rdiv_scalar",
+    "__pow_scalar__": "_power_scalar",
+    "__rpow_scalar__": "_rpower_scalar",
+    "CuDNNBatchNorm": "BatchNorm",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSchema:
+    """One operator: its parameters by name, inputs, auxiliary states and outputs under minimal attributes.
+
+    `free` operators read no attribute at all (or any). `variadic` is the parameter that states the number of inputs, or
+    "". `outputs` are the names of the visible outputs after `<node>_`; `hidden` more follow that only training uses.
+    Of an `uncertain` operator MXNet tells the inputs and outputs only with a graph around it.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    parameters: Mapping[str, Parameter]
+    inputs: tuple[str, ...]
+    aux: tuple[str, ...]
+    outputs: tuple[str, ...]
+    hidden: int
+    variadic: str
+    free: bool
+    uncertain: bool
+
+
+@functools.cache
+def _document() -> dict[str, dict[str, Any]]:
+    text = Path(__file__).with_name("operators.json").read_text(encoding="ascii")
+    document: dict[str, dict[str, Any]] = json.loads(text)
+    return document
+
+
+@functools.cache
+def canonical_names() -> Mapping[str, str]:
+    """Every known name of an operator, its own included, with its own."""
+    names = {operator: operator for operator in _document()}
+    for operator, entry in _document().items():
+        for alias in entry.get("aliases", ()):
+            names[alias] = operator
+    return names | {old: new for old, new in _OLD_NAMES.items() if old not in names}
+
+
+@functools.cache
+def operator_schema(operator: str) -> OperatorSchema:
+    """The operator of that canonical name. Raises KeyError if there is none."""
+    entry = _document()[operator]
+    return OperatorSchema(
+        operator,
+        tuple(entry.get("aliases", ())),
+        {name: parse_parameter(name, text) for name, text in entry.get("params", {}).items()},
+        tuple(entry.get("inputs", ())),
+        tuple(entry.get("aux", ())),
+        tuple(entry.get("outputs", ("output",))),
+        entry.get("hidden", 0),
+        entry.get("variadic", ""),
+        entry.get("free", False),
+        entry.get("uncertain", False),
+    )
+
+
+__all__ = ["OperatorSchema", "canonical_names", "operator_schema"]

@@ -1,0 +1,260 @@
+"""Names of an operator's inputs and outputs, where its attributes decide which of them there are.
+
+Checked against live MXNet: `list_arguments`, `list_auxiliary_states` and `list_outputs` of composed symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from graphir.converters.mxnet.schema.registry import OperatorSchema, canonical_names, operator_schema
+from graphir.safety.limits import check_count
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Inputs in order (auxiliary states among them, named again in `aux`) and all outputs, the visible ones first.
+
+    `takes` is how many inputs the operator has, None where MXNet does not say.
+    """
+
+    inputs: tuple[str, ...]
+    aux: tuple[str, ...]
+    outputs: tuple[str, ...]
+    visible: int
+    takes: int | None = None
+
+
+_Attributes = Mapping[str, object]
+_InputRule = Callable[[tuple[str, ...], _Attributes], tuple[str, ...]]
+_OutputRule = Callable[[_Attributes], tuple[tuple[str, ...], int]]
+
+
+def signature(operator: str, attributes: Mapping[str, object], num_inputs: int) -> Signature:
+    """The signature of an operator with typed attributes.
+
+    `num_inputs` is the number of inputs that the node has; it decides for operators that do not say (`Custom`, unknown
+    ones, and the positions past the last name: `arg3`). Inputs that are missing are named too.
+    """
+    if operator not in canonical_names():
+        return Signature(_positional(num_inputs), (), ("output",), 1)
+    schema = operator_schema(operator)
+    inputs = _input_names(schema, attributes)
+    takes = len(inputs) if inputs and not schema.uncertain else None
+    if len(inputs) < num_inputs:
+        inputs += _positional(num_inputs, len(inputs))
+    rule = _OUTPUT_RULES.get(operator)
+    if rule is None:
+        hidden = tuple(f"output{slot}" for slot in range(len(schema.outputs), len(schema.outputs) + schema.hidden))
+        return Signature(inputs, schema.aux, schema.outputs + hidden, len(schema.outputs), takes)
+    outputs, visible = rule(attributes)
+    return Signature(inputs, schema.aux, outputs, visible, takes)
+
+
+def _positional(count: int, start: int = 0) -> tuple[str, ...]:
+    return tuple(f"arg{slot}" for slot in range(start, count))
+
+
+def _input_names(schema: OperatorSchema, attributes: _Attributes) -> tuple[str, ...]:
+    rule = _INPUT_RULES.get(schema.name)
+    if rule is not None:
+        return rule(schema.inputs, attributes)
+    count = attributes.get(schema.variadic) if schema.variadic else None
+    if isinstance(count, int) and schema.inputs and schema.inputs[0].endswith("0"):
+        stem = schema.inputs[0][:-1]
+        return tuple(f"{stem}{slot}" for slot in range(_count(count)))
+    return schema.inputs
+
+
+def _bias_unless_no_bias(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    if attributes.get("no_bias"):
+        return tuple(name for name in names if not name.endswith("bias"))
+    return names if "bias" in names else (*names, "bias")
+
+
+def _prelu_gamma(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    return ("data", "gamma") if attributes.get("act_type") == "prelu" else ("data",)
+
+
+def _recurrent_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    inputs = ["data", "parameters", "state"]
+    if attributes.get("mode") == "lstm":
+        inputs.append("state_cell")
+    if attributes.get("use_sequence_length"):
+        inputs.append("sequence_length")
+    return tuple(inputs)
+
+
+def _when(flag: str, name: str) -> _InputRule:
+    """`name` is an input too when the attribute `flag` is true."""
+    return lambda names, attributes: (*names, name) if attributes.get(flag) else names
+
+
+def _ctc_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    lengths = [name for name in ("data_lengths", "label_lengths") if attributes.get(f"use_{name}")]
+    return ("data", "label", *lengths)
+
+
+def _upsampling_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    if attributes.get("sample_type") == "bilinear":
+        return ("data", "weight")
+    return _positional(_count(attributes.get("num_args")))
+
+
+def _resize_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    return ("data", "like") if attributes.get("mode") == "like" else ("data",)
+
+
+def _histogram_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    return ("data", "bins") if attributes.get("bin_cnt") is None else ("data",)
+
+
+def _deformable_roi_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    return ("data", "rois") if attributes.get("no_trans") else ("data", "rois", "trans")
+
+
+def _quantized_concat_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    data = _positional(_count(attributes.get("num_args")))
+    return data + tuple(f"{name}_{end}" for name in data for end in ("min", "max"))
+
+
+def _multicast_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    return tuple(f"data_{slot}" for slot in range(_count(attributes.get("num_outputs"))))
+
+
+def _average_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    return ("a", "weights") if attributes.get("weighted", True) else ("a",)
+
+
+def _subgraph_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    """The inputs of a control-flow node are positions that its `*_locs` attributes speak of; they have no names."""
+    return ()
+
+
+def _count(value: object) -> int:
+    """How many results or operands an attribute asks for. Raises FormatError for more than a file can mean."""
+    count = value if isinstance(value, int) else 0
+    check_count(count, f"an attribute asks for {count} results or operands")
+    return count
+
+
+_INPUT_RULES: Mapping[str, _InputRule] = {
+    **dict.fromkeys(
+        (
+            "Convolution",
+            "Convolution_v1",
+            "Deconvolution",
+            "FullyConnected",
+            "_contrib_DeformableConvolution",
+            "_contrib_ModulatedDeformableConvolution",
+            "_contrib_quantized_conv",
+            "_contrib_quantized_fully_connected",
+        ),
+        _bias_unless_no_bias,
+    ),
+    **dict.fromkeys(
+        ("SequenceLast", "SequenceMask", "SequenceReverse"), _when("use_sequence_length", "sequence_length")
+    ),
+    **dict.fromkeys(("_cond", "_foreach", "_while_loop"), _subgraph_inputs),
+    "CTCLoss": _ctc_inputs,
+    "LeakyReLU": _prelu_gamma,
+    "RNN": _recurrent_inputs,
+    "UpSampling": _upsampling_inputs,
+    "_contrib_BilinearResize2D": _resize_inputs,
+    "_contrib_DeformablePSROIPooling": _deformable_roi_inputs,
+    "_contrib_quantized_concat": _quantized_concat_inputs,
+    "_histogram": _histogram_inputs,
+    "_npi_average": _average_inputs,
+    "amp_multicast": _multicast_inputs,
+    "softmax": _when("use_length", "length"),
+}
+
+
+def _normalized(*names: str) -> _OutputRule:
+    """The statistics are outputs too; they are visible with `output_mean_var`."""
+    return lambda attributes: (names, 3 if attributes.get("output_mean_var") else 1)
+
+
+def _numbered(count: int, visible: int | None = None) -> tuple[tuple[str, ...], int]:
+    """Outputs of an operator that names none: `output` if it has one in all, else `output0`, `output1`, ..."""
+    names = ("output",) if count == 1 else tuple(f"output{slot}" for slot in range(count))
+    return names, count if visible is None else visible
+
+
+def _counted(attribute: str) -> _OutputRule:
+    return lambda attributes: _numbered(_count(attributes.get(attribute)))
+
+
+def _slice_channel_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
+    count = _count(attributes.get("num_outputs"))
+    return tuple(f"output{slot}" for slot in range(count)), count
+
+
+def _split_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
+    """`sections` equal parts if it is positive; else one part starts at each entry of `indices`, the first at 0."""
+    sections = _count(attributes.get("sections"))
+    indices = attributes.get("indices")
+    return _numbered(sections if sections > 0 else len(indices) if isinstance(indices, tuple) else 0)
+
+
+def _recurrent_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
+    if not attributes.get("state_outputs"):
+        return ("output",), 1
+    if attributes.get("mode") == "lstm":
+        return ("output", "state_output", "statecell_output"), 3
+    return ("output", "state_output"), 2
+
+
+def _top_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
+    """`value` computes the indices too and hides them."""
+    wanted = attributes.get("ret_typ")
+    return _numbered(2, 2 if wanted == "both" else 1) if wanted in ("both", "value") else _numbered(1)
+
+
+def _proposal_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
+    return ("output", "score"), 2 if attributes.get("output_score") else 1
+
+
+def _leaky_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
+    return (("output", "mask"), 2) if attributes.get("act_type") == "rrelu" else (("output",), 1)
+
+
+def _average_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
+    return _numbered(2, 2 if attributes.get("returned") else 1)
+
+
+def _multinomial_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
+    return _numbered(2 if attributes.get("get_prob") else 1)
+
+
+def _unique_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
+    flags = ("return_index", "return_inverse", "return_counts")
+    return _numbered(1 + sum(1 for flag in flags if attributes.get(flag)))
+
+
+def _pooling_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
+    """Max pooling has a workspace in builds with oneDNN, which all published ones are."""
+    return (("output", "workspace"), 1) if attributes.get("pool_type") == "max" else (("output",), 1)
+
+
+_OUTPUT_RULES: Mapping[str, _OutputRule] = {
+    **dict.fromkeys(("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm"), _normalized("output", "mean", "var")),
+    **dict.fromkeys(("GroupNorm", "LayerNorm"), _normalized("output", "mean", "std")),
+    **dict.fromkeys(("_contrib_MultiProposal", "_contrib_Proposal"), _proposal_outputs),
+    **dict.fromkeys(("_cond", "_foreach", "_while_loop", "amp_multicast"), _counted("num_outputs")),
+    **dict.fromkeys(("_np_atleast_1d", "_np_atleast_2d", "_np_atleast_3d"), _counted("num_args")),
+    **dict.fromkeys(("_npi_dsplit", "_npi_hsplit", "_split_v2"), _split_outputs),
+    "LeakyReLU": _leaky_outputs,
+    "Pooling": _pooling_outputs,
+    "RNN": _recurrent_outputs,
+    "SliceChannel": _slice_channel_outputs,
+    "_contrib_BatchNormWithReLU": _normalized("output", "mean", "var", "mask"),
+    "_npi_average": _average_outputs,
+    "_npi_unique": _unique_outputs,
+    "_sample_multinomial": _multinomial_outputs,
+    "topk": _top_outputs,
+}
+
+
+__all__ = ["Signature", "signature"]

@@ -1,0 +1,131 @@
+"""MXNet's upgrade rules for symbols that older versions wrote (`src/nnvm/legacy_json_util.cc`), on NNVM records.
+
+MXNet runs a rule when the file's version is older than the rule's. R2 parses the attributes, which changes a record
+in one case alone: the fused oneDNN convolution renamed two of its own. Each rule notes in `graph.upgrades` what it
+changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode, Upgrade
+from graphir.converters.mxnet.schema.operators import node_signature
+
+RUNNING_VERSION = 10901
+# The keys that MXNet hides as `__key__` since 0.9; before, they stood bare or as `<argument>_key`.
+HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
+
+_RENAMED = {"_sg_mkldnn_conv": {"with_relu": "with_act", "with_postsum_relu": "with_postsum_act"}}
+_BATCH_NORM_INIT = {3: '["zero", {}]', 4: '["one", {}]'}
+_INITIAL = {
+    "BatchNorm": _BATCH_NORM_INIT,
+    "BatchNorm_v1": _BATCH_NORM_INIT,
+    "IdentityAttachKLSparseReg": {1: '["zero", {}]'},
+    "LeakyReLU": {1: '["Constant", {"value": 0.25}]'},
+    "_contrib_BatchNormWithReLU": _BATCH_NORM_INIT,
+    "_contrib_SyncBatchNorm": _BATCH_NORM_INIT,
+}
+
+
+def is_hidden_key(key: str) -> bool:
+    """Whether R1 looks at the attribute: it is, begins with, or ends with a hidden key.
+
+    >>> is_hidden_key("lr_mult"), is_hidden_key("weight_lr_mult"), is_hidden_key("__lr_mult__")
+    (True, True, False)
+    """
+    return key.startswith(HIDDEN_KEYS) or key.endswith(HIDDEN_KEYS)
+
+
+def upgrade(graph: NNVMGraph, suspects: Iterable[int]) -> None:
+    """Apply the rules that the graph's version asks for, in MXNet's order.
+
+    `suspects` are the nodes, in order, with an attribute that `is_hidden_key`. Nodes must be in topological order.
+    """
+    if graph.version < RUNNING_VERSION:
+        for index in suspects:
+            _hide_keys(graph, graph.nodes[index])
+    _rename_attributes(graph)
+    if graph.version < 900:
+        _add_missing_variables(graph)
+    if graph.version < 904:
+        _state_initial_values(graph)
+    if graph.version < 905:
+        _flatten_argmax(graph)
+
+
+def _hide_keys(graph: NNVMGraph, node: NNVMNode) -> None:
+    """R1: `key` becomes `__key__` on the node, `<argument>_key` becomes `__key__` on that input's variable."""
+    for name in [name for name in node.attrs if is_hidden_key(name)]:
+        if name in HIDDEN_KEYS:
+            node.annotations[f"__{name}__"] = node.attrs.pop(name)
+            graph.upgrades.append(Upgrade("R1", node.name, f"{name} became __{name}__"))
+            continue
+        key = next((key for key in HIDDEN_KEYS if name.endswith("_" + key)), None)
+        if key is None or node.op == VARIABLE:
+            continue
+        target = _input_variable(graph, node, name, name[: -len(key) - 1])
+        if target is not None:
+            target.annotations[f"__{key}__"] = node.attrs.pop(name)
+            graph.upgrades.append(Upgrade("R1", node.name, f"{name} became __{key}__ of {target.name}"))
+
+
+def _input_variable(graph: NNVMGraph, node: NNVMNode, attribute: str, argument: str) -> NNVMNode | None:
+    bare = NNVMNode(node.op, node.name, {name: text for name, text in node.attrs.items() if name != attribute})
+    bare.inputs = node.inputs
+    names = node_signature(bare).inputs[: len(node.inputs)]
+    if argument not in names:
+        return None
+    variable = graph.nodes[node.inputs[names.index(argument)][0]]
+    return variable if variable.op == VARIABLE else None
+
+
+def _rename_attributes(graph: NNVMGraph) -> None:
+    """R2, the part that shows: `src/operator/subgraph/mkldnn/mkldnn_conv.cc` renames attributes when it parses them."""
+    for node in graph.nodes:
+        for old, new in _RENAMED.get(node.op, {}).items():
+            if old in node.attrs:
+                node.attrs[new] = node.attrs.pop(old)
+                graph.upgrades.append(Upgrade("R2", node.name, f"{old} became {new}"))
+
+
+def _add_missing_variables(graph: NNVMGraph) -> None:
+    """R3: MXNet 0.8 did not store auxiliary variables; each missing input becomes `<node>_<input>`, put before it."""
+    nodes: list[NNVMNode] = []
+    moved: list[int] = []
+    for node in graph.nodes:
+        node.inputs = [(moved[producer], slot) for producer, slot in node.inputs]
+        if node.op != VARIABLE:
+            names = node_signature(node).inputs
+            for name in names[len(node.inputs) :]:
+                variable = NNVMNode(VARIABLE, f"{node.name}_{name}", dict(node.attrs), dict(node.annotations))
+                node.inputs.append((len(nodes), 0))
+                nodes.append(variable)
+                graph.upgrades.append(Upgrade("R3", node.name, f"the missing input {name} became {variable.name}"))
+        moved.append(len(nodes))
+        nodes.append(node)
+    graph.nodes = nodes
+    graph.heads = [(moved[node_index], slot) for node_index, slot in graph.heads]
+
+
+def _state_initial_values(graph: NNVMGraph) -> None:
+    """R4: variables that have an initial value by their role in an operator say so in `__init__`."""
+    for node in graph.nodes:
+        for slot, initial in _INITIAL.get(node.op, {}).items():
+            if slot >= len(node.inputs):
+                continue
+            variable = graph.nodes[node.inputs[slot][0]]
+            if variable.op == VARIABLE and "__init__" not in variable.annotations:
+                variable.annotations["__init__"] = initial
+                graph.upgrades.append(Upgrade("R4", node.name, f"{variable.name} got __init__ {initial}"))
+
+
+def _flatten_argmax(graph: NNVMGraph) -> None:
+    """R5: axis -1 of argmax and argmin meant all axes, which is said by no axis since."""
+    for node in graph.nodes:
+        if node.op in ("argmax", "argmin") and node.attrs.get("axis") == "-1":
+            del node.attrs["axis"]
+            graph.upgrades.append(Upgrade("R5", node.name, "axis -1 meant all axes: it was removed"))
+
+
+__all__ = ["HIDDEN_KEYS", "RUNNING_VERSION", "is_hidden_key", "upgrade"]

@@ -1,0 +1,97 @@
+"""What an export decides for the runtime's sake: casts, a higher opset, and what cannot be helped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from graphir.converters.onnx.exporting.context import Casts, Export, OnnxNode, Refusal
+from graphir.converters.onnx.exporting.runnable import RUNS, Plan, cast_around, opening, plan_for
+from graphir.errors import Gap, UnsupportedOpError
+from graphir.graph import Decision, Node
+
+
+def casts_for(source: int | None, opset: int, runnable: bool) -> Casts:
+    """What may be done about nodes without a kernel in a graph that came from ONNX at opset `source`, None if not."""
+    if not runnable:
+        return Casts.UNCHECKED
+    if source is None:
+        return Casts.ANY
+    return Casts.NONE if source == opset else Casts.EXACT
+
+
+def make_runnable(export: Export, nodes: Sequence[OnnxNode], types: Mapping[str, str], source: str) -> None:
+    """Add the nodes that a node of the graph, named `source`, becomes, with casts where they need and may have them.
+
+    Raises Refusal for what onnxruntime could not open.
+    """
+    for node in nodes:
+        plan = plan_for(node, types, export.opset)
+        if plan is RUNS:
+            export.nodes.append(node)
+        elif export.casts is Casts.ANY:
+            _run(export, node, plan, types, source)
+        elif export.casts is Casts.EXACT and plan.wide and not plan.rounding:
+            cast_around(export, node, plan, types, source)
+        else:
+            export.nodes.append(node)
+            if not plan.only or plan.wide:
+                export.note("no kernel", _without_kernel(node, plan, types), source)
+
+
+def _without_kernel(node: OnnxNode, plan: Plan, types: Mapping[str, str]) -> str:
+    held = ", ".join(dict.fromkeys(text for text in (types.get(name, "") for name in node.inputs) if text))
+    what = plan.missing or f"onnxruntime has no kernel for {node.op_type} of {held}"
+    return f"{what}; it stays as the model has it"
+
+
+def _run(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], source: str) -> None:
+    if plan.missing and not plan.whole:
+        raise Refusal(f"{plan.missing}, and none that a cast would lead to")
+    if plan.missing:
+        if not export.asked:
+            raise Refusal(f"{plan.missing}; a stated opset (--opset) writes it for another runtime all the same")
+        export.note("no kernel", f"{plan.missing}: it opens the file at no opset that has this {node.op_type}", source)
+        export.nodes.append(node)
+        return
+    if plan.only:
+        export.note("runtime", f"{node.op_type} needs onnxruntime {plan.only}: older ones may lack the kernel", source)
+    if plan.rounding:
+        export.note("dtype", f"{node.op_type}, for which onnxruntime has no kernel: {plan.rounding}", source)
+    if plan.wide:
+        cast_around(export, node, plan, types, source)
+    else:
+        export.nodes.append(node)
+
+
+def note_start(export: Export, source: int | None, opset: int) -> None:
+    """Note that a model of an opset below the lowest was raised, and an opset that nothing opens."""
+    if not export.asked and source is not None and source < opset:
+        export.note("opset", f"the model's opset {source} becomes {opset}, the lowest that is written", "-")
+    if export.asked and not export.is_own and export.casts is not Casts.UNCHECKED and not opening(opset):
+        export.note("no kernel", f"no onnxruntime that is known here opens opset {opset}", "-")
+
+
+def note_raised(export: Export, start: int, reasons: Mapping[Node, str]) -> None:
+    """Note why the file has a higher opset than `start`: what each node could not be said for there."""
+    for node, reason in reasons.items():
+        text = f"{node.op.name} takes opset {export.opset} instead of {start}: {reason}"
+        export.note("opset", text, node.name)
+
+
+def decisions_of(export: Export) -> list[Decision]:
+    """What was noted, one decision for all nodes of which the same was."""
+    found = []
+    for (kind, text), nodes in export.noted.items():
+        more = len(dict.fromkeys(nodes)) - 1
+        found.append(Decision(kind, nodes[0], f"{text} (and {more} more nodes)" if more else text))
+    return found
+
+
+def refusal(refused: Mapping[tuple[str, str], Sequence[Node]], where: str) -> UnsupportedOpError:
+    """The error that lists all of these nodes."""
+    gaps = [Gap(op, reason, tuple(node.name for node in nodes)) for (op, reason), nodes in refused.items()]
+    count = sum(len(gap.nodes) for gap in gaps)
+    return UnsupportedOpError(f"{count} node(s) cannot be written at {where}:", gaps)
+
+
+__all__ = ["casts_for", "decisions_of", "make_runnable", "note_raised", "note_start", "refusal"]

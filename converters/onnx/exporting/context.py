@@ -1,0 +1,390 @@
+"""What an operator's export function sees: one node of the graph, the opset, and the ONNX nodes it makes of it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, Union
+
+import numpy as np
+
+from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.files.records import OPSET
+from graphir.converters.onnx.padding import pad_attributes
+from graphir.errors import GraphirError
+from graphir.graph import Graph, Node, Value
+from graphir.ops.base import Operator
+from graphir.safety.limits import charge_elements, charge_list
+from graphir.tensor import Tensor
+from graphir.types import DType, Type
+
+
+@dataclass(frozen=True)
+class SerializedAttribute:
+    """An attribute as the bytes of its AttributeProto."""
+
+    data: bytes
+
+
+@dataclass
+class OnnxGraph:
+    """An ONNX graph as plain records, its weights still lazy. As an attribute it is a subgraph.
+
+    `value_info` are types of inner values to be stated, `metadata` what the IR's graph says of itself.
+    """
+
+    name: str
+    nodes: list[OnnxNode]
+    inputs: list[tuple[str, Type]]
+    outputs: list[tuple[str, Type]]
+    initializers: dict[str, Tensor]
+    value_info: list[tuple[str, Type]] = field(default_factory=list, kw_only=True)
+    metadata: dict[str, str] = field(default_factory=dict, kw_only=True)
+
+
+Attribute = Union[
+    int, float, str, bytes, tuple[int, ...], tuple[float, ...], tuple[str, ...], Tensor, Type, OnnxGraph,
+    SerializedAttribute,
+]  # fmt: skip
+
+
+class Refusal(GraphirError):
+    """An export function cannot say this node in the target opset; the exporter gathers all of them."""
+
+
+@dataclass(slots=True)
+class OnnxNode:
+    """One ONNX node as plain data. Inputs and outputs are names, "" where absent; attributes without None."""
+
+    op_type: str
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    name: str
+    attributes: dict[str, Any]
+    domain: str = ""
+
+
+class Names:
+    """Names of one ONNX graph, none given twice."""
+
+    def __init__(self, taken: Sequence[str]) -> None:
+        self._taken = set(taken)
+        self._next: dict[str, int] = {}
+
+    def fresh(self, wanted: str) -> str:
+        """`wanted` or, if that is taken, `wanted` with a number."""
+        name = wanted
+        while name in self._taken:
+            number = self._next.get(wanted, 1)
+            self._next[wanted] = number + 1
+            name = f"{wanted}_{number}"
+        self._taken.add(name)
+        return name
+
+
+class Casts(enum.Enum):
+    """What may be done about nodes that onnxruntime has no kernel for."""
+
+    UNCHECKED = "unchecked"  # nobody asks
+    NONE = "none"  # the model's own nodes at its own opset: they stay, and that is said
+    EXACT = "exact"  # the model's own nodes at another opset: exact casts, else they stay
+    ANY = "any"  # no file that cannot be opened: casts, or a refusal
+
+
+class Export:
+    """The export of one graph in the making: the ONNX nodes and initializers so far.
+
+    Those of the subgraphs inside it share names, domains and what was refused with it.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        opset: int,
+        outer: Export | None = None,
+        *,
+        casts: Casts = Casts.ANY,
+        asked: bool = False,
+        alone: bool = False,
+    ) -> None:
+        """`casts` is what may be done for the runtime's sake, `asked` says that the opset was asked for; with `alone`
+        no names of the graph are kept free, for a trial of one node."""
+        self.graph = graph
+        self.opset = opset
+        self.is_own = opset_of_source(graph) == opset
+        self.asked: bool = asked if outer is None else outer.asked
+        self.casts: Casts = casts if outer is None else outer.casts
+        self.names: Names = Names(() if alone else _all_names(graph)) if outer is None else outer.names
+        self.refused: dict[tuple[str, str], list[Node]] = {} if outer is None else outer.refused
+        self.noted: dict[tuple[str, str], list[str]] = {} if outer is None else outer.noted
+        self.nodes: list[OnnxNode] = []
+        self.initializers: dict[str, Tensor] = {}
+        self.domains: dict[str, int] = {} if outer is None else outer.domains
+        self._constants: dict[object, str] = {}
+        self._node_names: Names = Names(()) if outer is None else outer._node_names
+
+    def note(self, kind: str, text: str, node: str) -> None:
+        """Note a decision about a node; nodes with the same text are one decision."""
+        self.noted.setdefault((kind, text), []).append(node)
+
+    def append(
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        name: str,
+        attributes: dict[str, Any],
+        domain: str = "",
+    ) -> None:
+        """Add one ONNX node. No two get the same name, but any number none."""
+        unique = self._node_names.fresh(name) if name else ""
+        self.nodes.append(OnnxNode(op_type, inputs, outputs, unique, attributes, domain))
+
+    def constant(self, elements: object, dtype: DType | None, name: str) -> str:
+        """The name of an initializer that holds `elements`; equal ones are shared."""
+        tensor = Tensor.of(elements, dtype)
+        key = (tensor.dtype, tensor.shape, tensor.numpy().tobytes())
+        known = self._constants.get(key)
+        if known is None:
+            known = self._constants[key] = self.names.fresh(name)
+            self.initializers[known] = tensor
+        return known
+
+
+def _all_names(graph: Graph) -> list[str]:
+    found = [value.name for value in graph.values]
+    for node in graph.nodes:
+        for inner in node.subgraphs:
+            found += _all_names(inner)
+    return found
+
+
+class ExportNode:
+    """One node of the graph on its way out.
+
+    `emit` adds the ONNX node whose outputs are the node's results, `step` one before it. Operands are names.
+    """
+
+    __slots__ = ("_export", "node", "op")
+
+    def __init__(self, export: Export, node: Node) -> None:
+        self._export = export
+        self.node = node
+        self.op: Any = node.op
+
+    @property
+    def opset(self) -> int:
+        """The target's opset."""
+        return self._export.opset
+
+    def source_opset(self) -> int | None:
+        """The opset of the ONNX model that the graph came from, None if it came from elsewhere."""
+        return opset_of_source(self._export.graph)
+
+    def may_compose(self) -> bool:
+        """Whether nodes may become others for the runtime's sake: not where they are an ONNX model's own."""
+        return self._export.casts is Casts.ANY
+
+    def needs_composition(self) -> bool:
+        """Whether the runtime has no kernel for the operator itself, nor one that an exact cast leads to, and it may be
+        composed."""
+        if not self.may_compose():
+            return False
+        from graphir.converters.onnx.exporting.runnable import plan_for
+        from graphir.converters.onnx.exporting.types import type_text
+
+        values = [value for value in (*self.node.inputs, *self.node.outputs) if value is not None]
+        outputs = [value.name for value in self.node.outputs]
+        node = OnnxNode(self.op.name, self.input_names(), outputs, self.node.name, {})
+        plan = plan_for(node, {value.name: type_text(value.type) for value in values}, self.opset)
+        return bool(plan.missing or plan.rounding)
+
+    def input_names(self) -> list[str]:
+        """The operands' names, "" for absent ones, without absent ones at the end."""
+        names = ["" if value is None else value.name for value in self.node.inputs]
+        while names and not names[-1]:
+            names.pop()
+        return names
+
+    def value(self, slot: int) -> Value | None:
+        """The operand in a slot, None if absent."""
+        return self.node.inputs[slot] if slot < len(self.node.inputs) else None
+
+    def known(self, slot: int) -> tuple[int, ...] | None:
+        """The elements of a small integer operand if they are all numbers; None for an absent operand too."""
+        value = self.value(slot)
+        if value is None or value.known is None:
+            return None
+        return value.known.integers()
+
+    def dtype(self, slot: int = 0) -> DType:
+        """The dtype of an operand. Refuses if it is unknown."""
+        value = self.value(slot)
+        if value is None or value.dtype is None:
+            self.refuse(f"the dtype of operand {slot} is unknown")
+        return value.dtype
+
+    def emit(
+        self, op_type: str, inputs: Sequence[str], *, domain: str = "", every_output: bool = False, **attributes: Any
+    ) -> None:
+        """Add the ONNX node that gives the node's results.
+
+        Results that nothing uses are left out, unless `every_output` says that ONNX counts them.
+        """
+        outputs = [
+            value.name if every_output or value.uses or _is_output(value) else "" for value in self.node.outputs
+        ]
+        if not outputs[0]:
+            outputs[0] = self.node.outputs[0].name
+        while not outputs[-1]:
+            outputs.pop()
+        self._export.append(op_type, inputs, outputs, self.node.name, _present(attributes), domain)
+
+    def emit_result(self, slot: int, op_type: str, inputs: Sequence[str], **attributes: Any) -> None:
+        """Add the ONNX node whose output is one of the node's results, unless it is a further one that nothing uses."""
+        value = self.node.outputs[slot]
+        if slot == 0 or value.uses or _is_output(value):
+            self._export.append(op_type, inputs, (value.name,), self.node.name, _present(attributes))
+
+    def emit_as_is(
+        self, domain: str, op_type: str, absent: Sequence[int], attributes: dict[str, Any], *, name: str
+    ) -> None:
+        """Add the ONNX node of a foreign operator with every input and output slot that its source had."""
+        version = _metadata(self._export.graph, f"{OPSET}{domain}")
+        self._export.domains.setdefault(domain, int(version) if version and version.isdigit() else 1)
+        inputs = ["" if value is None else value.name for value in self.node.inputs]
+        outputs = ["" if index in absent else value.name for index, value in enumerate(self.node.outputs)]
+        self._export.append(op_type, inputs, outputs, name, attributes, domain)
+
+    def subgraph(self, index: int) -> OnnxGraph:
+        """One of the node's subgraphs, to be given to `emit` as an attribute."""
+        from graphir.converters.onnx.exporting.exporter import export_subgraph
+
+        return export_subgraph(self.node.subgraphs[index], self._export)
+
+    def step(
+        self, op_type: str, inputs: Sequence[str], *, suffix: str = "", domain: str = "", **attributes: Any
+    ) -> str:
+        """Add an ONNX node with one output on the way; returns the output's name."""
+        name = f"{self.node.name}_{suffix or op_type.lower()}"
+        output = self._export.names.fresh(name)
+        self._export.append(op_type, inputs, (output,), name, _present(attributes), domain)
+        return output
+
+    def steps(
+        self, op_type: str, inputs: Sequence[str], count: int, *, suffix: str = "", **attributes: Any
+    ) -> list[str]:
+        """Add an ONNX node with `count` outputs; returns their names."""
+        name = f"{self.node.name}_{suffix or op_type.lower()}"
+        outputs = [self._export.names.fresh(f"{name}_{index}") for index in range(count)]
+        self._export.append(op_type, inputs, outputs, name, _present(attributes))
+        return outputs
+
+    def charge(self, count: int, what: str) -> None:
+        """Count the elements of a table that the node becomes. Raises FormatError beyond the limit."""
+        charge_elements(count, f"node {self.node.name!r} ({self.node.op.name}): {what}")
+
+    def constant(self, elements: object, dtype: DType | None = None, suffix: str = "const") -> str:
+        """The name of an initializer with these elements."""
+        return self._export.constant(elements, dtype, f"{self.node.name}_{suffix}")
+
+    def vector(self, numbers: Sequence[int]) -> str:
+        """The name of an int64 vector. Raises FormatError for one that is longer than the limit allows."""
+        charge_list(len(numbers), f"node {self.node.name!r} ({self.node.op.name}): a list of numbers")
+        return self.constant(np.asarray(numbers, np.int64))
+
+    def scalar(self, number: float, dtype: DType | None = None) -> str:
+        """The name of a scalar, of the first operand's dtype if none is given."""
+        return self.constant(number, dtype or self.dtype())
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Say that this node cannot be said in the target."""
+        raise Refusal(reason)
+
+
+def _metadata(graph: Graph, key: str) -> str | None:
+    while graph.parent is not None:
+        graph = graph.parent
+    return graph.metadata.get(key)
+
+
+def opset_of_source(graph: Graph) -> int | None:
+    """The opset of the ONNX model that a graph, or the one around it, came from; None if it came from elsewhere."""
+    stated = _metadata(graph, OPSET)
+    return int(stated) if stated is not None and stated.isdecimal() else None
+
+
+def _is_output(value: Value) -> bool:
+    return value in value.graph.outputs
+
+
+def _present(attributes: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value is not None}
+
+
+ExportFunction = Callable[[ExportNode], None]
+
+
+def direct(*, since: int = 1, **renamed: str) -> ExportFunction:
+    """Export an operator that ONNX has under the same name with the same attributes, from opset `since` on.
+
+    `renamed` maps fields to other attribute names; `padding` becomes `pads` or `auto_pad`. Attributes at their default
+    are left out; `same_shape`, which ONNX has no word for, too.
+    """
+
+    def export_direct(node: ExportNode) -> None:
+        if node.opset < since:
+            node.refuse(f"{node.op.name} exists from opset {since} on, the target is {node.opset}")
+        attributes: dict[str, Any] = {}
+        for name, value in node.op.attributes().items():
+            if name == "padding":
+                attributes |= pad_attributes(value)
+            elif name != "same_shape":
+                attributes[renamed.get(name, name)] = onnx_value(value)
+        node.emit(node.op.name, node.input_names(), **attributes)
+
+    return export_direct
+
+
+def onnx_value(value: Any) -> Any:
+    """An operator's field as an ONNX attribute: dtypes as their numbers, other enums as texts, flags as 0 or 1."""
+    if isinstance(value, DType):
+        return CODES[value]
+    if isinstance(value, enum.Enum):
+        return value.value
+    return int(value) if isinstance(value, bool) else value
+
+
+def by_opset(versions: dict[int, ExportFunction]) -> ExportFunction:
+    """The function of the largest version that is not above the target's opset; none that old is a refusal."""
+    ordered = sorted(versions, reverse=True)
+
+    def export_version(node: ExportNode) -> None:
+        for since in ordered:
+            if since <= node.opset:
+                versions[since](node)
+                return
+        node.refuse(f"{node.op.name} exists from opset {ordered[-1]} on, the target is {node.opset}")
+
+    return export_version
+
+
+ExportTable = dict[type[Operator], ExportFunction]
+
+__all__ = [
+    "Casts",
+    "Export",
+    "ExportFunction",
+    "ExportNode",
+    "ExportTable",
+    "Names",
+    "OnnxGraph",
+    "OnnxNode",
+    "Refusal",
+    "SerializedAttribute",
+    "by_opset",
+    "direct",
+    "onnx_value",
+    "opset_of_source",
+]

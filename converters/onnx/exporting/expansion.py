@@ -1,0 +1,162 @@
+"""Operators that ONNX defines by others, replaced by what they are made of.
+
+ONNX states many operators as functions. The body comes from the onnx package, with the node's attributes and operand
+types filled in, and is read by this package's own importer. Operators without a body that the exporter knows to lower
+for an old opset become that composition.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET, export_graph, newest_opset
+from graphir.converters.onnx.files.reader import OnnxSource
+from graphir.converters.onnx.files.records import OPSET
+from graphir.converters.onnx.files.tensors import TensorSource
+from graphir.converters.onnx.files.writer import model_bytes
+from graphir.converters.onnx.importing.functions import Definition, definition_of
+from graphir.converters.onnx.importing.importer import Importer
+from graphir.errors import GraphirError
+from graphir.graph import Graph, Node, Value
+from graphir.passes.inline import Body, Names, is_needed, take_place
+
+SMALL = 1 << 16
+
+
+class NoExpansion(GraphirError):
+    """No definition by other operators is known for a node, or it cannot be used here.
+
+    `undefined` says that ONNX has none, so that there is nothing to report.
+    """
+
+    def __init__(self, message: str, *, undefined: bool = False) -> None:
+        super().__init__(message)
+        self.undefined = undefined
+
+
+class _Composition(NamedTuple):
+    """What a node is made of: a graph, and what stands for the operands in it."""
+
+    graph: Graph
+    operands: dict[Value, Value]
+
+
+def expand(graph: Graph, node: Node, names: Names) -> list[Node]:
+    """Put what the node is made of in its place; returns the new nodes.
+
+    The composition is the one by which ONNX defines the operator for operands of these types, or that by which it is
+    written for an opset that lacks it. Raises NoExpansion, with nothing changed, where there is none.
+    """
+    if node.subgraphs:
+        raise NoExpansion("its course is in the graphs inside it", undefined=True)
+    try:
+        composition = _compose(node)
+    except GraphirError as error:
+        raise error if isinstance(error, NoExpansion) else NoExpansion(_one_line(error)) from error
+    body = Body(composition.graph, graph, names, node.name)
+    bindings = {inner: outer for outer, inner in composition.operands.items()}
+    try:
+        given = iter(body.copy(bindings, node))
+        take_place(graph, node, [next(given) if is_needed(old) else old for old in node.outputs], body.made)
+    except GraphirError as error:
+        body.take_back()
+        raise NoExpansion(f"its definition does not fit its operands: {_one_line(error)}") from error
+    return [made for made in body.made if made.graph is graph]
+
+
+def _compose(node: Node) -> _Composition:
+    """What the node is made of. Raises NoExpansion, and GraphirError for a composition that cannot be imported."""
+    newest = newest_opset()
+    record = _record(node, newest)
+    if record is not None:
+        definition = _definition(record)
+        if definition is not None:
+            return _imported(node, record, definition)
+    old = _record(node, OLDEST_OPSET)
+    if old is None or (record is not None and _operators(record) == _operators(old)):
+        raise NoExpansion("ONNX does not define it by other operators", undefined=True)
+    return _imported(node, old, Definition(list(old.graph.node), _opsets(old)))
+
+
+def _definition(record: Any) -> Definition | None:
+    """What the nodes that say a node at the newest opset are made of, None if they are the node itself."""
+    if len(record.graph.node) > 1:
+        return Definition(list(record.graph.node), _opsets(record))
+    found = definition_of(record)
+    return None if found is None else Definition(found.nodes, {**_opsets(record), **found.opsets})
+
+
+def _operators(record: Any) -> list[tuple[str, str]]:
+    return [(proto.domain, proto.op_type) for proto in record.graph.node]
+
+
+def _opsets(record: Any) -> dict[str, int]:
+    return {entry.domain: entry.version for entry in record.opset_import}
+
+
+def _record(node: Node, opset: int) -> Any | None:
+    """The node alone as a ModelProto; None if the opset cannot say it."""
+    import onnx
+
+    alone = Graph("alone")
+    outermost = node.graph
+    while outermost is not None and outermost.parent is not None:
+        outermost = outermost.parent
+    metadata = {} if outermost is None else outermost.metadata
+    alone.metadata = {key: text for key, text in metadata.items() if key.startswith(OPSET)}
+    stand_ins = _stand_ins(node, alone)
+    operands = [None if value is None else stand_ins[value] for value in node.inputs]
+    try:
+        made = alone.add_node(node.op, operands, name="node", output_names=_result_names(node))
+        for old, new in zip(node.outputs, made.outputs, strict=True):
+            alone.refine(new, old.type)
+        alone.set_outputs([new for old, new in zip(node.outputs, made.outputs, strict=True) if is_needed(old)])
+        model = onnx.ModelProto()
+        model.ParseFromString(model_bytes(export_graph(alone, opset=opset, runnable=False)))
+    except GraphirError:
+        return None
+    return model
+
+
+def _stand_ins(node: Node, graph: Graph) -> dict[Value, Value]:
+    """A value in another graph for each operand: a parameter for a small constant, else an input of the same type."""
+    found: dict[Value, Value] = {}
+    for slot, value in enumerate(node.inputs):
+        if value is None or value in found:
+            continue
+        name = f"operand:{slot}"
+        if value.tensor is not None and value.tensor.size <= SMALL:
+            found[value] = graph.add_parameter(name, value.tensor)
+        else:
+            found[value] = graph.add_input(name, value.type)
+            found[value].known = value.known
+    return found
+
+
+def _result_names(node: Node) -> list[str]:
+    return [f"result:{slot}" for slot in range(len(node.outputs))]
+
+
+def _imported(node: Node, record: Any, definition: Definition) -> _Composition:
+    """The nodes of a definition as a graph. Raises GraphirError."""
+    import onnx
+
+    model = onnx.ModelProto(ir_version=record.ir_version, graph=onnx.GraphProto(name="body"))
+    model.opset_import.extend(
+        onnx.helper.make_opsetid(domain, version) for domain, version in definition.opsets.items()
+    )
+    model.graph.node.extend(definition.nodes)
+    model.graph.output.extend(onnx.ValueInfoProto(name=info.name) for info in record.graph.output)
+    model.graph.initializer.extend(
+        tensor for tensor in record.graph.initializer if not tensor.name.startswith("operand:")
+    )
+    importer = Importer(OnnxSource(model, TensorSource()))
+    operands = _stand_ins(node, importer.graph)
+    return _Composition(importer.run(), operands)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+__all__ = ["NoExpansion", "expand"]

@@ -1,0 +1,256 @@
+"""From a graph to ONNX records: every ONNX name and rule begins here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from graphir.converters.onnx.exporting.choice import (
+    casts_for,
+    decisions_of,
+    make_runnable,
+    note_raised,
+    note_start,
+    refusal,
+)
+from graphir.converters.onnx.exporting.context import (
+    Casts,
+    Export,
+    ExportNode,
+    OnnxGraph,
+    OnnxNode,
+    Refusal,
+    opset_of_source,
+)
+from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET, ir_version, newest_opset, newest_run
+from graphir.converters.onnx.exporting.types import type_text, types_of
+from graphir.converters.onnx.files.records import FIELD
+from graphir.converters.onnx.importing.notes import needs_metadata
+from graphir.converters.onnx.ops import export_table
+from graphir.errors import ExportFailure
+from graphir.graph import Graph, Node
+from graphir.tensor import Tensor
+from graphir.types import ANYTHING, TensorType, Type
+
+
+@dataclass
+class OnnxModel(OnnxGraph):
+    """An ONNX model as plain records, its weights still lazy."""
+
+    opset: int
+    domains: dict[str, int] = field(default_factory=dict)
+    ir_version: int = 8
+
+
+def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = True) -> OnnxModel:
+    """The graph in ONNX's terms.
+
+    Without an opset it is that of the ONNX model that the graph came from, 13 at least, for other graphs 17; where that
+    cannot say a node, the lowest one that can. What onnxruntime has no kernels for is cast around, but for an ONNX
+    model's own nodes, unless `runnable` is False. What was decided stands in `graph.decisions` afterwards. Raises
+    UnsupportedOpError with every operator that the opset cannot say or onnxruntime not run, and ExportFailure for an
+    opset out of range and for parameters without elements.
+    """
+    if opset is not None and not OLDEST_OPSET <= opset <= newest_opset():
+        raise ExportFailure(f"opset {opset} is out of range: {OLDEST_OPSET} to {newest_opset()} can be written")
+    export, records = _chosen(graph, opset, runnable)
+    unranked = [value.name for value in graph.inputs if isinstance(value.type, TensorType) and value.shape is None]
+    if unranked and not any(key.startswith(FIELD) for key in graph.metadata):
+        raise ExportFailure(
+            f"ONNX wants the number of axes of every input; unknown are {', '.join(unranked)}: "
+            f"give their shapes, as in -i {unranked[0]}:1,3,224,224"
+        )
+    records.outputs = [(name, _stated(f"output {name}", type_)) for name, type_ in records.outputs]
+    records.inputs = [(name, _stated(f"input {name}", type_)) for name, type_ in records.inputs]
+    records.initializers = _initializers(graph, export)
+    model = OnnxModel(**vars(records), opset=export.opset, domains=export.domains)
+    notes = _has_inner_metadata(model)
+    model.ir_version = ir_version(graph.metadata, opset_of_source(graph), export.opset, export.domains, has_notes=notes)
+    stated = set(graph.decisions)
+    graph.decisions.extend(made for made in decisions_of(export) if made not in stated)
+    return model
+
+
+def _chosen(graph: Graph, opset: int | None, runnable: bool) -> tuple[Export, OnnxGraph]:
+    """The export at the opset that was asked for, or else at the lowest that says the whole graph."""
+    source = opset_of_source(graph)
+    start = opset or max(source or DEFAULT_OPSET, OLDEST_OPSET)
+    asked = opset is not None
+    export, records = _attempt(graph, start, casts_for(source, start, runnable), asked=asked)
+    if not export.refused:
+        note_start(export, source, start)
+        return export, records
+    if asked:
+        raise refusal(export.refused, f"opset {start}")
+    reasons = {node: reason for (_, reason), nodes in export.refused.items() for node in nodes}
+    newest = max(newest_run(), start)
+    least: dict[Node, int] = {}
+    never: dict[tuple[str, str], list[Node]] = {}
+    for node, first_reason in reasons.items():
+        least[node], last_reason = _least_opset(node, start, newest, source, runnable)
+        if not least[node]:
+            never.setdefault((node.op.name, last_reason or first_reason), []).append(node)
+    if never:
+        raise refusal(never, f"opset {start} to {newest}" if newest > start else f"opset {start}")
+    for higher in range(max(least.values()), newest + 1):
+        export, records = _attempt(graph, higher, casts_for(source, higher, runnable))
+        if not export.refused:
+            note_raised(export, start, {node: reasons[node] for node, found in least.items() if found == higher})
+            return export, records
+    raise refusal(export.refused, f"opset {higher}, which other nodes need at least")
+
+
+def _attempt(graph: Graph, opset: int, casts: Casts, *, asked: bool = False) -> tuple[Export, OnnxGraph]:
+    export = Export(graph, opset, casts=casts, asked=asked)
+    return export, _export_records(graph, export)
+
+
+def _least_opset(node: Node, start: int, newest: int, source: int | None, runnable: bool) -> tuple[int, str]:
+    """The lowest opset above `start` that says a node by itself; 0 if there is none, and what the newest lacks."""
+    reason = ""
+    assert node.graph is not None
+    for opset in range(start + 1, newest + 1):
+        trial = Export(node.graph, opset, casts=casts_for(source, opset, runnable), alone=True)
+        _export_node(node, trial)
+        if not trial.refused:
+            return opset, ""
+        reason = next(iter(trial.refused))[1]
+    return 0, reason
+
+
+def export_subgraph(graph: Graph, outer: Export) -> OnnxGraph:
+    """A graph inside a node of another. What cannot be said joins what `outer` refused."""
+    export = Export(graph, outer.opset, outer)
+    records = _export_records(graph, export)
+    records.inputs = [(name, _open(type_)) for name, type_ in records.inputs]
+    records.outputs = [(name, _open(type_)) for name, type_ in records.outputs]
+    records.initializers = _initializers(graph, export)
+    return records
+
+
+def _export_records(graph: Graph, export: Export) -> OnnxGraph:
+    """Nodes, inputs and outputs; the initializers are left to the caller, who knows whether anything was refused."""
+    for node in graph.nodes:
+        _export_node(node, export)
+    inputs = [(value.name, value.type) for value in graph.inputs]
+    outputs = _outputs(graph, export)
+    inner = _declared_types(graph, export, {name for name, _ in outputs})
+    metadata = dict(graph.metadata)
+    return OnnxGraph(graph.name, export.nodes, inputs, outputs, {}, value_info=inner, metadata=metadata)
+
+
+def _export_node(node: Node, export: Export) -> None:
+    """Add what a node becomes to the export, or why it cannot be said to what was refused."""
+    function = export_table().get(type(node.op))
+    before = len(export.nodes)
+    try:
+        if function is None:
+            raise Refusal("ONNX has no such operator and no composition is known")
+        function(ExportNode(export, node))
+        made = export.nodes[before:]
+        # at its own opset a model comes back as it was
+        types = types_of(made, _known_types(node, made, export), export.opset, checked=not export.is_own)
+        if export.casts is not Casts.UNCHECKED:
+            del export.nodes[before:]
+            make_runnable(export, made, types, node.name)
+    except Refusal as error:
+        export.refused.setdefault((node.op.name, str(error)), []).append(node)
+
+
+def _known_types(node: Node, made: Sequence[OnnxNode], export: Export) -> dict[str, str]:
+    """The types, as texts, of a node's operands and results and of the constants that were made for it."""
+    found = {value.name: type_text(value.type) for value in (*node.inputs, *node.outputs) if value is not None}
+    for name in (name for one in made for name in one.inputs):
+        tensor = export.initializers.get(name)
+        if tensor is not None and name not in found:
+            found[name] = type_text(tensor.type)
+    return found
+
+
+def _declared_types(graph: Graph, export: Export, outputs: set[str]) -> list[tuple[str, Type]]:
+    """The types of inner values of which the source stated one too."""
+    stated = [
+        value
+        for value in graph.values
+        if value.producer is not None and value.declared != ANYTHING and value.name not in outputs
+    ]
+    made = {name for node in export.nodes for name in node.outputs} if stated else set()
+    return [(value.name, value.type) for value in stated if value.name in made and _open(value.type) != ANYTHING]
+
+
+def _outputs(graph: Graph, export: Export) -> list[tuple[str, Type]]:
+    """Names and types of the outputs; an output that is an input, a parameter or there already gets an Identity."""
+    found: list[tuple[str, Type]] = []
+    seen: set[str] = set()
+    for value in graph.outputs:
+        name = value.name
+        is_input = value.producer is None and value.tensor is None and value in graph.inputs and graph.parent is None
+        if (value.producer is None and not is_input) or name in seen:
+            name = export.names.fresh(f"{value.name}_output")
+            export.append("Identity", (value.name,), (name,), name, {})
+        seen.add(name)
+        found.append((name, value.type))
+    return found
+
+
+def _stated(what: str, type_: Type) -> Type:
+    if isinstance(type_, TensorType) and type_.dtype is None:
+        raise ExportFailure(
+            f"the dtype of {what} is unknown, and ONNX requires one; state it, as in -i name:1,3:float32"
+        )
+    return type_
+
+
+def _open(type_: Type) -> Type:
+    """The type where ONNX can say it; in a subgraph nothing has to be said."""
+    return ANYTHING if isinstance(type_, TensorType) and type_.dtype is None else type_
+
+
+def _has_inner_metadata(graph: OnnxGraph) -> bool:
+    if needs_metadata(graph.metadata):
+        return True
+    inner = (value for node in graph.nodes for value in node.attributes.values() if isinstance(value, OnnxGraph))
+    return any(map(_has_inner_metadata, inner))
+
+
+def _used_names(nodes: list[OnnxNode]) -> set[str]:
+    """The names that nodes read, those inside their subgraphs included."""
+    found: set[str] = set()
+    for node in nodes:
+        found.update(node.inputs)
+        for attribute in node.attributes.values():
+            if isinstance(attribute, OnnxGraph):
+                found |= _used_names(attribute.nodes)
+    return found
+
+
+def _initializers(graph: Graph, export: Export) -> dict[str, Tensor]:
+    used = _used_names(export.nodes)
+    found: dict[str, Tensor] = {}
+    missing = []
+    for value in graph.parameters:
+        if value.name not in used:
+            continue
+        if value.tensor is None:
+            missing.append(f"{value.name} {value.type}")
+        else:
+            found[value.name] = value.tensor
+    if missing:
+        shown = "\n  ".join(missing)
+        raise ExportFailure(
+            f"{len(missing)} parameter(s) have no elements; give the weights (-p model-0000.params):\n  {shown}"
+        )
+    for name, tensor in export.initializers.items():
+        if name in used:
+            found[name] = tensor
+    return found
+
+
+__all__ = [
+    "DEFAULT_OPSET",
+    "OLDEST_OPSET",
+    "OnnxModel",
+    "export_graph",
+    "export_subgraph",
+    "newest_opset",
+]

@@ -1,0 +1,205 @@
+"""Nodes that onnxruntime has no kernel for in their dtypes, and the casts around them with which it has one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.exporting.casts import NEVER, dtype_of, kind_of, wider
+from graphir.converters.onnx.exporting.context import Export, OnnxNode
+from graphir.converters.onnx.exporting.types import Signature, signature
+from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS
+from graphir.runtime.kernels import Release, releases
+from graphir.tensor import Tensor
+
+# Operators whose attribute `dtype` states what their result consists of.
+STATED = frozenset({
+    "Bernoulli", "EyeLike", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a node needs. `wide` are the dtypes to compute in by type variable, none if it runs as it is.
+
+    `missing`, if not "", says what has no kernel and no cast mends, `whole` that there is none for any dtype; `only` is
+    the release that it takes at least where the oldest one is not enough; `rounding` says what the casts change.
+    """
+
+    wide: Mapping[str, str] = field(default_factory=dict)
+    missing: str = ""
+    whole: bool = False
+    only: str = ""
+    rounding: str = ""
+
+
+RUNS = Plan()
+
+
+def plan_for(node: OnnxNode, types: Mapping[str, str], opset: int) -> Plan:
+    """What a node needs to have kernels in every release that opens the opset, or else in the newest.
+
+    `types` are the known types of values, as ONNX writes them.
+    """
+    if node.domain not in DEFAULT_DOMAINS or node.op_type == "Constant":
+        return RUNS
+    texts = tuple([types.get(name, "") if name else None for name in node.inputs])
+    results = tuple([types.get(name, "") if name else None for name in node.outputs])
+    nearest = node.attributes.get("mode", "nearest") in ("nearest", b"nearest")
+    return _plan_of_types(node.op_type, opset, texts, results, nearest)
+
+
+@cache
+def _plan_of_types(
+    op_type: str, opset: int, texts: tuple[str | None, ...], results: tuple[str | None, ...], nearest: bool
+) -> Plan:
+    """The plan by the types of operands and results in order; None where one is absent, "" where it is not known."""
+    found = signature(op_type, opset)
+    if found is None or not opening(opset):
+        return RUNS
+    bound: dict[str, str] = {}
+    mixed: dict[str, str] = {}
+    for formals, held in ((found.inputs, texts), (found.outputs, results)):
+        for slot, whole in enumerate(held if formals else ()):
+            formal, text = formals[min(slot, len(formals) - 1)], element(whole or "")
+            if not text:
+                continue
+            if {text, bound.get(formal.variable, text)} == {"int32", "int64"}:
+                mixed[formal.variable] = "int64"
+            bound[formal.name] = text
+            if formal.variable:
+                bound[formal.variable] = text
+    if mixed:
+        return Plan(mixed)
+    return _plan(op_type, opset, bound, "tensor(float16)" in texts, nearest)
+
+
+@cache
+def opening(opset: int) -> tuple[Release, ...]:
+    """The releases that open files of an opset."""
+    return tuple(release for release in releases() if release.opset >= opset)
+
+
+def element(text: str) -> str:
+    """`float` for `tensor(float)`; other types as they are."""
+    return text[7:-1] if text.startswith("tensor(") else text
+
+
+def _plan(op_type: str, opset: int, types: Mapping[str, str], halves: bool, nearest: bool) -> Plan:
+    found = signature(op_type, opset)
+    assert found is not None
+    everywhere = opening(opset)
+    newest = everywhere[-1:]
+    only = "" if len(everywhere) == 1 else newest[0].number
+
+    def runs(on: Sequence[Release], changed: Mapping[str, str]) -> bool:
+        given = _replaced(types, changed, found)
+        return all(release.runs(op_type, found.since, opset, given, halves=halves) for release in on)
+
+    if runs(everywhere, {}):
+        return RUNS
+    choices = list(_choices(op_type, types, found, nearest))
+    exact = [changed for changed, rounding in choices if not rounding]
+    for on, least in ((everywhere, ""), (newest, only)):
+        for wide in ({}, *exact):
+            if runs(on, wide):
+                return Plan(wide, only=least)
+    for on, least in ((everywhere, ""), (newest, only)):
+        for wide, rounding in choices:
+            if rounding and runs(on, wide):
+                return Plan(wide, only=least, rounding=rounding)
+    whole = not newest[0].runs(op_type, found.since, opset, {})
+    of = "" if whole else f" of {', '.join(dict.fromkeys(_operand_types(types, found)))}"
+    return Plan(missing=f"onnxruntime {newest[0].number} has no kernel for {op_type}{of} at opset {opset}", whole=whole)
+
+
+def _replaced(types: Mapping[str, str], changed: Mapping[str, str], found: Signature) -> dict[str, str]:
+    given = dict(types) | dict(changed)
+    for formal in (*found.inputs, *found.outputs):
+        if formal.variable in changed and formal.name in types:
+            given[formal.name] = changed[formal.variable]
+    return given
+
+
+def _operand_types(types: Mapping[str, str], found: Signature) -> list[str]:
+    return [str(types[formal.name]) for formal in (*found.inputs, *found.outputs) if formal.name in types]
+
+
+def _choices(
+    op_type: str, types: Mapping[str, str], found: Signature, nearest: bool
+) -> Iterator[tuple[dict[str, str], str]]:
+    """Other dtypes by type variable, and what they round: exact ones first, then those that change little."""
+    allowed: dict[str, frozenset[str]] = {}
+    for formal in (*found.inputs, *found.outputs):
+        if formal.variable in types:
+            allowed[formal.variable] = formal.types
+    if op_type in NEVER or any("(" in text for text in types.values()):
+        return
+    options = [
+        [
+            (variable, "", ""),
+            *(
+                (variable, wide, rounding)
+                for wide, rounding in wider(kind_of(op_type, variable, nearest=nearest), types[variable])
+                if f"tensor({wide})" in texts
+            ),
+        ]
+        for variable, texts in allowed.items()
+    ]
+    combined = [
+        (
+            {variable: wide for variable, wide, _ in combination if wide},
+            list(dict.fromkeys(rounding for _, _, rounding in combination if rounding)),
+        )
+        for combination in itertools.product(*options)
+    ]
+    for wide, rounding in sorted(combined, key=lambda one: (len(one[1]), len(one[0]))):
+        if wide:
+            yield wide, "; ".join(rounding)
+
+
+def cast_around(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], source: str) -> None:
+    """Add the node to the export with casts around it. `source` is the name of the graph's own node."""
+    found = signature(node.op_type, export.opset)
+    assert found is not None
+    made: dict[tuple[str, str], str] = {}
+    inputs = list(node.inputs)
+    for slot, name in enumerate(inputs):
+        formal = found.inputs[min(slot, len(found.inputs) - 1)] if found.inputs else None
+        wide = plan.wide.get(formal.variable) if formal is not None and name else None
+        if wide is None or element(types.get(name, "")) == wide:
+            continue
+        if (name, wide) not in made:
+            made[name, wide] = export.names.fresh(f"{source}_wide")
+            export.append("Cast", (name,), (made[name, wide],), f"{source}_wide", {"to": CODES[dtype_of(wide)]})
+        inputs[slot] = made[name, wide]
+    outputs, back = list(node.outputs), []
+    for slot, name in enumerate(outputs):
+        formal = found.outputs[min(slot, len(found.outputs) - 1)]
+        text = element(types.get(name, ""))
+        if name and formal.variable in plan.wide and text != plan.wide[formal.variable]:
+            outputs[slot] = export.names.fresh(f"{name}_wide")
+            back.append((outputs[slot], name, text))
+    node.attributes = _attributes(node, plan, found, types)
+    node.inputs, node.outputs = inputs, outputs
+    export.nodes.append(node)
+    for wide_name, name, text in back:
+        export.append("Cast", (wide_name,), (name,), f"{source}_narrow", {"to": CODES[dtype_of(text)]})
+
+
+def _attributes(node: OnnxNode, plan: Plan, found: Signature, types: Mapping[str, str]) -> dict[str, object]:
+    """The node's attributes, those that state the result's dtype changed to the one that it now has."""
+    wide = plan.wide.get(found.outputs[0].variable)
+    if node.op_type == "ConstantOfShape" and wide is not None:
+        value = node.attributes["value"]
+        return node.attributes | {"value": Tensor.of(value.numpy(), dtype_of(wide))}
+    if node.op_type in STATED:
+        own = element(types.get(node.outputs[0], ""))
+        return node.attributes | {"dtype": CODES[dtype_of(wide or own)]} if wide or own else node.attributes
+    return node.attributes
+
+
+__all__ = ["RUNS", "Plan", "cast_around", "element", "opening", "plan_for"]

@@ -1,0 +1,141 @@
+"""Which types ONNX's operators take at an opset: an export that another opset would refuse is refused here, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from graphir.converters.onnx.dtypes import BY_CODE
+from graphir.converters.onnx.exporting.context import OnnxNode, Refusal
+from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS
+from graphir.tensor import Tensor
+from graphir.types import DType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
+
+# The few dtypes that ONNX's type constraints call by another name than the IR.
+_NAMES = {DType.FLOAT32: "float", DType.FLOAT64: "double"}
+
+
+class Formal(NamedTuple):
+    """An operand or result of an operator: its name, the types that it may have, and the variable that stands for them
+    ("" where members of a variadic one may differ)."""
+
+    name: str
+    types: frozenset[str]
+    variable: str
+
+
+class Signature(NamedTuple):
+    """The operands and results of an operator at an opset, and the version of the operator that it is."""
+
+    inputs: tuple[Formal, ...]
+    outputs: tuple[Formal, ...]
+    since: int
+
+
+@cache
+def signature(op_type: str, opset: int) -> Signature | None:
+    """The signature of a default-domain operator; None where there is no such operator."""
+    import onnx.defs
+
+    if not onnx.defs.has(op_type, opset):
+        return None
+    schema = onnx.defs.get_schema(op_type, opset, "")
+    return Signature(tuple(map(_formal, schema.inputs)), tuple(map(_formal, schema.outputs)), schema.since_version)
+
+
+def _formal(parameter: Any) -> Formal:
+    return Formal(parameter.name, frozenset(parameter.types), parameter.type_str if parameter.is_homogeneous else "")
+
+
+def type_text(type_: Type | None) -> str:
+    """A type as ONNX's type constraints write it; "" if the element type is unknown."""
+    if isinstance(type_, TensorType):
+        return "" if type_.dtype is None else _TENSORS[type_.dtype]
+    if isinstance(type_, SequenceType | OptionalType):
+        inner = type_text(type_.element)
+        word = "seq" if isinstance(type_, SequenceType) else "optional"
+        return f"{word}({inner})" if inner else ""
+    if type_ is None or isinstance(type_, SparseTensorType) or type_.dtype is None:
+        return ""
+    return _TENSORS[type_.dtype]
+
+
+def dtype_text(dtype: DType) -> str:
+    """A dtype as ONNX's type constraints write it."""
+    return _NAMES.get(dtype, dtype.value)
+
+
+_TENSORS = {dtype: f"tensor({dtype_text(dtype)})" for dtype in DType}
+
+
+def types_of(
+    nodes: Iterable[OnnxNode], known: Mapping[str, str], opset: int, *, checked: bool = True
+) -> dict[str, str]:
+    """The types, as texts, of what these nodes in order get and give.
+
+    `known` holds the types of values from elsewhere; those of values between the nodes follow from the operators'
+    signatures where they do. Raises Refusal, if `checked`, for the first node that has not such a type at the opset.
+    """
+    types = dict(known)
+    for node in nodes:
+        found = signature(node.op_type, opset) if node.domain in DEFAULT_DOMAINS else None
+        if found is None:
+            continue
+        bound: dict[str, str] = {}
+        for formal, name in matched(found.inputs, node.inputs):
+            text = types.get(name, "")
+            if checked:
+                _check(node, formal, text, opset)
+            if text and formal.variable:
+                bound[formal.variable] = text
+        for formal, name in matched(found.outputs, node.outputs):
+            text = types.get(name) or _result(node, formal, bound)
+            if checked:
+                _check(node, formal, text, opset)
+            types[name] = text
+    return types
+
+
+def matched(formals: Sequence[Formal], names: Sequence[str]) -> list[tuple[Formal, str]]:
+    """The operands or results of a node that are there, each with what the signature says of it."""
+    return [(formals[min(slot, len(formals) - 1)], name) for slot, name in enumerate(names) if name and formals]
+
+
+def _result(node: OnnxNode, formal: Formal, bound: Mapping[str, str]) -> str:
+    if len(formal.types) == 1:
+        return next(iter(formal.types))
+    if node.op_type == "Cast":
+        return _stated(node.attributes.get("to"))
+    if "dtype" in node.attributes:
+        return _stated(node.attributes["dtype"])
+    if node.op_type == "ConstantOfShape":
+        value = node.attributes.get("value")
+        return type_text(value.type) if isinstance(value, Tensor) else "tensor(float)"
+    return bound.get(formal.variable, "")
+
+
+def _stated(code: object) -> str:
+    return f"tensor({dtype_text(BY_CODE[code])})" if isinstance(code, int) and code in BY_CODE else ""
+
+
+def _check(node: OnnxNode, formal: Formal, text: str, opset: int) -> None:
+    if text and text not in formal.types:
+        since = _first_that_takes(node.op_type, formal.name, text, opset)
+        later = f"; from opset {since} on it does" if since else ""
+        raise Refusal(f"ONNX's {node.op_type} has no {text} as {formal.name} at opset {opset}{later}")
+
+
+def _first_that_takes(op_type: str, name: str, text: str, opset: int) -> int:
+    """The first newer opset at which the operand or result may have the type; 0 if none."""
+    import onnx.defs
+
+    for newer in range(opset + 1, int(onnx.defs.onnx_opset_version()) + 1):
+        found = signature(op_type, newer)
+        formals = () if found is None else (*found.inputs, *found.outputs)
+        if any(formal.name == name and text in formal.types for formal in formals):
+            return newer
+    return 0
+
+
+__all__ = ["Formal", "Signature", "dtype_text", "matched", "signature", "type_text", "types_of"]

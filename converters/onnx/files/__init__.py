@@ -1,0 +1,1 @@
+"""ONNX's files: reading with the weights left in place, writing as a stream."""

@@ -1,0 +1,47 @@
+"""SparseTensorProto to a dense tensor, made when it is needed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.onnx.files.tensors import TensorSource
+from graphir.errors import FormatError
+from graphir.safety.limits import check_expansion
+from graphir.tensor import Tensor, why_unheld
+from graphir.types import DType
+
+
+def dense(source: TensorSource, proto: Any, what: str) -> Tensor:
+    """The dense tensor: zeros, but for the values at the indices (flat, or one row of coordinates each).
+
+    Raises FormatError for texts, negative sizes, and indices of another type or shape or out of range.
+    """
+    values = source.tensor(proto.values, what)
+    indices = source.tensor(proto.indices, f"indices of {what}")
+    shape = tuple(proto.dims)
+    is_odd = values.dtype is DType.STRING or indices.dtype is not DType.INT64 or any(size < 0 for size in shape)
+    is_odd = is_odd or indices.shape not in (values.shape, (*values.shape, len(shape)))
+    if is_odd or len(values.shape) != 1 or why_unheld(values.dtype, shape):
+        raise FormatError(f"{what}: {indices.type} indices for {values.type} values of {list(shape)}", path=source.path)
+    check_expansion(math.prod(shape), values.size, f"{what} of {list(shape)}")
+    places = indices.numpy()
+    sizes = np.asarray(shape, np.int64)
+    limit = sizes if places.ndim == 2 else np.prod(sizes, dtype=np.int64)
+    if places.size and (places.min() < 0 or np.any(places >= limit)):
+        raise FormatError(f"{what}: an index lies outside of {list(shape)}", path=source.path)
+
+    def fill() -> np.ndarray[Any, Any]:
+        array = np.zeros(shape, values.dtype.numpy())
+        if places.ndim == 2:
+            array[tuple(places.T)] = values.numpy()
+        else:
+            array.reshape(-1)[places] = values.numpy()
+        return array
+
+    return Tensor.computed(values.dtype, shape, fill)
+
+
+__all__ = ["dense"]

@@ -1,0 +1,170 @@
+"""TensorProto to Tensor: elements stay in their file wherever they lie there as they are."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.onnx.dtypes import BY_CODE
+from graphir.converters.onnx.files.wire import MARK
+from graphir.errors import FormatError
+from graphir.files.places import beside
+from graphir.files.regions import Stamp
+from graphir.tensor import Tensor, byte_size, unpacked, why_unheld
+from graphir.types import DType
+
+LONGEST_NUMBER = 20
+EXTERNAL_KEYS = {"location", "offset", "length", "checksum"}
+_WIDE = {DType.INT64: "int64_data", DType.FLOAT64: "double_data", DType.FLOAT32: "float_data"}
+
+
+@dataclass
+class TensorSource:
+    """Where the bytes of a model's tensors lie: the model's file (None: in memory) and the regions cut out of it.
+    `stamp` is the file's when it was opened."""
+
+    path: Path | None = None
+    regions: list[tuple[int, int]] = field(default_factory=list)
+    stamp: Stamp | None = None
+
+    def tensor(self, proto: Any, what: str) -> Tensor:
+        """The tensor of a TensorProto; `what` names it in errors. Raises FormatError."""
+        dtype = BY_CODE.get(proto.data_type)
+        if dtype is None:
+            raise FormatError(f"{what}: unknown element type {proto.data_type}", path=self.path)
+        shape = tuple(proto.dims)
+        if any(dim < 0 for dim in shape):
+            raise FormatError(f"{what}: negative size in {list(shape)}", path=self.path)
+        reason = why_unheld(dtype, shape)
+        if reason:
+            raise FormatError(f"{what}: {dtype}{list(shape)} {reason}", path=self.path)
+        entries = {entry.key: entry.value for entry in proto.external_data}
+        if any(isinstance(text, bytes) for entry in entries.items() for text in entry):
+            raise FormatError(f"{what}: a text of its external data is not UTF-8", path=self.path)
+        if MARK in entries:
+            return self._region(entries[MARK], dtype, shape, what)
+        if proto.data_location == proto.EXTERNAL:
+            return self._external(entries, dtype, shape, what)
+        if proto.HasField("raw_data"):
+            return self._raw(proto.raw_data, dtype, shape, what)
+        return self._typed(proto, dtype, shape, what)
+
+    def _region(self, mark: str, dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
+        numbered = mark.isascii() and mark.isdigit() and len(mark) <= LONGEST_NUMBER
+        if self.path is None or not numbered or int(mark) >= len(self.regions):
+            raise FormatError(f"{what}: an external_data entry {MARK!r} is not ONNX", path=self.path)
+        offset, length = self.regions[int(mark)]
+        self._check_size(length, dtype, shape, what, offset)
+        return Tensor.at(self.path, offset, dtype, shape, self.stamp)
+
+    def _check_size(self, length: int, dtype: DType, shape: tuple[int, ...], what: str, offset: int | None) -> None:
+        if dtype is DType.STRING:
+            raise FormatError(f"{what}: strings cannot be stored as raw data", path=self.path)
+        wanted = byte_size(dtype, shape)
+        if length != wanted:
+            raise FormatError(
+                f"{what}: {length} bytes of elements, but {dtype}{list(shape)} takes {wanted}",
+                path=self.path,
+                offset=offset,
+            )
+
+    def _external(self, entries: dict[str, str], dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
+        if self.path is None:
+            location = entries.get("location")
+            raise FormatError(f"{what}: its elements lie in the file {location!r}; give the path of the model")
+        place = external_place(self.path, entries.get("location", ""), what)
+        offset = self._number(entries, "offset", 0, what)
+        if dtype is DType.STRING:
+            raise FormatError(f"{what}: strings cannot be stored as external data", path=self.path)
+        size = byte_size(dtype, shape)
+        length = self._number(entries, "length", size, what)
+        if length != size:
+            raise FormatError(f"{what}: length {length}, but {dtype}{list(shape)} takes {size} bytes", path=self.path)
+        try:
+            found = place.stat().st_size
+        except OSError as error:
+            reason = error.strerror
+            raise FormatError(f"{what}: its elements should lie in {place}: {reason}", path=self.path) from error
+        if offset + size > found:
+            raise FormatError(
+                f"{what}: its elements should end at byte {offset + size} of {place}, which has {found} bytes",
+                path=self.path,
+            )
+        return Tensor.at(place, offset, dtype, shape)
+
+    def _number(self, entries: dict[str, str], key: str, default: int, what: str) -> int:
+        text = entries.get(key, str(default))
+        if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
+            raise FormatError(
+                f"{what}: the {key} of its external data is {text[:80]!r}, expected a number of at most "
+                f"{LONGEST_NUMBER} digits",
+                path=self.path,
+            )
+        return int(text)
+
+    def _raw(self, raw: bytes, dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
+        self._check_size(len(raw), dtype, shape, what, None)
+        return Tensor.of(unpacked(np.frombuffer(raw, np.uint8), dtype, shape), dtype)
+
+    def _typed(self, proto: Any, dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
+        """Elements in the field of their kind; narrow types are stored in int32_data, as bits where they are floats."""
+        if dtype is DType.STRING:
+            texts = [text.decode("utf-8", "surrogateescape") for text in proto.string_data]
+            self._check_count(len(texts), shape, what)
+            array = np.empty(len(texts), object)
+            array[:] = texts
+            return Tensor(dtype, shape, array=array.reshape(shape))
+        if dtype in (DType.COMPLEX64, DType.COMPLEX128):
+            parts = np.array(proto.float_data if dtype is DType.COMPLEX64 else proto.double_data, np.float64)
+            self._check_count(len(parts) // 2, shape, what)
+            whole = (parts[0::2] + 1j * parts[1::2]).astype(dtype.numpy())
+            return Tensor(dtype, shape, array=whole.reshape(shape))
+        if dtype in _WIDE:
+            stored = np.array(getattr(proto, _WIDE[dtype]), dtype.numpy())
+        elif dtype in (DType.UINT32, DType.UINT64):
+            stored = np.array(proto.uint64_data, np.uint64).astype(dtype.numpy())
+        elif dtype.bits < 8:
+            packed = np.array(proto.int32_data, np.int64).astype(np.uint8)
+            if len(packed) != byte_size(dtype, shape):
+                self._check_count(len(packed) * (8 // dtype.bits), shape, what)
+            return Tensor.of(unpacked(packed, dtype, shape), dtype)
+        elif dtype.is_float:
+            bits = np.array(proto.int32_data, np.int64).astype(np.uint16 if dtype.bits == 16 else np.uint8)
+            stored = bits.view(dtype.numpy())
+        else:
+            stored = np.array(proto.int32_data, np.int64).astype(dtype.numpy())
+        self._check_count(len(stored), shape, what)
+        return Tensor(dtype, shape, array=stored.reshape(shape))
+
+    def _check_count(self, found: int, shape: tuple[int, ...], what: str) -> None:
+        wanted = 1
+        for dim in shape:
+            wanted *= dim
+        if found != wanted:
+            raise FormatError(f"{what}: {found} elements for {list(shape)}, expected {wanted}", path=self.path)
+
+
+def external_place(model: Path, location: str, what: str) -> Path:
+    """The file that an external-data location of a model means.
+
+    A location is relative and is looked up beside the model's path as it was given, links not followed, so that a cache
+    whose folder of names links into a folder of contents works. After following links the file must lie in the folder
+    of the model's path or in the folder that the model's own file lies in. Raises FormatError for an absolute path, one
+    that climbs with `..`, one that is no plain file, and one that leaves both folders.
+    """
+    parts = Path(location).parts
+    if not location or "\0" in location or Path(location).is_absolute() or location[:1] in "/\\" or ":" in location[:3]:
+        raise FormatError(
+            f"{what}: external data at {location!r}: only a path relative to the model is read", path=model
+        )
+    if ".." in parts or ".." in location.replace("\\", "/").split("/"):
+        raise FormatError(f"{what}: external data at {location!r} climbs out of the model's folder", path=model)
+    place = Path(os.path.abspath(model)).parent / location
+    return beside(model, place, f"{what}: external data at {location[:200]!r}")
+
+
+__all__ = ["EXTERNAL_KEYS", "TensorSource", "external_place"]

@@ -1,0 +1,1 @@
+"""From a ModelProto to a graph."""

@@ -1,0 +1,334 @@
+"""What an operator's import function sees: one ONNX node, and the graph that it becomes part of."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from graphir.converters.onnx.importing import attributes
+from graphir.converters.onnx.importing.attributes import Refusal
+from graphir.graph import Graph, Node, Value
+from graphir.ops.base import Operator
+from graphir.padding import Padding
+from graphir.safety.limits import charge_list
+from graphir.tensor import Tensor
+from graphir.types import DType, Type
+
+if TYPE_CHECKING:
+    from graphir.converters.onnx.importing.scope import Scope
+
+E = TypeVar("E", bound=enum.Enum)
+_ABSENT: Any = object()
+# Attributes of the first opset that said which buffers may be overwritten; they mean nothing for the result.
+IGNORED = frozenset({"consumed_inputs"})
+
+
+class ImportNode:
+    """One ONNX node on its way in.
+
+    Attributes are read by name and default to what ONNX says at the model's opset; one that no function has read when
+    the node is done is an error, never ignored. `emit` adds the operator whose results are the node's, `step` one
+    before it.
+    """
+
+    __slots__ = (
+        *("_attributes", "_read", "_scope", "domain", "inputs", "is_unnamed", "name", "op_type", "opset"),
+        "output_names",
+    )
+
+    def __init__(self, scope: Scope, proto: Any, inputs: Sequence[Value | None], opset: int) -> None:
+        self._scope = scope
+        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+        self._read: set[str] = set()
+        self.op_type: str = proto.op_type
+        self.domain: str = proto.domain
+        self.name: str = proto.name or next((name for name in proto.output if name), proto.op_type)
+        self.is_unnamed = not proto.name
+        self.opset = opset
+        self.inputs = tuple(inputs)
+        self.output_names: tuple[str, ...] = tuple(proto.output)
+        if len(self._attributes) != len(proto.attribute):
+            self.refuse("it states an attribute twice")
+
+    @property
+    def graph(self) -> Graph:
+        """The graph in the making."""
+        return self._scope.graph
+
+    def input(self, slot: int) -> Value:
+        """The operand in a slot. Refuses if it is absent."""
+        value = self.optional(slot)
+        if value is None:
+            self.refuse(f"input {slot} is missing")
+        return value
+
+    def optional(self, slot: int) -> Value | None:
+        """The operand in a slot, None if absent."""
+        return self.inputs[slot] if slot < len(self.inputs) else None
+
+    def known(self, slot: int) -> tuple[int, ...] | None:
+        """The elements of a small integer operand if all are known numbers; None for an absent one too."""
+        value = self.optional(slot)
+        return None if value is None or value.known is None else value.known.integers()
+
+    def elements(self, slot: int) -> Tensor | None:
+        """The tensor of an operand that is a parameter; None for an absent or computed one."""
+        value = self.optional(slot)
+        return None if value is None else value.tensor
+
+    def rank(self, slot: int = 0) -> int:
+        """The number of axes of an operand. Refuses if the model does not fix it."""
+        value = self.input(slot)
+        if value.rank is None:
+            self.refuse(f"the number of axes of {value.name} is unknown; give the shapes of the inputs")
+        return value.rank
+
+    def dtype(self, slot: int = 0) -> DType:
+        """The dtype of an operand. Refuses if the model does not fix it."""
+        value = self.input(slot)
+        if value.dtype is None:
+            self.refuse(f"the dtype of {value.name} is unknown")
+        return value.dtype
+
+    def has(self, name: str) -> bool:
+        """Whether the node states the attribute."""
+        return name in self._attributes
+
+    def attribute(self, name: str, default: Any = _ABSENT) -> Any:
+        """An attribute as int, float, str, tuple or proto.
+
+        One that the node does not state has the default that ONNX gives at this opset, or else `default`; without
+        either the node is refused.
+        """
+        self._read.add(name)
+        proto = self._attributes.get(name)
+        if proto is not None:
+            attributes.check_kind(proto, attributes.schema_kinds(self.op_type, self.opset).get(name))
+            return attributes.plain(proto)
+        stated = (attributes.schema_defaults(self.op_type, self.opset) or {}).get(name)
+        if stated is not None:
+            return stated
+        if default is _ABSENT:
+            self.refuse(f"the attribute {name} is missing")
+        return default
+
+    def attribute_protos(self) -> list[Any]:
+        """The AttributeProtos as they are, all of them read herewith."""
+        self._read.update(self._attributes)
+        return list(self._attributes.values())
+
+    def captured(self, proto: Any) -> list[str]:
+        """The values around this node that the graphs of an AttributeProto use."""
+        return self._scope.captured(proto)
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """An attribute that is 0 or 1."""
+        return bool(self.attribute(name, int(default)))
+
+    def ints(self, name: str) -> tuple[int, ...]:
+        """A list of integers, empty if not stated."""
+        found: tuple[int, ...] = self.attribute(name, ())
+        return found
+
+    def enum(self, name: str, cls: type[E], default: E) -> E:
+        """An attribute whose texts are the values of an enum."""
+        found: E = attributes.enum_of(cls, self.attribute(name, default.value), name)
+        return found
+
+    def dtype_attribute(self, name: str, default: DType | None = None) -> DType | None:
+        """An attribute that is one of ONNX's numbers for element types."""
+        code = self.attribute(name, 0)
+        return attributes.dtype_of(code, name) if code else default
+
+    def tensor(self, name: str) -> Tensor | None:
+        """An attribute that is a tensor, None if not stated."""
+        proto = self.attribute(name, None)
+        if proto is not None and not hasattr(proto, "data_type"):
+            raise Refusal(f"the attribute {name} is {type(proto).__name__}, expected a tensor")
+        return None if proto is None else self._scope.tensor(proto, f"attribute {name} of node {self.name}")
+
+    def sparse_tensor(self, name: str) -> Tensor:
+        """An attribute that is a sparse tensor, as a dense one that is made when needed."""
+        return self._scope.sparse_tensor(self.attribute(name), f"attribute {name} of node {self.name}")
+
+    def padding(self) -> Padding:
+        """`pads` and `auto_pad` as the IR has padding."""
+        return attributes.padding_of(self.attribute("auto_pad", "NOTSET"), self.ints("pads"))
+
+    def subgraph(self, name: str, inputs: Sequence[Type] = (), *, parent: Graph | None = None) -> Graph:
+        """A graph attribute as a subgraph, which sees the values around it. Pass it to `emit` in `subgraphs`.
+
+        `inputs` is what is known of its inputs' types besides what they state; `parent` another graph inside this one
+        that it belongs to. Refuses a body with problems of its own.
+        """
+        chosen = self.graph if parent is None else parent
+        try:
+            return self._scope.subgraph(self._graph_attribute(name), f"{self.name}.{name}", inputs, chosen)
+        except attributes.BodyRefusal:
+            self._look_at_other_bodies()
+            raise
+
+    def subgraph_if_valid(self, name: str) -> Graph | None:
+        """A graph attribute as a subgraph, or None if it cannot be imported."""
+        return self._scope.subgraph_if_valid(self._graph_attribute(name), f"{self.name}.{name}")
+
+    def _graph_attribute(self, name: str) -> Any:
+        proto = self.attribute(name)
+        if not hasattr(proto, "initializer"):
+            self.refuse(f"attribute {name} is {proto!r}, expected a graph")
+        return proto
+
+    def _look_at_other_bodies(self) -> None:
+        """Import the graphs that nothing has asked for yet, so that what is wrong with them is recorded too."""
+        for name, proto in self._attributes.items():
+            if name not in self._read and proto.HasField("g"):
+                with suppress(attributes.BodyRefusal):
+                    self._scope.subgraph(self.attribute(name), f"{self.name}.{name}", (), self.graph)
+
+    def new_subgraph(self, name: str) -> Graph:
+        """An empty graph inside the one in the making."""
+        return Graph(name, parent=self.graph)
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, or with a number: a name that nothing in the model has."""
+        return self._scope.fresh_name(wanted, ())
+
+    def type_attribute(self, name: str) -> Type:
+        """An attribute that is a type."""
+        return self._scope.type_of(self.attribute(name))
+
+    def fields(self, cls: type[Operator], **renamed: str) -> dict[str, Any]:
+        """The fields of an operator class, from the attributes of the same names (`renamed`: field to attribute).
+
+        Fields whose attribute is neither stated nor has a default in ONNX are left to the class.
+        """
+        stated = attributes.fields_of(cls)
+        found: dict[str, Any] = {}
+        for field, read in stated.readers.items():
+            name = renamed.get(field, field)
+            value = self.attribute(name, None)
+            if value is not None:
+                found[field] = read(name, value)
+        if stated.padded:
+            found["padding"] = self.padding()
+        for field in stated.required:
+            if field not in found:
+                self.refuse(f"the attribute {renamed.get(field, field)} is missing")
+        return found
+
+    def emit(self, op: Operator, *inputs: Value | None, subgraphs: Sequence[Graph] = ()) -> Node:
+        """Add the operator whose results are the node's, in order; further results of the operator get fresh names."""
+        wanted = [index + 1 for index, name in enumerate(self.output_names) if name]
+        if max(wanted, default=0) > op.output_count:
+            self.refuse(f"it has {wanted[-1]} outputs, but {op.name} gives {op.output_count}")
+        operands = list(inputs)
+        while operands and operands[-1] is None and len(operands) > op.least_inputs and op.most_inputs is not None:
+            operands.pop()
+        for slot, (value, name) in enumerate(zip(operands, op.inputs, strict=False)):
+            if value is None and not name.endswith(("?", "*")):
+                self.refuse(f"input {slot} ({name}) is missing")
+        node = self.graph.add_node(
+            op, operands, name=self.name, output_names=self._results(op.output_count), subgraphs=subgraphs
+        )
+        return node
+
+    def _results(self, count: int) -> list[str]:
+        chosen: list[str] = []
+        for index in range(count):
+            stated = self.output_names[index] if index < len(self.output_names) else ""
+            chosen.append(stated or self._scope.fresh_name(f"{self.name}_{index}", chosen))
+        return chosen
+
+    def bind(self, slot: int, value: Value) -> None:
+        """Let a value that exists be the node's result number `slot`: it takes the name, or a copy of it does."""
+        self._scope.bind(self.output_names[slot], value)
+
+    def step(self, op: Operator, *inputs: Value | None, suffix: str = "") -> Value:
+        """Add an operator with one result on the way and give that; its name is the node's with a suffix."""
+        name = self._scope.fresh_name(f"{self.name}_{suffix or op.name.lower()}", ())
+        return self.graph.add_node(op, inputs, name=name, output_names=(name,)).output
+
+    def constant(self, elements: object, dtype: DType | None = None) -> Value:
+        """A constant; equal small ones are shared."""
+        return self.graph.constant(elements, dtype, name=self._scope.fresh_name(f"{self.name}_const", ()))
+
+    def vector(self, numbers: Sequence[int]) -> Value:
+        """A constant int64 vector. Raises FormatError for one that is longer than the limit allows."""
+        charge_list(len(numbers), f"node {self.name!r} ({self.op_type}): a list of numbers")
+        return self.constant(list(numbers), DType.INT64)
+
+    def scalar(self, number: float, dtype: DType | None = None) -> Value:
+        """A constant scalar, of the first operand's dtype if none is given."""
+        return self.constant(number, dtype or self.dtype())
+
+    def parameter(self, slot: int, tensor: Tensor) -> Value:
+        """A parameter that is the node's result number `slot`."""
+        return self.graph.add_parameter(self.output_names[slot], tensor)
+
+    def decide(self, kind: str, text: str) -> None:
+        """Record a decision about this node."""
+        self._scope.decide(kind, self.name, text)
+
+    def ignore(self, *names: str) -> None:
+        """Say that these attributes have no bearing on the result."""
+        self._read.update(names)
+
+    def check_attributes(self) -> None:
+        """Refuse if an attribute is stated that ONNX does not have at this opset, or that nothing has read."""
+        known = attributes.schema_defaults(self.op_type, self.opset) or {}
+        stated = [name for name in self._attributes if name not in IGNORED]
+        extra = [name for name in stated if name not in known]
+        if extra:
+            self.refuse(f"it has no attribute {', '.join(extra)} at opset {self.opset}")
+        unread = [name for name in stated if name not in self._read]
+        if unread:
+            self.refuse(f"its attribute {', '.join(unread)} is not supported")
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Say that this node cannot be expressed, and why."""
+        raise Refusal(reason)
+
+
+ImportFunction = Callable[[ImportNode], object]
+# For each operator, by the first opset that a function is right for.
+ImportTable = Mapping[str, Mapping[int, ImportFunction]]
+
+
+def direct(cls: type[Operator], **renamed: str) -> ImportFunction:
+    """Import an operator whose inputs, outputs and attributes are those of the IR's class.
+
+    Attributes fill the fields of the same name (`renamed` maps fields to other attribute names), converted after the
+    field's annotation: numbers, texts, tuples, enums by value, dtypes by ONNX's number; `padding` comes from `pads` and
+    `auto_pad`. An attribute that the class has no field for is refused.
+    """
+
+    def import_direct(node: ImportNode) -> Node:
+        return node.emit(cls(**node.fields(cls, **renamed)), *node.inputs)
+
+    return import_direct
+
+
+def attribute_as_operand(cls: type[Operator], name: str, slot: int, **renamed: str) -> ImportFunction:
+    """Import an older version that states as a list of integers what the IR's class has as the operand in `slot`."""
+
+    def import_with_operand(node: ImportNode) -> Node:
+        fields = node.fields(cls, **renamed)
+        stated = node.attribute(name, None)
+        operands = [*node.inputs, *(None,) * (slot - len(node.inputs))]
+        if stated is not None:
+            operands.append(node.vector((stated,) if isinstance(stated, int) else stated))
+        return node.emit(cls(**fields), *operands)
+
+    return import_with_operand
+
+
+__all__ = [
+    "ImportFunction",
+    "ImportNode",
+    "ImportTable",
+    "Refusal",
+    "attribute_as_operand",
+    "direct",
+]

@@ -1,0 +1,173 @@
+"""From a ModelProto to a graph: every foreign meaning ends here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS, OnnxSource, versions_of
+from graphir.converters.onnx.files.records import DIM_PARAM, FIELD, METADATA, OPSET, PRODUCER
+from graphir.converters.onnx.importing.function_calls import Functions, Key, key_of, shown
+from graphir.converters.onnx.importing.notes import text_of
+from graphir.converters.onnx.importing.scope import Scope, count_nodes, names_of
+from graphir.converters.onnx.importing.types import TypeReader
+from graphir.errors import Gap, ImportFailure, UnsupportedOpError
+from graphir.graph import Graph, Value
+from graphir.safety.limits import charge_nodes, check_depth, hold_nodes
+
+MODEL_FIELDS = ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
+
+
+@dataclass
+class Trial:
+    """How a trial went: whether it came to its end, and whether nothing was wrong."""
+
+    finished: bool = False
+    valid: bool = False
+
+
+class Importer:
+    """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only."""
+
+    def __init__(self, source: OnnxSource) -> None:
+        self.source = source
+        self.model = source.model
+        self.functions = Functions(source.model.functions)
+        self.types = TypeReader(expressions=source.model.producer_name == PRODUCER)
+        self.source_names = names_of(self.model.graph)
+        self._names = set(self.source_names)
+        self.graph = Graph(self.model.graph.name or "graph")
+        self.broken: set[Value] = set()
+        self.failures = 0
+        self._opsets = source.opsets
+        self._calls: list[Key] = []
+        self._depth = 0
+        self._called: dict[Key, None] = {}
+        self._counters: dict[str, int] = {}
+        self._refusals: dict[tuple[str, str], list[str]] = {}
+        self._problems: list[str] = []
+
+    def run(self) -> Graph:
+        """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
+        graph = self.graph
+        hold_nodes(count_nodes(self.model.graph.node) + sum(count_nodes(body.node) for body in self.model.functions))
+        self._describe(graph)
+        Scope(self, self.model.graph, graph).run()
+        self._raise_problems()
+        for key in self._called:
+            graph.decide("function inlined", key[1], f"the model's own {shown(key)}")
+        for name, original in self.types.renamed.items():
+            graph.metadata[f"{DIM_PARAM}{name}"] = original
+        return graph
+
+    def opset(self, domain: str, node: str) -> int:
+        """The version of a domain. Raises ImportFailure if the model does not import it."""
+        found = self._opsets.get("" if domain in DEFAULT_DOMAINS else domain)
+        if found is None:
+            shown = ", ".join(repr(known) for known in self._opsets)
+            raise ImportFailure(f"node {node}: its domain {domain!r} is not in opset_import, which has {shown}")
+        return found
+
+    def foreign_version(self, domain: str, version: int) -> None:
+        """Note the version of a domain that is kept as it is. Raises ImportFailure for a second one of the same."""
+        key = f"{OPSET}{domain}"
+        held = self.graph.metadata.setdefault(key, str(version))
+        if held != str(version):
+            raise ImportFailure(f"a function wants domain {domain} in version {version}, the model in version {held}")
+
+    @contextmanager
+    def call(self, function: Any) -> Iterator[None]:
+        """While the body of a function is imported: its own versions of the domains hold, those of the model besides.
+
+        Raises ImportFailure for a function that calls itself.
+        """
+        key = key_of(function, function.name)
+        if key in self._calls:
+            circle = [*self._calls[self._calls.index(key) :], key]
+            raise ImportFailure(f"a function calls itself: {' -> '.join(map(shown, circle))}")
+        charge_nodes(max(len(function.node), 1), f"the calls of {shown(key)}")
+        self._called[key] = None
+        around = self._opsets
+        self._calls.append(key)
+        self._opsets = {**around, **versions_of(function)}
+        try:
+            with self.deeper(f"{shown(key)} inside functions and graphs"):
+                yield
+        finally:
+            self._opsets = around
+            self._calls.pop()
+
+    @contextmanager
+    def deeper(self, what: str) -> Iterator[None]:
+        """While a graph or a function inside another is imported. Raises FormatError for one that is too deep."""
+        self._depth += 1
+        try:
+            check_depth(self._depth, what)
+            yield
+        finally:
+            self._depth -= 1
+
+    def fresh_name(self, wanted: str, besides: Iterable[str]) -> str:
+        """`wanted`, or with a number: a name that nothing in the model has."""
+        taken = set(besides)
+        name, number = wanted, self._counters.get(wanted, 1)
+        while name in self._names or name in taken:
+            name, number = f"{wanted}_{number}", number + 1
+        self._counters[wanted] = number
+        self._names.add(name)
+        return name
+
+    def refuse(self, operator: str, reason: str, node: str) -> None:
+        """Record that a node cannot be imported."""
+        self.failures += 1
+        self._refusals.setdefault((operator, reason), []).append(node)
+
+    def problem(self, text: str) -> None:
+        """Record what is wrong with the model."""
+        self.failures += 1
+        self._problems.append(text)
+
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """Try something: what was refused and recorded on the way is forgotten unless all of it is valid."""
+        count, problems, decisions = self.failures, list(self._problems), len(self.graph.decisions)
+        refusals = {key: list(nodes) for key, nodes in self._refusals.items()}
+        outcome = Trial()
+        yield outcome
+        outcome.valid = outcome.finished and self.failures == count
+        if not outcome.valid:
+            self.failures, self._problems, self._refusals = count, problems, refusals
+            del self.graph.decisions[decisions:]
+
+    def _raise_problems(self) -> None:
+        if self._refusals:
+            gaps = [Gap(op, reason, tuple(nodes)) for (op, reason), nodes in self._refusals.items()]
+            count = sum(len(gap.nodes) for gap in gaps)
+            raise UnsupportedOpError(f"{count} node(s) of the model cannot be imported:", gaps)
+        if len(self._problems) == 1:
+            raise ImportFailure(self._problems[0])
+        if self._problems:
+            raise ImportFailure(f"{len(self._problems)} problems with the model:\n  " + "\n  ".join(self._problems))
+
+    def _describe(self, graph: Graph) -> None:
+        """Metadata as the file has it, and its own fields and versions under names with a prefix."""
+        for entry in self.model.metadata_props:
+            key = text_of(entry.key)
+            graph.metadata[f"{METADATA}{key}" if key.startswith(FIELD) else key] = text_of(entry.value)
+        for field in MODEL_FIELDS:
+            stated = getattr(self.model, field)
+            if stated:
+                graph.metadata[f"{FIELD}{field}"] = text_of(stated) if isinstance(stated, bytes) else str(stated)
+        for domain, version in self._opsets.items():
+            graph.metadata[f"{OPSET}{domain}"] = str(version)
+        if self.model.training_info:
+            graph.decide("training dropped", "-", "the model's training_info has no meaning at inference")
+        if self.model.graph.quantization_annotation:
+            graph.decide("annotation dropped", "-", "quantization annotations do not change what is computed")
+        if getattr(self.model, "configuration", None):
+            graph.decide("placement dropped", "-", "on which devices nodes run does not change what is computed")
+
+
+__all__ = ["Importer"]

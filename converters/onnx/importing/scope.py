@@ -1,0 +1,385 @@
+"""Importing one ONNX graph: the main graph of a model, or the subgraph of a node inside another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS
+from graphir.converters.onnx.files.sparse import dense
+from graphir.converters.onnx.importing.attributes import BodyRefusal, schema_defaults
+from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, Refusal
+from graphir.converters.onnx.importing.declared import believable
+from graphir.converters.onnx.importing.function_calls import expanded
+from graphir.converters.onnx.importing.notes import keep_graph_notes, keep_node_notes
+from graphir.converters.onnx.importing.order import free_names, sorted_nodes
+from graphir.converters.onnx.ops import import_table
+from graphir.converters.onnx.ops.foreign import import_foreign
+from graphir.errors import FormatError, GraphError, GraphirError, ImportFailure, ShapeError
+from graphir.graph import Graph, Value
+from graphir.inference.rules import UNFIT
+from graphir.ops.elementwise import Identity
+from graphir.tensor import Tensor
+from graphir.types import ANYTHING, Sym, Type, unify
+
+if TYPE_CHECKING:
+    from graphir.converters.onnx.importing.importer import Importer
+
+
+class Scope:
+    """One graph in the making. Names resolve here first, then in the graph around it."""
+
+    def __init__(
+        self, importer: Importer, proto: Any, graph: Graph, outer: Scope | None = None, inputs: Sequence[Type] = ()
+    ) -> None:
+        self.importer = importer
+        self.proto = proto
+        self.graph = graph
+        self.outer = outer
+        self._given = dict(zip((info.name for info in proto.input), inputs, strict=False))
+        self._declared: dict[str, Type] = {}
+        self._refuted: list[tuple[str, str]] = []
+
+    def run(self) -> Graph:
+        """Import inputs, parameters, nodes and outputs. Problems are gathered by the importer."""
+        keep_graph_notes(self.graph.metadata, self.proto)
+        self._declare()
+        self._add_inputs_and_parameters()
+        for node in sorted_nodes(self.proto.node, self):
+            self._import(node)
+        self._tell_refuted()
+        self._set_outputs()
+        return self.graph
+
+    def value(self, name: str) -> Value | None:
+        """The value of this name here or in a graph around, None if there is none."""
+        if name in self.graph:
+            return self.graph[name]
+        return None if self.outer is None else self.outer.value(name)
+
+    def decide(self, kind: str, node: str, text: str) -> None:
+        """Record a decision in the main graph."""
+        if self.outer is None:
+            self.graph.decide(kind, node, text)
+        else:
+            self.outer.decide(kind, node, text)
+
+    def fresh_name(self, wanted: str, besides: Iterable[str]) -> str:
+        """`wanted`, or with a number: a name that nothing in the model has."""
+        return self.importer.fresh_name(wanted, besides)
+
+    def tensor(self, proto: Any, what: str) -> Tensor:
+        """The tensor of a TensorProto. Raises FormatError."""
+        return self.importer.source.tensors.tensor(proto, what)
+
+    def sparse_tensor(self, proto: Any, what: str) -> Tensor:
+        """The dense tensor of a SparseTensorProto, made when it is needed. Raises FormatError."""
+        return dense(self.importer.source.tensors, proto, what)
+
+    def type_of(self, proto: Any) -> Type:
+        """The type of a TypeProto."""
+        return self.importer.types.type_of(proto)
+
+    def subgraph(self, proto: Any, name: str, inputs: Sequence[Type], parent: Graph) -> Graph:
+        """The graph of a GraphProto inside a node here; `inputs` is what its node knows of its inputs."""
+        count = self.importer.failures
+        with self.importer.deeper(f"the graphs inside node {name}"):
+            graph = Scope(self.importer, proto, Graph(proto.name or name, parent=parent), self, inputs).run()
+        if self.importer.failures > count:
+            raise BodyRefusal(f"its subgraph {graph.name} cannot be imported")
+        return graph
+
+    def subgraph_if_valid(self, proto: Any, name: str) -> Graph | None:
+        """The graph of a GraphProto inside a node here, or None, with nothing recorded, if it cannot be imported."""
+        graph = Graph(proto.name or name, parent=self.graph)
+        deeper = self.importer.deeper(f"the graphs inside node {name}")
+        with self.importer.trial() as outcome, suppress(ImportFailure), deeper:
+            Scope(self.importer, proto, graph, self).run()
+            outcome.finished = True
+        if outcome.valid:
+            return graph
+        graph.dissolve()
+        return None
+
+    def captured(self, proto: Any) -> list[str]:
+        """The values here or around that the graphs inside an AttributeProto use."""
+        inner = [proto.g] if proto.HasField("g") else list(proto.graphs)
+        return sorted({name for graph in inner for name in free_names(graph) if self.value(name) is not None})
+
+    def bind(self, name: str, value: Value) -> None:
+        """Let `value` be known as `name`: renamed if it is new, else as a copy."""
+        is_own = value.producer is not None and value.graph is self.graph
+        if is_own and value.name not in self.importer.source_names and not value.uses:
+            self.graph.rename(value, name)
+        else:
+            self.graph.add_node(Identity(), (value,), name=name, output_names=(name,))
+
+    def _declare(self) -> None:
+        for info in (*self.proto.value_info, *self.proto.output):
+            if not info.HasField("type"):
+                continue
+            try:
+                stated = self.type_of(info.type)
+                held = self._declared.get(info.name)
+                self._declared[info.name] = stated if held is None else unify(held, stated)
+            except (FormatError, ShapeError) as error:
+                self.importer.problem(f"value {info.name}: {error}")
+
+    def _add_inputs_and_parameters(self) -> None:
+        stated = {info.name: info for info in self.proto.input}
+        if len(stated) != len(self.proto.input):
+            self.importer.problem(f"graph {self.graph.name} has two inputs of the same name")
+        initializers = {tensor.name for tensor in self.proto.initializer}
+        initializers |= {sparse.values.name for sparse in self.proto.sparse_initializer}
+        for name, info in stated.items():
+            if name not in initializers:
+                self._guarded("input", self._add_input, name, info)
+        for proto in self.proto.initializer:
+            self._guarded("initializer", self._add_parameter, proto.name, proto, stated, False)
+        for proto in self.proto.sparse_initializer:
+            self._guarded("sparse initializer", self._add_parameter, proto.values.name, proto, stated, True)
+        defaults = [name for name in stated if name in initializers]
+        if defaults:
+            shown = ", ".join(defaults[:5]) + (f" and {len(defaults) - 5} more" if len(defaults) > 5 else "")
+            self.decide(
+                "input with a default", "-", f"{len(defaults)} input(s) have their value in the file and became "
+                f"parameters: {shown}",
+            )
+
+    def _guarded(self, kind: str, function: Any, name: str, *arguments: Any) -> None:
+        """Add a value, or else record why not and put a stand-in for it, so that its users are not called wrong too."""
+        try:
+            function(name, *arguments)
+        except (FormatError, ShapeError, GraphError) as error:
+            text, what = str(error), f"{kind} {name}"
+            self.importer.problem(text if what in text else f"{what}: {text}")
+            if name and name not in self.graph:
+                self.importer.broken.add(self.graph.add_input(name))
+
+    def _add_input(self, name: str, info: Any) -> None:
+        type_ = self.type_of(info.type) if info.HasField("type") else ANYTHING
+        known = unify(type_, self._given.get(name, ANYTHING))
+        value = self.graph.add_input(name, type_)
+        value.type, value.sources = known, (name,)
+
+    def _add_parameter(self, name: str, proto: Any, stated: dict[str, Any], sparse: bool) -> None:
+        what = f"initializer {name}"
+        tensor = self.sparse_tensor(proto, what) if sparse else self.tensor(proto, what)
+        if sparse:
+            self.decide("sparse weights", name, f"made dense: {tensor.type}")
+        info = stated.get(name)
+        type_ = self.type_of(info.type) if info is not None and info.HasField("type") else ANYTHING
+        value = self.graph.add_parameter(name, tensor, type_)
+        value.sources = (name,)
+
+    def _import(self, proto: Any) -> None:
+        name = proto.name or next((output for output in proto.output if output), proto.op_type)
+        operands, missing = self._operands(proto)
+        if missing:
+            self.importer.problem(f"node {name} ({proto.op_type}) uses {', '.join(missing)}, which nothing produces")
+            self._break(proto)
+            return
+        called = self.importer.functions.find(proto)
+        if called is not None:
+            self._call(called, proto, name)
+            return
+        stands_on_broken = any(operand in self.importer.broken for operand in operands if operand is not None)
+        operator = f"{proto.domain}::{proto.op_type}" if proto.domain else proto.op_type
+        count = self.importer.failures
+        try:
+            if not any(proto.output) and proto.domain in DEFAULT_DOMAINS:
+                raise Refusal("it has no outputs")
+            opset = self.importer.opset(proto.domain, name)
+            function = self._function(proto, opset)
+        except (Refusal, ImportFailure) as error:
+            if isinstance(error, Refusal):
+                self.importer.refuse(operator, str(error), name)
+            else:
+                self.importer.problem(str(error))
+            self._break(proto)
+            return
+        try:
+            node = ImportNode(self, proto, operands, opset)
+            function(node)
+            if proto.domain in DEFAULT_DOMAINS:
+                node.check_attributes()
+            lost = [output for output in proto.output if output and output not in self.graph]
+            if lost:
+                node.refuse(f"its import gave no {', '.join(lost)}")
+        except Refusal as error:
+            if not stands_on_broken and not isinstance(error, BodyRefusal):
+                self.importer.refuse(operator, str(error), name)
+        except (ShapeError, GraphError, FormatError, ImportFailure) as error:
+            if not stands_on_broken:
+                text = str(error)
+                self.importer.problem(text if name in text else f"node {name} ({operator}): {text}")
+        except UNFIT as error:
+            if not stands_on_broken:
+                self.importer.problem(f"node {name} ({operator}): its attributes do not fit its operands: {error}")
+        if self.importer.failures > count or stands_on_broken:
+            self._break(proto)
+        else:
+            self._check_declared(proto, name)
+            keep_node_notes(self.graph.metadata, proto)
+
+    def _call(self, function: Any, proto: Any, name: str) -> None:
+        """Import the body of a function of the model in place of a call."""
+        try:
+            with self.importer.call(function):
+                body = expanded(function, proto, {}, lambda inner: self.fresh_name(f"{name}_{inner}", ()))
+                for node in sorted_nodes(body.nodes, self):
+                    if node.name:
+                        node.name = f"{name}_{node.name}"
+                    self._import(node)
+            for result, original in body.copies:
+                value = self.value(original) if original else None
+                if value is not None:
+                    self.bind(result, value)
+            lost = [output for output in proto.output if output and output not in self.graph]
+            if lost:
+                raise ImportFailure(f"its body gives no {', '.join(lost)}")
+        except ImportFailure as error:
+            self.importer.problem(f"node {name} ({proto.domain}::{proto.op_type}, a function of the model): {error}")
+            self._break(proto)
+            return
+        self._check_declared(proto, name)
+
+    def _operands(self, proto: Any) -> tuple[list[Value | None], list[str]]:
+        operands: list[Value | None] = []
+        missing: list[str] = []
+        for name in proto.input:
+            value = self.value(name) if name else None
+            if name and value is None:
+                missing.append(name)
+            operands.append(value)
+        return operands, missing
+
+    def _function(self, proto: Any, opset: int) -> ImportFunction:
+        if proto.domain not in DEFAULT_DOMAINS:
+            self.importer.foreign_version(proto.domain, opset)
+            return import_foreign
+        versions = import_table().get(proto.op_type)
+        if schema_defaults(proto.op_type, opset) is None:
+            raise Refusal(f"ONNX has no such operator at opset {opset}")
+        if versions is None:
+            raise Refusal("graphir cannot import this operator of ONNX yet")
+        fitting = [since for since in versions if since <= opset]
+        if not fitting:
+            shown = ", ".join(str(since) for since in sorted(versions))
+            raise Refusal(f"its meaning at opset {opset} is unknown; known are the versions since {shown}")
+        return versions[max(fitting)]
+
+    def _check_declared(self, proto: Any, name: str) -> None:
+        for output in proto.output:
+            if not output:
+                continue
+            value = self.graph[output]
+            if output not in value.sources:
+                value.sources = (*value.sources, output)
+            stated = self._declared.get(output)
+            if stated is None:
+                continue
+            try:
+                kept = believable(value.type, stated, self._input_symbols, is_output=output in self._output_names)
+                if kept != stated:
+                    self._refuted.append((output, f"{stated}, but its operators give {value.type}"))
+                value.type = unify(value.type, kept)
+                if value.producer is not None:
+                    value.declared = unify(value.declared, kept)
+            except ShapeError as error:
+                self.importer.problem(
+                    f"the model declares {output} as {stated}, but node {name} ({proto.op_type}) gives {value.type}: "
+                    f"{error}"
+                )
+
+    @cached_property
+    def _input_symbols(self) -> frozenset[str]:
+        """The names of sizes of the main graph's inputs."""
+        if self.outer is not None:
+            return self.outer._input_symbols
+        shapes = [value.shape or () for value in self.graph.inputs]
+        return frozenset().union(*(dim.symbols() for shape in shapes for dim in shape if isinstance(dim, Sym)))
+
+    @cached_property
+    def _output_names(self) -> frozenset[str]:
+        return frozenset(info.name for info in self.proto.output)
+
+    def _tell_refuted(self) -> None:
+        if not self._refuted:
+            return
+        name, text = self._refuted[0]
+        others = len(self._refuted) - 1
+        more = f"; so it is with {others} more" if others else ""
+        self.decide("declared shape", name, f"the model declares {text}, which stands{more}")
+
+    def _break(self, proto: Any) -> None:
+        """Stand-ins for the results of a node that could not be imported, so that the rest can be looked at too."""
+        for name in proto.output:
+            if name and name not in self.graph:
+                self.graph.add_input(name, self._declared.get(name, ANYTHING))
+            if name:
+                self.importer.broken.add(self.graph[name])
+
+    def _set_outputs(self) -> None:
+        found: list[Value] = []
+        for info in self.proto.output:
+            value = self.value(info.name)
+            if value is None:
+                self.importer.problem(f"output {info.name} of graph {self.graph.name} is produced by nothing")
+                continue
+            found.append(self._as_output(info.name, value))
+        try:
+            self.graph.set_outputs(found)
+        except GraphirError as error:
+            self.importer.problem(f"outputs of graph {self.graph.name}: {error}")
+
+    def _as_output(self, name: str, value: Value) -> Value:
+        """The value itself, or for a parameter and a value from around a copy that has its name."""
+        if value.graph is not self.graph:
+            copy = self.fresh_name(f"{name}_output", ())
+            return self.graph.add_node(Identity(), (value,), name=copy, output_names=(copy,)).output
+        if value not in self.graph.parameters:
+            return value
+        self.graph.rename(value, self.fresh_name(f"{name}_value", ()))
+        node = self.graph.add_node(Identity(), (value,), name=name, output_names=(name,))
+        return node.output
+
+
+def names_of(proto: Any) -> set[str]:
+    """Every name of a value in a GraphProto and in the graphs inside it."""
+    found: set[str] = set()
+    pending: list[Any] = [proto]
+    while pending:
+        graph = pending.pop()
+        found.update(info.name for info in (*graph.input, *graph.output))
+        found.update(tensor.name for tensor in graph.initializer)
+        found.update(sparse.values.name for sparse in graph.sparse_initializer)
+        for node in graph.node:
+            found.update(node.output)
+            pending.extend(subgraphs_of(node))
+    return found
+
+
+def count_nodes(nodes: Iterable[Any]) -> int:
+    """How many nodes there are, those of the graphs inside them too."""
+    found = 0
+    pending = [nodes]
+    while pending:
+        for node in pending.pop():
+            found += 1
+            pending.extend(graph.node for graph in subgraphs_of(node))
+    return found
+
+
+def subgraphs_of(node: Any) -> Sequence[Any]:
+    """The GraphProtos among a node's attributes."""
+    return [
+        graph
+        for attribute in node.attribute
+        for graph in ((attribute.g,) if attribute.HasField("g") else tuple(attribute.graphs))
+    ]
+
+
+__all__ = ["Scope", "count_nodes", "names_of", "subgraphs_of"]

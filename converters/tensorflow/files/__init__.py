@@ -1,0 +1,1 @@
+"""TensorFlow's files: frozen graphs, SavedModel folders, checkpoints; plain records, no graph."""

@@ -1,0 +1,212 @@
+"""Bytes to records: frozen graphs as .pb or .pbtxt, and SavedModel folders. Weights stay in the file."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphir.converters.tensorflow.files.recognition import looks_like_saved_model, looks_like_text
+from graphir.converters.tensorflow.files.records import (
+    Endpoint,
+    FunctionNode,
+    Signature,
+    TFFunction,
+    TFGraph,
+    TFNode,
+)
+from graphir.converters.tensorflow.files.tensors import TensorSource
+from graphir.converters.tensorflow.files.text_format import parse
+from graphir.converters.tensorflow.files.wire import Message, decode
+from graphir.converters.tensorflow.importing.attributes import plain
+from graphir.converters.tensorflow.schema.conformity import check_nodes
+from graphir.converters.tensorflow.schema.operators import operator_schema
+from graphir.errors import FormatError, ImportFailure
+from graphir.files.reading import open_plain
+from graphir.safety.foreign_text import unicode_text
+from graphir.safety.limits import hold_nodes
+from graphir.tensor import Tensor
+
+PathLike = str | os.PathLike[str]
+_NOT_TENSORFLOW = (
+    (b"version https://git-lfs", "a Git LFS pointer, not the model itself; fetch it with `git lfs pull`"),
+    (b"<!", "text that begins like HTML; was an error page downloaded instead of the model?"),
+    (b"<html", "text that begins like HTML; was an error page downloaded instead of the model?"),
+    (b"<?xml", "text that begins like XML; was an error page downloaded instead of the model?"),
+    (b"TFL3", "a TensorFlow Lite model, not a TensorFlow graph"),
+)
+
+
+@dataclass
+class TFSource:
+    """An opened model: its graph, the signature that was chosen (None: a bare graph), and the files that were read.
+
+    `variables` are the elements of variables by the names of the nodes that hold them, `renamed` the names in the file
+    of the placeholders that have another one here, `kind` what the model is, `layers` how many it has of each class
+    where it is made of layers.
+    """
+
+    graph: TFGraph
+    name: str = "graph"
+    signature: Signature | None = None
+    files: list[str] = field(default_factory=list)
+    variables: dict[str, Tensor] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+    kind: str = "TensorFlow GraphDef"
+    layers: dict[str, int] | None = None
+
+    def operators(self) -> dict[str, int]:
+        """How many nodes the model has of each operator, or layers of each class."""
+        return dict(Counter(node.op for node in self.graph.nodes)) if self.layers is None else self.layers
+
+
+def open_model(
+    source: PathLike | bytes, signature: str | None = None, outputs: Sequence[str] | None = None
+) -> TFSource:
+    """A model ready for import: a file or SavedModel folder, or the bytes of a GraphDef.
+
+    `signature` chooses among those of a SavedModel; `outputs` are nodes that are wanted besides its results. Raises
+    FormatError, with the byte or line, for what is no TensorFlow graph or is cut short, and ImportFailure for a file
+    that is not there.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        return TFSource(read_graph(decode(memoryview(source), "GraphDef"), TensorSource()))
+    path = Path(source)
+    if path.is_dir() or path.suffix == ".meta" or _is_saved_model(path):
+        from graphir.converters.tensorflow.files.saved_model import open_meta_graph, open_saved_model
+
+        if path.suffix == ".meta" and path.is_file():
+            return open_meta_graph(path, signature, outputs)
+        folder = path if path.is_dir() else path.parent
+        return open_saved_model(folder, signature, outputs, None if path.is_dir() else path)
+    if _head(path) in (b"PK\x03\x04", b"\x89HDF"):
+        from graphir.converters.tensorflow.keras.files import open_keras
+
+        return open_keras(path)
+    if signature is not None:
+        raise ImportFailure(f"{path}: a frozen graph has no signatures; leave the signature out")
+    graph = read_graph(read_message(path, "GraphDef"), TensorSource(path))
+    return TFSource(graph, unicode_text(path.stem) or "graph", files=[str(path)])
+
+
+def _is_saved_model(path: Path) -> bool:
+    """Whether a file is a SavedModel's protobuf: by its name, or by the fields that it has."""
+    if path.name in ("saved_model.pb", "saved_model.pbtxt"):
+        return True
+    return _head(path)[:1] == b"\x08" and looks_like_saved_model(_mapped(path))
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with open_plain(path) as file:
+            return file.read(4)
+    except OSError:
+        return b""
+
+
+def read_message(path: Path, message: str) -> Message:
+    """The message that a binary or text file holds."""
+    data = _mapped(path)
+    head = bytes(data[:64])
+    _refuse_other_formats(head, path)
+    try:
+        if looks_like_text(data) or path.suffix == ".pbtxt":
+            return parse(str(data, "utf-8"), message)
+        return decode(data, message)
+    except FormatError as error:
+        raise FormatError(str(error).partition(" (at byte")[0], path=path, offset=error.offset) from None
+    except UnicodeDecodeError as error:
+        raise FormatError("a .pbtxt file that is no UTF-8 text", path=path, offset=error.start) from error
+
+
+def _mapped(path: Path) -> memoryview:
+    """The file's bytes. The map goes with the last view of it."""
+    try:
+        with open_plain(path) as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                raise FormatError("the file is empty", path=path)
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except OSError as error:
+        raise ImportFailure(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _refuse_other_formats(head: bytes, path: Path) -> None:
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    for prefix, what in _NOT_TENSORFLOW:
+        if start.startswith(prefix) or (prefix == b"TFL3" and head[4:8] == prefix):
+            raise FormatError(f"not a TensorFlow graph: {what}", path=path, offset=0)
+
+
+def read_graph(message: Message, tensors: TensorSource) -> TFGraph:
+    """The records of a GraphDef. Raises FormatError for nodes without name or operator and for repeated names."""
+    nodes = [_node(entry, tensors) for entry in message.get("node", ())]
+    if not nodes and not message.get("library"):
+        raise FormatError("not a TensorFlow graph: it has no nodes", path=tensors.path)
+    seen: set[str] = set()
+    for node in nodes:
+        if node.name in seen:
+            raise FormatError(f"two nodes are called {node.name!r}", path=tensors.path)
+        seen.add(node.name)
+    hold_nodes(len(nodes))
+    check_nodes(((node.name, node.op, node.attrs, len(node.inputs)) for node in nodes), tensors.path)
+    functions: dict[str, TFFunction] = {}
+    for entry in message.get("library", {}).get("function", ()):
+        function = _function(entry, tensors)
+        if function.name in functions or operator_schema(function.name) is not None:
+            raise FormatError(f"two functions or operators are called {function.name!r}", path=tensors.path)
+        functions[function.name] = function
+        hold_nodes(len(function.nodes))
+    return TFGraph(nodes, functions, message.get("versions", {}).get("producer", 0))
+
+
+def _attrs(message: Message, tensors: TensorSource, what: str) -> dict[str, Any]:
+    return {name: plain(value, tensors, f"{what}.{name}") for name, value in message.get("attr", {}).items()}
+
+
+def _named(message: Message, tensors: TensorSource) -> tuple[str, str]:
+    name, op = message.get("name", ""), message.get("op", "")
+    if not name or not op:
+        raise FormatError(f"not a TensorFlow graph: a node with the name {name!r} and no operator", path=tensors.path)
+    return name, op
+
+
+def _node(message: Message, tensors: TensorSource) -> TFNode:
+    name, op = _named(message, tensors)
+    texts = message.get("input", ())
+    return TFNode(
+        name,
+        op,
+        tuple(Endpoint.of(text) for text in texts if not text.startswith("^")),
+        tuple(text[1:] for text in texts if text.startswith("^")),
+        _attrs(message, tensors, f"node {name}"),
+        message.get("device", ""),
+    )
+
+
+def _function(message: Message, tensors: TensorSource) -> TFFunction:
+    signature = message.get("signature", {})
+    name = signature.get("name", "")
+    returned = message.get("ret", {})
+    outputs = [argument.get("name", "") for argument in signature.get("output_arg", ())]
+    missing = [output for output in outputs if output not in returned]
+    if missing:
+        raise FormatError(f"function {name} does not say what its results {missing} are", path=tensors.path)
+    nodes = []
+    seen = set(arguments := tuple(argument.get("name", "") for argument in signature.get("input_arg", ())))
+    for entry in message.get("node_def", ()):
+        own, op = _named(entry, tensors)
+        if own in seen:
+            raise FormatError(f"two nodes or arguments of function {name} are called {own!r}", path=tensors.path)
+        seen.add(own)
+        texts = tuple(text for text in entry.get("input", ()) if not text.startswith("^"))
+        nodes.append(FunctionNode(own, op, texts, _attrs(entry, tensors, f"node {own} of function {name}")))
+    if not name or len(seen) != len(arguments) + len(nodes) or len(set(outputs)) != len(outputs):
+        raise FormatError(f"the function {name!r} has no name, or two arguments or results of one", path=tensors.path)
+    return TFFunction(name, arguments, tuple(outputs), tuple(returned[output] for output in outputs), nodes)
+
+
+__all__ = ["TFSource", "open_model", "read_graph", "read_message"]

@@ -1,0 +1,341 @@
+"""SavedModel folders, and `.meta` files with their checkpoints: a signature's graph, and its variables' elements.
+
+Which tensor of the checkpoint a variable has, the model itself says: by the nodes that restore it. Variables that no
+such node assigns are looked up by the names of the saved objects, then by their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from graphir.converters.tensorflow.files.bundle import Bundle
+from graphir.converters.tensorflow.files.reader import TFSource, read_graph, read_message
+from graphir.converters.tensorflow.files.records import Endpoint, Signature, TFGraph, TFNode
+from graphir.converters.tensorflow.files.tensors import TensorSource
+from graphir.converters.tensorflow.files.wire import Message, decode
+from graphir.converters.tensorflow.importing.inline import called, flatten
+from graphir.converters.tensorflow.importing.order import find_outputs
+from graphir.errors import FormatError, ImportFailure
+from graphir.safety.foreign_text import unicode_text
+from graphir.tensor import Tensor
+from graphir.types import DType, Unknown
+
+FILES = ("saved_model.pb", "saved_model.pbtxt")
+SERVING = "serve"
+DEFAULT_SIGNATURE = "serving_default"
+OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+VALUE = "VARIABLE_VALUE"
+HOLDERS = frozenset({"VarHandleOp", "Variable", "VariableV2"})
+_ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
+_PASSES_ON = frozenset({"Identity", "Cast"})
+_STATEFUL = frozenset({"RestoreV2", "RestoreSlice", "Restore", "SaveV2", "SaveSlices", "Save", "MergeV2Checkpoints"})
+
+
+def open_saved_model(
+    folder: Path, signature: str | None = None, outputs: Sequence[str] | None = None, file: Path | None = None
+) -> TFSource:
+    """A SavedModel with one signature chosen: the one named, else serving_default, else the only one.
+
+    `outputs` are nodes that are wanted too; `file` is its protobuf where that has an unusual name. Raises
+    ImportFailure with the list of signatures where it is not clear which is meant, and for a checkpoint that is
+    missing; FormatError for broken files.
+    """
+    path = file or next((folder / name for name in FILES if (folder / name).is_file()), None)
+    if path is None:
+        raise ImportFailure(f"{folder}: no SavedModel: it holds neither {' nor '.join(FILES)}")
+    text = read_message(path, "SavedModel")
+    version = text.get("saved_model_schema_version", 0)
+    graphs: list[Message] = text.get("meta_graphs", [])
+    if not graphs:
+        raise FormatError(f"a SavedModel (version {version}) without a graph", path=path)
+    meta = _served(graphs)
+    prefix = folder / "variables" / "variables"
+    return _open(meta, path, prefix, signature, outputs, unicode_text(folder.resolve().name) or "graph")
+
+
+def open_meta_graph(
+    path: Path, signature: str | None = None, outputs: Sequence[str] | None = None
+) -> TFSource:
+    """A `.meta` file of tf.train.Saver, with the checkpoint of the same prefix beside it. Raises as above."""
+    prefix = path.with_name(path.name.removesuffix(".meta"))
+    meta = read_message(path, "MetaGraphDef")
+    if not meta.get("graph_def"):
+        raise FormatError("a MetaGraphDef without a graph", path=path)
+    return _open(meta, path, prefix, signature, outputs, unicode_text(prefix.name), "TensorFlow MetaGraph")
+
+
+def _served(graphs: list[Message]) -> Message:
+    """The graph with the tag `serve` alone, else with it among others, else the first."""
+
+    def tags(meta: Message) -> list[str]:
+        return list(meta.get("meta_info_def", {}).get("tags", ()))
+
+    ordered = sorted(graphs, key=lambda meta: (SERVING not in tags(meta), len(tags(meta))))
+    return ordered[0]
+
+
+def _open(
+    meta: Message,
+    path: Path,
+    prefix: Path,
+    signature: str | None,
+    outputs: Sequence[str] | None,
+    name: str,
+    kind: str = "TensorFlow SavedModel",
+) -> TFSource:
+    graph = read_graph(meta.get("graph_def", {}), TensorSource(path))
+    nodes = {node.name: node for node in graph.nodes}
+    wanted = [Endpoint.of(output) for output in outputs or ()]
+    chosen = _signature(meta, path, signature, graph, wanted)
+    _check_endpoints(chosen, nodes, path)
+    wanted += chosen.outputs.values()
+    variables, files = _variables(meta, graph, _reached(nodes, wanted), prefix, path)
+    placed, chosen, names = _renamed(_reached(nodes, [*chosen.inputs.values(), *wanted]), chosen)
+    held = TFGraph(placed, graph.functions, graph.producer)
+    return TFSource(held, name, chosen, [str(path), *files], variables, names, kind)
+
+
+def _signature(
+    meta: Message, path: Path, wanted: str | None, graph: TFGraph, outputs: Sequence[Endpoint]
+) -> Signature:
+    stated = {
+        name: entry
+        for name, entry in meta.get("signature_def", {}).items()
+        if entry.get("outputs") and not name.startswith("__")
+    }
+    known = ", ".join(sorted(stated))
+    if wanted is None and outputs and not stated:
+        return Signature("", {}, {})
+    if wanted is None and not stated:
+        return _without_signature(graph, path)
+    chosen = wanted or (DEFAULT_SIGNATURE if DEFAULT_SIGNATURE in stated else "")
+    if not chosen and len({_endpoints(entry) for entry in stated.values()}) == 1:
+        chosen = next(iter(stated))
+    if not chosen:
+        lines = "\n  ".join(f"{name}: {_shown(entry)}" for name, entry in sorted(stated.items()))
+        raise ImportFailure(
+            f"{path}: {len(stated)} signatures and none called {DEFAULT_SIGNATURE}; choose one (signature=..., on the "
+            f"command line --signature):\n  {lines}"
+        )
+    if chosen not in stated:
+        raise ImportFailure(f"{path}: there is no signature {chosen!r}; there are: {known or 'none'}")
+    entry = stated[chosen]
+    for side in ("inputs", "outputs"):
+        nameless = [name for name, info in entry.get(side, {}).items() if not info.get("name")]
+        if "" in entry.get(side, {}):
+            raise FormatError(f"one of the {side} of signature {chosen} has no name", path=path)
+        if nameless:
+            raise ImportFailure(
+                f"{path}: {', '.join(nameless)} of signature {chosen} is a sparse or composite tensor, which is not "
+                "supported"
+            )
+    places = {node.name: place for place, node in enumerate(graph.nodes)}
+    given = {name: Endpoint.of(info["name"]) for name, info in entry.get("inputs", {}).items()}
+    gives = {name: Endpoint.of(info["name"]) for name, info in entry.get("outputs", {}).items()}
+    in_file = sorted(given, key=lambda name: (places.get(given[name].node, len(places)), name))
+    return Signature(
+        chosen,
+        {name: given[name] for name in _in_sequence(in_file)},
+        {name: gives[name] for name in _in_sequence(sorted(gives))},
+    )
+
+
+def _in_sequence(names: Sequence[str]) -> list[str]:
+    """The names in their order; those that differ by a number at the end only, by that number.
+
+    Signatures are mappings: the numbers that TensorFlow gave hold the order of a function's arguments and results.
+
+    >>> _in_sequence(["output_0", "output_10", "output_2"]), _in_sequence(["b", "a_1", "a"])
+    (['output_0', 'output_2', 'output_10'], ['b', 'a_1', 'a'])
+    """
+    parts = [re.fullmatch(r"(.*?)(?:_(\d+))?", name, re.DOTALL) for name in names]
+    found = [(part[1], int(part[2] or 0), part[0]) for part in parts if part]
+    if len({stem for stem, *_ in found}) != 1:
+        return list(names)
+    return [name for *_, name in sorted(found)]
+
+
+def _endpoints(entry: Message) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name, info.get("name", "")) for name, info in entry.get("outputs", {}).items()))
+
+
+def _shown(entry: Message) -> str:
+    return f"({', '.join(entry.get('inputs', {}))}) -> ({', '.join(entry.get('outputs', {}))})"
+
+
+def _without_signature(graph: TFGraph, path: Path) -> Signature:
+    """What a training graph computes from its inputs: results that nothing uses, but for saving and updating."""
+    nodes = {node.name: node for node in graph.nodes}
+    outputs = {}
+    for name in find_outputs(graph.nodes):
+        reached = _reached(nodes, [Endpoint(name)])
+        ops = {node.op for node in reached}
+        if "Placeholder" in ops and not ops & (_ASSIGNS | _STATEFUL) and not nodes[name].op.startswith(
+            ("Assign", "Apply", "ResourceApply", "VarIsInitialized", "IsVariableInitialized")
+        ):
+            outputs[name] = Endpoint(name)
+    if not outputs:
+        raise ImportFailure(f"{path}: it states no signature, and no result depends on an input")
+    return Signature("", {}, outputs)
+
+
+def _check_endpoints(signature: Signature, nodes: Mapping[str, TFNode], path: Path) -> None:
+    lost = [
+        f"{name} ({endpoint})"
+        for name, endpoint in [*signature.inputs.items(), *signature.outputs.items()]
+        if endpoint.node not in nodes
+    ]
+    if lost:
+        raise ImportFailure(f"{path}: signature {signature.name} names nodes that are not there: {', '.join(lost)}")
+
+
+def _reached(nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint]) -> list[TFNode]:
+    """The nodes that the endpoints need, in the graph's order. What does not exist is left to the importer."""
+    found: set[str] = set()
+    pending = [endpoint.node for endpoint in wanted]
+    while pending:
+        name = pending.pop()
+        if name in found or name not in nodes:
+            continue
+        found.add(name)
+        pending += [endpoint.node for endpoint in nodes[name].inputs]
+    return [node for name, node in nodes.items() if name in found]
+
+
+def _renamed(nodes: list[TFNode], signature: Signature) -> tuple[list[TFNode], Signature, dict[str, str]]:
+    """Placeholders under the names that the signature has for them, which are those that users know.
+
+    The third result are the names that they had.
+    """
+    taken = {node.name for node in nodes}
+    names: dict[str, str] = {}
+    for wanted, endpoint in signature.inputs.items():
+        if wanted not in taken and endpoint.node not in names and endpoint.slot == 0:
+            names[endpoint.node] = wanted
+            taken.add(wanted)
+
+    def moved(endpoint: Endpoint) -> Endpoint:
+        return Endpoint(names.get(endpoint.node, endpoint.node), endpoint.slot)
+
+    placed = [
+        replace(
+            node,
+            name=names.get(node.name, node.name),
+            inputs=tuple(map(moved, node.inputs)),
+            controls=tuple(names.get(control, control) for control in node.controls),
+        )
+        for node in nodes
+    ]
+    moved_signature = Signature(
+        signature.name,
+        {name: moved(endpoint) for name, endpoint in signature.inputs.items()},
+        {name: moved(endpoint) for name, endpoint in signature.outputs.items()},
+    )
+    return placed, moved_signature, {new: old for old, new in names.items()}
+
+
+def _variables(
+    meta: Message, graph: TFGraph, reached: list[TFNode], prefix: Path, path: Path
+) -> tuple[dict[str, Tensor], list[str]]:
+    """The elements of the variables that are needed, by node, and the files that hold them."""
+    holders = [node for node in reached if node.op in HOLDERS]
+    if not holders:
+        return {}, []
+    bundle = Bundle(prefix, path)
+    restored = _restored(graph)
+    by_object: dict[str, str] | None = None
+    found: dict[str, Tensor] = {}
+    for node in holders:
+        key, part = restored.get(node.name, ("", ""))
+        if not key:
+            by_object = _keys_of_objects(meta, bundle) if by_object is None else by_object
+            shared = node.attrs.get("shared_name") or node.name
+            shared = shared if isinstance(shared, str) else node.name
+            known = (by_object.get(shared, ""), shared, node.name, f"{shared}/.ATTRIBUTES/{VALUE}")
+            key = next((name for name in known if name in bundle), "")
+        if key in bundle:
+            found[node.name] = tensor = bundle.tensor(key, part)
+            _check(node, tensor, key, bundle)
+    return found, bundle.files
+
+
+def _check(node: TFNode, tensor: Tensor, key: str, bundle: Bundle) -> None:
+    """Raise ImportFailure for a tensor that is not what the variable's node states."""
+    dtype, shape = node.attrs.get("dtype"), node.attrs.get("shape")
+    fits = shape is None or (
+        len(shape) == len(tensor.shape)
+        and all(isinstance(dim, Unknown) or dim == size for dim, size in zip(shape, tensor.shape, strict=True))
+    )
+    if not fits or (isinstance(dtype, DType) and dtype is not tensor.dtype):
+        stated = "?" if shape is None else str([str(dim) for dim in shape])
+        raise ImportFailure(
+            f"variable {node.name} is {dtype}{stated} in the graph, but {key} is {tensor.type} in {bundle.index}: the "
+            "checkpoint belongs to another model"
+        )
+
+
+def _restored(graph: TFGraph) -> dict[str, tuple[str, str]]:
+    """By variable's node what the graph itself restores it from: the tensor's name and the slice of it."""
+    restoring = {
+        name
+        for name, function in graph.functions.items()
+        if any(node.op == "RestoreV2" for node in function.nodes)
+    }
+    if not restoring and not any(node.op == "RestoreV2" for node in graph.nodes):
+        return {}
+    kept = []
+    for node in graph.nodes:
+        call = called(node, graph.functions)
+        if call is None or call.name in restoring:
+            kept.append(node)
+    nodes = {node.name: node for node in flatten(TFGraph(kept, graph.functions, graph.producer)).nodes}
+    found: dict[str, tuple[str, str]] = {}
+    for node in nodes.values():
+        if node.op not in _ASSIGNS or len(node.inputs) < 2:
+            continue
+        source = node.inputs[1]
+        while source.node in nodes and nodes[source.node].op in _PASSES_ON:
+            source = nodes[source.node].inputs[0]
+        restore = nodes.get(source.node)
+        if restore is not None and restore.op == "RestoreV2":
+            name, part = (_text(nodes, restore.inputs[slot], source.slot) for slot in (1, 2))
+            found.setdefault(node.inputs[0].node, (name, part))
+    return found
+
+
+def _text(nodes: Mapping[str, TFNode], endpoint: Endpoint, place: int) -> str:
+    """One element of a constant of texts, "" where it is none."""
+    node = nodes.get(endpoint.node)
+    value = None if node is None else node.attrs.get("value")
+    if not isinstance(value, Tensor) or place >= value.size:
+        return ""
+    text = value.numpy().reshape(-1)[place]
+    return text if isinstance(text, str) else ""
+
+
+def _keys_of_objects(meta: Message, bundle: Bundle) -> dict[str, str]:
+    """The checkpoint's key of every variable by its name, as the saved objects state it; without ambiguous names."""
+    saved = meta.get("object_graph_def", {}).get("nodes", ())
+    if not saved or OBJECT_GRAPH not in bundle:
+        return {}
+    tensor = bundle.tensor(OBJECT_GRAPH)
+    if tensor.dtype is not DType.STRING or tensor.size != 1:
+        raise FormatError(f"{OBJECT_GRAPH} is {tensor.type}, expected one text", path=bundle.index)
+    held = tensor.numpy().reshape(-1)[0]
+    data = held.encode() if isinstance(held, str) else held
+    tracked = decode(memoryview(data), "TrackableObjectGraph").get("nodes", ())
+    found: dict[str, str] = {}
+    twice: set[str] = set()
+    for saved_object, entry in zip(saved, tracked, strict=False):
+        name = saved_object.get("variable", {}).get("name", "")
+        keys = [part.get("checkpoint_key", "") for part in entry.get("attributes", ()) if part.get("name") == VALUE]
+        if name and keys:
+            twice |= {name} & set(found)
+            found[name] = keys[0]
+    return {name: key for name, key in found.items() if name not in twice}
+
+
+__all__ = ["FILES", "HOLDERS", "open_meta_graph", "open_saved_model"]

@@ -1,0 +1,131 @@
+"""Protobuf's wire format, read after the tables in `messages`, without generated classes.
+
+A message becomes a dict of the fields that it states: scalars as Python has them, messages as dicts, repeated fields
+as lists, maps as dicts. `blob` fields stay views of the data, with the place where they lie, so that a mapped file's
+weights are not read.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from graphir.converters.kernel.protobuf import BYTES, FIXED32, FIXED64, VARINT, read_field, read_varint
+from graphir.converters.tensorflow.files.messages import Field, messages
+from graphir.errors import FormatError
+
+Message = dict[str, Any]
+
+DEEPEST = 100
+_FORMATS = {"float": ("<f", 4), "double": ("<d", 8)}
+_WIRE_TYPES = {
+    "float": FIXED32, "double": FIXED64, "bool": VARINT, "int": VARINT, "uint": VARINT, "DataType": VARINT,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """Bytes as they lie in the data that was read; `offset` says where, None if they were written in a text."""
+
+    data: memoryview
+    offset: int | None = None
+
+
+def decode(data: memoryview, message: str) -> Message:
+    """The message that the data holds. Raises FormatError, with the byte, for what is none or is cut short."""
+    return _decode(data, 0, len(data), message, 0)
+
+
+def _decode(data: memoryview, position: int, end: int, message: str, depth: int) -> Message:
+    if depth > DEEPEST:
+        raise FormatError(f"messages are nested more than {DEEPEST} levels deep", offset=position)
+    fields = messages()[message]
+    found: Message = {}
+    while position < end:
+        start = position
+        number, wire_type, content, position = read_field(data, position, end, message)
+        field = fields.get(number)
+        if field is None or field.kind == "any":
+            continue
+        if field.is_map:
+            key, value = _entry(data, content, position, field, depth)
+            found.setdefault(field.name, {})[key] = value
+        elif field.repeated and wire_type == BYTES and field.kind in _WIRE_TYPES:
+            found.setdefault(field.name, []).extend(_packed(data, content, position, field))
+        else:
+            _check_wire_type(field, wire_type, message, start)
+            value = _value(data, content, position, field, depth)
+            if field.repeated:
+                found.setdefault(field.name, []).append(value)
+            else:
+                found[field.name] = value
+    return found
+
+
+def _check_wire_type(field: Field, wire_type: int, message: str, start: int) -> None:
+    expected = _WIRE_TYPES.get(field.kind, BYTES)
+    if wire_type != expected:
+        raise FormatError(
+            f"{message}.{field.name} has the wire type {wire_type}, expected {expected}: not the message that it "
+            "should be",
+            offset=start,
+        )
+
+
+def _value(data: memoryview, start: int, end: int, field: Field, depth: int) -> Any:
+    kind = field.kind
+    if kind == "string":
+        return _text(data[start:end], field.name, start)
+    if kind == "bytes":
+        return bytes(data[start:end])
+    if kind == "blob":
+        return Blob(data[start:end], start)
+    if kind in _FORMATS:
+        return struct.unpack_from(_FORMATS[kind][0], data, start)[0]
+    if kind in _WIRE_TYPES:
+        return _integer(read_varint(data, start, end)[0], kind)
+    return _decode(data, start, end, kind, depth + 1)
+
+
+def _integer(number: int, kind: str) -> int | bool:
+    if kind == "bool":
+        return bool(number)
+    return number - (1 << 64) if kind == "int" and number >> 63 else number
+
+
+def _packed(data: memoryview, start: int, end: int, field: Field) -> list[Any]:
+    if field.kind in _FORMATS:
+        code, width = _FORMATS[field.kind]
+        if (end - start) % width:
+            raise FormatError(f"{field.name}: {end - start} bytes are no whole number of {field.kind}s", offset=start)
+        return list(struct.unpack_from(f"<{(end - start) // width}{code[1]}", data, start))
+    numbers = []
+    while start < end:
+        number, start = read_varint(data, start, end)
+        numbers.append(_integer(number, field.kind))
+    return numbers
+
+
+def _entry(data: memoryview, start: int, end: int, field: Field, depth: int) -> tuple[str, Any]:
+    """One entry of a map: the key is field 1, the value field 2. Absent, they are empty."""
+    key = ""
+    value: Any = "" if field.kind == "string" else {}
+    position = start
+    while position < end:
+        number, wire_type, content, position = read_field(data, position, end, field.name)
+        if (number, wire_type) == (1, BYTES):
+            key = _text(data[content:position], field.name, content)
+        elif (number, wire_type) == (2, BYTES):
+            value = _value(data, content, position, field, depth)
+    return key, value
+
+
+def _text(data: memoryview, name: str, offset: int) -> str:
+    try:
+        return str(data, "utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{name} is no UTF-8 text: {bytes(data[:40])!r}", offset=offset) from error
+
+
+__all__ = ["Blob", "Message", "decode"]

@@ -1,0 +1,1 @@
+"""From TensorFlow's records to a graph."""

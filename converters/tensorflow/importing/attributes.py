@@ -1,0 +1,72 @@
+"""AttrValues as Python has them.
+
+Texts are str (bytes where they are no UTF-8), dtypes DType (or TensorFlow's name), shapes tuples with UNKNOWN (None:
+unknown rank), tensors Tensor, functions FunctionCall, lists tuples.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphir.converters.tensorflow.dtypes import data_type
+from graphir.converters.tensorflow.files.records import Bound, FunctionCall
+from graphir.converters.tensorflow.files.tensors import TensorSource
+from graphir.converters.tensorflow.files.wire import Message
+from graphir.errors import FormatError
+from graphir.types import UNKNOWN, Shape
+
+_LISTS = ("s", "i", "f", "b", "type", "shape", "tensor", "func")
+
+
+def plain(value: Message, tensors: TensorSource, what: str) -> Any:
+    """The value of an AttrValue. Raises FormatError for one that states nothing or a broken tensor."""
+    for kind, held in value.items():
+        if kind == "list":
+            return _listed(held, tensors, what)
+        if kind == "placeholder":
+            return Bound(held)
+        return _single(kind, held, tensors, what)
+    return ()  # an empty list states nothing at all
+
+
+def _listed(value: Message, tensors: TensorSource, what: str) -> tuple[Any, ...]:
+    stated = [kind for kind in _LISTS if value.get(kind)]
+    if len(stated) > 1:
+        raise FormatError(f"{what}: a list of both {' and '.join(stated)}", path=tensors.path)
+    return tuple(_single(kind, held, tensors, what) for kind in stated for held in value[kind])
+
+
+def _single(kind: str, held: Any, tensors: TensorSource, what: str) -> Any:
+    if kind == "s":
+        return text_of(held)
+    if kind == "type":
+        return data_type(held)
+    if kind == "shape":
+        return shape_of(held)
+    if kind == "tensor":
+        return tensors.tensor(held, what)
+    if kind == "func":
+        return FunctionCall(
+            held.get("name", ""),
+            {name: plain(inner, tensors, f"{what}.{name}") for name, inner in held.get("attr", {}).items()},
+        )
+    return held
+
+
+def text_of(data: bytes) -> str | bytes:
+    """The text that bytes hold, or the bytes where they are none."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data
+
+
+def shape_of(message: Message) -> Shape | None:
+    """The shape of a TensorShapeProto: None for an unknown rank, UNKNOWN for -1."""
+    if message.get("unknown_rank"):
+        return None
+    sizes = [dim.get("size", 0) for dim in message.get("dim", ())]
+    return tuple(UNKNOWN if size < 0 else size for size in sizes)
+
+
+__all__ = ["plain", "shape_of", "text_of"]

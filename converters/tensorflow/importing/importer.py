@@ -1,0 +1,326 @@
+"""From TensorFlow's records to a graph: every foreign meaning ends here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from graphir.converters.tensorflow.files.reader import TFSource
+from graphir.converters.tensorflow.files.records import Endpoint, TFFunction, TFNode
+from graphir.converters.tensorflow.importing.context import Refusal
+from graphir.converters.tensorflow.importing.cut import PLACEHOLDERS, cut_at
+from graphir.converters.tensorflow.importing.dilated import fuse_dilated
+from graphir.converters.tensorflow.importing.fed import feed_iterators
+from graphir.converters.tensorflow.importing.frames import lower_frames
+from graphir.converters.tensorflow.importing.inline import Flat, flatten
+from graphir.converters.tensorflow.importing.lists import Reserved
+from graphir.converters.tensorflow.importing.names import similar_names
+from graphir.converters.tensorflow.importing.ops.creation import size_letter, stated_shape
+from graphir.converters.tensorflow.importing.order import find_outputs, sorted_nodes
+from graphir.converters.tensorflow.importing.scope import Scope
+from graphir.converters.tensorflow.importing.tensor_arrays import lower_tensor_arrays
+from graphir.converters.tensorflow.importing.unfused import unfuse
+from graphir.converters.tensorflow.schema.operators import operator_schema
+from graphir.errors import Gap, ImportFailure, UnsupportedOpError
+from graphir.graph import Graph, Value
+from graphir.inference import infer_graph
+from graphir.inference.declared import contradiction, nearest
+from graphir.inference.engine import parse_dims
+from graphir.ops.elementwise import Identity
+from graphir.passes.inline import is_needed
+from graphir.passes.name_sizes import name_open_sizes
+from graphir.types import DType
+
+# Nodes that only watch or wait: that something runs after them changes no number.
+HARMLESS = frozenset({"NoOp", "Assert", "Print", "PrintV2", "CheckNumerics", "Const", "Identity", "Placeholder"})
+SHOWN = 8
+
+
+@dataclass
+class Trial:
+    """An attempt whose records stay only if it is kept."""
+
+    kept: bool = False
+
+
+class Importer:
+    """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only.
+
+    `outputs` are names of nodes or endpoints (`logits`, `split:1`); without them the signature's, or the nodes that
+    nothing uses. At `inputs`, likewise named, the graph is cut: they are inputs whatever computes them.
+    """
+
+    def __init__(
+        self,
+        source: TFSource,
+        shapes: Mapping[str, object] | None = None,
+        *,
+        dtypes: Mapping[str, object] | None = None,
+        inputs: Sequence[str] = (),
+        outputs: Sequence[str] | None = None,
+    ) -> None:
+        self.source = source
+        self.shapes = {_plain(name): parse_dims(shape) for name, shape in (shapes or {}).items()}
+        self.dtypes = {_plain(name): DType.of(dtype) for name, dtype in (dtypes or {}).items()}
+        self.graph = Graph(source.name)
+        self.graph.metadata["tensorflow.format"] = source.kind
+        self.broken: set[Value] = set()
+        self.pairs: set[Value] = set()  # those that are complex in TensorFlow (see `pairs`)
+        self.unfrozen: list[str] = []
+        self.functions: dict[str, TFFunction] = dict(source.graph.functions)
+        self.reserved: dict[Value, Reserved] = {}
+        self.assumed: list[Value] = []
+        self.opened: dict[str, tuple[str, int]] = {}  # symbols of open sizes, with the input and the axis
+        self._stated_inputs = inputs
+        self._stated_outputs = outputs
+        self._names: set[str] = set()
+        self._counters: dict[str, int] = {}
+        self._refusals: dict[tuple[str, str], list[str]] = {}
+        self._problems: list[str] = []
+        self._inferred_at = -1
+
+    @property
+    def failures(self) -> int:
+        """How many problems were recorded so far."""
+        return len(self._problems) + len(self.unfrozen) + sum(map(len, self._refusals.values()))
+
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """Take back, unless the trial is `kept`, what is recorded while it lasts: names, problems, decisions."""
+        names, counters = set(self._names), dict(self._counters)
+        refusals = {key: list(held) for key, held in self._refusals.items()}
+        problems, unfrozen, decisions = len(self._problems), len(self.unfrozen), len(self.graph.decisions)
+        outcome = Trial()
+        yield outcome
+        if not outcome.kept:
+            self._names, self._counters, self._refusals = names, counters, refusals
+            del self._problems[problems:], self.unfrozen[unfrozen:], self.graph.decisions[decisions:]
+
+    def run(self) -> Graph:
+        """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
+        flat = flatten(self.source.graph)
+        flat.nodes = unfuse(flat.nodes)
+        fed = feed_iterators(flat)
+        if fed:
+            self.graph.decide("inputs fed", "-", f"what an iterator gives is fed as inputs: {_shown(fed)}")
+        for name in self._stated_inputs:
+            self.graph.decide("inputs chosen", _plain(name), cut_at(flat, _plain(name), self.dtypes))
+        nodes = fuse_dilated({node.name: node for node in lower_tensor_arrays(flat.nodes)})
+        outputs = self._outputs(flat, nodes)
+        nodes, now = lower_frames(nodes, outputs.values(), self.functions)
+        outputs = {name: now(endpoint) for name, endpoint in outputs.items()}
+        order = sorted_nodes(nodes, outputs.values())
+        self._check_given(nodes)
+        listed = self._listed_inputs(flat, nodes)
+        self._place_inputs(order, nodes, listed)
+        scope = Scope(self, self.graph)
+        scope.run(order, outputs.values())
+        self._raise_problems()
+        self._set_outputs(outputs, scope)
+        self._order_inputs(listed)
+        for value in dict.fromkeys(self.assumed):
+            if not is_needed(value):
+                self.graph.erase_value(value)
+        self._name_sizes()
+        self._describe(flat, order, nodes)
+        return self.graph
+
+    def _name_sizes(self) -> None:
+        """Give the open sizes of inputs their names. A Keras model has one batch."""
+        inputs = {value.name: value for value in self.graph.inputs}
+        opened = {name: (inputs[held], axis) for name, (held, axis) in self.opened.items() if held in inputs}
+        one_batch = self.source.kind.startswith("Keras")
+        name_open_sizes(self.graph, opened, size_letter, one_batch=one_batch)
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, or with a number: a name that nothing in the model has."""
+        name, number = wanted, self._counters.get(wanted, 1)
+        while name in self._names:
+            name, number = f"{wanted}_{number}", number + 1
+        self._counters[wanted] = number
+        self._names.add(name)
+        return name
+
+    def claim(self, name: str) -> bool:
+        """Take a name if it is free."""
+        if name in self._names:
+            return False
+        self._names.add(name)
+        return True
+
+    def infer_now(self) -> None:
+        """Run the whole inference on what there is, unless nothing was added since the last time."""
+        if self._inferred_at != len(self.graph):
+            self._inferred_at = len(self.graph)
+            infer_graph(self.graph)
+
+    def refuse(self, record: TFNode, reason: str) -> None:
+        """Record that a node cannot be imported."""
+        self._refusals.setdefault((record.op, reason), []).append(record.name)
+
+    def problem(self, text: str) -> None:
+        """Record what is wrong with the model."""
+        self._problems.append(text)
+
+    def shape_hint(self) -> str:
+        """What to say when a size is missing."""
+        inputs = [value for value in self.graph.inputs if value not in self.broken]
+        if not inputs:
+            return ""
+        shape = inputs[0].shape or (1, 224, 224, 3)
+        sizes = [dim if isinstance(dim, int) else 224 if axis else 1 for axis, dim in enumerate(shape)]
+        return f"; give its shape, as in -i {inputs[0].name}:{','.join(map(str, sizes))}"
+
+    def _outputs(self, flat: Flat, nodes: Mapping[str, TFNode]) -> dict[str, Endpoint]:
+        """The endpoints of the outputs, by the names that the graph shall have for them."""
+        signature = self.source.signature
+        if self._stated_outputs is not None:
+            known = {} if signature is None else signature.outputs
+            stated = {_plain(name): known.get(name) or Endpoint.of(name) for name in self._stated_outputs}
+        elif signature is not None:
+            stated = dict(signature.outputs)
+        else:
+            stated = {name: Endpoint(name) for name in find_outputs(self.source.graph.nodes)}
+        if not stated:
+            for call in flat.aliases:
+                flat.resolve(call)  # where every result is used, something goes in a circle
+            sorted_nodes(nodes, map(Endpoint, nodes))
+            ops = sorted({node.op for node in nodes.values()})
+            raise ImportFailure(f"{self.source.name}: nothing in it computes an output; its nodes are {_shown(ops)}")
+        found = {name: flat.resolve(endpoint) for name, endpoint in stated.items()}
+        missing = [name for name, endpoint in found.items() if endpoint.node not in nodes]
+        if missing:
+            hint = similar_names(str(found[missing[0]].node), nodes)
+            raise ImportFailure(f"no node gives the output {', '.join(missing)}{hint}")
+        return found
+
+    def _check_given(self, nodes: Mapping[str, TFNode]) -> None:
+        """Raise ImportFailure for what is given for other names than inputs', and for shapes that contradict theirs."""
+        inputs = {name: node for name, node in nodes.items() if node.op in PLACEHOLDERS}
+        problems = []
+        for name in dict.fromkeys([*self.shapes, *self.dtypes]):
+            if name in inputs:
+                declared = stated_shape(inputs[name], self.source.graph.producer)
+                problems.append(contradiction(name, self.shapes.get(name), declared))
+                continue
+            hint = "" if Endpoint.of(name).node not in nodes else f" (inputs=[{name!r}] or --inputs makes it one)"
+            known = [held for held, node in inputs.items() if not node.inputs]
+            problems.append(f"a shape or dtype was given for {name!r}, which is no input{hint}; {nearest(name, known)}")
+        problems = [text for text in problems if text]
+        if problems:
+            raise ImportFailure("\n  ".join(problems))
+
+    def _listed_inputs(self, flat: Flat, nodes: Mapping[str, TFNode]) -> list[str]:
+        """The placeholders in the order that the graph's inputs shall have.
+
+        That is the caller's, else the signature's (a Keras model's), else the file's.
+        """
+        stated = [flat.resolve(Endpoint.of(_plain(name))).node for name in self._stated_inputs]
+        signature = self.source.signature
+        signed = [] if signature is None else [flat.resolve(held).node for held in signature.inputs.values()]
+        own = [name for name, node in nodes.items() if node.op in PLACEHOLDERS]
+        known = set(own)
+        return [name for name in dict.fromkeys([*stated, *signed, *own]) if name in known]
+
+    def _place_inputs(self, order: list[TFNode], nodes: Mapping[str, TFNode], listed: Sequence[str]) -> None:
+        """Bring the placeholders to the front, with those that nothing uses but that are stated as inputs."""
+        used = {node.name for node in order}
+        staying = used | self._stated_unused(nodes)
+        front = [name for name in listed if name in staying and not nodes[name].inputs]
+        moved = set(front)
+        order[:] = [*(nodes[name] for name in front), *(node for node in order if node.name not in moved)]
+
+    def _stated_unused(self, nodes: Mapping[str, TFNode]) -> set[str]:
+        """The inputs that stay even if nothing uses them: of a signature whose outputs are taken, if their types are
+        known."""
+        signature = self.source.signature
+        if signature is None or self._stated_outputs is not None or self._stated_inputs:
+            return set()
+        found = {held.node for held in signature.inputs.values()}
+        return {
+            name
+            for name in found
+            if name in nodes
+            and nodes[name].op in PLACEHOLDERS
+            and isinstance(nodes[name].attrs.get("dtype"), DType)
+            and (name in self.shapes or nodes[name].attrs.get("shape") is not None)
+        }
+
+    def _order_inputs(self, listed: Sequence[str]) -> None:
+        """Put the inputs into the order of their placeholders."""
+        found = {source: value for value in self.graph.inputs for source in value.sources}
+        ordered = dict.fromkeys(found[f"{name}:0"] for name in listed if f"{name}:0" in found)
+        self.graph.order_inputs([*ordered, *(value for value in self.graph.inputs if value not in ordered)])
+
+    def _set_outputs(self, outputs: Mapping[str, Endpoint], scope: Scope) -> None:
+        chosen: list[Value] = []
+        for name, endpoint in outputs.items():
+            try:
+                value = scope.value(endpoint)
+            except Refusal as error:
+                raise ImportFailure(f"output {name}: {error}") from error
+            if value in self.pairs:
+                raise ImportFailure(f"output {name} is complex64, which no target takes: name Real and Imag of it")
+            chosen.append(self._as_output(value, name, chosen))
+        self.graph.set_outputs(chosen)
+
+    def _as_output(self, value: Value, name: str, chosen: list[Value]) -> Value:
+        """The value under its output's name; a copy where it has to keep its own."""
+        if value.name == name and value not in chosen and value.producer is not None:
+            return value
+        if value.producer is None or value in chosen or name in self.graph:
+            copy = self.graph.add(Identity(), value, name=name, output=self.graph.fresh_name(name))
+            copy.sources = value.sources
+            return copy
+        self.graph.rename(value, name)
+        return value
+
+    def _raise_problems(self) -> None:
+        if self.unfrozen:
+            shown = "\n  ".join(self.unfrozen)
+            raise ImportFailure(
+                f"{len(self.unfrozen)} variable(s) are not frozen: the graph names them, but their elements are not in "
+                f"it. Give the SavedModel folder, or freeze the graph (TensorFlow 2: "
+                f"convert_variables_to_constants_v2; TensorFlow 1: freeze_graph):\n  {shown}"
+            )
+        if self._refusals:
+            gaps = [Gap(op, reason, tuple(names)) for (op, reason), names in self._refusals.items()]
+            count = sum(len(gap.nodes) for gap in gaps)
+            raise UnsupportedOpError(f"{count} node(s) of the model cannot be imported:", gaps)
+        problems = list(self._problems)
+        if problems:
+            raise ImportFailure(f"{len(problems)} problem(s) with the model:\n  " + "\n  ".join(problems))
+
+    def _describe(self, flat: Flat, order: list[TFNode], nodes: Mapping[str, TFNode]) -> None:
+        """Decisions about the whole graph."""
+        if flat.inlined:
+            self.graph.decide("functions inlined", "-", f"{len(flat.inlined)} call(s): {_shown(flat.inlined)}")
+        waited = [name for node in order for name in node.controls if name in nodes]
+        effects = [name for name in dict.fromkeys(waited) if nodes[name].op not in HARMLESS]
+        effects = [name for name in effects if _has_effects(nodes[name])]
+        if effects:
+            text = f"{len(effects)} node(s) that others wait for are not run: {_shown(effects)}"
+            self.graph.decide("control dependencies dropped", "-", text)
+        used = {node.name for node in order}
+        left = [node.name for node in nodes.values() if node.op in PLACEHOLDERS and node.name not in used]
+        if left:
+            self.graph.decide("unused inputs removed", "-", f"no output depends on {_shown(left)}")
+
+
+def _has_effects(node: TFNode) -> bool:
+    """Whether a node does something besides giving results, as assignments do."""
+    schema = operator_schema(node.op)
+    return schema is None or not schema.outputs or node.op.startswith("Assign")
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def _plain(name: str) -> str:
+    """`x` for `x:0`."""
+    return name.removesuffix(":0")
+
+
+__all__ = ["PLACEHOLDERS", "Importer"]

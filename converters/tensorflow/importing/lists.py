@@ -1,0 +1,85 @@
+"""TensorFlow's lists of tensors (TensorList, and TensorArray, which `tensor_arrays` brings to it).
+
+A list is the tensor of its elements, stacked along a first axis. One whose elements have no shape yet, because none was
+written, is `Reserved`: a loop that writes it gives it one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphir.ops.base import Known
+from graphir.ops.creation import ConstantOfShape
+from graphir.ops.shape import Shape
+from graphir.ops.shape_parts import Concat
+from graphir.types import Dim, DType, Sym
+
+if TYPE_CHECKING:
+    from graphir.converters.tensorflow.importing.context import ImportNode
+    from graphir.graph import Value
+
+ElementShape = tuple[int | None, ...] | None
+
+
+@dataclass(frozen=True)
+class Reserved:
+    """A list of `length` elements (an int64 value of one element), all of them zeros of a shape that may be unknown."""
+
+    length: Value
+    dtype: DType
+    shape: ElementShape
+
+    @property
+    def size(self) -> Dim | None:
+        """How many elements it has, if that is known or symbolic."""
+        return number_of(self.length)
+
+
+def number_of(value: Value) -> Dim | None:
+    """The only element of a value, as a number or symbol."""
+    known = value.known
+    if known is None or len(known.elements) != 1:
+        return None
+    (element,) = known.elements
+    return element if isinstance(element, int | Sym) else None
+
+
+def element_shape(node: ImportNode, slot: int) -> ElementShape:
+    """What an operand says of the elements' shape: None for nothing, None on an axis for any size."""
+    value = node.input(slot)
+    known: Known | None = value.known
+    if known is None or value.rank == 0:
+        return None
+    return tuple(size if isinstance(size, int) and size >= 0 else None for size in known.elements)
+
+
+def elements_of(node: ImportNode, value: Value, like: Value | None = None) -> Value:
+    """The list as the tensor of its elements. One that is reserved gets zeros, in the shape of `like` if that is given.
+
+    Refuses a reserved list whose elements' shape nothing tells.
+    """
+    held = node.importer.reserved.get(value)
+    if held is None:
+        return value
+    if like is not None:
+        sizes = node.step(Concat(0), vector_of(node, held.length), node.step(Shape(), like), suffix="list_shape")
+    elif held.shape is not None and None not in held.shape:
+        rest = node.vector([size for size in held.shape if size is not None])
+        sizes = node.step(Concat(0), vector_of(node, held.length), rest, suffix="list_shape")
+    else:
+        node.refuse("a list that is used before anything was written, whose elements' shape is not known")
+    return node.step(ConstantOfShape(0.0, held.dtype), sizes, suffix="list")
+
+
+def vector_of(node: ImportNode, value: Value) -> Value:
+    """An integer scalar as an int64 vector of one element."""
+    from graphir.ops.shape import Reshape
+
+    known = value.known
+    if known is not None and (numbers := known.integers()) is not None and len(numbers) == 1:
+        return node.vector(numbers)
+    return node.step(Reshape(), node.int64(value), node.vector([1]), suffix="vector")
+
+
+__all__ = ["ElementShape", "Reserved", "element_shape", "elements_of", "number_of", "vector_of"]

@@ -1,0 +1,400 @@
+"""While loops: which of a loop's variables are what, and the loop as the IR's Loop.
+
+A variable that the body gives back unchanged is a value from around the loop. One that counts up by a constant is the
+iteration's number, if the condition only compares counters with values from around: then the number of iterations is
+known before the loop starts. A list that the body only writes, at the counter's place or at its end, becomes what the
+iterations give, stacked. All else is carried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.importing.bodies import Body, body_of, close, import_nodes
+from graphir.converters.tensorflow.importing.context import ImportNode
+from graphir.converters.tensorflow.importing.lists import Reserved, elements_of, number_of, vector_of
+from graphir.graph import Graph, Value
+from graphir.ops import elementwise as ew
+from graphir.ops.control import Loop, common_type
+from graphir.ops.creation import ConstantOfShape
+from graphir.ops.indexing import Gather
+from graphir.ops.shape import Reshape, Shape, Unsqueeze
+from graphir.ops.shape_parts import Concat
+from graphir.passes.recurrent.frames import counted
+from graphir.types import DType, TensorType, Type
+
+TRIALS = 5
+_ADD = frozenset({"Add", "AddV2"})
+
+
+@dataclass
+class _Written:
+    """A list that the body only writes: the node that does, the value written, and where."""
+
+    writer: TFNode
+    item: Endpoint
+    # "counter": at the iteration's place; "end": behind what is there; "over": always at the only place there is
+    where: str
+
+
+@dataclass
+class Plan:
+    """What each variable of a loop is, by its position."""
+
+    body: Body
+    condition: Body
+    initial: tuple[Value, ...]
+    kept: set[int] = field(default_factory=set)
+    counters: dict[int, int] = field(default_factory=dict)
+    limits: list[tuple[int, Value, int]] = field(default_factory=list)
+    lists: dict[int, _Written] = field(default_factory=dict)
+
+    def number(self, body: Body, endpoint: Endpoint) -> int | None:
+        """The integer that a scalar inside one of the functions always is, None if it is computed."""
+        source, tensor = body.source(endpoint), body.constant(endpoint)
+        if tensor is not None:
+            return int(tensor.numpy()) if tensor.shape == () and tensor.dtype.is_integer else None
+        value = self.around(body, source)
+        known = None if value is None or value.rank != 0 or value.dtype is None else value.known
+        number = None if known is None or known.integers() is None else known.elements[0]
+        return number if isinstance(number, int) else None
+
+    def around(self, body: Body, source: Endpoint) -> Value | None:
+        """The value from around the loop that an argument of a function always is."""
+        if source not in body.arguments or body.arguments.index(source) not in self.kept:
+            return None
+        return self.initial[body.arguments.index(source)]
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of iterations is known before the loop starts."""
+        return bool(self.limits)
+
+    @property
+    def carried(self) -> list[int]:
+        """The variables that have to be carried from one iteration to the next."""
+        settled = self.kept | set(self.lists) | (set(self.counters) if self.counted else set())
+        return [place for place in range(len(self.initial)) if place not in settled]
+
+
+def import_while(node: ImportNode) -> list[Value]:
+    """While and StatelessWhile."""
+    plan = Plan(body_of(node, "body"), body_of(node, "cond", "cond/"), node.inputs())
+    count = len(plan.initial)
+    if not len(plan.body.arguments) == len(plan.body.results) == len(plan.condition.arguments) == count:
+        node.refuse(f"its functions do not take and give {count} variables")
+    _find_kept_and_counters(plan)
+    _find_limits(node, plan)
+    if not plan.counted:
+        plan.limits.clear()
+    _find_lists(node, plan)
+    return _Lowering(node, plan).run()
+
+
+def _find_kept_and_counters(plan: Plan) -> None:
+    for place, (argument, result) in enumerate(zip(plan.body.arguments, plan.body.results, strict=True)):
+        if plan.body.source(result) == argument:
+            plan.kept.add(place)
+    for place, result in enumerate(plan.body.results):
+        step = 0 if place in plan.kept else _step(plan, place, plan.body.node(result))
+        if step:
+            plan.counters[place] = step
+
+
+def _step(plan: Plan, place: int, node: TFNode | None) -> int:
+    """The positive integer that a node adds to a variable, a scalar; 0 for anything else."""
+    initial = plan.initial[place]
+    if node is None or node.op not in _ADD or len(node.inputs) != 2:
+        return 0
+    if initial.rank != 0 or initial.dtype not in (DType.INT32, DType.INT64):
+        return 0
+    sources = [plan.body.source(endpoint) for endpoint in node.inputs]
+    argument = plan.body.arguments[place]
+    if argument not in sources:
+        return 0
+    return max(0, plan.number(plan.body, sources[1 - sources.index(argument)]) or 0)
+
+
+def _find_limits(node: ImportNode, plan: Plan) -> None:
+    """The comparisons that the condition consists of: a counter, a limit from around, and 1 if the limit counts too."""
+    condition = plan.condition
+    if len(condition.results) != 1:
+        node.refuse(f"its condition gives {len(condition.results)} values, expected one")
+    pending = [condition.results[0]]
+    found: list[tuple[int, Value, int]] = []
+    while pending:
+        held = condition.node(pending.pop())
+        if held is not None and held.op == "LogicalAnd":
+            pending += held.inputs
+            continue
+        limit = None if held is None else _limit(node, plan, held)
+        if limit is None:
+            return
+        found.append(limit)
+    plan.limits = found
+
+
+def _limit(node: ImportNode, plan: Plan, held: TFNode) -> tuple[int, Value, int] | None:
+    if held.op not in ("Less", "LessEqual", "Greater", "GreaterEqual") or len(held.inputs) != 2:
+        return None
+    left, right = held.inputs if held.op.startswith("Less") else reversed(held.inputs)
+    arguments = plan.condition.arguments
+    source = plan.condition.source(left)
+    if source not in arguments or (counter := arguments.index(source)) not in plan.counters:
+        return None
+    value = plan.around(plan.condition, plan.condition.source(right))
+    number = plan.number(plan.condition, right)
+    if number is not None:
+        value = node.constant(number, plan.initial[counter].dtype)
+    if value is None:
+        return None
+    return counter, value, int(held.op.endswith("Equal"))
+
+
+def _find_lists(node: ImportNode, plan: Plan) -> None:
+    body = plan.body
+    for place, (argument, result) in enumerate(zip(body.arguments, body.results, strict=True)):
+        writer = body.node(result)
+        if place in plan.kept or writer is None or not writer.inputs or body.source(writer.inputs[0]) != argument:
+            continue
+        if body.users(argument) != [writer] or body.users(Endpoint(writer.name)):
+            continue
+        if writer.op == "TensorListPushBack":
+            plan.lists[place] = _Written(writer, writer.inputs[1], "end")
+        elif writer.op == "TensorListSetItem":
+            where = _where(node, plan, place, writer)
+            if where:
+                plan.lists[place] = _Written(writer, writer.inputs[2], where)
+
+
+def _where(node: ImportNode, plan: Plan, place: int, writer: TFNode) -> str:
+    """Which place of a list a node writes, "" for any other."""
+    body = plan.body
+    index = body.source(writer.inputs[1])
+    if index in body.arguments and plan.counted:
+        counter = body.arguments.index(index)
+        start = plan.initial[counter].known
+        if plan.counters.get(counter) == 1 and start is not None and start.integers() == (0,):
+            return "counter"
+    reserved = node.importer.reserved.get(plan.initial[place])
+    return "over" if plan.number(body, index) == 0 and reserved is not None and reserved.size == 1 else ""
+
+
+class _Lowering:
+    """One loop on its way into the graph."""
+
+    def __init__(self, node: ImportNode, plan: Plan) -> None:
+        self.node = node
+        self.plan = plan
+        self.graph = node.graph
+        self.initial = {place: elements_of(node, plan.initial[place]) for place in plan.carried}
+        self.trips = self._trips() if plan.counted else None
+
+    def run(self) -> list[Value]:
+        """The variables behind the loop."""
+        node, plan = self.node, self.plan
+        if not plan.counted:
+            start: Value | None = self._holds(self.graph, dict(enumerate(plan.initial)))
+        else:  # without variables the condition has to be stated: ONNX wants two operands
+            start = None if plan.carried else node.constant(True, DType.BOOL)
+        graph = self._body()
+        operands = [self.trips, start, *(self.initial[place] for place in plan.carried)]
+        op = Loop(len(plan.carried) + len(plan.lists))
+        places = [*plan.carried, *plan.lists]
+        names = [node.fresh_name(f"{node.name}_{'list_' if place in plan.lists else ''}{place}") for place in places]
+        made = self.graph.add_node(op, operands, name=node.name, output_names=names, subgraphs=[graph])
+        behind = dict(zip(places, made.outputs, strict=True))
+        return [self._result(place, behind) for place in range(len(plan.initial))]
+
+    def _result(self, place: int, behind: Mapping[int, Value]) -> Value:
+        node, plan = self.node, self.plan
+        if place in plan.lists:
+            return self._list(place, behind[place]) if node.used(place) else plan.initial[place]
+        if place in behind:
+            return behind[place]
+        if place in plan.counters and node.used(place):
+            return self._last_count(place)
+        return plan.initial[place]
+
+    def _trips(self) -> Value:
+        """How many iterations there are, an int64 scalar; below 0 there is none."""
+        found: list[Value] = []
+        for counter, limit, inclusive in self.plan.limits:
+            found.append(self._difference(counter, limit, inclusive))
+        distinct: list[Value] = []
+        for value in found:
+            if not any(value is other or _same_number(value, other) for other in distinct):
+                distinct.append(value)
+        numbers = [number_of(value) for value in distinct]
+        if all(isinstance(number, int) for number in numbers):
+            return self.node.constant(min(number for number in numbers if isinstance(number, int)), DType.INT64)
+        if len(distinct) == 1:
+            return distinct[0]
+        return self.node.step(ew.Min(), *distinct, suffix="iterations")
+
+    def _difference(self, counter: int, limit: Value, inclusive: int) -> Value:
+        node, step = self.node, self.plan.counters[counter]
+        start = self.plan.initial[counter]
+        first, last = number_of(start), number_of(limit)
+        if isinstance(first, int) and isinstance(last, int):
+            return node.constant(-((first - last - inclusive) // step), DType.INT64)
+        value = node.int64(limit)
+        if first != 0 or inclusive:
+            value = node.step(ew.Sub(), value, node.int64(start), suffix="distance")
+        if inclusive or step > 1:
+            value = node.step(ew.Add(), value, node.constant(inclusive + step - 1, DType.INT64), suffix="rounded")
+        if step > 1:
+            value = node.step(ew.Div(), value, node.constant(step, DType.INT64), suffix="iterations")
+        return value
+
+    def _last_count(self, place: int) -> Value:
+        """A counter behind the loop."""
+        node, start, step = self.node, self.plan.initial[place], self.plan.counters[place]
+        assert self.trips is not None
+        trips: Value = self.trips
+        if not isinstance(number_of(trips), int):
+            trips = node.step(ew.Max(), trips, node.constant(0, DType.INT64), suffix="run")
+        first, count = number_of(start), number_of(trips)
+        dtype = start.dtype or DType.INT32
+        if isinstance(first, int) and isinstance(count, int):
+            return node.constant(first + step * max(0, count), dtype)
+        if step != 1:
+            trips = node.step(ew.Mul(), trips, node.constant(step, DType.INT64), suffix="counted")
+        if dtype is not DType.INT64:
+            trips = node.step(ew.Cast(dtype), trips, suffix="counted")
+        return trips if first == 0 else node.step(ew.Add(), start, trips, suffix="count")
+
+    def _list(self, place: int, stacked: Value) -> Value:
+        """A list behind the loop, of what the iterations wrote."""
+        node, initial = self.node, self.plan.initial[place]
+        reserved = node.importer.reserved.get(initial)
+        where = self.plan.lists[place].where
+        trips = None if self.trips is None else number_of(self.trips)
+        if where == "over":
+            if not isinstance(trips, int) or trips < 1:
+                node.decide("loop", "it is taken to run at least once: what its last iteration writes is the list")
+            last = node.step(Gather(axis=0), stacked, node.constant(-1, DType.INT64), suffix="last")
+            return node.step(Unsqueeze(), last, node.vector([0]), suffix="last_row")
+        if where == "end":
+            if reserved is not None and reserved.size == 0:
+                return stacked
+            return node.step(Concat(0), initial, stacked, suffix="list")
+        if reserved is None:
+            node.refuse("a list that held elements before is written by the loop at its counter's place")
+        return self._filled(stacked, reserved, self.plan.lists[place].writer)
+
+    def _filled(self, stacked: Value, reserved: Reserved, writer: TFNode) -> Value:
+        """A list that is written at the counter's place, with zeros at the places that the loop does not reach."""
+        node, size = self.node, reserved.size
+        assert self.trips is not None
+        trips = number_of(self.trips)
+        if size == 0 or (size is not None and size == trips) or counted(reserved.length) is counted(self.trips):
+            return stacked
+        if isinstance(size, int) and isinstance(trips, int):
+            if size < trips:
+                node.decide("list length", f"the list of {size} elements grows to the {trips} that the loop writes")
+                return stacked
+            missing = node.vector([size - max(0, trips)])
+        else:
+            written = node.step(Shape(end=1), stacked, suffix="written")
+            rest = node.step(ew.Sub(), vector_of(node, reserved.length), written, suffix="rest")
+            missing = node.step(ew.Max(), rest, node.vector([0]), suffix="missing")
+        sizes = node.step(Concat(0), missing, node.step(Shape(start=1), stacked), suffix="missing_shape")
+        zeros = node.step(ConstantOfShape(0.0, reserved.dtype), sizes, suffix="unwritten")
+        filled = node.step(Concat(0), stacked, zeros, suffix="list")
+        may_grow = writer.attrs.get("may_grow") or writer.attrs.get("resize_if_index_out_of_bounds")
+        if size is not None and not may_grow:
+            self.graph.refine(filled, TensorType(None, (size, *(stacked.shape or ())[1:])))
+        return filled
+
+    def _holds(self, graph: Graph, values: Mapping[int, Value]) -> Value:
+        """The condition for these variables, a boolean scalar."""
+        node, condition = self.node, self.plan.condition
+        bound = {condition.arguments[place]: value for place, value in values.items()}
+        (value,) = import_nodes(node, graph, condition, bound, condition.results)
+        return as_condition(node, graph, value)
+
+    def _body(self) -> Graph:
+        """The body. Types that an iteration changes are found by trials: each starts from what the last one left."""
+        types: list[Type] = [self.initial[place].type for place in self.plan.carried]
+        for _ in range(TRIALS):
+            with self.node.importer.trial() as trial:
+                graph = self._attempt(types)
+                after = [value.type for value in graph.outputs[1 : len(types) + 1]]
+                common = [common_type(before, found) for before, found in zip(types, after, strict=True)]
+                trial.kept = common == types
+            if trial.kept:
+                return graph
+            graph.dissolve()
+            types = common
+        types = [TensorType(type_.dtype) if isinstance(type_, TensorType) else type_ for type_ in types]
+        return self._attempt(types)
+
+    def _attempt(self, types: Sequence[Type]) -> Graph:
+        node, plan = self.node, self.plan
+        graph = Graph(f"{node.name}_body", parent=self.graph)
+        number = graph.add_input(node.fresh_name(f"{node.name}__iteration"), TensorType(DType.INT64, ()))
+        running = graph.add_input(node.fresh_name(f"{node.name}__running"), TensorType(DType.BOOL, ()))
+        values = {place: plan.initial[place] for place in plan.kept}
+        for place, type_ in zip(plan.carried, types, strict=True):
+            value = graph.add_input(node.fresh_name(f"{node.name}__variable_{place}"), _loose(type_))
+            value.type = type_
+            values[place] = value
+            if self.initial[place] in node.importer.broken:
+                node.importer.broken.add(value)
+        if plan.counted:
+            used = {source for held in plan.body.nodes.values() for source in map(plan.body.source, held.inputs)}
+            for place in plan.counters:
+                if plan.body.arguments[place] in used:
+                    values[place] = self._count(graph, number, place)
+        bound = {plan.body.arguments[place]: value for place, value in values.items()}
+        wanted = [plan.body.results[place] for place in plan.carried]
+        wanted += [written.item for written in plan.lists.values()]
+        found = import_nodes(node, graph, plan.body, bound, wanted)
+        after = dict(zip(plan.carried, found, strict=False))
+        again = running if plan.counted else self._holds(graph, values | after)
+        close(node, graph, [again, *found])
+        return graph
+
+    def _count(self, graph: Graph, number: Value, place: int) -> Value:
+        """A counter inside the body."""
+        node, start, step = self.node, self.plan.initial[place], self.plan.counters[place]
+        dtype, value = start.dtype or DType.INT32, number
+
+        def add(op: ew.Add | ew.Mul | ew.Cast, *operands: Value) -> Value:
+            name = node.fresh_name(f"{node.name}__count_{place}")
+            return graph.add(op, *operands, name=name, output=name)
+
+        if step != 1:
+            value = add(ew.Mul(), value, graph.constant(step, DType.INT64, name=node.fresh_name(f"{node.name}__step")))
+        if dtype is not DType.INT64:
+            value = add(ew.Cast(dtype), value)
+        return value if number_of(start) == 0 else add(ew.Add(), value, start)
+
+
+def as_condition(node: ImportNode, graph: Graph, value: Value) -> Value:
+    """A value of one element as a boolean scalar: numbers are true unless they are 0."""
+    if value.dtype is DType.STRING:
+        node.refuse("a text as condition")
+    name = node.fresh_name(f"{node.name}__condition")
+    if value.dtype is not DType.BOOL:
+        value = graph.add(ew.Cast(DType.BOOL), value, name=name, output=name)
+        name = node.fresh_name(name)
+    if value.rank != 0:
+        scalar = graph.constant([], DType.INT64, name=node.fresh_name(f"{node.name}__scalar"))
+        value = graph.add(Reshape(), value, scalar, name=name, output=name)
+    return value
+
+
+def _loose(type_: Type) -> Type:
+    return TensorType(type_.dtype) if isinstance(type_, TensorType) else type_
+
+
+def _same_number(left: Value, right: Value) -> bool:
+    number = number_of(left)
+    return number is not None and number == number_of(right)
+
+
+__all__ = ["as_condition", "import_while"]

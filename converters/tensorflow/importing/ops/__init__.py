@@ -1,0 +1,47 @@
+"""Import from TensorFlow, one file a family, with the same names as in `graphir.ops`."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from graphir.converters.tensorflow.importing.context import ImportFunction, families
+
+FAMILIES = (
+    "activation",
+    "bitwise",
+    "blocks",
+    "control",
+    "convolution",
+    "creation",
+    "detection",
+    "diagonal",
+    "elementwise",
+    "elementwise_unary",
+    "image",
+    "indexing",
+    "linear",
+    "losses",
+    "normalization",
+    "pooling",
+    "quantization",
+    "random",
+    "recurrent",
+    "reduction",
+    "resize",
+    "sequence",
+    "shape",
+    "shape_parts",
+    "signal",
+    "slicing",
+    "text",
+)
+
+
+@cache
+def import_table() -> dict[str, ImportFunction]:
+    """The import function of every TensorFlow operator that can be imported."""
+    return families(*(import_module(f"{__name__}.{family}").IMPORTS for family in FAMILIES))
+
+
+__all__ = ["FAMILIES", "import_table"]

@@ -1,0 +1,118 @@
+"""Operators that trade blocks of rows and columns for channels, or for images of the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
+from graphir.converters.tensorflow.importing.layout import channels_first, finish, layout_of
+from graphir.converters.tensorflow.importing.sizes import Count, as_vector, size_at
+from graphir.graph import Value
+from graphir.ops.base import Operator
+from graphir.ops.elementwise import Div, Mul
+from graphir.ops.shape import Pad, Reshape, Transpose
+from graphir.ops.shape_parts import DepthToSpace, Slice, SpaceToDepth
+
+TO_THE_END = (1 << 63) - 1
+
+
+def blocks(cls: type[Operator]) -> ImportFunction:
+    """The import function of SpaceToDepth and DepthToSpace: the place in a block comes before the depth (ONNX: DCR)."""
+
+    def import_blocks(node: ImportNode) -> Value:
+        layout = layout_of(node, 2)
+        op = cls(blocksize=int(node.attrs["block_size"]))
+        return finish(node, layout, op, channels_first(node, layout, node.input(0)))
+
+    return import_blocks
+
+
+def import_space_to_batch(node: ImportNode) -> Value:
+    """SpaceToBatch of images, and SpaceToBatchND: the data are padded, every block's places become images.
+
+    (N, S1, S2, R...) with blocks (b1, b2) gives (b1 * b2 * N, S1 / b1, S2 / b2, R...).
+    """
+    data, block = node.input(0), _block(node)
+    pads = node.integers(len(node) - 1, "the paddings")
+    rank, count = node.rank(data), len(block)
+    if any(pads):
+        behind = [0] * (rank - count - 1)
+        ends = [0, *pads[::2], *behind, 0, *pads[1::2], *behind]
+        data = node.step(Pad(), data, node.vector(ends), suffix="padded")
+    for axis, size in enumerate(block, start=1):
+        found = node.sizes_if_known(data, [axis])
+        if found is not None and found[0] % size:
+            node.refuse(f"axis {axis} of {data.type}, padded, does not divide by the block of {size}")
+    sizes: list[Count] = [size_at(node, data, 0)]
+    for axis, size in enumerate(block, start=1):
+        sizes += [_scaled(node, size_at(node, data, axis), size, Div()), size]
+    sizes += [size_at(node, data, axis) for axis in range(count + 1, rank)]
+    apart = _reshape(node, data, sizes, "apart")
+    order = [*range(2, 2 * count + 1, 2), 0, *range(1, 2 * count, 2), *range(2 * count + 1, rank + count)]
+    moved = node.step(Transpose(tuple(order)), apart, suffix="moved")
+    area = _product(block)
+    wanted = [_scaled(node, sizes[0], area, Mul()), *sizes[1 : 2 * count : 2], *sizes[2 * count + 1 :]]
+    return _reshape(node, moved, wanted, "")
+
+
+def import_batch_to_space(node: ImportNode) -> Value:
+    """BatchToSpace of images, and BatchToSpaceND: the reverse; what `crops` states is cut off at the end."""
+    data, block = node.input(0), _block(node)
+    crops = node.integers(len(node) - 1, "the crops")
+    rank, count = node.rank(data), len(block)
+    area = _product(block)
+    batch = _scaled(node, size_at(node, data, 0), area, Div())
+    spatial = [size_at(node, data, axis) for axis in range(1, count + 1)]
+    rest = [size_at(node, data, axis) for axis in range(count + 1, rank)]
+    apart = _reshape(node, data, [*block, batch, *spatial, *rest], "apart")
+    pairs = [place for axis in range(count) for place in (count + 1 + axis, axis)]
+    moved = node.step(Transpose((count, *pairs, *range(2 * count + 1, rank + count))), apart, suffix="moved")
+    grown = [_scaled(node, size, factor, Mul()) for size, factor in zip(spatial, block, strict=True)]
+    if not any(crops):
+        return _reshape(node, moved, [batch, *grown, *rest], "")
+    whole = _reshape(node, moved, [batch, *grown, *rest], "whole")
+    ends = [-after or TO_THE_END for after in crops[1::2]]
+    bounds = (crops[::2], ends, range(1, count + 1))
+    return node.emit(Slice(), whole, *map(node.vector, bounds))
+
+
+def _block(node: ImportNode) -> tuple[int, ...]:
+    """The sizes of a block: an input of the operators of any rank, an attribute for images."""
+    if node.op.endswith("ND"):
+        return node.integers(1, "the block's shape")
+    return (int(node.attrs["block_size"]),) * 2
+
+
+def _scaled(node: ImportNode, size: Count, factor: int, op: Mul | Div) -> Count:
+    if isinstance(size, int):
+        return size * factor if isinstance(op, Mul) else size // factor
+    return size if factor == 1 else node.step(op, size, node.vector([factor]), suffix="scaled")
+
+
+def _product(numbers: Sequence[int]) -> int:
+    found = 1
+    for number in numbers:
+        found *= number
+    return found
+
+
+def _reshape(node: ImportNode, data: Value, sizes: Sequence[Count], suffix: str) -> Value:
+    """The data with these sizes; a single one that is computed is left to the Reshape."""
+    computed = [place for place, size in enumerate(sizes) if not isinstance(size, int)]
+    shape = list(sizes)
+    if len(computed) == 1 and 0 not in shape:
+        shape[computed[0]] = -1
+    operand = as_vector(node, shape)
+    return node.step(Reshape(), data, operand, suffix=suffix) if suffix else node.emit(Reshape(), data, operand)
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "BatchToSpace": import_batch_to_space,
+    "BatchToSpaceND": import_batch_to_space,
+    "DepthToSpace": blocks(DepthToSpace),
+    "SpaceToBatch": import_space_to_batch,
+    "SpaceToBatchND": import_space_to_batch,
+    "SpaceToDepth": blocks(SpaceToDepth),
+}
+
+__all__ = ["IMPORTS"]

@@ -1,0 +1,231 @@
+"""Non-maximum suppression, and crops of boxes.
+
+Boxes are corners (y1, x1, y2, x2), in either order, as the IR has them with x and y exchanged: the overlap is the same.
+"""
+
+from __future__ import annotations
+
+from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
+from graphir.converters.tensorflow.importing.sizes import as_vector, size_at
+from graphir.graph import Value
+from graphir.ops import elementwise as ew
+from graphir.ops.creation import ConstantOfShape
+from graphir.ops.detection import NonMaxSuppression
+from graphir.ops.indexing import Gather, GatherND, ScatterND
+from graphir.ops.reduction import ReduceSum, TopK
+from graphir.ops.shape import Reshape, Shape, Size, Transpose, Unsqueeze
+from graphir.ops.shape_parts import Concat
+from graphir.ops.slicing import Slice
+from graphir.types import DType
+
+
+def _float32(node: ImportNode, value: Value) -> Value:
+    return value if value.dtype is DType.FLOAT32 else node.step(ew.Cast(DType.FLOAT32), value, suffix="float")
+
+
+def _selected(node: ImportNode, overlap: Value, least: Value | None) -> Value:
+    """The numbers of the boxes that are kept, int64, the best first."""
+    boxes = node.step(Unsqueeze(), _float32(node, node.input(0)), node.vector([0]), suffix="boxes")
+    scores = node.step(Unsqueeze(), _float32(node, node.input(1)), node.vector([0, 1]), suffix="scores")
+    limits = [node.int64(node.input(2)), _float32(node, overlap)]
+    if least is not None:
+        limits.append(_float32(node, least))
+    rows = node.step(NonMaxSuppression(), boxes, scores, *limits)
+    return node.step(Gather(axis=1), rows, node.constant(2, DType.INT64), suffix="selected")
+
+
+def import_suppression_v1(node: ImportNode) -> Value:
+    """NonMaxSuppression, whose overlap is an attribute."""
+    overlap = node.constant(node.attrs["iou_threshold"], DType.FLOAT32)
+    return node.emit(ew.Cast(DType.INT32), _selected(node, overlap, None))
+
+
+def import_suppression(node: ImportNode) -> Value:
+    """NonMaxSuppressionV2 and V3, which has the least score as an input too."""
+    least = node.input(4) if len(node) > 4 else None
+    return node.emit(ew.Cast(DType.INT32), _selected(node, node.input(3), least))
+
+
+def _filled(node: ImportNode, vector: Value, count: Value) -> Value:
+    """The vector with zeros behind it up to `max_output_size`, of which `count` is the int64 vector."""
+    dtype = vector.dtype
+    assert dtype is not None
+    zeros = node.step(ConstantOfShape(0.0, dtype), count, suffix="zeros")
+    both = node.step(Concat(axis=0), vector, zeros, suffix="filled")
+    return node.step(Slice(), both, node.vector([0]), count, node.vector([0]), suffix="padded")
+
+
+def _suppressed_to(node: ImportNode, scores: Value | None) -> tuple[Value, ...]:
+    """The numbers of the boxes, their scores where they are given, and how many these are, filled up if wanted."""
+    selected = _selected(node, node.input(3), node.input(4))
+    found = [node.step(ew.Cast(DType.INT32), selected, suffix="numbers")]
+    if scores is not None:
+        found.append(node.step(Gather(), scores, selected, suffix="scores"))
+    valid = node.step(ew.Cast(DType.INT32), node.step(Size(), selected), suffix="valid")
+    if node.attrs["pad_to_max_output_size"]:
+        count = node.step(Reshape(), node.int64(node.input(2)), node.vector([1]), suffix="count")
+        found = [_filled(node, vector, count) for vector in found]
+    return *found, valid
+
+
+def import_suppression_v4(node: ImportNode) -> tuple[Value, ...]:
+    """NonMaxSuppressionV4: the result may have a fixed size, then its second result says how much of it counts."""
+    return _suppressed_to(node, None)
+
+
+def import_suppression_v5(node: ImportNode) -> tuple[Value, ...]:
+    """NonMaxSuppressionV5: with scores, which suppression may lower instead of dropping boxes (refused)."""
+    sigma = node.elements(5, "soft_nms_sigma")
+    if float(sigma) != 0:
+        node.refuse(f"soft_nms_sigma {float(sigma)}: no target has a suppression that lowers scores; use 0")
+    return _suppressed_to(node, node.input(1))
+
+
+def import_combined_suppression(node: ImportNode) -> tuple[Value, ...]:
+    """CombinedNonMaxSuppression: the best of all classes of boxes (N, K, 1 or C, 4) with scores (N, K, C).
+
+    Results: boxes (N, T, 4), scores (N, T), classes (N, T) as floats, and how many (N) of the T places count. What each
+    class keeps is brought to its place in (N, C * K), of which the highest are taken.
+    """
+    boxes, overlap, least = node.input(0), node.input(4), node.input(5)
+    if least.tensor is not None and float(node.elements(5, "score_threshold")) < -1:
+        node.refuse("score_threshold is below -1; TensorFlow replaces boxes whose score is not above -1 by zeros")
+    if least.tensor is None:
+        node.decide("scores", f"the score_threshold ({least.name}) is computed; it is taken to be -1 or more")
+    kinds, classes = node.sizes(boxes, (2,))[0], node.sizes(node.input(1), (2,))[0]
+    count = node.integer(3, "max_total_size")
+    if node.attrs["pad_per_class"]:
+        count = min(count, node.integer(2, "max_output_size_per_class") * classes)
+    batch, places = size_at(node, node.input(1), 0), size_at(node, node.input(1), 1)
+    scores = node.step(Transpose((0, 2, 1)), node.input(1), suffix="by_class")
+    boxes = node.step(Transpose((0, 2, 1, 3)), boxes, suffix="boxes")
+    kept_boxes = node.step(Reshape(), boxes, as_vector(node, [-1, places, 4]), suffix="boxes")
+    kept_scores = scores
+    if kinds != 1:  # each class has its own boxes, so that it counts as an image
+        kept_scores = node.step(Reshape(), scores, as_vector(node, [-1, 1, places]), suffix="scores")
+    rows = node.step(NonMaxSuppression(), kept_boxes, kept_scores, node.int64(node.input(2)), overlap, least)
+    nothing = node.step(ConstantOfShape(float("-inf")), node.step(Shape(), kept_scores), suffix="nothing")
+    kept = node.step(ScatterND(), nothing, rows, node.step(GatherND(), kept_scores, rows), suffix="kept")
+    kept = node.step(Reshape(), kept, as_vector(node, [batch, -1]), suffix="kept")
+    more = node.step(ConstantOfShape(float("-inf")), as_vector(node, [batch, count]), suffix="more")
+    kept = node.step(Concat(axis=1), kept, more, suffix="kept")
+    best, index = node.steps(TopK(axis=1), kept, node.vector([count]), suffix="best")
+    zero = node.constant(0.0, DType.FLOAT32)
+    valid = node.step(ew.Greater(), best, node.constant(float("-inf"), DType.FLOAT32), suffix="valid")
+    index = node.step(ew.Where(), valid, index, node.constant(0, DType.INT64), suffix="index")
+    length = as_vector(node, [places])
+    of_class = node.step(ew.Cast(DType.FLOAT32), node.step(ew.Div(), index, length), suffix="class")
+    place = index if kinds != 1 else node.step(ew.Mod(), index, length, suffix="place")
+    place = node.step(Unsqueeze(), place, node.vector([2]), suffix="place")
+    every = node.step(Reshape(), boxes, as_vector(node, [batch, -1, 4]), suffix="every")
+    found = node.step(GatherND(batch_dims=1), every, place, suffix="found")
+    if node.attrs["clip_boxes"]:
+        found = node.step(ew.Clip(), found, zero, node.constant(1.0, DType.FLOAT32), suffix="clipped")
+    wide = node.step(Unsqueeze(), valid, node.vector([2]), suffix="valid")
+    numbers = node.step(ew.Cast(DType.INT32), valid, suffix="numbers")
+    return (
+        node.step(ew.Where(), wide, found, zero, suffix="nmsed_boxes"),
+        node.step(ew.Where(), valid, best, zero, suffix="nmsed_scores"),
+        node.step(ew.Where(), valid, of_class, zero, suffix="nmsed_classes"),
+        node.step(ReduceSum(keepdims=False), numbers, node.vector([1]), suffix="valid_detections"),
+    )
+
+
+def import_crop_and_resize(node: ImportNode) -> Value:
+    """CropAndResize: boxes (R, 4) in shares of the image (N, H, W, C), resampled to (R, height, width, C).
+
+    The corners are the centres of the outer elements; what lies outside the image is `extrapolation_value`. Four
+    neighbours of each position are gathered, so that no image is copied for a box.
+    """
+    image, boxes, numbers = node.input(0), node.input(1), node.int64(node.input(2))
+    sizes = node.integers(3, "the size of the crops")
+    nearest = node.attrs["method"] == "nearest"
+    heights, widths = size_at(node, image, 1), size_at(node, image, 2)
+    height, width = (as_vector(node, [count]) for count in (heights, widths))
+    rows = _Positions(node, boxes, (0, 2), height, sizes[0], nearest)
+    columns = _Positions(node, boxes, (1, 3), width, sizes[1], nearest)
+    flat = node.step(Reshape(), image, as_vector(node, [-1, size_at(node, image, 3)]), suffix="flat")
+    flat = _float32(node, flat)
+    first = node.step(ew.Mul(), numbers, height, suffix="first")
+    first = node.step(Unsqueeze(), first, node.vector([1]), suffix="first_row")
+
+    def gathered(row: Value, column: Value) -> Value:
+        begin = node.step(ew.Mul(), node.step(ew.Add(), first, row), width, suffix="begin")
+        begin = node.step(Unsqueeze(), begin, node.vector([2]))
+        place = node.step(ew.Add(), begin, node.step(Unsqueeze(), column, node.vector([1])), suffix="place")
+        return node.step(Gather(), flat, place, suffix="neighbours")
+
+    if nearest:
+        found = gathered(rows.before, columns.before)
+    else:
+        across, down = (
+            node.step(Unsqueeze(), share, node.vector(axes), suffix="share")
+            for share, axes in ((columns.share, [1, 3]), (rows.share, [2, 3]))
+        )
+        above, below = (
+            _between(node, gathered(row, columns.before), gathered(row, columns.behind), across)
+            for row in (rows.before, rows.behind)
+        )
+        found = _between(node, above, below, down)
+    inside = node.step(
+        ew.And(),
+        node.step(Unsqueeze(), rows.inside, node.vector([2, 3])),
+        node.step(Unsqueeze(), columns.inside, node.vector([1, 3])),
+        suffix="inside",
+    )
+    outside = node.constant(node.attrs["extrapolation_value"], DType.FLOAT32)
+    return node.emit(ew.Where(), inside, found, outside)
+
+
+class _Positions:
+    """Where the crops (R, `count`) of an axis are read: neighbours (int64), the share of the later one, and inside."""
+
+    def __init__(
+        self, node: ImportNode, boxes: Value, ends: tuple[int, int], size: Value, count: int, nearest: bool
+    ) -> None:
+        last = node.step(ew.Sub(), size, node.vector([1]), suffix="last")
+        last = node.step(ew.Cast(DType.FLOAT32), last, suffix="last")
+        low, high = (node.step(Gather(axis=1), boxes, node.vector([end]), suffix="end") for end in ends)
+        zero = node.constant(0.0, DType.FLOAT32)
+        if count > 1:
+            width = node.step(ew.Mul(), node.step(ew.Sub(), high, low), last, suffix="width")
+            step = node.step(ew.Div(), width, node.constant(float(count - 1), DType.FLOAT32), suffix="step")
+            offset = node.step(ew.Mul(), step, node.constant([list(range(count))], DType.FLOAT32), suffix="offset")
+            position = node.step(ew.Add(), node.step(ew.Mul(), low, last), offset, suffix="position")
+        else:
+            middle = node.step(ew.Mul(), node.step(ew.Add(), low, high), node.constant(0.5, DType.FLOAT32))
+            position = node.step(ew.Mul(), middle, last, suffix="position")
+        self.inside = node.step(
+            ew.And(),
+            node.step(ew.GreaterOrEqual(), position, zero),
+            node.step(ew.LessOrEqual(), position, last),
+            suffix="inside",
+        )
+        position = node.step(ew.Min(), node.step(ew.Max(), position, zero), last, suffix="kept")
+        if nearest:
+            position = node.step(ew.Add(), position, node.constant(0.5, DType.FLOAT32), suffix="up")
+        floor = node.step(ew.Floor(), position)
+        self.before = node.step(ew.Cast(DType.INT64), floor, suffix="before")
+        self.behind = self.share = self.before
+        if not nearest:
+            self.share = node.step(ew.Sub(), position, floor, suffix="share")
+            self.behind = node.step(ew.Cast(DType.INT64), node.step(ew.Ceil(), position), suffix="behind")
+
+
+def _between(node: ImportNode, before: Value, behind: Value, share: Value) -> Value:
+    """before + (behind - before) * share."""
+    difference = node.step(ew.Sub(), behind, before, suffix="difference")
+    return node.step(ew.Add(), before, node.step(ew.Mul(), difference, share), suffix="between")
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "CombinedNonMaxSuppression": import_combined_suppression,
+    "CropAndResize": import_crop_and_resize,
+    "NonMaxSuppression": import_suppression_v1,
+    "NonMaxSuppressionV2": import_suppression,
+    "NonMaxSuppressionV3": import_suppression,
+    "NonMaxSuppressionV4": import_suppression_v4,
+    "NonMaxSuppressionV5": import_suppression_v5,
+}
+
+__all__ = ["IMPORTS"]

@@ -1,0 +1,108 @@
+"""Operators of one operand that work element by element."""
+
+from __future__ import annotations
+
+from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, direct
+from graphir.converters.tensorflow.importing.pairs import COMPLEX, with_zeros
+from graphir.graph import Value
+from graphir.ops import elementwise as ew
+from graphir.types import DType
+
+
+def import_cast(node: ImportNode) -> Value:
+    """Cast to `DstT`; floats become integers toward zero, as in ONNX."""
+    wanted = node.attrs["DstT"]
+    if not isinstance(wanted, DType):
+        node.refuse(f"a cast to {wanted}")
+    if wanted in COMPLEX:
+        real = node.input(0)
+        if real.dtype is not COMPLEX[wanted]:
+            real = node.step(ew.Cast(COMPLEX[wanted]), real, suffix="real")
+        return with_zeros(node, real)
+    if node.attrs.get("Truncate") and wanted in (DType.BFLOAT16, DType.FLOAT16):
+        node.refuse(f"a cast to {wanted} that truncates; ONNX rounds to the nearest")
+    if node.input(0).dtype is wanted:
+        return node.input(0)
+    return node.emit(ew.Cast(wanted), node.input(0))
+
+
+def import_square(node: ImportNode) -> Value:
+    """x * x."""
+    return node.emit(ew.Mul(), node.input(0), node.input(0))
+
+
+def import_rsqrt(node: ImportNode) -> Value:
+    """1 / sqrt(x)."""
+    return node.emit(ew.Reciprocal(), node.step(ew.Sqrt(), node.input(0)))
+
+
+def import_expm1(node: ImportNode) -> Value:
+    """exp(x) - 1, as ONNX can say it."""
+    node.decide("precision", "Expm1 is exp(x) - 1, which loses digits where x is near 0")
+    return node.emit(ew.Sub(), node.step(ew.Exp(), node.input(0)), node.scalar_like(node.input(0), 1))
+
+
+def import_log1p(node: ImportNode) -> Value:
+    """log(1 + x), as ONNX can say it."""
+    node.decide("precision", "Log1p is log(1 + x), which loses digits where x is near 0")
+    return node.emit(ew.Log(), node.step(ew.Add(), node.input(0), node.scalar_like(node.input(0), 1)))
+
+
+def import_erfc(node: ImportNode) -> Value:
+    """1 - erf(x), as ONNX can say it."""
+    node.decide("precision", "Erfc is 1 - erf(x), which loses digits where x is large")
+    return node.emit(ew.Sub(), node.scalar_like(node.input(0), 1), node.step(ew.Erf(), node.input(0)))
+
+
+def import_round(node: ImportNode) -> Value:
+    """Round and Rint: halves to even; integers stay as they are."""
+    if not node.dtype().is_integer:
+        return node.emit(ew.Round(), node.input(0))
+    node.decide("rounding", "integers stay as they are, as is documented; TensorFlow 2.21 gives zeros for int32")
+    return node.input(0)
+
+
+def import_is_finite(node: ImportNode) -> Value:
+    """Neither infinite nor no number."""
+    bad = node.step(ew.Or(), node.step(ew.IsNaN(), node.input(0)), node.step(ew.IsInf(), node.input(0)))
+    return node.emit(ew.Not(), bad)
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "Abs": direct(ew.Abs),
+    "Acos": direct(ew.Acos),
+    "Acosh": direct(ew.Acosh),
+    "Asin": direct(ew.Asin),
+    "Asinh": direct(ew.Asinh),
+    "Atan": direct(ew.Atan),
+    "Atanh": direct(ew.Atanh),
+    "Cast": import_cast,
+    "Ceil": direct(ew.Ceil),
+    "Cos": direct(ew.Cos),
+    "Cosh": direct(ew.Cosh),
+    "Erf": direct(ew.Erf),
+    "Erfc": import_erfc,
+    "Exp": direct(ew.Exp),
+    "Expm1": import_expm1,
+    "Floor": direct(ew.Floor),
+    "Inv": direct(ew.Reciprocal),
+    "IsFinite": import_is_finite,
+    "IsInf": direct(ew.IsInf),
+    "IsNan": direct(ew.IsNaN),
+    "Log": direct(ew.Log),
+    "Log1p": import_log1p,
+    "LogicalNot": direct(ew.Not),
+    "Neg": direct(ew.Neg),
+    "Reciprocal": direct(ew.Reciprocal),
+    "Rint": import_round,
+    "Round": import_round,
+    "Rsqrt": import_rsqrt,
+    "Sign": direct(ew.Sign),
+    "Sin": direct(ew.Sin),
+    "Sinh": direct(ew.Sinh),
+    "Sqrt": direct(ew.Sqrt),
+    "Square": import_square,
+    "Tan": direct(ew.Tan),
+}
+
+__all__ = ["IMPORTS"]

@@ -1,0 +1,268 @@
+"""Resizing images (N, H, W, C) on both spatial axes.
+
+Positions, with `scale` = old / new in float32: x * scale; x * (old - 1) / (new - 1) under `align_corners`;
+(x + 0.5) * scale - 0.5 under `half_pixel_centers`. Source: `tf.raw_ops.ResizeBilinear` and its like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
+from graphir.converters.tensorflow.importing.layout import Layout, channels_first, finish
+from graphir.graph import Value
+from graphir.ops.elementwise import Cast
+from graphir.ops.indexing import Gather
+from graphir.ops.linear import MatMul
+from graphir.ops.pooling import AveragePool
+from graphir.ops.resize import Coordinates, NearestMode, Resize, ResizeMode
+from graphir.types import DType, Sym, TensorType
+
+LAYOUT = Layout(2, channels_last=True)
+AXES = (2, 3)
+MOST_FACTOR = 64
+
+
+def _coordinates(node: ImportNode) -> Coordinates:
+    """Where an element of the result comes from. Refuses what TensorFlow refuses."""
+    aligned, centers = node.attrs["align_corners"], node.attrs.get("half_pixel_centers", False)
+    if aligned and centers:
+        node.refuse("align_corners and half_pixel_centers exclude each other; TensorFlow refuses both at once")
+    if aligned:
+        return Coordinates.ALIGN_CORNERS
+    return Coordinates.HALF_PIXEL if centers else Coordinates.ASYMMETRIC
+
+
+def _resize(
+    node: ImportNode, data: Value, mode: ResizeMode, nearest: NearestMode, *, cubic: float = -0.75, inner: bool = False
+) -> Value:
+    """The node's result by one Resize, by whole factors where the new sizes are such multiples of open ones."""
+    coordinates = _coordinates(node)
+    factors = _whole_factors(node)
+    op = Resize(
+        mode,
+        coordinates,
+        nearest,
+        factors=factors,
+        axes=AXES,
+        cubic_coeff_a=cubic,
+        exclude_outside=inner,
+    )
+    if factors:
+        return finish(node, LAYOUT, op, channels_first(node, LAYOUT, data))
+    node.graph.refine(node.input(1), TensorType(None, (2,)))
+    sizes = node.int64(node.input(1))
+    return finish(node, LAYOUT, op, channels_first(node, LAYOUT, data), None, None, sizes)
+
+
+def _whole_factors(node: ImportNode) -> tuple[float, ...]:
+    """The factors, if sizes are open and the new ones are known to be whole multiples of them; empty otherwise."""
+    known, shape = node.input(1).known, node.input(0).shape
+    if known is None or shape is None or len(shape) != 4 or len(known.elements) != 2:
+        return ()
+    found: list[float] = []
+    for old, new in zip(shape[1:3], known.elements, strict=True):
+        if not isinstance(old, Sym) or not isinstance(new, Sym):
+            return ()
+        factor = next((count for count in range(1, MOST_FACTOR + 1) if old * count == new), None)
+        if factor is None:
+            return ()
+        found.append(float(factor))
+    return tuple(found)
+
+
+def _floats(node: ImportNode) -> Value:
+    """The images in float32, which is the dtype of the result."""
+    data = node.input(0)
+    if node.dtype() is DType.FLOAT32:
+        return data
+    return node.step(Cast(DType.FLOAT32), data, suffix="float")
+
+
+def import_resize_bilinear(node: ImportNode) -> Value:
+    """ResizeBilinear; the result is float32 whatever the images are."""
+    return _resize(node, _floats(node), ResizeMode.LINEAR, NearestMode.ROUND_PREFER_FLOOR)
+
+
+def import_resize_bicubic(node: ImportNode) -> Value:
+    """ResizeBicubic: Keys' cubic of -0.75, or of -0.5 without what is outside under `half_pixel_centers`.
+
+    By a matrix of weights on each axis where the image is made smaller on one, which onnxruntime (1.31) cannot do where
+    its optimisations bring channels last.
+    """
+    old, new = node.sizes_if_known(node.input(0), (1, 2)), node.known(1)
+    if old is not None and new is not None and any(size > count for size, count in zip(old, new, strict=True)):
+        coordinates = _coordinates(node)
+        weights = [_cubic(coordinates, *pair) for pair in zip(old, new, strict=True)]
+        return _weighted(node, _floats(node), *weights)
+    node.decide("precision", "TensorFlow rounds the positions of a bicubic resize to 1/1024, here they are exact")
+    keys = bool(node.attrs["half_pixel_centers"])
+    return _resize(
+        node,
+        _floats(node),
+        ResizeMode.CUBIC,
+        NearestMode.ROUND_PREFER_FLOOR,
+        cubic=-0.5 if keys else -0.75,
+        inner=keys,
+    )
+
+
+def import_resize_nearest(node: ImportNode) -> Value:
+    """ResizeNearestNeighbor; by Gather where TensorFlow's float32 arithmetic reaches other elements than Resize may.
+
+    Resize's positions are x / (new / old), in exact arithmetic or, as onnxruntime has it, in float32.
+    """
+    data, coordinates = node.input(0), _coordinates(node)
+    old, new = node.sizes_if_known(data, (1, 2)), node.known(1)
+    if old is not None and new is not None and len(new) == 2:
+        places = [nearest_places(coordinates, *pair) for pair in zip(old, new, strict=True)]
+        exact, divided = (
+            [function(coordinates, *pair) for pair in zip(old, new, strict=True)]
+            for function in (_exact_places, _divided_places)
+        )
+        if places != exact or places != divided:
+            node.decide("rounding", "elements are picked as TensorFlow's float32 positions round, unlike Resize's")
+            rows = node.step(Gather(axis=1), data, node.vector(places[0]), suffix="rows")
+            return node.emit(Gather(axis=2), rows, node.vector(places[1]))
+    else:
+        node.decide("rounding", "sizes are open: positions are taken as exact, TensorFlow rounds them to float32")
+    nearest = NearestMode.FLOOR if coordinates is Coordinates.ASYMMETRIC else NearestMode.ROUND_PREFER_CEIL
+    return _resize(node, data, ResizeMode.NEAREST, nearest)
+
+
+def nearest_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
+    """Which of `old` elements each of `new` is, in float32 as TensorFlow computes it.
+
+    >>> nearest_places(Coordinates.ASYMMETRIC, 3, 5), nearest_places(Coordinates.HALF_PIXEL, 3, 5)
+    ([0, 0, 1, 1, 2], [0, 0, 1, 2, 2])
+    """
+    import numpy as np
+
+    single = np.float32
+    aligned = coordinates is Coordinates.ALIGN_CORNERS and new > 1
+    scale = single(old - 1) / single(new - 1) if aligned else single(old) / single(new)
+    shift = single(0.5) if coordinates is Coordinates.HALF_PIXEL else single(0)
+    positions = (np.arange(new, dtype=np.float32) + shift) * scale
+    if coordinates is Coordinates.ALIGN_CORNERS:
+        fraction = positions - np.floor(positions)
+        found = np.floor(positions) + (fraction >= single(0.5))
+    else:
+        found = np.floor(positions)
+    return [int(place) for place in np.clip(found, 0, max(old - 1, 0))]
+
+
+def _exact_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
+    """The same in exact arithmetic: halves up."""
+    if coordinates is Coordinates.ALIGN_CORNERS:
+        if new == 1:
+            return [0]
+        return [(2 * place * (old - 1) + new - 1) // (2 * (new - 1)) for place in range(new)]
+    if coordinates is Coordinates.HALF_PIXEL:
+        return [(2 * place + 1) * old // (2 * new) for place in range(new)]
+    return [place * old // new for place in range(new)]
+
+
+def _divided_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
+    """The same by a division by the factor in float32, as Resize states the position."""
+    if coordinates is Coordinates.ALIGN_CORNERS:
+        return _exact_places(coordinates, old, new)
+    import numpy as np
+
+    single = np.float32
+    shift = single(0.5) if coordinates is Coordinates.HALF_PIXEL else single(0)
+    positions = (np.arange(new, dtype=np.float32) + shift) / (single(new) / single(old)) - shift
+    whole = np.floor(positions)
+    found = whole + (positions - whole >= single(0.5)) if shift else whole
+    return [int(place) for place in np.clip(found, 0, max(old - 1, 0))]
+
+
+def import_resize_area(node: ImportNode) -> Value:
+    """ResizeArea: the mean of the part of the image that an element covers.
+
+    By AveragePool where whole elements are covered, else by a matrix of weights on each axis.
+    """
+    data = _floats(node)
+    old, new = node.sizes(node.input(0), (1, 2)), node.integers(1, "the new sizes")
+    aligned = bool(node.attrs["align_corners"])
+    if not aligned and all(size % count == 0 for size, count in zip(old, new, strict=True)):
+        kernel = tuple(size // count for size, count in zip(old, new, strict=True))
+        return finish(node, LAYOUT, AveragePool(kernel, kernel), channels_first(node, LAYOUT, data))
+    return _weighted(node, data, *(_covered(*pair, aligned) for pair in zip(old, new, strict=True)))
+
+
+def _weighted(node: ImportNode, data: Value, rows: list[Sequence[float]], columns: list[Sequence[float]]) -> Value:
+    """The images multiplied by the weights (new, old) of both axes."""
+    first = channels_first(node, LAYOUT, data)
+    left = node.constant(rows, DType.FLOAT32)
+    right = node.constant([list(column) for column in zip(*columns, strict=True)], DType.FLOAT32)
+    return finish(node, LAYOUT, MatMul(), node.step(MatMul(), left, first, suffix="rows"), right)
+
+
+def _cubic(coordinates: Coordinates, old: int, new: int) -> list[Sequence[float]]:
+    """How much each of `old` elements counts for each of `new` by a cubic, at positions rounded to 1/1024.
+
+    Neighbours outside are those at the edge; under half_pixel_centers they do not count. Source: TensorFlow's
+    core/kernels/image/resize_bicubic_op.cc.
+    """
+    import numpy as np
+
+    single, keys = np.float32, coordinates is Coordinates.HALF_PIXEL
+    aligned = coordinates is Coordinates.ALIGN_CORNERS and new > 1
+    scale = single(old - 1) / single(new - 1) if aligned else single(old) / single(new)
+    shift, sharpness = single(0.5 if keys else 0), -0.5 if keys else -0.75
+    found: list[Sequence[float]] = []
+    for place in range(new):
+        position = (single(place) + shift) * scale - shift
+        first = int(np.floor(position))
+        part = float(np.rint((position - single(first)) * single(1024))) / 1024
+        weights = [0.0] * old
+        for offset in range(-1, 3):
+            weight, source = _keys_cubic(abs(part - offset), sharpness), first + offset
+            if not keys or 0 <= source < old:
+                weights[min(max(source, 0), old - 1)] += weight
+        total = sum(weights) if keys else 1.0
+        found.append([weight / total for weight in weights])
+    return found
+
+
+def _keys_cubic(distance: float, sharpness: float) -> float:
+    """Keys' convolution kernel: two cubics, from 0 to 1 and on to 2.
+
+    >>> [_keys_cubic(distance, -0.5) for distance in (0, 0.5, 1, 1.5, 2)]
+    [1.0, 0.5625, 0.0, -0.0625, 0.0]
+    """
+    if distance <= 1:
+        return ((sharpness + 2) * distance - (sharpness + 3)) * distance * distance + 1.0
+    return ((sharpness * distance - 5 * sharpness) * distance + 8 * sharpness) * distance - 4 * sharpness
+
+
+def _covered(old: int, new: int, aligned: bool) -> list[Sequence[float]]:
+    """How much of each of `old` elements is in each of `new`, shares of 1.
+
+    Each covers [x * scale, (x + 1) * scale), and what lies behind the last element counts as that.
+    """
+    import numpy as np
+
+    if old == 1:
+        return [[1.0]] * new
+    single = np.float32
+    scale = single(old - 1) / single(new - 1) if aligned and new > 1 else single(old) / single(new)
+    found = []
+    for place in range(new):
+        begin, end = single(place) * scale, single(place + 1) * scale
+        weights = [0.0] * old
+        for source in range(int(np.floor(begin)), int(np.ceil(end))):
+            part = min(float(end), source + 1.0) - max(float(begin), float(source))
+            weights[min(source, old - 1)] += part / float(scale)
+        found.append(weights)
+    return found  # type: ignore[return-value]
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "ResizeArea": import_resize_area,
+    "ResizeBicubic": import_resize_bicubic,
+    "ResizeBilinear": import_resize_bilinear,
+    "ResizeNearestNeighbor": import_resize_nearest,
+}
+
+__all__ = ["IMPORTS"]

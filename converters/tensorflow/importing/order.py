@@ -1,0 +1,115 @@
+"""Which nodes are needed, and an order in which every node comes after what it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.schema.operators import operator_schema, output_types
+from graphir.errors import FormatError, ImportFailure
+
+# Results of these nodes are no outputs of a model, even if nothing uses them.
+NO_OUTPUTS = frozenset({"Const", "NoOp", "Assert", "Placeholder", "PlaceholderWithDefault", "PlaceholderV2",
+                        "IteratorToStringHandle"})  # fmt: skip
+# What results of these types name: variables, iterators, tables, data sets.
+HANDLES = frozenset({"resource", "variant"})
+LOOP_OPS = frozenset({"NextIteration", "RefNextIteration"})
+SHOWN = 8
+
+
+def find_outputs(nodes: Iterable[TFNode]) -> list[str]:
+    """The nodes whose results nothing uses, without those that give none: what a frozen graph is there for."""
+    listed = list(nodes)
+    used = {endpoint.node for node in listed for endpoint in node.inputs}
+    return [node.name for node in listed if node.name not in used and _gives_something(node)]
+
+
+def _gives_something(node: TFNode) -> bool:
+    if node.op in NO_OUTPUTS:
+        return False
+    schema = operator_schema(node.op)
+    if schema is None:
+        return True
+    try:
+        types = output_types(node.op, node.attrs) or []
+    except FormatError:  # attributes that contradict each other: the importer says what is wrong
+        return bool(schema.outputs)
+    return any(dtype not in HANDLES for dtype in types)
+
+
+def sorted_nodes(
+    nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint], given: Iterable[Endpoint] = ()
+) -> list[TFNode]:
+    """The nodes that the wanted results need, each after those that it uses; `given` need no node. Linear.
+
+    Raises ImportFailure for a node that does not exist and for a cycle, which it names.
+    """
+    found: list[TFNode] = []
+    done = {endpoint.node for endpoint in given}
+    for endpoint in wanted:
+        _visit(endpoint.node, nodes, done, found)
+    return found
+
+
+def check_cycles(nodes: Mapping[str, TFNode]) -> None:
+    """Raise ImportFailure, naming it, for a cycle that is no loop of TensorFlow 1's: the walks behind nodes that change
+    nothing would not end in one. Nodes that do not exist are left to whoever needs them. Linear."""
+    done: set[str] = set()
+    for start in nodes:
+        if start in done:
+            continue
+        open_: dict[str, None] = {start: None}
+        stack = [(start, iter(nodes[start].inputs))]
+        while stack:
+            name, inputs = stack[-1]
+            following = next(inputs, None)
+            if following is None:
+                stack.pop()
+                del open_[name]
+                done.add(name)
+            elif following.node in open_:
+                _fail_cycle(following.node, list(open_), nodes)
+            elif following.node in nodes and following.node not in done:
+                node = nodes[following.node]
+                if node.op not in LOOP_OPS:
+                    open_[following.node] = None
+                    stack.append((following.node, iter(node.inputs)))
+
+
+def _visit(start: str, nodes: Mapping[str, TFNode], done: set[str], found: list[TFNode]) -> None:
+    if start in done:
+        return
+    open_: dict[str, None] = {start: None}
+    stack = [(start, iter(_node(start, nodes, start).inputs))]
+    while stack:
+        name, inputs = stack[-1]
+        following = next(inputs, None)
+        if following is None:
+            stack.pop()
+            del open_[name]
+            done.add(name)
+            found.append(nodes[name])
+        elif following.node in open_:
+            _fail_cycle(following.node, list(open_), nodes)
+        elif following.node not in done:
+            open_[following.node] = None
+            stack.append((following.node, iter(_node(following.node, nodes, name).inputs)))
+
+
+def _node(name: str, nodes: Mapping[str, TFNode], user: str) -> TFNode:
+    node = nodes.get(name)
+    if node is None:
+        raise ImportFailure(f"node {user} uses {name!r}, which is not in the graph")
+    return node
+
+
+def _fail_cycle(name: str, around: list[str], nodes: Mapping[str, TFNode]) -> None:
+    cycle = around[around.index(name) :]
+    loops = sorted(member for member in cycle if nodes[member].op in LOOP_OPS)
+    shown = " -> ".join([*cycle[:SHOWN], *(["..."] if len(cycle) > SHOWN else []), name])
+    if loops:
+        raise ImportFailure(f"a while loop of TensorFlow 1 around {', '.join(loops[:SHOWN])} cannot be imported")
+    raise ImportFailure(f"the graph has a cycle of {len(cycle)} nodes: {shown}")
+
+
+__all__ = ["NO_OUTPUTS", "check_cycles", "find_outputs", "sorted_nodes"]

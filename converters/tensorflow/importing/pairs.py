@@ -1,0 +1,68 @@
+"""Complex values, which the graph holds as real ones with one axis more behind: real and imaginary part, as ONNX's DFT.
+
+A node whose operand is such a value is imported by `ON_PAIRS` of the family `signal`, or refused: every other import
+function would take the parts for elements.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphir.converters.tensorflow.importing.context import ImportFunction, Refusal
+from graphir.graph import Value
+from graphir.ops.elementwise import Mul
+from graphir.ops.shape import Unsqueeze
+from graphir.ops.shape_parts import Concat
+from graphir.tensor import Tensor
+from graphir.types import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphir.converters.tensorflow.importing.context import ImportNode
+
+COMPLEX = {DType.COMPLEX64: DType.FLOAT32, DType.COMPLEX128: DType.FLOAT64}
+
+
+def as_pair(node: ImportNode, value: Value) -> Value:
+    """The value, marked as one that holds real and imaginary parts."""
+    node.importer.pairs.add(value)
+    return value
+
+
+def pair(node: ImportNode, slot: int) -> Value:
+    """A complex operand as parts. Refuses what is none and complex inputs, which no target takes."""
+    value = node.input(slot)
+    if value in node.importer.pairs:
+        return value
+    tensor = value.tensor
+    if tensor is None or tensor.dtype not in COMPLEX:
+        node.refuse(f"{value.name} is complex, but does not come from parts, a Fourier transform or a constant")
+    real = COMPLEX[tensor.dtype]
+    parts = Tensor.computed(
+        real, (*tensor.shape, 2), lambda: np.stack([tensor.numpy().real, tensor.numpy().imag], -1).astype(real.numpy())
+    )
+    return as_pair(node, node.graph.add_parameter(node.fresh_name(f"{value.name}_parts"), parts))
+
+
+def with_zeros(node: ImportNode, value: Value) -> Value:
+    """Real values as complex ones."""
+    wide = node.step(Unsqueeze(), value, node.vector([-1]), suffix="wide")
+    nothing = node.step(Mul(), wide, node.scalar_like(value, 0.0), suffix="zeros")
+    return as_pair(node, node.step(Concat(-1), wide, nothing, suffix="parts"))
+
+
+def on_pairs(op: str, function: ImportFunction, operands: Iterable[Value], pairs: set[Value]) -> ImportFunction:
+    """The import function for operands some of which may be complex. Raises Refusal if there is none."""
+    if pairs.isdisjoint(operands):
+        return function
+    from graphir.converters.tensorflow.importing.ops.signal import ON_PAIRS
+
+    if op not in ON_PAIRS:
+        raise Refusal(f"complex operands; they can be used by {', '.join(sorted(ON_PAIRS))}")
+    return ON_PAIRS[op]
+
+
+__all__ = ["COMPLEX", "as_pair", "on_pairs", "pair", "with_zeros"]

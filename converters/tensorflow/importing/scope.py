@@ -1,0 +1,162 @@
+"""Importing one flat list of nodes: the main graph, or the body of a function inside a node of another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.importing.context import (
+    ImportFunction,
+    ImportNode,
+    NeedsShape,
+    QuietRefusal,
+    Refusal,
+    result_name,
+)
+from graphir.converters.tensorflow.importing.operands import check_operands
+from graphir.converters.tensorflow.importing.ops import import_table
+from graphir.converters.tensorflow.importing.pairs import on_pairs
+from graphir.converters.tensorflow.keras.context import KERAS_LAYER, import_layer
+from graphir.converters.tensorflow.schema.operators import Attributes, operator_schema, output_types
+from graphir.errors import FormatError, GraphError, ShapeError
+from graphir.graph import Graph, Value
+from graphir.types import ANYTHING, DType, TensorType
+
+if TYPE_CHECKING:
+    from graphir.converters.tensorflow.importing.importer import Importer
+
+NOT_CONVERTED = "graphir cannot convert this operator of TensorFlow yet"
+NOT_IN_TENSORFLOW = "TensorFlow 2.21 has no such operator: it comes from a plugin or a library of one's own"
+VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp", "AutoReloadVariable", "TemporaryVariable"})
+READS = frozenset({"ReadVariableOp"})
+
+
+class Scope:
+    """One graph in the making, and what each node that was imported gave."""
+
+    def __init__(
+        self, importer: Importer, graph: Graph, arguments: Mapping[Endpoint, Value] | None = None, depth: int = 0
+    ) -> None:
+        self.importer = importer
+        self.depth = depth
+        self.graph = graph
+        self._results: dict[str, Sequence[Value]] = {}
+        self._arguments = dict(arguments or {})
+        self._used: set[Endpoint] = set()
+        self._users: Counter[Endpoint] = Counter()
+        self._records: dict[str, TFNode] = {}
+
+    def run(self, nodes: Sequence[TFNode], wanted: Iterable[Endpoint]) -> None:
+        """Import the nodes in order. Problems are gathered by the importer. `wanted` counts as used."""
+        functions = import_table() | {KERAS_LAYER: import_layer}
+        self._users = Counter(wanted)
+        self._users.update(endpoint for node in nodes for endpoint in node.inputs)
+        self._used = set(self._users)
+        self._records = {node.name: node for node in nodes}
+        for node in nodes:
+            self._import(node, functions.get(node.op))
+
+    def value(self, endpoint: Endpoint) -> Value:
+        """The value of an endpoint. Raises Refusal where its node gave no such result."""
+        found = self._arguments.get(endpoint)
+        if found is not None:
+            return found
+        results = self._results[endpoint.node]
+        if endpoint.slot >= len(results):
+            raise Refusal(f"it uses result {endpoint.slot} of {endpoint.node}, which is not available")
+        return results[endpoint.slot]
+
+    def is_used(self, node: str, slot: int) -> bool:
+        """Whether a node that is imported, or an output, uses this result."""
+        return Endpoint(node, slot) in self._used
+
+    def producer(self, endpoint: Endpoint) -> ImportNode | None:
+        """The node whose first result this is, if it was imported here and its result is used once."""
+        record = self._records.get(endpoint.node)
+        if record is None or endpoint.slot or self._users[endpoint] != 1 or record.name not in self._results:
+            return None
+        attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
+        return ImportNode(self, record, attrs, [self.value(held) for held in record.inputs])
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, or with a number: a name that no value in the model has."""
+        return self.importer.fresh_name(wanted)
+
+    def _import(self, record: TFNode, function: ImportFunction | None) -> None:
+        importer = self.importer
+        if record.op in VARIABLES:
+            self._variable(record)
+            return
+        if record.op in READS and record.inputs:
+            function = _read
+        if function is None:
+            known = operator_schema(record.op) is not None
+            importer.refuse(record, NOT_CONVERTED if known else NOT_IN_TENSORFLOW)
+            self._break(record)
+            return
+        operands: list[Value] = []
+        try:
+            operands += map(self.value, record.inputs)
+            if importer.broken.isdisjoint(operands):
+                check_operands(record.op, operands)
+            attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
+            node = ImportNode(self, record, attrs, operands)
+            result = on_pairs(record.op, function, operands, importer.pairs)(node)
+        except Refusal as error:
+            if not isinstance(error, QuietRefusal):
+                importer.refuse(record, str(error))
+        except (ShapeError, GraphError, NeedsShape) as error:
+            if not importer.broken.intersection(operands):
+                hint = importer.shape_hint() if isinstance(error, NeedsShape) else ""
+                importer.problem(f"{record.name} ({record.op}): {error}{hint}")
+        else:
+            self._take(record, [result] if isinstance(result, Value) else list(result))
+            if importer.broken.intersection(operands):
+                importer.broken.update(self._results[record.name])
+            return
+        self._break(record)
+
+    def _take(self, record: TFNode, values: list[Value]) -> None:
+        for slot, value in enumerate(values):
+            name, source = result_name(record.name, slot), f"{record.name}:{slot}"
+            is_new = not value.sources and value.producer is not None and value.graph is self.graph
+            if is_new and value.name != name and self.importer.claim(name):
+                self.graph.rename(value, name)
+            if source not in value.sources:
+                value.sources = (*value.sources, source)
+        self._results[record.name] = values
+
+    def _variable(self, record: TFNode) -> None:
+        """A variable is a parameter if its elements are known; reading it is the parameter itself."""
+        tensor = self.importer.source.variables.get(record.name)
+        if tensor is None:
+            self.importer.unfrozen.append(record.name)
+            self._break(record)
+            return
+        value = self.graph.add_parameter(self.fresh_name(record.name), tensor)
+        self._take(record, [value])
+
+    def _break(self, record: TFNode) -> None:
+        """Stand-ins for the results of a node that could not be imported, so that the rest can be looked at too."""
+        try:
+            types = output_types(record.op, record.attrs) or [None]
+        except FormatError:
+            types = [None]
+        slots = [endpoint.slot for endpoint in self._used if endpoint.node == record.name]
+        values = []
+        for slot in range(max(len(types), *(slot + 1 for slot in slots), 1)):
+            dtype = types[slot] if slot < len(types) else None
+            type_ = TensorType(dtype) if isinstance(dtype, DType) else ANYTHING
+            values.append(self.graph.add_input(self.fresh_name(f"?{record.name}"), type_))
+        self.importer.broken.update(values)
+        self._results[record.name] = values
+
+
+def _read(node: ImportNode) -> Value:
+    """What a variable holds is the variable itself."""
+    return node.input(0)
+
+
+__all__ = ["NOT_CONVERTED", "NOT_IN_TENSORFLOW", "VARIABLES", "Scope"]

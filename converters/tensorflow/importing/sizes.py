@@ -1,0 +1,58 @@
+"""Sizes of values as the operands of other operators: numbers where they are known, computed otherwise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Union
+
+from graphir.converters.tensorflow.importing.context import ImportNode
+from graphir.graph import Value
+from graphir.ops.shape import Shape, Size
+from graphir.ops.shape_parts import Concat
+from graphir.types import DType
+
+Count = Union[int, Value]
+"""A size: a number, or an int64 vector of one element that is computed."""
+
+
+def size_at(node: ImportNode, value: Value, axis: int) -> Count:
+    """The size of an axis; negative axes count from the end."""
+    rank = node.rank(value)
+    place = node.axis(axis, rank)
+    size = node.shape(value)[place]
+    return size if isinstance(size, int) else node.step(Shape(start=place, end=place + 1), value, suffix="size")
+
+
+def as_vector(node: ImportNode, counts: Sequence[Count]) -> Value:
+    """Sizes as one int64 vector."""
+    if all(isinstance(count, int) for count in counts):
+        return node.vector([int(count) for count in counts])  # type: ignore[arg-type]
+    parts: list[Value] = []
+    numbers: list[int] = []
+    for count in counts:
+        if isinstance(count, int):
+            numbers.append(count)
+            continue
+        if numbers:
+            parts.append(node.vector(numbers))
+            numbers = []
+        parts.append(count)
+    if numbers:
+        parts.append(node.vector(numbers))
+    return parts[0] if len(parts) == 1 else node.step(Concat(axis=0), *parts, suffix="sizes")
+
+
+def length_of(node: ImportNode, value: Value) -> Value:
+    """The number of elements as an int64 scalar."""
+    count = known_length(value)
+    return node.step(Size(), value, suffix="count") if count is None else node.constant(count, DType.INT64)
+
+
+def known_length(value: Value) -> int | None:
+    """The number of elements, None if a size is open."""
+    sizes = [dim for dim in value.shape or () if isinstance(dim, int)]
+    return math.prod(sizes) if value.shape is not None and len(sizes) == len(value.shape) else None
+
+
+__all__ = ["Count", "as_vector", "known_length", "length_of", "size_at"]

@@ -1,0 +1,96 @@
+"""Operators that TensorFlow's graph optimizer made of several, taken apart again.
+
+`_FusedConv2D` and its like apply an operator and then, one after the other, those in `fused_ops`, whose operands are
+the inputs behind the operator's own. `_FusedBatchNormEx` adds a side input and activates. Source: TensorFlow's
+core/grappler/optimizers/remapper and core/kernels/fused_eigen_output_kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.schema.conformity import check_nodes
+from graphir.converters.tensorflow.schema.operators import Attributes, operator_schema
+from graphir.types import DType
+
+# The operator at the front.
+FUSED = {
+    "_FusedConv2D": "Conv2D",
+    "_FusedConv3D": "Conv3D",
+    "_FusedDepthwiseConv2dNative": "DepthwiseConv2dNative",
+    "_FusedMatMul": "MatMul",
+}
+NORM = "_FusedBatchNormEx"
+# How many operands what follows has besides the result so far, and what it is called by itself.
+FOLLOWING = {"BiasAdd": (1, "BiasAdd"), "Add": (1, "AddV2"), "FusedBatchNorm": (4, "FusedBatchNormV3")} | {
+    name: (0, name) for name in ("Relu", "Relu6", "Elu", "LeakyRelu", "Selu", "Sigmoid", "Tanh")
+}
+OWN = ("T", "strides", "padding", "explicit_paddings", "dilations", "transpose_a", "transpose_b", "data_format")
+
+
+def unfuse(nodes: Iterable[TFNode]) -> list[TFNode]:
+    """The nodes, each fused one as what it stands for; one with a part that is not known stays as it is.
+
+    Raises FormatError for one whose parts do not fit their operators.
+    """
+    found: list[TFNode] = []
+    for node in nodes:
+        parts = _parts(node)
+        check_nodes((part.name, part.op, part.attrs, len(part.inputs)) for part in parts)
+        found += parts or [node]
+    return found
+
+
+def _parts(node: TFNode) -> list[TFNode]:
+    if node.op == NORM:
+        return _norm(node)
+    attrs = Attributes(node.attrs, operator_schema(node.op), node.name)
+    names = attrs.get("fused_ops") or ()
+    if node.op not in FUSED or not all(name in FOLLOWING for name in names):
+        return []
+    held = {key: attrs.get(key) for key in OWN if attrs.get(key) is not None}
+    steps = [(FUSED[node.op], node.inputs[:2], held)]
+    place = 2
+    for name in names:
+        count, op = FOLLOWING[name]
+        steps.append((op, node.inputs[place : place + count], _attributes(name, attrs)))
+        place += count
+    return _chain(node, steps)
+
+
+def _attributes(name: str, attrs: Attributes) -> dict[str, Any]:
+    found: dict[str, Any] = {"T": attrs.get("T")}
+    if name in ("BiasAdd", "FusedBatchNorm"):
+        found["data_format"] = "NCHW" if str(attrs.get("data_format", "")).startswith("NC") else "NHWC"
+    if name == "FusedBatchNorm":
+        found |= {"U": DType.FLOAT32, "epsilon": attrs.get("epsilon"), "is_training": False}
+    if name == "LeakyRelu":
+        found["alpha"] = attrs.get("leakyrelu_alpha")
+    return found
+
+
+def _norm(node: TFNode) -> list[TFNode]:
+    attrs = Attributes(node.attrs, operator_schema(node.op), node.name)
+    mode = attrs.get("activation_mode")
+    if mode not in ("Identity", "Relu") or len(node.inputs) not in (5, 6):
+        return []
+    held = {key: attrs.get(key) for key in ("T", "U", "epsilon", "is_training", "data_format")}
+    steps: list[tuple[str, Sequence[Endpoint], dict[str, Any]]] = [("FusedBatchNormV3", node.inputs[:5], held)]
+    if len(node.inputs) == 6:
+        steps.append(("AddV2", node.inputs[5:], {"T": attrs.get("T")}))
+    return _chain(node, [*steps, (mode, (), {"T": attrs.get("T")})])
+
+
+def _chain(node: TFNode, steps: Sequence[tuple[str, Sequence[Endpoint], dict[str, Any]]]) -> list[TFNode]:
+    """Nodes in a row, each taking the one before for its first input; the last has the fused one's name."""
+    found: list[TFNode] = []
+    for place, (op, operands, attrs) in enumerate(steps):
+        name = node.name if place == len(steps) - 1 else f"{node.name}__{op}"
+        before = (Endpoint(found[-1].name),) if found else ()
+        found.append(TFNode(name, op, (*before, *operands), node.controls if not found else (), attrs, node.device))
+    return found
+
+
+__all__ = ["FUSED", "unfuse"]

@@ -1,0 +1,204 @@
+"""Live TensorFlow as a reference: the model's own file, run by TensorFlow in a child process."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.converters.kernel.child_process import ChildProcess
+from graphir.converters.tensorflow.files.reader import TFSource, open_model
+from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.live.allowed import keras_classes, keras_functions, operators
+from graphir.converters.tensorflow.schema.operators import output_types
+from graphir.errors import FormatError, VerificationError
+from graphir.types import DType
+
+Array = NDArray[Any]
+PYTHON_VARIABLE = "GRAPHIR_TENSORFLOW_PYTHON"
+SETTINGS = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "PYTHONSAFEPATH": "1"}
+# TensorFlow's plain kernels want channels last on the CPU; those of oneDNN take channels first too.
+ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
+
+
+class TensorFlowMissing(VerificationError):
+    """The interpreter that was to run TensorFlow cannot import it."""
+
+
+class TensorFlowRefuses(VerificationError):
+    """TensorFlow is there, but cannot load the model, or cannot compute what is asked of it."""
+
+
+def live_python() -> str | None:
+    """The interpreter that has TensorFlow: the one that GRAPHIR_TENSORFLOW_PYTHON names, or this one; None if none."""
+    named = os.environ.get(PYTHON_VARIABLE)
+    if named:
+        return named
+    return sys.executable if importlib.util.find_spec("tensorflow") is not None else None
+
+
+class LiveTensorFlow:
+    """A model that TensorFlow runs. `outputs` are the names that the imported graph has for its outputs."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], outputs: Sequence[str], python: str, signature: str | None = None
+    ) -> None:
+        self.label = "TensorFlow in a child process"
+        self.outputs = list(outputs)
+        self._python = python
+        self._path = Path(path)
+        self._source: TFSource = open_model(path, signature, outputs)
+        self._process: _Process | None = None
+
+    @property
+    def may_lack(self) -> frozenset[str]:
+        """None: every output has a meaning."""
+        return frozenset()
+
+    def values(self) -> list[str]:
+        """The results of the nodes that the outputs need, outside of functions, as `node:slot`, and the outputs; of a
+        signature these only."""
+        if self._has_functions or self._is_keras:
+            return list(self.outputs)
+        found: list[str] = []
+        for node in self._needed():
+            try:
+                types = output_types(node.op, node.attrs) or []
+            except FormatError:
+                types = []
+            found += [f"{node.name}:{slot}" for slot, dtype in enumerate(types) if isinstance(dtype, DType)]
+        known = set(found)
+        return [*found, *(name for name in self.outputs if f"{name}:0" not in known)]
+
+    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+        """The named values. Raises TensorFlowMissing if the interpreter cannot import TensorFlow, and VerificationError
+        with TensorFlow's own message, or with the signal that ended it."""
+        if self._process is None:
+            self._process = self._started(feeds)
+        with_onednn = " with oneDNN" if self._has_channels_first else ""
+        self.label = f"TensorFlow {self._process.version}{with_onednn} in a child process"
+        wanted = list(dict.fromkeys(names))
+        fed = {self._tensor(name, is_fed=True): array for name, array in feeds.items()}
+        found = self._process.evaluate(fed, [self._tensor(name) for name in wanted])
+        yield from zip(wanted, (array for _, array in found), strict=True)
+
+    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
+        """The outputs, or the named values."""
+        return dict(self.stream(feeds, self.outputs if outputs is None else outputs))
+
+    def close(self) -> None:
+        """End the child process."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def _started(self, feeds: Mapping[str, Array]) -> _Process:
+        """A child that may run what the outputs need, as far as it is allowed."""
+        allowed: dict[str, object] = {
+            "operators": operators(),
+            "wanted": [self._tensor(name) for name in self.outputs],
+            "feeds": {self._tensor(name, is_fed=True): str(array.dtype) for name, array in feeds.items()},
+        }
+        if self._is_keras:
+            allowed |= {"classes": keras_classes(), "functions": keras_functions()}
+        return _Process(self._python, self._kind(), self._path, allowed, onednn=self._has_channels_first)
+
+    def _needed(self) -> list[TFNode]:
+        """The nodes that the outputs depend on, in the graph's order."""
+        nodes = {node.name: node for node in self._source.graph.nodes}
+        found: set[str] = set()
+        signature = self._source.signature
+        stated = {} if signature is None else signature.outputs
+        pending = [stated.get(name, Endpoint.of(name)).node for name in self.outputs]
+        while pending:
+            name = pending.pop()
+            if name not in found and name in nodes:
+                found.add(name)
+                pending += [*(endpoint.node for endpoint in nodes[name].inputs), *nodes[name].controls]
+        return [node for name, node in nodes.items() if name in found]
+
+    def _kind(self) -> str:
+        if self._is_keras:
+            return "keras"
+        if self._path.suffix == ".meta":
+            return "meta"
+        if self._source.signature is None:
+            return "graph"
+        if not self._path.is_dir():
+            self._path = self._path.parent
+        return "saved_model"
+
+    @property
+    def _has_functions(self) -> bool:
+        """Whether this is a SavedModel of TensorFlow 2, which its signatures are the way to run."""
+        return self._source.signature is not None and bool(self._source.graph.functions)
+
+    @property
+    def _has_channels_first(self) -> bool:
+        """Whether a node works on channels first."""
+        graph = self._source.graph
+        attributes = [node.attrs for node in graph.nodes]
+        attributes += [node.attrs for function in graph.functions.values() for node in function.nodes]
+        return any(str(attrs.get("data_format", "")).startswith("NC") for attrs in attributes)
+
+    @property
+    def _is_keras(self) -> bool:
+        return self._source.kind.startswith("Keras")
+
+    def _not_reachable(self, name: str) -> VerificationError:
+        signature = self._source.signature
+        assert signature is not None
+        return TensorFlowRefuses(
+            f"{self._path}: live TensorFlow gives the results {', '.join(signature.outputs)} of the inputs "
+            f"{', '.join(signature.inputs)} only; {name} is inside"
+        )
+
+    def _tensor(self, name: str, *, is_fed: bool = False) -> str:
+        """TensorFlow's name of an input, an output or a node's result; for Keras its number."""
+        if self._is_keras and self._source.signature is not None:
+            inputs, outputs = list(self._source.signature.inputs), list(self._source.signature.outputs)
+            if name in outputs:
+                return f"output:{outputs.index(name)}"
+            if name in inputs:
+                return f"input:{inputs.index(name)}"
+            raise self._not_reachable(name)
+        signature = self._source.signature
+        if self._has_functions and signature and name not in (signature.inputs if is_fed else signature.outputs):
+            raise self._not_reachable(name)
+        endpoint = None if signature is None else signature.outputs.get(name) or signature.inputs.get(name)
+        endpoint = endpoint or Endpoint.of(name)
+        return str(Endpoint(self._source.renamed.get(endpoint.node, endpoint.node), endpoint.slot))
+
+
+class _Process(ChildProcess):
+    """A child with a model, which evaluates it on feeds until it is closed."""
+
+    framework, missing, refuses = "TensorFlow", TensorFlowMissing, TensorFlowRefuses
+
+    def __init__(
+        self, python: str, kind: str, path: Path, allowed: Mapping[str, object], *, onednn: bool = False
+    ) -> None:
+        super().__init__(python)
+        (self.place / "allowed.json").write_text(json.dumps(allowed), encoding="utf-8")
+        settings = SETTINGS | {ONEDNN: str(int(onednn)), "KERAS_HOME": str(self.place)}
+        first = self.start(Path(__file__).with_name("child.py"), [kind, str(path.resolve())], settings)
+        if "error" in first:
+            raise TensorFlowRefuses(f"live TensorFlow ({python}) cannot load {path}: {first['error']}")
+        self.version = str(first["version"])
+
+    def evaluate(self, feeds: Mapping[str, Array], fetches: Sequence[str]) -> Iterator[tuple[str, Array]]:
+        """The tensors, one after the other. All of them must be taken before the next call."""
+        np.savez(self.place / "feeds.npz", **{f"a{index}": array for index, array in enumerate(feeds.values())})
+        request = {"feeds": list(feeds), "fetches": list(fetches)}
+        (self.place / "request.json").write_text(json.dumps(request), encoding="utf-8")
+        yield from self.ask()
+
+
+__all__ = ["PYTHON_VARIABLE", "LiveTensorFlow", "TensorFlowMissing", "TensorFlowRefuses", "live_python"]

@@ -1,9 +1,0 @@
-"""Strings."""
-
-from __future__ import annotations
-
-from graphir.converters.tensorflow.context import ImportFunction
-
-IMPORTS: dict[str, ImportFunction] = {}
-
-__all__ = ["IMPORTS"]

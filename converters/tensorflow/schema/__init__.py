@@ -1,0 +1,1 @@
+"""What TensorFlow knows of its operators, and nodes held against it."""

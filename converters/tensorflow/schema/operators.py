@@ -1,0 +1,160 @@
+"""TensorFlow's operators as `schema.json` describes them: inputs, outputs, and attributes with their defaults.
+
+The file is written by `tools/tensorflow_schema.py` from a live TensorFlow; nothing here knows an operator by name.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphir.converters.tensorflow.dtypes import DataType, named_type
+from graphir.converters.tensorflow.files.records import Argument
+from graphir.errors import FormatError
+from graphir.types import UNKNOWN, DType
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSchema:
+    """One operator: its inputs and outputs, the kinds of its attributes (`list(int)`), and their defaults.
+
+    `limits` has, by attribute, the least number, the least length of a list, or the list of the texts that are allowed.
+    """
+
+    name: str
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    kinds: Mapping[str, str]
+    defaults: Mapping[str, Any]
+    limits: Mapping[str, Any]
+
+
+class Attributes(Mapping[str, Any]):
+    """A node's attributes as Python has them; those that the file leaves out have TensorFlow's defaults."""
+
+    __slots__ = ("_defaults", "_stated", "_what")
+
+    def __init__(self, stated: Mapping[str, Any], schema: OperatorSchema | None, what: str) -> None:
+        self._stated = stated
+        self._defaults: Mapping[str, Any] = {} if schema is None else schema.defaults
+        self._what = what
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._stated:
+            return self._stated[name]
+        if name in self._defaults:
+            return self._defaults[name]
+        raise FormatError(f"{self._what} has no attribute {name!r}, and TensorFlow has no default for it")
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The attribute, or `default` where neither the file nor TensorFlow states one."""
+        for held in (self._stated, self._defaults):
+            if name in held:
+                return held[name]
+        return default
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._stated or name in self._defaults
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._defaults, **self._stated})
+
+    def __len__(self) -> int:
+        return len({**self._defaults, **self._stated})
+
+    def stated(self, name: str) -> bool:
+        """Whether the file states the attribute."""
+        return name in self._stated
+
+
+@functools.cache
+def _document() -> dict[str, dict[str, Any]]:
+    text = Path(__file__).with_name("operators.json").read_text(encoding="ascii")
+    document: dict[str, dict[str, Any]] = json.loads(text)
+    return document
+
+
+@functools.cache
+def operator_schema(op: str) -> OperatorSchema | None:
+    """The operator's schema; None if TensorFlow 2.21 has no such operator."""
+    entry = _document().get(op)
+    if entry is None:
+        return None
+    attrs: dict[str, list[Any]] = entry["attrs"]
+    return OperatorSchema(
+        op,
+        tuple(_argument(name, text, attrs) for name, text in entry["inputs"].items()),
+        tuple(_argument(name, text, attrs) for name, text in entry["outputs"].items()),
+        {name: spec[0] for name, spec in attrs.items()},
+        {name: _default(*spec) for name, spec in attrs.items() if len(spec) > 1},
+        entry.get("limits", {}),
+    )
+
+
+def _argument(name: str, text: str, attrs: Mapping[str, object]) -> Argument:
+    if text.startswith("list("):
+        return Argument(name, "", text[5:-1], is_list=True)
+    count, _, dtype = text.rpartition("*")
+    return Argument(name, "", dtype, count) if dtype in attrs else Argument(name, named_type(dtype), "", count)
+
+
+def _default(kind: str, value: Any) -> Any:
+    """A default as `attributes.plain` gives values of that kind."""
+    if kind.startswith("list("):
+        return tuple(_default(kind[5:-1], entry) for entry in value or ())
+    if kind == "type":
+        return named_type(value)
+    if kind == "float":
+        return float(value)
+    if kind == "shape":
+        return None if value is None else tuple(UNKNOWN if size < 0 else size for size in value)
+    return value
+
+
+def counted(argument: Argument, schema: OperatorSchema, attrs: Mapping[str, Any]) -> int:
+    """How many inputs or outputs an argument is, of a node whose attributes fit the schema."""
+    name = argument.dtype_attr if argument.is_list else argument.count
+    if not name:
+        return 1
+    stated = attrs[name] if name in attrs else schema.defaults[name]
+    return len(stated) if argument.is_list else int(stated)
+
+
+def output_types(op: str, attrs: Mapping[str, Any]) -> list[DataType | None] | None:
+    """The dtype of every result of a node (None: not stated); None for an operator that is not in the schema."""
+    schema = operator_schema(op)
+    if schema is None:
+        return None
+    known = Attributes(attrs, schema, op)
+    found: list[DataType | None] = []
+    for output in schema.outputs:
+        found += _types(output, known)
+    return found
+
+
+def output_slots(op: str, attrs: Mapping[str, Any]) -> dict[str, int]:
+    """The slot of the first result of each output by name, which functions refer to; empty for unknown operators."""
+    schema = operator_schema(op)
+    found: dict[str, int] = {}
+    slot = 0
+    for output in () if schema is None else schema.outputs:
+        found[output.name] = slot
+        slot += len(_types(output, Attributes(attrs, schema, op)))
+    return found
+
+
+def _types(argument: Argument, attrs: Attributes) -> list[DataType | None]:
+    if argument.is_list:
+        return list(attrs[argument.dtype_attr])
+    dtype = attrs.get(argument.dtype_attr) if argument.dtype_attr else argument.dtype
+    if not isinstance(dtype, str | DType):
+        dtype = None
+    count = attrs[argument.count] if argument.count else 1
+    return [dtype] * (count if isinstance(count, int) else 1)
+
+
+__all__ = ["Attributes", "OperatorSchema", "counted", "operator_schema", "output_slots", "output_types"]

@@ -1,0 +1,41 @@
+"""Opening files that may be anything: a pipe, a device, a folder where a model's file is expected."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import IO
+
+from graphir.errors import FormatError
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def open_plain(path: str | os.PathLike[str], *, buffering: int = -1) -> IO[bytes]:
+    """The file, opened to be read. Raises FormatError for what is no plain file, without waiting for a pipe's writer,
+    and for a path that no file can have; OSError as `open` does."""
+    return os.fdopen(open_descriptor(path), "rb", buffering)
+
+
+def open_descriptor(path: str | os.PathLike[str]) -> int:
+    """The same as a file descriptor."""
+    try:
+        # O_NONBLOCK: a pipe that nobody writes to would hold `open` itself; of plain files it has no meaning.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except ValueError as error:  # a NUL, or half of a surrogate pair
+        raise FormatError(f"no file can have the name {os.fspath(path)!r}: {error}") from error
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return descriptor
+    os.close(descriptor)
+    found = next((text for test, text in _KINDS if test(mode)), "something else")
+    raise FormatError(f"cannot be read: {found}, not a regular file", path=path)
+
+
+__all__ = ["open_descriptor", "open_plain"]

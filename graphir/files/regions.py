@@ -1,0 +1,162 @@
+"""Regions of files: where the bytes of weights lie, and how they get from there to memory or to another file.
+
+A region remembers which file was meant. Bytes of a file that was changed or replaced since then are never taken for it.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import numpy as np
+
+from graphir.errors import FormatError
+
+from .reading import open_descriptor, open_plain
+
+CHUNK = 4 << 20
+SMALL = 1 << 16
+# Which file it is, its size, and when it was last written.
+Stamp = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class FileRegion:
+    """`nbytes` bytes of the file `path`, from `offset` on. `stamp` is that of the file that was meant: what stands
+    under its name later may be another one, or have been written to."""
+
+    path: str
+    offset: int
+    nbytes: int
+    stamp: Stamp | None = field(default=None, compare=False, repr=False)
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """What tells a file from another one, and from itself after it was written to."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def mapped(region: FileRegion) -> np.ndarray[Any, Any]:
+    """The bytes of a region as a read-only uint8 view of a private map that lives as long as the view."""
+    if region.nbytes == 0:
+        return np.zeros(0, np.uint8)
+    if region.nbytes <= SMALL:
+        with SourceFiles() as files:
+            return np.frombuffer(b"".join(files.pieces(region)), np.uint8)
+    start = region.offset - region.offset % mmap.ALLOCATIONGRANULARITY
+    lead = region.offset - start
+    try:
+        with open_plain(region.path) as file:
+            _check_stamp(region, os.fstat(file.fileno()))
+            view = mmap.mmap(file.fileno(), region.nbytes + lead, access=mmap.ACCESS_READ, offset=start)
+    except (OSError, ValueError) as error:
+        raise FormatError(
+            f"cannot map {region.nbytes} bytes of weights: {error}; was the file moved or cut short since then?",
+            path=region.path,
+            offset=region.offset,
+        ) from error
+    return np.frombuffer(view, np.uint8, region.nbytes, lead)
+
+
+class SourceFiles:
+    """The files that weights are copied from, each opened once, and held to what they were when they were opened."""
+
+    def __init__(self) -> None:
+        self._descriptors: dict[str, int] = {}
+        self._last: dict[str, FileRegion] = {}
+
+    def __enter__(self) -> SourceFiles:
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        found = {path: os.fstat(descriptor) for path, descriptor in self._descriptors.items()}
+        for descriptor in self._descriptors.values():
+            os.close(descriptor)
+        self._descriptors.clear()
+        if error is None:
+            for path, status in found.items():
+                _check_stamp(self._last[path], status)
+
+    def _open(self, region: FileRegion) -> int:
+        descriptor = self._descriptors.get(region.path)
+        if descriptor is None:
+            try:
+                descriptor = self._descriptors[region.path] = open_descriptor(region.path)
+            except OSError as error:
+                raise FormatError(f"cannot read weights: {error.strerror}", path=region.path) from error
+        if self._last.get(region.path, FileRegion("", 0, 0)).stamp != region.stamp:
+            _check_stamp(region, os.fstat(descriptor))
+        self._last[region.path] = region
+        return descriptor
+
+    def pieces(self, region: FileRegion) -> Iterator[bytes]:
+        """The bytes of a region, a few MB at a time. They are read, not mapped: a file that is cut short meanwhile is
+        an error then, not the end of the process. Raises FormatError as `copy` does."""
+        descriptor = self._open(region)
+        done = 0
+        while done < region.nbytes:
+            data = os.pread(descriptor, min(CHUNK, region.nbytes - done), region.offset + done)
+            if not data:
+                raise _cut_short(region, done)
+            done += len(data)
+            yield data
+
+    def copy(self, region: FileRegion, file: IO[bytes]) -> int:
+        """Copy a region to the file's position. Raises FormatError if its file is gone or no longer what it was."""
+        descriptor = self._open(region)
+        in_memory = not isinstance(getattr(file, "raw", file), io.FileIO)  # or one that encodes what it is given
+        if region.nbytes <= SMALL or in_memory:
+            for piece in self.pieces(region):
+                file.write(piece)
+            return region.nbytes
+        file.flush()
+        target = file.fileno()
+        left, offset = region.nbytes, region.offset
+        while left:
+            moved = _copy_once(descriptor, target, offset, min(left, 1 << 30))
+            if moved == 0:
+                raise _cut_short(region, region.nbytes - left)
+            left -= moved
+            offset += moved
+        if file.seekable():
+            file.seek(os.lseek(target, 0, os.SEEK_CUR))
+        return region.nbytes
+
+
+def _check_stamp(region: FileRegion, status: os.stat_result) -> None:
+    """Raise FormatError for a file that is another one than the region's, or was written to."""
+    if region.stamp is None or region.stamp == stamp_of(status):
+        return
+    if status.st_size < region.offset + region.nbytes:
+        raise _cut_short(region, max(0, status.st_size - region.offset))
+    raise FormatError("the file was changed or replaced since it was opened; read it anew", path=region.path)
+
+
+def _cut_short(region: FileRegion, found: int) -> FormatError:
+    return FormatError(
+        f"weights end {region.nbytes - found} bytes early; was the file cut short since it was opened?",
+        path=region.path,
+        offset=region.offset + found,
+    )
+
+
+def _copy_once(source: int, target: int, offset: int, count: int) -> int:
+    """Copy up to `count` bytes to the target's position; falls back to read and write where the kernel cannot."""
+    if hasattr(os, "copy_file_range"):
+        try:
+            return os.copy_file_range(source, target, count, offset)
+        except OSError:
+            pass  # different file systems, or one that cannot: the portable way below works for all
+    os.lseek(source, offset, os.SEEK_SET)
+    data = os.read(source, min(count, CHUNK))
+    view = memoryview(data)
+    while view:
+        view = view[os.write(target, view) :]
+    return len(data)
+
+
+__all__ = ["CHUNK", "SMALL", "FileRegion", "SourceFiles", "Stamp", "mapped", "stamp_of"]

@@ -1,0 +1,282 @@
+"""Recurrent layers as loops over their steps, for targets that have no such layer: the reverse of `recurrent_loops`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from graphir.errors import GraphirError
+from graphir.graph import Graph, Node, Value
+from graphir.ops import activation as act
+from graphir.ops import elementwise as ew
+from graphir.ops.base import Operator
+from graphir.ops.control import Loop
+from graphir.ops.creation import ConstantOfShape
+from graphir.ops.indexing import Gather
+from graphir.ops.linear import MatMul
+from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
+from graphir.ops.shape import Shape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape_parts import Concat, Slice, Split
+from graphir.passes.inline import Body, Names, take_place
+from graphir.types import DType, TensorType, Type
+
+DEFAULTS = {RNN: ("Tanh",), GRU: ("Sigmoid", "Tanh"), LSTM: ("Sigmoid", "Tanh", "Tanh")}
+# Functions with a first, or a first and a second number, and ONNX's defaults for them.
+NUMBERS = {
+    "leakyrelu": (0.01,), "thresholdedrelu": (1.0,), "elu": (1.0,), "hardsigmoid": (0.2, 0.5), "affine": (1.0, 0.0),
+    "scaledtanh": (1.0, 1.0),
+}  # fmt: skip
+PLAIN: dict[str, type[Operator]] = {
+    "tanh": act.Tanh, "sigmoid": act.Sigmoid, "relu": act.Relu, "softsign": act.Softsign, "softplus": act.Softplus,
+}  # fmt: skip
+FAR = -(2**31) + 1
+Make = Callable[[Value], Value]
+
+
+def write_as_loop(graph: Graph, node: Node, names: Names) -> None:
+    """Put a Loop for each direction, and what prepares its weights, in the place of an RNN, GRU or LSTM.
+
+    Raises GraphirError, with nothing changed, where `sequence_lens` are given or the sizes are not known in numbers.
+    """
+    op = node.op
+    assert isinstance(op, RNN | GRU | LSTM)
+    if len(node.inputs) > 4 and node.inputs[4] is not None:
+        raise GraphirError("it has sequence_lens")
+    data, recurrent = node.inputs[0], node.inputs[2]
+    assert data is not None
+    assert recurrent is not None
+    steps = None if data.shape is None else data.shape[0]
+    hidden = op.hidden_size or (None if recurrent.shape is None else recurrent.shape[2])
+    if not isinstance(steps, int) or not isinstance(hidden, int) or data.dtype is None or not data.dtype.is_float:
+        raise GraphirError(f"the sizes of {data.name} {data.type} are not known")
+    maker = Body(graph, graph, names, node.name)
+    try:
+        ways = [_Way(maker, node, way, steps, hidden) for way in range(op.direction.count)]
+        wanted = [ways[0].joined(slot, ways) for slot in range(len(node.outputs))]
+        take_place(graph, node, wanted, maker.made)
+    except GraphirError:
+        maker.take_back()
+        raise
+
+
+class _Way:
+    """One direction. `results` are its rows (T, N, H), last state and, of an LSTM, last cell (N, H)."""
+
+    def __init__(self, maker: Body, node: Node, way: int, steps: int, hidden: int) -> None:
+        assert isinstance(node.op, RNN | GRU | LSTM)
+        self.maker, self.node, self.op = maker, node, node.op
+        self.way, self.hidden = way, hidden
+        self.functions = self._functions()
+        self.data = self._operand(0)
+        dtype = self.data.dtype
+        assert dtype is not None
+        self.dtype = dtype
+        is_reverse = self.op.direction is Direction.REVERSE or way == 1
+        if is_reverse:
+            self.data = self._turned(self.data)
+        self.weight, self.recurrent = (self.outer(Transpose((1, 0)), self._own(slot)) for slot in (1, 2))
+        rows = hidden * self.op.gates
+        biases = None if self._optional(3) is None else self._own(3)
+        self.biases = [None, None] if biases is None else self._cut(biases, 2, rows)
+        peepholes = None if self._optional(7) is None else self._own(7)
+        self.peepholes = [None] * 3 if peepholes is None else self._cut(peepholes, 3, hidden)
+        starts = [self._start(slot) for slot in ((5, 6) if isinstance(self.op, LSTM) else (5,))]
+        body = Graph(f"{node.name}_steps", parent=maker.target)
+        self.body = body
+        number = self._input("step", TensorType(DType.INT64, ()))
+        running = self._input("running", TensorType(DType.BOOL, ()))
+        states = [self._input("state", start.type) for start in starts]
+        after = self._step(self.inner(Gather(0), self.data, number), states)
+        outputs = [self.inner(ew.Identity(), running), *after, self.inner(ew.Identity(), after[0])]
+        body.set_outputs(outputs)
+        trips = maker.target.constant(steps, DType.INT64)
+        names = [maker.names.fresh(f"{maker.prefix}_way{way}") for _ in range(len(states) + 1)]
+        loop = maker.target.add_node(
+            Loop(len(names)), [trips, None, *starts], name=names[0], output_names=names, before=node, subgraphs=[body]
+        )
+        maker.made.append(loop)
+        maker.names.ancestors[loop] = node
+        *lasts, stacked = loop.outputs
+        self.results = [self._turned(stacked) if is_reverse else stacked, *lasts]
+
+    def outer(self, op: Operator, *values: Value) -> Value:
+        """A node before the layer's."""
+        return self.maker.add(op, values, self.node, f"way{self.way}").output
+
+    def joined(self, slot: int, ways: Sequence[_Way]) -> Value:
+        """A result of the layer: those of all directions, beside each other on an axis of their own."""
+        axis = 0 if slot else 1
+        parts = [self.outer(Unsqueeze(), way.results[slot], self.integers(axis)) for way in ways]
+        return parts[0] if len(parts) == 1 else self.outer(Concat(axis), *parts)
+
+    def inner(self, op: Operator, *values: Value) -> Value:
+        """A node of the body."""
+        name = self.maker.names.fresh(f"{self.maker.prefix}_way{self.way}_step")
+        return self.body.add(op, *values, name=name, output=name)
+
+    def integers(self, *numbers: int) -> Value:
+        """A vector of int64."""
+        return self.maker.target.constant(list(numbers), DType.INT64)
+
+    def _number(self, number: float) -> Value:
+        return self.maker.target.constant(number, self.dtype)
+
+    def _input(self, suffix: str, type_: Type) -> Value:
+        return self.body.add_input(self.maker.names.fresh(f"{self.maker.prefix}_way{self.way}_{suffix}"), type_)
+
+    def _optional(self, slot: int) -> Value | None:
+        return self.node.inputs[slot] if slot < len(self.node.inputs) else None
+
+    def _operand(self, slot: int) -> Value:
+        value = self._optional(slot)
+        assert value is not None
+        return value
+
+    def _own(self, slot: int) -> Value:
+        """This direction's part of an operand, without the axis of directions."""
+        value = self._operand(slot)
+        if self.op.direction.count > 1:
+            way = (self.integers(self.way), self.integers(self.way + 1), self.integers(0))
+            value = self.outer(Slice(), value, *way)
+        return self.outer(Squeeze(), value, self.integers(0))
+
+    def _cut(self, value: Value, count: int, size: int) -> list[Value]:
+        """Parts of a vector."""
+        bounds = [(place * size, (place + 1) * size) for place in range(count)]
+        return [self.outer(Slice(), value, self.integers(low), self.integers(high)) for low, high in bounds]
+
+    def _turned(self, value: Value) -> Value:
+        return self.outer(
+            Slice(), value, self.integers(-1), self.integers(FAR), self.integers(0), self.integers(-1)
+        )
+
+    def _start(self, slot: int) -> Value:
+        """The first state (N, H)."""
+        if self._optional(slot) is not None:
+            return self._own(slot)
+        batch = self.outer(Shape(1, 2), self.data)
+        shape = self.outer(Concat(0), batch, self.integers(self.hidden))
+        return self.outer(ConstantOfShape(0.0, self.dtype), shape)
+
+    def _step(self, x: Value, states: Sequence[Value]) -> list[Value]:
+        """The states behind a step."""
+        if isinstance(self.op, LSTM):
+            return self._lstm(x, *states)
+        if isinstance(self.op, GRU):
+            return [self._gru(x, *states)]
+        total = self._sum(self._given(x), self._own_part(states[0]))
+        return [self.functions[0](self._clipped(total))]
+
+    def _given(self, x: Value) -> Value:
+        """x W + the input's biases."""
+        return self._biased(self.inner(MatMul(), x, self.weight), self.biases[0])
+
+    def _own_part(self, h: Value) -> Value:
+        """h R + the state's biases."""
+        return self._biased(self.inner(MatMul(), h, self.recurrent), self.biases[1])
+
+    def _biased(self, value: Value, bias: Value | None) -> Value:
+        return value if bias is None else self._sum(value, bias)
+
+    def _sum(self, left: Value, right: Value) -> Value:
+        return self.inner(ew.Add(), left, right)
+
+    def _product(self, left: Value, right: Value) -> Value:
+        return self.inner(ew.Mul(), left, right)
+
+    def _clipped(self, value: Value) -> Value:
+        bound = self.op.clip
+        return value if bound is None else self.inner(ew.Clip(), value, self._number(-bound), self._number(bound))
+
+    def _parts(self, value: Value, count: int) -> list[Value]:
+        """Equal parts of a matrix."""
+        names = [self.maker.names.fresh(f"{self.maker.prefix}_way{self.way}_gate") for _ in range(count)]
+        sizes = self.integers(*[self.hidden] * count)
+        return list(self.body.add_node(Split(count, 1), [value, sizes], name=names[0], output_names=names).outputs)
+
+    def _rest(self, value: Value) -> Value:
+        return self.inner(ew.Sub(), self._number(1.0), value)
+
+    def _peeped(self, value: Value, cell: Value, place: int) -> Value:
+        weight = self.peepholes[place]
+        return value if weight is None else self._sum(value, self._product(cell, weight))
+
+    def _lstm(self, x: Value, h: Value, c: Value) -> list[Value]:
+        """Gates in the order input, output, forget, cell."""
+        assert isinstance(self.op, LSTM)
+        gate, squash, shape = self.functions
+        first, out, forget, new = self._parts(self._sum(self._given(x), self._own_part(h)), 4)
+        i = gate(self._clipped(self._peeped(first, c, 0)))
+        f = self._rest(i) if self.op.input_forget else gate(self._clipped(self._peeped(forget, c, 2)))
+        cell = self._sum(self._product(f, c), self._product(i, squash(self._clipped(new))))
+        o = gate(self._clipped(self._peeped(out, cell, 1)))
+        return [self._product(o, shape(cell)), cell]
+
+    def _gru(self, x: Value, h: Value) -> Value:
+        """Gates in the order update, reset, hidden."""
+        assert isinstance(self.op, GRU)
+        gate, squash = self.functions
+        update, reset, new = self._parts(self._given(x), 3)
+        if self.op.linear_before_reset:
+            own_update, own_reset, own = self._parts(self._own_part(h), 3)
+            z, r = (gate(self._clipped(self._sum(*pair))) for pair in ((update, own_update), (reset, own_reset)))
+            inner = self._product(r, own)
+        else:
+            weights, biases = self._gate_columns(), self._gate_biases()
+            z, r = (
+                gate(self._clipped(self._sum(given, self._biased(self.inner(MatMul(), h, weight), bias))))
+                for given, weight, bias in zip((update, reset), weights, biases, strict=False)
+            )
+            inner = self._biased(self.inner(MatMul(), self._product(r, h), weights[2]), biases[2])
+        fresh = squash(self._clipped(self._sum(new, inner)))
+        return self._sum(self._product(self._rest(z), fresh), self._product(z, h))
+
+    def _gate_columns(self) -> list[Value]:
+        """The recurrent weights of each gate."""
+        size = self.hidden
+        bounds = [(place * size, (place + 1) * size) for place in range(3)]
+        axis = self.integers(1)
+        return [
+            self.outer(Slice(), self.recurrent, self.integers(low), self.integers(high), axis) for low, high in bounds
+        ]
+
+    def _gate_biases(self) -> Sequence[Value | None]:
+        bias = self.biases[1]
+        return [None] * 3 if bias is None else self._cut(bias, 3, self.hidden)
+
+    def _functions(self) -> list[Make]:
+        """The functions of this direction; numbers are stated for those functions that have one, in order."""
+        op = self.op
+        names = [name.lower() for name in op.activations] or [
+            name.lower() for name in DEFAULTS[type(op)] * op.direction.count
+        ]
+        alphas, betas = list(op.activation_alpha), list(op.activation_beta)
+        found: list[Make] = []
+        for name in names:
+            stated = list(NUMBERS.get(name, ()))
+            for place, given in enumerate((alphas, betas)[: len(stated)]):
+                stated[place] = given.pop(0) if given else stated[place]
+            found.append(self._function(name, *stated))
+        count = len(found) // op.direction.count
+        return found[self.way * count : (self.way + 1) * count]
+
+    def _function(self, name: str, alpha: float = 1.0, beta: float = 0.0) -> Make:
+        if name in PLAIN:
+            return lambda value: self.inner(PLAIN[name](), value)
+        match name:
+            case "leakyrelu" | "elu" | "thresholdedrelu":
+                kind = {"leakyrelu": act.LeakyRelu, "elu": act.Elu, "thresholdedrelu": act.ThresholdedRelu}[name]
+                return lambda value: self.inner(kind(alpha), value)
+            case "hardsigmoid":
+                return lambda value: self.inner(act.HardSigmoid(alpha, beta), value)
+            case "affine":
+                return lambda value: self._affine(value, alpha, beta)
+            case "scaledtanh":
+                return lambda value: self._affine(self.inner(act.Tanh(), self._affine(value, beta, 0.0)), alpha, 0.0)
+        raise GraphirError(f"activation {name} is none of ONNX's")
+
+    def _affine(self, value: Value, scale: float, shift: float) -> Value:
+        value = value if scale == 1 else self._product(value, self._number(scale))
+        return value if shift == 0 else self._sum(value, self._number(shift))
+
+
+__all__ = ["write_as_loop"]

@@ -1,0 +1,60 @@
+"""What public functions are given: checked first, so that a wrong kind is an error of graphir's own that says which."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, cast
+
+from graphir.errors import ArgumentError
+
+T = TypeVar("T")
+
+
+def expect(value: object, kinds: type[T] | tuple[type, ...], what: str, expected: str = "") -> T:
+    """The value, if it is of one of these kinds. Raises ArgumentError naming what was expected and what was found."""
+    if isinstance(value, kinds):
+        return cast("T", value)
+    named = kinds if isinstance(kinds, tuple) else (kinds,)
+    wanted = expected or " or ".join("None" if kind is type(None) else kind.__name__ for kind in named)
+    raise ArgumentError(f"{what}: expected {wanted}, found {found_kind(value)}")
+
+
+def expect_items(values: object, kinds: type[T] | tuple[type, ...], what: str, expected: str = "") -> tuple[T, ...]:
+    """The values as a tuple, if each is of one of these kinds. A text is not taken for its letters."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise ArgumentError(f"{what}: expected several in a list, found {found_kind(values)}")
+    found = tuple(values)
+    for place, value in enumerate(found):
+        if not isinstance(value, kinds):
+            expect(value, kinds, f"{what}[{place}]", expected)
+    return found
+
+
+def expect_mapping(values: object, what: str) -> Mapping[str, Any]:
+    """The values, if they are a mapping by name."""
+    found: Mapping[Any, Any] = expect(values, (Mapping,), what, "a mapping by name")
+    for name in found:
+        expect(name, str, f"a name of {what}", "text")
+    return found
+
+
+def expect_path(value: object, what: str) -> str | os.PathLike[str]:
+    """The value, if it is a path as text."""
+    if isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)):
+        return value
+    raise ArgumentError(f"{what}: expected a path as text, found {found_kind(value)}")
+
+
+def found_kind(value: object) -> str:
+    """What a value is, in words."""
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(value, str | int | float) and len(repr(value)) <= 40:
+        return f"{type(value).__name__} {value!r}"
+    return type(value).__name__
+
+
+__all__ = ["expect", "expect_items", "expect_mapping", "expect_path", "found_kind"]

@@ -1,0 +1,137 @@
+"""What a graph holds and how it is read: values, nodes in order, names, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from graphir.errors import GraphError
+from graphir.node import Decision, Node, Value
+from graphir.safety.arguments import expect
+from graphir.tensor import Tensor
+
+if TYPE_CHECKING:
+    from graphir.graph import Graph
+
+
+class GraphStore:
+    """The values and nodes of a `Graph`, which adds the methods that change them."""
+
+    def __init__(self, name: str = "graph", *, parent: Graph | None = None) -> None:
+        self.name = expect(name, str, "the name of a graph")
+        if parent is not None:
+            expect(parent, GraphStore, "the parent of a graph", "a Graph or None")
+        self.parent = parent
+        self.metadata: dict[str, str] = {}
+        self.decisions: list[Decision] = []
+        self._values: dict[str, Value] = {}
+        self._inputs: list[Value] = []
+        self._outputs: tuple[Value, ...] = ()
+        self._holders: dict[Value, dict[Graph, None]] = {}
+        self._parameters: dict[Value, None] = {}
+        self._constants: dict[object, tuple[Value, Tensor]] = {}
+        self._counters: dict[str, int] = {}
+        self._first: Node | None = None
+        self._last: Node | None = None
+        self._count = 0
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """The values that a run is fed with, in order."""
+        return tuple(self._inputs)
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """The values that a run gives, in order."""
+        return self._outputs
+
+    @property
+    def parameters(self) -> tuple[Value, ...]:
+        """The values with elements of their own (or that will have them), in the order of their creation."""
+        return tuple(self._parameters)
+
+    @property
+    def nodes(self) -> Iterator[Node]:
+        """The nodes in order. The node last given may be erased while iterating."""
+        node = self._first
+        while node is not None:
+            following = node._next
+            yield node
+            node = following
+
+    @property
+    def values(self) -> Iterator[Value]:
+        """All values in the order in which they were made; one that was renamed counts as made then."""
+        return iter(tuple(self._values.values()))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._values
+
+    def __getitem__(self, name: str) -> Value:
+        found = self._values.get(expect(name, str, f"a name in {self.name}"))
+        if found is None:
+            raise GraphError(f"graph {self.name} has no value {name!r}")
+        return found
+
+    def __repr__(self) -> str:
+        return f"Graph({self.name}: {self._count} nodes, {len(self._parameters)} parameters)"
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted` if no value has that name, else `wanted` with the first free number behind it."""
+        if expect(wanted, str, "the wanted name") not in self._values:
+            return wanted
+        number = self._counters.get(wanted, 1)
+        while f"{wanted}_{number}" in self._values:
+            number += 1
+        self._counters[wanted] = number + 1
+        return f"{wanted}_{number}"
+
+    def decide(self, kind: str, node: str, text: str) -> None:
+        """Record a decision."""
+        self.decisions.append(Decision(kind, node, text))
+
+    def _own_node(self, node: Node) -> None:
+        if expect(node, Node, f"a node of {self.name}").graph is not self:
+            raise GraphError(f"{node.name} is not a node of {self.name}")
+
+    def _own(self, value: Value) -> None:
+        expect(value, Value, f"a value of {self.name}", "a Value of the graph, as in graph['x']")
+        if value.graph is not self or self._values.get(value.name) is not value:
+            raise GraphError(f"{value.name} is not a value of {self.name}")
+
+    def _link(self, node: Node, before: Node | None) -> None:
+        """Put a new node before a node of this graph, or at the end."""
+        if before is None:
+            node._previous = self._last
+            if self._last is not None:
+                self._last._next = node
+            else:
+                self._first = node
+            self._last = node
+        else:
+            node._next = before
+            node._previous = before._previous
+            if before._previous is not None:
+                before._previous._next = node
+            else:
+                self._first = node
+            before._previous = node
+        self._count += 1
+
+    def _unlink(self, node: Node) -> None:
+        if node._previous is not None:
+            node._previous._next = node._next
+        else:
+            self._first = node._next
+        if node._next is not None:
+            node._next._previous = node._previous
+        else:
+            self._last = node._previous
+        node.graph = None
+        self._count -= 1
+
+
+__all__ = ["GraphStore"]

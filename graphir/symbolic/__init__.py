@@ -1,0 +1,1 @@
+"""Sizes as numbers, as expressions over named sizes, and unknown."""

@@ -1,0 +1,1 @@
+"""Does one model compute what another does? Feeds, pairs of layers, noise, grading, accuracy."""

@@ -1,0 +1,142 @@
+"""Does a conversion cost accuracy? Both models over one labelled set, counted image by image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.errors import VerificationError
+from graphir.safety.foreign_text import one_line
+
+Array = NDArray[Any]
+Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
+LABEL = "label"
+OPEN_BATCH = 64
+
+
+@dataclass(frozen=True)
+class AccuracyReport:
+    """How many of `samples` each side classified correctly, and for how many the two chose different classes."""
+
+    data: str
+    output: str
+    samples: int
+    reference: str
+    candidate: str
+    reference_correct: int
+    candidate_correct: int
+    differing: int
+
+    def to_text(self) -> str:
+        """The two accuracies and the number of disagreements."""
+        width = max(len(self.reference), len(self.candidate))
+        data, output = one_line(self.data), one_line(self.output)
+        return "\n".join(
+            [
+                f"accuracy on {self.samples} samples of {data} (largest entry of {output}):",
+                f"  before  {self.reference:{width}}  {self._share(self.reference_correct)}",
+                f"  after   {self.candidate:{width}}  {self._share(self.candidate_correct)}",
+                f"  the predicted class differs for {self.differing} of {self.samples}",
+            ]
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data, keys in a fixed order."""
+        return {
+            "data": self.data,
+            "output": self.output,
+            "samples": self.samples,
+            "reference": self.reference,
+            "candidate": self.candidate,
+            "reference_correct": self.reference_correct,
+            "candidate_correct": self.candidate_correct,
+            "reference_accuracy": self.reference_correct / self.samples,
+            "candidate_accuracy": self.candidate_correct / self.samples,
+            "differing": self.differing,
+        }
+
+    def _share(self, correct: int) -> str:
+        return f"{100 * correct / self.samples:.2f} %  ({correct} correct)"
+
+
+def split_labels(
+    arrays: Mapping[str, Array], inputs: Sequence[str], data: str
+) -> tuple[dict[str, Array], Array]:
+    """The arrays of the inputs, and the labels as one class index a sample.
+
+    Raises VerificationError if an input or the labels are missing, or their lengths differ.
+    """
+    missing = [name for name in (*inputs, LABEL) if name not in arrays]
+    if missing:
+        found = ", ".join(arrays) or "nothing"
+        raise VerificationError(f"{data} lacks {', '.join(missing)}; it holds {found}")
+    feeds = {name: arrays[name] for name in inputs}
+    labels = np.asarray(arrays[LABEL]).reshape(-1)
+    lengths = {name: len(array) if array.ndim else 0 for name, array in (feeds | {LABEL: labels}).items()}
+    if len(set(lengths.values())) != 1 or not len(labels):
+        shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise VerificationError(f"{data}: every array needs one row a sample, found {shown}")
+    return feeds, labels.astype(np.int64)
+
+
+def batches(feeds: Mapping[str, Array], size: int, *, fixed: bool) -> Iterator[tuple[dict[str, Array], int]]:
+    """The samples in batches, each with how many of its rows count; with `fixed` the last is filled up with copies."""
+    total = len(next(iter(feeds.values())))
+    for start in range(0, total, size):
+        count = min(size, total - start)
+        part = {name: array[start : start + count] for name, array in feeds.items()}
+        if fixed and count < size:
+            part = {
+                name: np.concatenate([rows, np.repeat(rows[-1:], size - count, axis=0)]) for name, rows in part.items()
+            }
+        yield part, count
+
+
+def predicted(outputs: Mapping[str, Array], name: str, count: int) -> Array:
+    """The index of the largest entry, a sample. Raises VerificationError for an output that is no table of classes."""
+    scores = outputs[name] if name in outputs else next(iter(outputs.values()))
+    rows = scores.reshape(len(scores), -1) if scores.ndim > 1 and scores.size == len(scores) * scores.shape[1] else None
+    if rows is None or len(rows) < count:
+        raise VerificationError(
+            f"accuracy needs an output with one row of class scores a sample; {name} is {list(scores.shape)}"
+        )
+    chosen: Array = rows[:count].argmax(axis=1)
+    return chosen
+
+
+def compare_accuracy(
+    reference: Run,
+    candidate: Run,
+    feeds: Mapping[str, Array],
+    labels: Array,
+    *,
+    batch: int | None,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[str, int, int, int]:
+    """The output's name, both counts of correct answers, and the number of samples with different answers.
+
+    `batch` is the batch size that the models insist on, None if they take any.
+    """
+    size = batch or min(OPEN_BATCH, len(labels))
+    correct = [0, 0]
+    differing = done = 0
+    name = ""
+    for part, count in batches(feeds, size, fixed=batch is not None):
+        if progress is not None:
+            progress(f"measuring accuracy: {done} of {len(labels)}")
+        expected = reference(part)
+        name = next(iter(expected))
+        before, after = predicted(expected, name, count), predicted(candidate(part), name, count)
+        wanted = labels[done : done + count]
+        correct[0] += int((before == wanted).sum())
+        correct[1] += int((after == wanted).sum())
+        differing += int((before != after).sum())
+        done += count
+    return name, correct[0], correct[1], differing
+
+
+__all__ = ["AccuracyReport", "batches", "compare_accuracy", "predicted", "split_labels"]

@@ -1,0 +1,159 @@
+"""The model under test: an ONNX file or a graph, run by onnxruntime with any of its values as outputs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from graphir.errors import VerificationError
+from graphir.graph import Graph
+from graphir.runtime.session import Session, import_onnxruntime
+
+from .layouts import Fitting, fit_inputs, fitted_feeds
+
+if TYPE_CHECKING:
+    from graphir.converters.onnx.files.structure import Structure
+
+IN_MEMORY_BELOW = 64 << 20
+
+
+class OnnxCandidate:
+    """An .onnx file, or a graph written to one, whose inner values can be asked for.
+
+    Use it as a context manager: files that it makes go with it. Nothing is ever written beside the user's model.
+    """
+
+    def __init__(
+        self,
+        model: Graph | str | os.PathLike[str],
+        *,
+        providers: str | Sequence[str] = "cpu",
+        optimize: bool = True,
+        opset: int | None = None,
+    ) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="graphir-", ignore_cleanup_errors=True)
+        self._providers = providers
+        self._optimize = optimize
+        if isinstance(model, Graph):
+            from graphir.converters.onnx import save
+
+            path = Path(self._folder.name) / "model.onnx"
+            save(model, path, opset=opset, weights="external")
+        else:
+            path = Path(model)
+        self.path = path
+        self._extended: tuple[tuple[str, ...], Session] | None = None
+        self._fitting: Fitting | None = None
+
+    def __enter__(self) -> OnnxCandidate:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the sessions and the files go."""
+        self._extended = None
+        self.__dict__.pop("session", None)
+        self._folder.cleanup()
+
+    @cached_property
+    def session(self) -> Session:
+        """The session on the model as it is."""
+        return Session(self.path, providers=self._providers, optimize=self._optimize, format="onnx")
+
+    @cached_property
+    def structure(self) -> Structure:
+        """The model's names and operators."""
+        from graphir.converters.onnx.files.structure import read_structure
+
+        return read_structure(self.path)
+
+    @property
+    def label(self) -> str:
+        """What runs the model and where; with the number of nodes on each provider if there are several."""
+        placement = self.session.placement() if len(self.session.providers) > 1 else {}
+        names = [
+            name.removesuffix("ExecutionProvider") + (f" ({placement.get(name, 0)} nodes)" if placement else "")
+            for name in self.session.providers
+        ]
+        version = import_onnxruntime().__version__
+        return f"onnxruntime {version} on {', '.join(names)}" + ("" if self._optimize else ", no optimisation")
+
+    def twin(self) -> OnnxCandidate:
+        """The same file with onnxruntime's optimisations the other way. It must not outlive this one."""
+        made = OnnxCandidate(self.path, providers=self._providers, optimize=not self._optimize)
+        made._fitting = self._fitting
+        return made
+
+    def fit(self, feeds: Mapping[str, NDArray[Any]], stated: Fitting | None = None) -> list[str]:
+        """Take feeds like these, which another model's inputs are named after; the notes say how (see `fit_inputs`)."""
+        self._fitting, notes = fit_inputs(feeds, self.session.inputs, stated)
+        return notes
+
+    @property
+    def fitting(self) -> Fitting:
+        """Which feed each input takes, and how."""
+        return dict(self._fitting or {})
+
+    @fitting.setter
+    def fitting(self, fitting: Fitting) -> None:
+        self._fitting = fitting
+
+    def run(
+        self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """The outputs, or those values of the model that are named. Raises VerificationError for a name it lacks."""
+        if self._fitting is not None:
+            feeds = fitted_feeds(self._fitting, feeds)
+        own = self.session.outputs
+        inner = list(dict.fromkeys(name for name in outputs or () if name not in own))
+        if not inner:
+            return self.session.run(feeds, outputs)
+        absent = [name for name in inner if name not in self.structure.producers]
+        if absent:
+            raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
+        return self._with_outputs(inner).run(feeds, outputs)
+
+    def _with_outputs(self, names: Sequence[str]) -> Session:
+        """A session on the model with more outputs; the last one is kept.
+
+        Protobuf merges what is appended to a message, so the file's bytes with the new outputs behind them are the
+        model with these outputs. Small files, and those whose external data onnxruntime has to find, are handed over in
+        memory; others are copied to the temporary folder.
+        """
+        from graphir.converters.onnx.files.writer import output_addition
+
+        key = tuple(names)
+        if self._extended is not None and self._extended[0] == key:
+            return self._extended[1]
+        self._extended = None
+        addition = output_addition(names)
+        length = self.path.stat().st_size
+        model: bytes | Path
+        if self.structure.external or length < IN_MEMORY_BELOW:
+            model = self.path.read_bytes() + addition
+        else:
+            model = Path(self._folder.name) / "extended.onnx"
+            if not model.exists():
+                shutil.copyfile(self.path, model)
+            with open(model, "r+b") as file:
+                file.truncate(length)
+                file.seek(length)
+                file.write(addition)
+        session = Session(
+            model, providers=self._providers, optimize=self._optimize, external=self.path.absolute().parent,
+            format="onnx",
+        )  # fmt: skip
+        self._extended = key, session
+        return session
+
+
+__all__ = ["OnnxCandidate"]

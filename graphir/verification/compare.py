@@ -1,0 +1,232 @@
+"""Comparing tensors and grading the difference against the noise that the computation itself has."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.errors import VerificationError
+
+Array = NDArray[Any]
+
+NOISE_LEAST = 5e-6
+NOISE_MOST = 1e-3
+NOISE_FACTOR = 20.0
+# Honest conversions were seen to differ by up to 11 times the floor; from here on layers are asked too.
+DOUBT_FACTOR = 10.0
+# Other kernels on another device: what onnxruntime's CPU kernels differ by is no measure of theirs.
+NOISE_LEAST_ELSEWHERE = 1e-5
+NOISE_FACTOR_ELSEWHERE = 50.0
+SUSPICIOUS_FACTOR = 20.0
+BROKEN_FROM = 0.5
+# Some units in the last place of float32, as any other order of a sum makes them.
+PLAIN_NOISE = 1e-6
+# Limits in units of the element type's own precision, where that is coarse (float16, bfloat16).
+LEAST_STEPS = 4
+MOST_STEPS = 32
+ELEMENTS_AT_ONCE = 1 << 20
+
+
+class Verdict(enum.Enum):
+    """How two results relate: identical, different by rounding only, more than that, or not the same computation."""
+
+    IDENTICAL = "identical"
+    NOISE = "noise"
+    SUSPICIOUS = "suspicious"
+    BROKEN = "broken"
+
+    @property
+    def passes(self) -> bool:
+        """Whether the difference is explained by rounding."""
+        return self in (Verdict.IDENTICAL, Verdict.NOISE)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two results of one value.
+
+    `scale` is the largest magnitude in the reference, `max_abs` the largest difference, `relative` their quotient
+    (infinite where shapes, or the places of infinities and NaN, differ), `floor` the relative change that rounding the
+    inputs causes, `limit` what was allowed, `note` what was found where numbers cannot say it.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    scale: float
+    max_abs: float
+    relative: float
+    floor: float
+    limit: float
+    verdict: Verdict
+    note: str = ""
+
+    @property
+    def explained(self) -> bool:
+        """Whether the difference is about as large as the measured floor, not only below what float32 allows on one
+        device; where something else was allowed, that explains it."""
+        usual = max(NOISE_FACTOR * self.floor, NOISE_LEAST)
+        return self.relative <= max(DOUBT_FACTOR * self.floor, PLAIN_NOISE) or self.limit != usual
+
+
+def difference(reference: Array, candidate: Array) -> tuple[float, float, str]:
+    """Scale, largest difference (infinite if the arrays cannot be compared) and a note that says why not.
+
+    Integers and booleans are compared exactly; any difference among them counts at least 1. Complex numbers are
+    compared by their parts.
+    """
+    if reference.shape != candidate.shape:
+        return 0.0, math.inf, f"the shapes differ: {list(reference.shape)} and {list(candidate.shape)}"
+    if _is_text(reference) or _is_text(candidate):
+        same = _is_text(reference) and _is_text(candidate) and bool(np.array_equal(reference, candidate))
+        return 1.0, 0.0 if same else math.inf, "" if same else "the texts differ"
+    left, right = _real_parts(reference), _real_parts(candidate)
+    exact = _is_exact(reference) and _is_exact(candidate)
+    scale = largest = 0.0
+    differing = 0
+    for start in range(0, left.size, ELEMENTS_AT_ONCE):
+        first, second = left[start : start + ELEMENTS_AT_ONCE], right[start : start + ELEMENTS_AT_ONCE]
+        a, b = first.astype(np.float64), second.astype(np.float64)
+        finite = np.isfinite(a)
+        scale = max(scale, float(np.abs(a[finite]).max(initial=0.0)))
+        if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(b[finite]).all():
+            largest = math.inf
+            continue
+        largest = max(largest, float(np.abs(a[finite] - b[finite]).max(initial=0.0)))
+        if exact:
+            differing += int(np.count_nonzero(first != second))
+    if largest == math.inf:
+        return scale, largest, "infinities or NaN stand in different places"
+    if differing:
+        return scale, max(largest, 1.0), f"{differing} of {left.size} elements differ"
+    return scale, largest, ""
+
+
+def relative_change(array: Array, again: Array) -> float:
+    """The largest difference over the scale; 0 where nothing can be said of it."""
+    scale, max_abs, _ = difference(array, again)
+    return max_abs / scale if scale and math.isfinite(max_abs) else 0.0
+
+
+def noise_limit(floor: float, step: float = 0.0, *, elsewhere: bool = False) -> float:
+    """The relative difference that still counts as rounding, for a measured noise floor.
+
+    `step` is the distance from 1 to the next number of the coarser element type; `elsewhere` says that the two results
+    were computed on different devices.
+
+    >>> noise_limit(0.0), noise_limit(2.0**-20), noise_limit(1.0)
+    (5e-06, 1.9073486328125e-05, 0.001)
+    """
+    least, factor = (NOISE_LEAST_ELSEWHERE, NOISE_FACTOR_ELSEWHERE) if elsewhere else (NOISE_LEAST, NOISE_FACTOR)
+    least, most = max(least, LEAST_STEPS * step), max(NOISE_MOST, MOST_STEPS * step)
+    return min(max(factor * floor, least), most)
+
+
+def compare(
+    name: str,
+    reference: Array,
+    candidate: Array,
+    *,
+    floor: float = 0.0,
+    rtol: float | None = None,
+    atol: float | None = None,
+    step: float = 0.0,
+    elsewhere: bool = False,
+) -> Comparison:
+    """Compare two results and grade the difference.
+
+    Without tolerances the verdict follows from the noise floor; integers and booleans have no rounding, so a difference
+    of theirs is broken, or suspicious where the floor says that rounding the inputs flips them too. With tolerances a
+    difference passes up to `atol + rtol * scale`, both 0 where not given. What equality cannot prove (all elements NaN
+    or infinite) is suspicious. `step` is that of a coarser type that the result came through; `elsewhere` is as for
+    `noise_limit`.
+    Raises VerificationError for tolerances that are negative or not finite.
+    """
+    scale, max_abs, note = difference(reference, candidate)
+    relative = 0.0 if max_abs == 0 else max_abs / scale if scale else math.inf
+    if rtol is not None or atol is not None:
+        allowed = _tolerance("atol", atol) + _tolerance("rtol", rtol) * scale
+        limit = allowed / scale if scale else math.inf if allowed else 0.0
+        passes = max_abs <= allowed
+        verdict = Verdict.IDENTICAL if max_abs == 0 else Verdict.NOISE if passes else Verdict.BROKEN
+    elif _is_exact(reference) and _is_exact(candidate):
+        limit = 0.0
+        worse = Verdict.SUSPICIOUS if floor and math.isfinite(max_abs) else Verdict.BROKEN
+        verdict = Verdict.IDENTICAL if max_abs == 0 else worse
+    else:
+        own_step, smallest = _precision(reference, candidate)
+        limit = noise_limit(floor, max(step, own_step), elsewhere=elsewhere)
+        verdict = grade(relative, limit)
+        if 0 < max_abs < smallest:
+            verdict, note = Verdict.NOISE, "they differ below the smallest normal number only"
+        elif scale == 0 and 0 < max_abs < math.inf:
+            verdict = Verdict.SUSPICIOUS if max_abs <= NOISE_LEAST else Verdict.BROKEN
+            note = "the reference is zero everywhere, the candidate is not"
+    if verdict is Verdict.IDENTICAL and _says_nothing(reference):
+        verdict, note = Verdict.SUSPICIOUS, "every element is infinite or NaN: that both are so proves nothing"
+    if not note and reference.dtype != candidate.dtype and not _is_text(reference):
+        note = f"the dtypes differ: {reference.dtype} and {candidate.dtype}"
+    return Comparison(name, tuple(reference.shape), scale, max_abs, relative, floor, limit, verdict, note)
+
+
+def grade(relative: float, limit: float) -> Verdict:
+    """The verdict on a relative difference, given what counts as rounding."""
+    if relative == 0:
+        return Verdict.IDENTICAL
+    if relative <= limit:
+        return Verdict.NOISE
+    return Verdict.SUSPICIOUS if relative <= min(SUSPICIOUS_FACTOR * limit, BROKEN_FROM) else Verdict.BROKEN
+
+
+def _is_text(array: Array) -> bool:
+    return array.dtype.kind in "OUST"
+
+
+def _is_exact(array: Array) -> bool:
+    return array.dtype.kind in "iub"
+
+
+def _real_parts(array: Array) -> Array:
+    flat = array.reshape(-1)
+    return np.concatenate([flat.real, flat.imag]) if array.dtype.kind == "c" else flat
+
+
+def _tolerance(name: str, given: float | None) -> float:
+    if given is None:
+        return 0.0
+    if not 0 <= given < math.inf:
+        raise VerificationError(f"{name}={given}: a tolerance is a number from 0 on")
+    return given
+
+
+def _says_nothing(reference: Array) -> bool:
+    if not reference.size or _is_text(reference) or _is_exact(reference):
+        return False
+    return not np.isfinite(_real_parts(reference).astype(np.float64)).any()
+
+
+def _precision(*arrays: Array) -> tuple[float, float]:
+    """The coarser relative step and the larger smallest normal number of the arrays' floating point types."""
+    found = [(0.0, 0.0)]
+    for array in arrays:
+        if array.dtype.kind in "fc":
+            info: Any = np.finfo(array.dtype)
+        elif array.dtype.kind == "V":
+            import ml_dtypes
+
+            finfo: Any = ml_dtypes.finfo
+            try:
+                info = finfo(array.dtype)
+            except ValueError:  # the small integer types
+                continue
+        else:
+            continue
+        found.append((float(info.eps), float(info.tiny)))
+    return max(step for step, _ in found), max(smallest for _, smallest in found)
+
+
+__all__ = ["Comparison", "Verdict", "compare", "difference", "grade", "noise_limit", "relative_change"]

@@ -1,0 +1,110 @@
+"""Heads that saturate: behind a softmax that is sure of its answer, a wrong number looks right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from graphir.converters.onnx.files.structure import Structure
+    from graphir.graph import Graph
+
+SATURATING = frozenset(
+    {"Softmax", "LogSoftmax", "Sigmoid", "HardSigmoid", "Hardmax", "Tanh", "ArgMax", "ArgMin", "Softsign"}
+)
+SHIFTLESS = frozenset({"Softmax", "LogSoftmax"})
+ONE_TO_ONE = SHIFTLESS | {"Sigmoid", "Tanh"}
+PASSED_ON = frozenset(
+    {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Cast", "Slice", "Split", "Concat"}
+)
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Which operator makes each value, of which operands: what heads are found by. `aliases` are the names that values
+    had in the model that they come from."""
+
+    producers: Mapping[str, tuple[str, tuple[str, ...]]]
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(graph: Graph) -> Wiring:
+        """That of a graph, without its subgraphs."""
+        return Wiring(
+            {
+                value.name: (node.op.name, tuple("" if operand is None else operand.name for operand in node.inputs))
+                for node in graph.nodes
+                for value in node.outputs
+            },
+            {value.name: value.sources for value in graph.values},
+        )
+
+
+def one_to_one_heads(structure: Structure | Wiring, output: str) -> list[tuple[str, str]]:
+    """The heads that reach an output, each with its computed operand: equal outputs of equal models have equal operands
+    there, up to what is added to all classes alike. Heads that lose more are left out."""
+    found = [(structure.producers[head][0], _operand(structure, head)) for head in _heads(structure, [output])]
+    return [(kind, name) for kind, name in found if kind in ONE_TO_ONE and name in structure.producers]
+
+
+def scores(kind: str, array: NDArray[Any]) -> NDArray[Any] | None:
+    """A head's operand as one row a sample; the largest of each is 0 where the head does not see what is added to all.
+    None for what has more axes than classes."""
+    if kind not in SHIFTLESS:
+        return array
+    if sum(size > 1 for size in array.shape[1:]) > 1 or array.ndim < 2 or not array.size:
+        return None
+    rows = array.reshape(len(array), -1)
+    shifted: NDArray[Any] = rows - rows.max(axis=1, keepdims=True)
+    return shifted
+
+
+def values_before_heads(
+    structure: Structure, outputs: Sequence[str], known: Mapping[str, str]
+) -> dict[str, str]:
+    """The nearest value before each saturating head that `known` (source name to candidate name) holds, likewise
+    source name to candidate name. Values that are outputs themselves are left out."""
+    sources = {name: source for source, name in reversed(list(known.items()))}
+    found: dict[str, str] = {}
+    for head in _heads(structure, outputs):
+        name = _operand(structure, head)
+        while name in structure.producers and name not in sources:
+            name = _operand(structure, name)
+        if name in structure.producers and name not in outputs:
+            found[sources[name]] = name
+    return found
+
+
+def hides_errors(structure: Structure | Wiring, outputs: Sequence[str]) -> bool:
+    """Whether a computed value before a saturating head is not an output itself."""
+    operands = [_operand(structure, head) for head in _heads(structure, outputs)]
+    return any(name in structure.producers and name not in outputs for name in operands)
+
+
+def _heads(structure: Structure | Wiring, outputs: Sequence[str]) -> list[str]:
+    """The results of saturating operators that reach an output without further computation."""
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    pending = list(outputs)
+    while pending:
+        name = pending.pop()
+        if name in seen or name not in structure.producers:
+            continue
+        seen.add(name)
+        operator, operands = structure.producers[name]
+        if operator in SATURATING:
+            found[name] = None
+        elif operator in PASSED_ON:
+            pending += operands if operator == "Concat" else operands[:1]
+    return list(found)
+
+
+def _operand(structure: Structure | Wiring, name: str) -> str:
+    operands = structure.producers[name][1]
+    return operands[0] if operands else ""
+
+
+__all__ = ["Wiring", "hides_errors", "one_to_one_heads", "scores", "values_before_heads"]

@@ -1,0 +1,70 @@
+"""The values before saturating heads where two models have no names in common: found by their place.
+
+A softmax that is sure of its answer gives the same for a wrong number. Its operand does not, and heads of one kind at
+one output of two models have equal operands if the models are equal (`heads.one_to_one_heads`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from .compare import Comparison, relative_change
+from .heads import Wiring, one_to_one_heads, scores
+
+if TYPE_CHECKING:
+    from graphir.converters.onnx.files.structure import Structure
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class HiddenHead:
+    """A saturating operator at the end of both models, and its operand in each, by the name to ask for it."""
+
+    kind: str
+    source: str
+    name: str
+
+
+def hidden_heads(
+    reference: Wiring | Structure | None, own: Structure, pairs: Sequence[tuple[str, str]], known: Sequence[str]
+) -> list[HiddenHead]:
+    """The heads of the paired outputs that both models have, in the reference's order. `known` are the values that the
+    reference can give."""
+    if reference is None:
+        return []
+    names = set(known)
+    aliases = getattr(reference, "aliases", {})
+    found = []
+    for source, name in pairs:
+        theirs, here = one_to_one_heads(reference, source), one_to_one_heads(own, name)
+        if [kind for kind, _ in theirs] != [kind for kind, _ in here]:
+            continue
+        for (kind, operand), (_, other) in zip(theirs, here, strict=True):
+            asked = next((alias for alias in (operand, *aliases.get(operand, ())) if alias in names), None)
+            if asked is not None:
+                found.append(HiddenHead(kind, asked, other))
+    return found
+
+
+def compare_hidden(
+    heads: Sequence[HiddenHead],
+    expected: Mapping[str, Array],
+    found: Mapping[str, Array],
+    again: Mapping[str, Array],
+    compare: Callable[[str, Array, Array, float], Comparison],
+) -> Iterator[Comparison]:
+    """Each head's operand in both models; `again` is the candidate's for inputs that rounding moved."""
+    for head in heads:
+        wanted, own, moved = (
+            scores(head.kind, array) for array in (expected[head.source], found[head.name], again[head.name])
+        )
+        if wanted is not None and own is not None and moved is not None and own.size == wanted.size:
+            yield compare(f"{head.source} (before the head)", wanted, own, relative_change(own, moved))
+
+
+__all__ = ["HiddenHead", "compare_hidden", "hidden_heads"]

@@ -1,0 +1,157 @@
+"""Seeded inputs for a graph: numbers where it computes, valid indices where it looks up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.errors import ShapeError, VerificationError
+from graphir.graph import Graph, Value
+from graphir.inference import infer_types
+from graphir.types import DType, Shape, Sym, Unknown, substitute, symbol
+
+PASSED_ON = (
+    *("Cast", "Clip", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Floor"),
+    *("Max", "Min", "Split", "Slice"),
+)
+LOOKUPS = ("Gather", "GatherElements", "GatherND", "OneHot")
+BATCH = 2
+OPEN_BATCH, OPEN_SIZE = symbol("open_batch"), symbol("open_size")
+SIZES_TRIED = (32, 64, 128, 224, 299, 512, 16, 8, 4)
+
+
+def index_limit(value: Value) -> int | None:
+    """How many rows the tables have that the value looks up in; None if it is no index."""
+    limits: list[int] = []
+    pending, seen = [value], {value}
+    while pending:
+        for node, slot in pending.pop().uses:
+            if node.op.name in LOOKUPS and slot == (0 if node.op.name == "OneHot" else 1):
+                table = node.inputs[0]
+                axis = getattr(node.op, "axis", 0)
+                size = table.shape[axis] if node.op.name != "OneHot" and table is not None and table.shape else 2
+                limits.append(size if isinstance(size, int) else 2)
+            elif node.op.name in PASSED_ON and slot == 0:
+                fresh = [result for result in node.outputs if result not in seen]
+                seen.update(fresh)
+                pending.extend(fresh)
+    return min(limits, default=None)
+
+
+def _named(value: Value) -> Shape | None:
+    """The input's shape, sizes that are open and have no name named alike: those of first axes, and all others."""
+    if value.shape is None:
+        return None
+    return tuple(
+        (OPEN_SIZE if axis else OPEN_BATCH) if isinstance(dim, Unknown) else dim for axis, dim in enumerate(value.shape)
+    )
+
+
+def sample_sizes(graph: Graph) -> dict[str, int]:
+    """Numbers for the graph's symbolic sizes: 2 for batches (the first axes), and one size for all others that the
+    operators accept, the first of 32, 64, 128, ... for which inference finds no contradiction. Sizes without a name
+    are treated like that too."""
+    batches: set[str] = set()
+    others: set[str] = set()
+    for value in graph.inputs:
+        for axis, dim in enumerate(_named(value) or ()):
+            if isinstance(dim, Sym):
+                (others if axis else batches).update(dim.symbols())
+    sizes = dict.fromkeys(batches, BATCH)
+    for number in SIZES_TRIED if others else ():
+        tried = sizes | dict.fromkeys(others - batches, number)
+        shapes = {
+            value.name: tuple(substitute(dim, tried) for dim in shape)
+            for value in graph.inputs
+            if (shape := _named(value)) is not None
+        }
+        try:
+            infer_types(graph, shapes)
+        except ShapeError:
+            continue
+        return tried
+    return sizes | dict.fromkeys(others - batches, SIZES_TRIED[0])
+
+
+def _sizes_of(value: Value, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
+    """The input's shape as numbers, its symbols taken from `sizes`; None if its rank is unknown."""
+    named = _named(value)
+    if named is None:
+        return None
+    shape = [substitute(dim, sizes) if isinstance(dim, Sym) else dim for dim in named]
+    return tuple(dim for dim in shape if isinstance(dim, int))
+
+
+def _ask_for(values: Sequence[Value]) -> VerificationError:
+    """The error for inputs of unknown rank, with words that would state their shapes."""
+    words = [f"-i {value.name}:1,3" for value in values]
+    shown = ", ".join(f"{value.name} {value.type}" for value in values)
+    return VerificationError(f"shapes of inputs are open: {shown}; give them, as in {' '.join(words)}")
+
+
+def make_feeds(
+    graph: Graph,
+    *,
+    seed: int = 0,
+    sizes: Mapping[str, int] | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Values for every input from PCG64: standard normal floats, indices within their tables, small integers, booleans.
+
+    The same seed gives the same values everywhere. `shapes` overrides the graph's. Raises VerificationError for inputs
+    of unknown rank.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    chosen = {**sample_sizes(graph), **(sizes or {})}
+    found = {
+        value: shapes[value.name] if shapes and value.name in shapes else _sizes_of(value, chosen)
+        for value in graph.inputs
+    }
+    if unknown := [value for value, shape in found.items() if shape is None]:
+        raise _ask_for(unknown)
+    feeds: dict[str, NDArray[Any]] = {}
+    for value, shape in found.items():
+        assert shape is not None
+        dtype = value.dtype or DType.FLOAT32
+        limit = index_limit(value)
+        drawn: NDArray[Any]
+        if limit is not None:
+            drawn = generator.integers(0, max(limit, 1), shape)
+        elif dtype is DType.BOOL:
+            drawn = generator.integers(0, 2, shape)
+        elif dtype.is_float:
+            drawn = generator.standard_normal(shape)
+        else:
+            drawn = generator.integers(0, 8, shape)
+        feeds[value.name] = np.asarray(drawn).astype(dtype.numpy())
+    return feeds
+
+
+def perturbed(graph: Graph, feeds: Mapping[str, NDArray[Any]], seed: int = 0) -> dict[str, NDArray[Any]] | None:
+    """The feeds with every real number moved by up to one unit in its last place; None if nothing can be moved.
+
+    Indices stay: they are no measured quantities.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed + 1))
+    moved: dict[str, NDArray[Any]] = {}
+    changed = False
+    for name, array in feeds.items():
+        if _is_real(array.dtype) and array.size and (name not in graph or index_limit(graph[name]) is None):
+            signs = generator.integers(-1, 2, array.shape).astype(array.dtype)
+            with np.errstate(all="ignore"):
+                stepped = (array + signs * np.spacing(np.abs(array))).astype(array.dtype)
+                moved[name] = np.where(np.isfinite(array) & np.isfinite(stepped), stepped, array)
+            changed = True
+        else:
+            moved[name] = array
+    return moved if changed else None
+
+
+def _is_real(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "f" or dtype.name == "bfloat16"
+
+
+__all__ = ["index_limit", "make_feeds", "perturbed", "sample_sizes"]
