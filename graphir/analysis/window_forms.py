@@ -10,10 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from graphir.graph import Graph, Node, Value
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.creation import ConstantOfShape
-from graphir.ops.elementwise import Div, Mul
+from graphir.ops.elementwise import Div, Max, Mul
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool
 from graphir.ops.shape import Expand, Pad, PadMode, Squeeze, Unsqueeze
 from graphir.ops.slicing import Slice
@@ -21,7 +23,7 @@ from graphir.padding import Explicit, Same, SameMode, same_total, valid
 from graphir.passes.dead_code import remove_dead_code
 from graphir.passes.explicit_padding import kernel_of
 from graphir.passes.fold_pad import fill_is_neutral, fold_pads, pad_in_front
-from graphir.passes.rewrite import replace_node
+from graphir.passes.rewrite import bypass, replace_node
 from graphir.types import Dim, DType, Sym
 
 
@@ -42,6 +44,26 @@ def unite_windows(graph: Graph) -> None:
         if isinstance(node.op, Div):
             _take_divisor(graph, node)
     remove_dead_code(graph)
+
+
+def drop_lowest(graph: Graph) -> None:
+    """Pads without the maximum with the lowest number that keeps a runtime from fusing them. Subgraphs included."""
+    for node in list(graph.nodes):
+        for inner in node.subgraphs:
+            drop_lowest(inner)
+        if isinstance(node.op, Max) and len(node.inputs) == 2:
+            _take_lowest(graph, node)
+
+
+def _take_lowest(graph: Graph, node: Node) -> None:
+    data, held = node.inputs
+    if data is None or data.producer is None or data.dtype is None or not isinstance(data.producer.op, Pad):
+        return
+    if held is None or held.tensor is None or held.shape != ():
+        return
+    lowest = -math.inf if data.dtype.is_float else np.iinfo(data.dtype.numpy()).min
+    if held.tensor.numpy() == lowest and bypass(graph, node, data):
+        data.producer.name = node.name
 
 
 def _take_narrow_pad(graph: Graph, node: Node) -> None:
@@ -272,4 +294,4 @@ def _is_ones(value: Value) -> bool:
     return maker is not None and isinstance(maker.op, ConstantOfShape) and maker.op.value == 1
 
 
-__all__ = ["counted", "data_counts", "unite_windows"]
+__all__ = ["counted", "data_counts", "drop_lowest", "unite_windows"]

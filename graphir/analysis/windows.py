@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from graphir.analysis.window_forms import counted, unite_windows
+from graphir.analysis.window_forms import counted, drop_lowest, unite_windows
 from graphir.graph import Graph, Node
 from graphir.ops.convolution import Conv, ConvTranspose, DeformConv
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool
@@ -159,6 +159,7 @@ def find_windows(graph: Graph) -> list[Window]:
 def prepared(graph: Graph) -> tuple[Graph, list[tuple[Window, Node]]]:
     """A copy in which windows that are made of several nodes are one, and its windows with their nodes."""
     copy = clone(graph)
+    drop_lowest(copy)
     pads = {node.name: before.name for node in _nodes(copy) if (before := _pad_of(node)) is not None}
     unite_windows(copy)
     found = []

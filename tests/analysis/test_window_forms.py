@@ -17,9 +17,9 @@ from graphir.graph import Graph
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.elementwise import Div
 from graphir.ops.pooling import AveragePool, GlobalAveragePool, GlobalMaxPool, LpPool, MaxPool
-from graphir.ops.shape import Flatten, Pad, Transpose
+from graphir.ops.shape import Flatten, Pad, PadMode, Transpose
 from graphir.ops.slicing import Slice
-from graphir.padding import Explicit, Same, SameMode, symmetric
+from graphir.padding import Explicit, Padding, Same, SameMode, symmetric
 from graphir.types import DType, TensorType
 from tests.analysis.windowed import Model, is_sound, variants
 from tests.passes.test_explicit_padding import window_graph
@@ -68,6 +68,16 @@ def test_a_model_agrees_with_what_became_of_it_in_onnx(pair):
     graph = model.graph()
     assert audit_graphs(graph, from_model(to_model(graph)), "onnx").agrees
     assert audit_graphs(from_model(to_model(graph)), graph).agrees
+
+
+@pytest.mark.parametrize("opset", [17, 18, 23])
+@pytest.mark.parametrize("padding", [SAME, symmetric((0,))], ids=["same", "valid"])
+@pytest.mark.parametrize("kind", ["max", "average"])
+def test_a_pad_that_a_runtime_must_not_fuse_is_in_front_again(kind: str, padding: Padding, opset: int) -> None:
+    model = Model(kind, (3,), (2,), (1,), padding, front=(PadMode.CONSTANT, 0.0, ((0, 2),)))
+    graph = from_model(to_model(model.graph(), opset=opset))
+    assert audit_graphs(model.graph(), graph, "onnx").agrees
+    assert [window.pad_node for window in find_windows(graph)] == ["front"]
 
 
 OPEN = [
