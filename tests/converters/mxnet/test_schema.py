@@ -18,7 +18,7 @@ from graphir.converters.mxnet.schema.values import parse_parameter
 from graphir.errors import FormatError
 
 ROOT = Path(__file__).resolve().parents[3]
-SCHEMA = json.loads(Path(schema_module.__file__).with_name("schema.json").read_text())
+SCHEMA = json.loads(Path(schema_module.__file__).with_name("operators.json").read_text())
 CONV = {"kernel": "(1,1)", "num_filter": "1"}
 RNN = {"state_size": "1", "num_layers": "1"}
 
