@@ -108,6 +108,6 @@ def test_a_signal_while_a_file_is_mapped(
         assert part
         raise error
 
-    monkeypatch.setattr(f"graphir.converters.onnx.{place}", interrupted)
+    monkeypatch.setattr(f"graphir.converters.onnx.files.{place}", interrupted)
     (tmp_path / "m.bin").write_bytes(bytes([8, 7]) * 40)
     assert graphir("convert", tmp_path / "m.bin", tmp_path / "n.onnx", *words).code == code
