@@ -12,6 +12,7 @@ from graphir.converters.tensorflow.importing.ops.convolution import import_conv,
 from graphir.converters.tensorflow.importing.ops.pooling import import_pool
 from graphir.converters.tensorflow.keras.activations import activated
 from graphir.converters.tensorflow.keras.context import Layer, LayerRefusal
+from graphir.errors import FormatError
 from graphir.graph import Value
 from graphir.ops.convolution import ConvTranspose
 from graphir.ops.resize import Coordinates, NearestMode, Resize, ResizeMode
@@ -174,6 +175,8 @@ def _pairs(layer: Layer, key: str, axes: int) -> list[list[int]]:
         return [[held, held]] * axes
     if axes == 1 and len(held) == 2 and isinstance(held[0], int):
         return [list(held)]
+    if isinstance(held, str) or len(held) != axes:
+        raise FormatError(f"layer {layer.name}: {key} is {str(held)[:60]}, expected one or two for each of {axes}")
     return [[side, side] if isinstance(side, int) else list(side) for side in held]
 
 
