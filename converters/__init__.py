@@ -148,9 +148,9 @@ def convert(
 
         bind_inputs(graph, constants)
     if reading.format == "tensorflow":
-        from graphir.passes.explicit_padding import make_padding_explicit
+        from graphir.passes.pipelines import explicit_padding
 
-        make_padding_explicit(graph)
+        explicit_padding().run(graph)
     tell(f"writing {target}")
     try:
         ready = make_ready(graph, target, kind, **stated)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .converters import convert, load, save, verify
+    from .converters.session import Session
     from .errors import (
         ExportFailure,
         FormatError,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from .graph import Decision, Graph, Node, Value
     from .inference import infer_types
     from .report import ConversionReport
-    from .runtime import Session
     from .tensor import Tensor
     from .types import DType, TensorType
     from .verification.equivalence import VerificationReport
@@ -43,7 +43,7 @@ _HOMES = {
     "ImportFailure": "graphir.errors",
     "Node": "graphir.graph",
     "ProviderError": "graphir.errors",
-    "Session": "graphir.runtime",
+    "Session": "graphir.converters.session",
     "ShapeError": "graphir.errors",
     "Tensor": "graphir.tensor",
     "TensorType": "graphir.types",

@@ -64,7 +64,7 @@ class MXNetSource:
         With `keep_given` inputs whose shapes are given stay, labels too, even if nothing depends on them.
         """
         from graphir.converters.mxnet.importing.importer import Importer
-        from graphir.passes import simplify
+        from graphir.passes.pipelines import import_from_mxnet
 
         tensors, notes = self.tensors or None, list(self.notes)  # a symbol written alone has an empty file beside it
         if tensors is not None and self._is_structural(tensors):
@@ -87,7 +87,7 @@ class MXNetSource:
             graph = _run(imported)
             graph.decisions[:0] = notes
             if simplified:
-                simplify(graph)
+                import_from_mxnet().run(graph)
         return graph
 
     def operators(self) -> dict[str, int]:

@@ -64,6 +64,8 @@ def read(
     from graphir.converters.opening import Reading
     from graphir.converters.tensorflow.files.reader import open_model
     from graphir.converters.tensorflow.importing.importer import Importer
+    from graphir.converters.tensorflow.importing.names import give_back_names, layer_name
+    from graphir.passes.pipelines import import_from_tensorflow
     from graphir.safety.collector import paused_collector
 
     with paused_collector():
@@ -72,34 +74,10 @@ def read(
         graph = Importer(opened, shapes, dtypes=dtypes, inputs=inputs, outputs=outputs).run()
         held = {name: tensor for name, tensor in weights(graph).items() if tensor.dtype.is_float and tensor.shape}
         if simplified:
-            _simplify(graph, fold_weights)
+            import_from_tensorflow(layer_name, give_back_names, fold_weights=fold_weights).run(graph)
     left = {name for value in used_weights(graph) for name in (value.name, *value.sources)}
     folded = {name: tensor for name, tensor in held.items() if name not in left}
     return Reading("tensorflow", graph, operators, lambda: held, folded, list(opened.files))
-
-
-def _simplify(graph: Graph, fold_weights: bool) -> None:
-    from graphir.converters.tensorflow.importing.names import give_back_names, layer_name
-    from graphir.passes import simplify
-    from graphir.passes.common_subexpressions import merge_equal_nodes
-    from graphir.passes.fold_arithmetic import fold_arithmetic
-    from graphir.passes.fold_pad import fold_pads
-    from graphir.passes.fold_scales import fold_scales
-    from graphir.passes.recurrent.loops import recognize_recurrent_loops
-    from graphir.passes.transposes import move_transposes
-
-    simplify(graph)
-    if recognize_recurrent_loops(graph, layer_name=layer_name):
-        simplify(graph)
-    fold_arithmetic(graph)
-    if move_transposes(graph):
-        simplify(graph)
-    give_back_names(graph)
-    fold_pads(graph)
-    if fold_weights:
-        fold_scales(graph)
-    if merge_equal_nodes(graph):
-        simplify(graph)
 
 
 __all__ = ["load", "read"]

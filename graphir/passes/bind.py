@@ -13,12 +13,13 @@ from graphir.tensor import Tensor
 from graphir.types import TensorType, unify
 
 from .clone import clone
+from .outcome import Outcome
 
 SHOWN = 8
 
 
-def bind_inputs(graph: Graph, values: Mapping[str, object]) -> bool:
-    """Make parameters of the named inputs, with these elements; True if there was one.
+def bind_inputs(graph: Graph, values: Mapping[str, object]) -> Outcome:
+    """Make parameters of the named inputs, with these elements.
 
     What follows from the elements is inferred at once: with the `shape` of a Reshape bound its result's sizes are
     known. An array must have the input's dtype, and a number or a list must hold elements of it. Each input that is
@@ -29,9 +30,11 @@ def bind_inputs(graph: Graph, values: Mapping[str, object]) -> bool:
     if tensors:
         _bind(clone(graph), tensors)
         _bind(graph, tensors)
+    outcome = Outcome()
     for name, tensor in tensors.items():
+        outcome.note(name, "its elements were given")
         graph.decide("constant input", name, f"it is always {_shown(tensor)}, as was asked for: no input any more")
-    return bool(tensors)
+    return outcome
 
 
 def _bind(graph: Graph, tensors: Mapping[str, Tensor]) -> None:

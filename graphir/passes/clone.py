@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from graphir.graph import Graph, Node, Value
 
@@ -16,6 +17,21 @@ def clone(graph: Graph) -> Graph:
     the same graph around it and uses the same values of that.
     """
     return clone_into(graph, graph.parent, {})
+
+
+@contextmanager
+def on_copy(graph: Graph, change: Callable[[Graph], object], *, needed: bool) -> Iterator[Graph]:
+    """The graph as `change` makes it, for one who must not touch it: a copy, or the graph itself if none is `needed`.
+
+    What is decided about the copy is decided about the graph.
+    """
+    if not needed:
+        yield graph
+        return
+    copy = clone(graph)
+    change(copy)
+    yield copy
+    graph.decisions[:] = copy.decisions
 
 
 def clone_into(
@@ -58,4 +74,4 @@ def _clone_node(node: Node, copy: Graph, images: Images, rename: Callable[[str],
         value.producer = made
 
 
-__all__ = ["Images", "clone", "clone_into"]
+__all__ = ["Images", "clone", "clone_into", "on_copy"]

@@ -10,19 +10,21 @@ from graphir.ops.random import OPERATORS as RANDOM
 from graphir.ops.shape_parts import Concat
 
 from .dead_code import remove_dead_code
+from .outcome import Outcome
 
 
-def merge_equal_nodes(graph: Graph) -> bool:
+def merge_equal_nodes(graph: Graph) -> Outcome:
     """Let one node stand for all that apply the same operator to the same operands; join a Concat with the Concat that
-    alone reads it. Returns whether anything changed.
+    alone reads it.
 
     Nodes with subgraphs, of other domains or with random results are left alone, and so are outputs, whose names stay.
     No number changes. Linear in nodes.
     """
     first: dict[Hashable, Node] = {}
-    changed = False
+    outcome = Outcome()
     for node in list(graph.nodes):
-        changed |= isinstance(node.op, Concat) and _join(graph, node)
+        if isinstance(node.op, Concat) and _join(graph, node):
+            outcome.note(node.name, "it joins what the Concats in front of it join")
         if node.graph is not graph or node.subgraphs or isinstance(node.op, (Foreign, *RANDOM)) or not node.inputs:
             continue
         twin = first.setdefault((node.op, node.inputs), node)
@@ -32,10 +34,10 @@ def merge_equal_nodes(graph: Graph) -> bool:
             graph.replace_uses(old, new)
             new.sources = tuple(dict.fromkeys((*new.sources, *old.sources)))
         graph.erase(node)
-        changed = True
-    if changed:
-        remove_dead_code(graph)
-    return changed
+        outcome.note(node.name, "another node applies the same operator to the same operands")
+    if outcome:
+        outcome |= remove_dead_code(graph)
+    return outcome
 
 
 def _join(graph: Graph, node: Node) -> bool:

@@ -5,20 +5,23 @@ from __future__ import annotations
 from graphir.graph import Graph
 
 from .inline import is_needed
+from .outcome import Outcome
+
+WHY = "nothing uses what it gives"
 
 
-def remove_dead_code(graph: Graph) -> bool:
+def remove_dead_code(graph: Graph) -> Outcome:
     """Erase nodes whose results nothing uses, then parameters that nothing uses. Inputs stay. Linear in nodes."""
-    changed = False
+    outcome = Outcome()
     for node in reversed(list(graph.nodes)):
         if not any(map(is_needed, node.outputs)):
             graph.erase(node)
-            changed = True
+            outcome.note(node.name, WHY)
     for value in graph.parameters:
         if not is_needed(value) and value.graph is graph:
             graph.erase_value(value)
-            changed = True
-    return changed
+            outcome.note(value.name, WHY)
+    return outcome
 
 
-__all__ = ["remove_dead_code"]
+__all__ = ["WHY", "remove_dead_code"]

@@ -11,29 +11,43 @@ from graphir.ops.pooling import AveragePool, LpPool, MaxPool
 from graphir.padding import Explicit, Same, resolve, resolve_transposed
 from graphir.types import Dim, Shape
 
+from .outcome import Outcome
 from .rewrite import replace_node
 
 KIND = "explicit padding"
 _Pool = MaxPool | AveragePool | LpPool
 
 
-def make_padding_explicit(graph: Graph) -> bool:
+def make_padding_explicit(graph: Graph) -> Outcome:
     """Replace SAME by numbers in every convolution and pooling where they follow; a transposed convolution's output
-    shape becomes numbers too. Subgraphs included. Returns whether anything changed.
+    shape becomes numbers too. Subgraphs included.
 
     Stride 1 needs no size, a size that is a known multiple of the stride only that. What needs a size that is not known
     stays SAME. Numbers that hold for the given size only, or that pad one side more, are recorded as decisions. Expects
     inference to have run. Linear in nodes.
     """
-    changed = False
+    outcome = Outcome()
     for node in list(graph.nodes):
         for inner in node.subgraphs:
-            changed |= make_padding_explicit(inner)
+            outcome |= make_padding_explicit(inner)
+        is_resolved = False
         if isinstance(node.op, Conv | MaxPool | AveragePool | LpPool):
-            changed |= _resolve_windows(graph, node, node.op)
+            is_resolved = _resolve_windows(graph, node, node.op)
         elif isinstance(node.op, ConvTranspose):
-            changed |= _resolve_transposed(graph, node, node.op)
-    return changed
+            is_resolved = _resolve_transposed(graph, node, node.op)
+        if is_resolved:
+            outcome.note(node.name, "its padding follows from what is known")
+    return outcome
+
+
+def has_open_padding(graph: Graph) -> bool:
+    """Whether a convolution or pooling states its padding otherwise than by numbers."""
+    return any(
+        isinstance(getattr(node.op, "padding", None), Same)
+        or bool(getattr(node.op, "output_shape", ()))
+        or any(map(has_open_padding, node.subgraphs))
+        for node in graph.nodes
+    )
 
 
 def kernel_of(node: Node) -> tuple[int, ...] | None:
@@ -109,4 +123,4 @@ def described(
     return f"{name}{shown}, {windows}: pads {pads} (before, after) of each axis"
 
 
-__all__ = ["KIND", "described", "kernel_of", "make_padding_explicit", "spatial_sizes"]
+__all__ = ["KIND", "described", "has_open_padding", "kernel_of", "make_padding_explicit", "spatial_sizes"]

@@ -17,20 +17,23 @@ from graphir.ops.shape_parts import Concat
 from graphir.symbolic.dims import Call
 from graphir.types import Dim, DType, Sym, Unknown, symbol
 
+from .outcome import Outcome
+
 SMALL = 4096
 
 
-def resolve_fills(graph: Graph) -> bool:
-    """Replace every Fill; True if there was one.
+def resolve_fills(graph: Graph) -> Outcome:
+    """Replace every Fill.
 
     With all sizes known it becomes a parameter, with symbolic ones a ConstantOfShape of sizes that are read from the
     graph's inputs. Expects inference to have run. Raises ImportFailure, naming each Fill whose sizes nothing fixes.
     """
     fills = [node for node in graph.nodes if isinstance(node.op, Fill)]
     sizes = _Sizes(graph)
-    problems = []
+    outcome, problems = Outcome(), []
     for node in fills:
         missing = _resolve(graph, node, sizes)
+        outcome.note(node.name, "its sizes follow from its users")
         if missing:
             problems.append(f"{node.name}: {node.output.type}: {missing}")
     if problems:
@@ -39,7 +42,7 @@ def resolve_fills(graph: Graph) -> bool:
             f"{len(problems)} constant(s) whose sizes nothing in the model fixes; give the shapes of the inputs, as in "
             f"-i {wanted}:1,20:\n  " + "\n  ".join(problems)
         )
-    return bool(fills)
+    return outcome
 
 
 def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:

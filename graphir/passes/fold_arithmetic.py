@@ -17,19 +17,22 @@ from graphir.ops.shape_parts import Concat
 from graphir.tensor import Tensor, byte_size
 from graphir.types import DType, TensorType
 
+from .outcome import Outcome
+
 SMALL = 1 << 16
 Compute = Callable[..., Any]
 
 
-def fold_arithmetic(graph: Graph) -> bool:
-    """Replace nodes whose operands are all parameters with elements. Linear in nodes; returns whether it did.
+def fold_arithmetic(graph: Graph) -> Outcome:
+    """Replace nodes whose operands are all parameters with elements. Linear in nodes.
 
     Results that are outputs of the graph stay, and those that are much larger than what they come from.
     """
-    changed = False
+    outcome = Outcome()
     for node in list(graph.nodes):
-        changed |= _fold(graph, node)
-    return changed
+        if _fold(graph, node):
+            outcome.note(node.name, "all its operands are parameters")
+    return outcome
 
 
 def _fold(graph: Graph, node: Node) -> bool:

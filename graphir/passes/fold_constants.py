@@ -1,7 +1,7 @@
 """Constant folding: what is computed from constants alone becomes a constant.
 
-Integers that inference follows need no computation. The rest is computed by onnxruntime, all of it in one session, so
-that the numbers are those that running the graph would give; where it lacks a kernel the node stays.
+Integers that inference follows need no computation. The rest is computed by the evaluator, all of it at once, so that
+the numbers are those that running the graph would give; what it cannot compute stays.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from graphir.tensor import Tensor
 from graphir.types import Dim, DType, TensorType
 
 from .dead_code import remove_dead_code
+from .evaluator import Evaluator
 from .inline import is_held, is_needed
+from .outcome import Outcome
 
 LIMIT = 1 << 16
 LIMIT_OF_HEAVY = 1 << 11
@@ -47,68 +49,50 @@ UNFIT = frozenset({*random.OPERATORS, Dropout, Fill, Foreign})
 Arrays = dict[Value, NDArray[Any]]
 
 
-def fold_constants(graph: Graph, *, limit: int = LIMIT) -> bool:
-    """Known integers and what depends on constants alone become parameters. Whether anything changed.
+def fold_constants(graph: Graph, *, evaluator: Evaluator | None, limit: int = LIMIT) -> Outcome:
+    """Known integers and what depends on constants alone become parameters; without an evaluator, the former.
 
     Nodes that take or give a tensor of more than `limit` elements are not computed, so that weights stay where they
     are. Results keep their names; one that is an output becomes a copy of the constant. Where floats were computed
-    that is a decision. Linear in nodes. Raises ProviderError if onnxruntime is needed and not installed.
+    that is a decision. Linear in nodes. Raises what the evaluator raises, such as ProviderError where it is not there.
     """
-    changed = fold_known(graph)
-    failed: set[Node] = set()
-    count = -1
-    while len(failed) > count:  # what a node without kernel takes is wanted, too, once that is known
-        count = len(failed)
-        found = _evaluated(graph, _frontier(graph, limit, failed), limit, failed)
-    if found:
+    outcome = fold_known(graph)
+    found = {} if evaluator is None else _Evaluation(graph, evaluator, limit).of_frontier()
+    if evaluator is not None and found:
         floats = [value.name for value in found if value.dtype is not None and value.dtype.is_float]
         if floats:
-            from graphir.runtime.evaluate import evaluator
-
             shown = ", ".join(floats[:5]) + (f" and {len(floats) - 5} more" if len(floats) > 5 else "")
-            graph.decide("constants computed", "-", f"by {evaluator()}: {shown}")
+            graph.decide("constants computed", "-", f"by {evaluator.name}: {shown}")
         for value, array in found.items():
+            outcome.note(value.name, "it depends on constants alone")
             _replace(graph, value, array)
-        changed = True
-    if changed:
         remove_dead_code(graph)
-    return changed
+    return outcome
 
 
-def fold_known(graph: Graph) -> bool:
-    """Results whose elements inference knows become constants; whether there were any. Linear in nodes."""
-    changed = False
+def fold_known(graph: Graph) -> Outcome:
+    """Results whose elements inference knows become constants. Linear in nodes."""
+    outcome = Outcome()
     for node in list(graph.nodes):
         for value in node.outputs if not _is_copy_for_output(graph, node) else ():
             known = None if value.known is None else value.known.integers()
             if known is not None and value.known is not None and value.dtype is not None and is_needed(value):
                 array = np.array(known, dtype=value.dtype.numpy()).reshape(value.known.shape)
+                outcome.note(value.name, "its elements are known")
                 _replace(graph, value, array)
-                changed = True
-    if changed:
+    if outcome:
         remove_dead_code(graph)
-    return changed
+    return outcome
 
 
-def evaluated(graph: Graph, wanted: Sequence[Value], limit: int = LIMIT) -> Arrays:
-    """The elements of those of the wanted values that depend on constants alone and that onnxruntime can compute.
+def evaluated(
+    graph: Graph, wanted: Sequence[Value], evaluator: Evaluator | None, limit: int = LIMIT
+) -> Arrays:
+    """The elements of those of the wanted values that depend on constants alone and that the evaluator can compute.
 
-    Raises ProviderError if it is not installed.
+    None without an evaluator. Raises what it raises.
     """
-    return _evaluated(graph, wanted, limit, set())
-
-
-def _evaluated(graph: Graph, wanted: Sequence[Value], limit: int, failed: set[Node]) -> Arrays:
-    """See `evaluated`; nodes for which there is no kernel join `failed`."""
-    nodes = _cone(wanted, limit)
-    if not nodes:
-        return {}
-    targets = [value for value in wanted if value.producer is not None and value.producer in nodes]
-    return {
-        value: array
-        for value, array in _compute(graph, list(nodes), targets, {}, failed).items()
-        if array.size <= limit and array.dtype == _numpy(value, array)
-    }
+    return {} if evaluator is None else _Evaluation(graph, evaluator, limit).of(wanted)
 
 
 def _numpy(value: Value, array: NDArray[Any]) -> object:
@@ -198,34 +182,6 @@ def _is_copy_for_output(graph: Graph, node: Node) -> bool:
     return node.inputs[0] is not None and node.inputs[0].tensor is not None
 
 
-def _compute(
-    graph: Graph, nodes: Sequence[Node], wanted: Sequence[Value], known: Arrays, failed: set[Node]
-) -> Arrays:
-    """The wanted values that can be computed; `known` holds those of nodes before these.
-
-    If one node cannot be, the halves are computed one after the other, and so on, down to that node, which has failed.
-    """
-    nodes = _computable(nodes, known)
-    inside = set(nodes)
-    own = [value for value in wanted if value.producer in inside]
-    if not own:
-        return {}
-    found = _run(graph, nodes, own, known)
-    if found is not None:
-        return found
-    if len(nodes) == 1:
-        failed.update(nodes)
-        return {}
-    middle = len(nodes) // 2
-    first, second = nodes[:middle], nodes[middle:]
-    needed = {value for node in second for value in node.inputs if value is not None}
-    between = [value for node in first for value in node.outputs if value in needed]
-    before = _compute(graph, first, list(dict.fromkeys([*own, *between])), known, failed)
-    after = _compute(graph, second, own, {**known, **before}, failed)
-    chosen = set(own)
-    return {value: array for value, array in {**before, **after}.items() if value in chosen}
-
-
 def _computable(nodes: Sequence[Node], known: Arrays) -> list[Node]:
     """The nodes whose operands are there."""
     kept: dict[Node, None] = {}
@@ -238,27 +194,82 @@ def _computable(nodes: Sequence[Node], known: Arrays) -> list[Node]:
     return list(kept)
 
 
-def _run(graph: Graph, nodes: Sequence[Node], wanted: Sequence[Value], known: Arrays) -> Arrays | None:
-    """The wanted values, None if the nodes cannot be computed together."""
-    from graphir.runtime.evaluate import evaluate
+class _Evaluation:
+    """The computation of parts of a graph that depend on constants alone; `failed` are nodes that nothing computes."""
 
-    part = Graph("constants")
-    part.metadata = dict(graph.metadata)
-    images: dict[Value, Value] = {}
-    try:
-        for node in nodes:
-            for value in node.inputs:
-                if value is not None and value not in images:
-                    tensor = value.tensor if value.tensor is not None else Tensor.of(known[value])
-                    images[value] = part.add_parameter(part.fresh_name("constant"), tensor)
-            operands = [None if value is None else images[value] for value in node.inputs]
-            images.update(zip(node.outputs, part.add_node(node.op, operands, name=node.name).outputs, strict=True))
-    except GraphirError:
-        return None
-    part.set_outputs([images[value] for value in wanted])
-    names = {images[value].name: value for value in wanted}
-    arrays = evaluate(part)
-    return None if arrays is None else {names[name]: array for name, array in arrays.items()}
+    def __init__(self, graph: Graph, evaluator: Evaluator, limit: int) -> None:
+        self.graph = graph
+        self.evaluator = evaluator
+        self.limit = limit
+        self.failed: set[Node] = set()
+
+    def of_frontier(self) -> Arrays:
+        """All that the constant part gives to the rest."""
+        found: Arrays = {}
+        count = -1
+        while len(self.failed) > count:  # what a node without kernel takes is wanted, too, once that is known
+            count = len(self.failed)
+            found = self.of(_frontier(self.graph, self.limit, self.failed))
+        return found
+
+    def of(self, wanted: Sequence[Value]) -> Arrays:
+        """The elements of those of the wanted values that can be computed."""
+        nodes = _cone(wanted, self.limit)
+        if not nodes:
+            return {}
+        targets = [value for value in wanted if value.producer is not None and value.producer in nodes]
+        return {
+            value: array
+            for value, array in self._compute(list(nodes), targets, {}).items()
+            if array.size <= self.limit and array.dtype == _numpy(value, array)
+        }
+
+    def _compute(self, nodes: Sequence[Node], wanted: Sequence[Value], known: Arrays) -> Arrays:
+        """The wanted values that can be computed; `known` holds those of nodes before these.
+
+        If one node cannot be, the halves are computed one after the other, and so on, down to that node, which has
+        failed.
+        """
+        nodes = _computable(nodes, known)
+        inside = set(nodes)
+        own = [value for value in wanted if value.producer in inside]
+        if not own:
+            return {}
+        found = self._run(nodes, own, known)
+        if found is not None:
+            return found
+        if len(nodes) == 1:
+            self.failed.update(nodes)
+            return {}
+        middle = len(nodes) // 2
+        first, second = nodes[:middle], nodes[middle:]
+        needed = {value for node in second for value in node.inputs if value is not None}
+        between = [value for node in first for value in node.outputs if value in needed]
+        before = self._compute(first, list(dict.fromkeys([*own, *between])), known)
+        after = self._compute(second, own, {**known, **before})
+        chosen = set(own)
+        return {value: array for value, array in {**before, **after}.items() if value in chosen}
+
+    def _run(self, nodes: Sequence[Node], wanted: Sequence[Value], known: Arrays) -> Arrays | None:
+        """The wanted values, None if the nodes cannot be computed together."""
+        part = Graph("constants")
+        part.metadata = dict(self.graph.metadata)
+        images: dict[Value, Value] = {}
+        try:
+            for node in nodes:
+                for value in node.inputs:
+                    if value is not None and value not in images:
+                        tensor = value.tensor if value.tensor is not None else Tensor.of(known[value])
+                        images[value] = part.add_parameter(part.fresh_name("constant"), tensor)
+                operands = [None if value is None else images[value] for value in node.inputs]
+                made = part.add_node(node.op, operands, name=node.name)
+                images.update(zip(node.outputs, made.outputs, strict=True))
+        except GraphirError:
+            return None
+        part.set_outputs([images[value] for value in wanted])
+        names = {images[value].name: value for value in wanted}
+        arrays = self.evaluator(part)
+        return None if arrays is None else {names[name]: array for name, array in arrays.items()}
 
 
 def _replace(graph: Graph, value: Value, array: NDArray[Any]) -> None:

@@ -15,33 +15,34 @@ from graphir.padding import Explicit, Same, valid
 
 from .dead_code import remove_dead_code
 from .explicit_padding import kernel_of
+from .outcome import Outcome
 from .rewrite import replace_node
 
 NOT_NEGATIVE: tuple[type[Operator], ...] = (Relu, Sigmoid, Softmax)
 
 
-def fold_pads(graph: Graph) -> bool:
+def fold_pads(graph: Graph) -> Outcome:
     """Merge a Pad of spatial axes with constants into the convolution or pooling behind it, where that is exact.
 
     A convolution takes zeros; average pooling zeros, which its divisor then counts; max pooling the lowest number or
     minus infinity, or zeros in front of data that are never negative if every window touches the data. A Pad that has
-    other users stays for them. A Transpose between the two stays too, if nothing else reads it. Returns whether
-    anything changed. Linear in nodes.
+    other users stays for them. A Transpose between the two stays too, if nothing else reads it. Linear in
+    nodes.
     """
-    changed = False
+    outcome = Outcome()
     for node in list(graph.nodes):
         for inner in node.subgraphs:
-            changed |= fold_pads(inner)
+            outcome |= fold_pads(inner)
         if not isinstance(node.op, Conv | AveragePool | MaxPool):
             continue
         before, order = pad_in_front(node)
         merged = None if before is None else _merged(node, before, order)
         if before is not None and merged is not None:
             _without_pad(graph, node, merged, before, order)
-            changed = True
-    if changed:
-        remove_dead_code(graph)
-    return changed
+            outcome.note(node.name, f"the Pad {before.name} in front became part of its padding")
+    if outcome:
+        outcome |= remove_dead_code(graph)
+    return outcome
 
 
 def pad_in_front(node: Node) -> tuple[Node | None, tuple[int, ...]]:

@@ -14,19 +14,21 @@ from graphir.ops.normalization import BatchNormalization
 from graphir.ops.shape import Transpose
 from graphir.tensor import Tensor
 
+from .outcome import Outcome
+
 KIND = "folded scale"
 AFFINE = (Mul, Div, Add, Sub, BatchNormalization)
 
 
-def fold_scales(graph: Graph) -> bool:
+def fold_scales(graph: Graph) -> Outcome:
     """Multiply constants that scale the channels of a convolution or matrix product into its weights, and add those
-    that shift them to its bias. Returns whether anything changed.
+    that shift them to its bias.
 
     Batch normalization is both. Done where nothing else reads what lies between, which may be a Transpose too, and
     nothing else uses the weights, which are computed when they are first read. Rounding differs: one decision says in
     how many layers. Linear in nodes.
     """
-    folded: list[Node] = []
+    outcome = Outcome()
     for node in list(graph.nodes):
         target = node
         while isinstance(target.op, Conv | ConvTranspose | Gemm | MatMul):
@@ -35,13 +37,13 @@ def fold_scales(graph: Graph) -> bool:
                 break
             target = made
         if target is not node:
-            folded.append(target)
-    if folded:
-        layers = "1 layer" if len(folded) == 1 else f"{len(folded)} layers"
-        first = folded[0].name
+            outcome.note(target.name, "the scale and shift behind it went into its weights and bias")
+    if outcome:
+        count = len(outcome.changes)
+        layers = "1 layer" if count == 1 else f"{count} layers"
         text = f"scale and shift behind {layers} were multiplied into their weights and bias, which rounds otherwise"
-        graph.decide(KIND, first, text)
-    return bool(folded)
+        graph.decide(KIND, outcome.changes[0].node, text)
+    return outcome
 
 
 def _fold_next(graph: Graph, node: Node) -> Node | None:

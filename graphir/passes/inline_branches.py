@@ -7,16 +7,17 @@ from graphir.inference import infer_graph
 from graphir.ops.control import If
 
 from .inline import Body, Names, take_place
+from .outcome import Outcome
 
 
-def inline_branches(graph: Graph, names: Names | None = None) -> bool:
-    """Put the branch in place of each If whose condition is known, also in subgraphs. Whether anything changed.
+def inline_branches(graph: Graph, names: Names | None = None) -> Outcome:
+    """Put the branch in place of each If whose condition is known, also in subgraphs.
 
     `names` are those of the graph, if the caller has them. Cost: linear in nodes, those of the branches included.
     Raises ShapeError for a branch that contradicts what the graph knows of its results.
     """
     if not any(isinstance(node.op, If) for node in _all_nodes(graph)):
-        return False
+        return Outcome()
     return _inline(graph, Names(graph) if names is None else names)
 
 
@@ -30,23 +31,23 @@ def _all_nodes(graph: Graph) -> list[Node]:
     return found
 
 
-def _inline(graph: Graph, names: Names) -> bool:
-    changed = False
+def _inline(graph: Graph, names: Names) -> Outcome:
+    outcome = Outcome()
     pending = list(graph.nodes)[::-1]
     while pending:
         node = pending.pop()
         branch = _live_branch(node)
         if branch is None:
             for inner in node.subgraphs:
-                changed |= _inline(inner, names)
+                outcome |= _inline(inner, names)
             continue
         body = Body(branch, graph, names, node.name)
         take_place(graph, node, body.copy({}, node), body.made)
         pending.extend(reversed(body.made))
-        changed = True
-    if changed:
+        outcome.note(node.name, f"its condition is known: the branch {branch.name} runs")
+    if outcome:
         infer_graph(graph)
-    return changed
+    return outcome
 
 
 def _live_branch(node: Node) -> Graph | None:

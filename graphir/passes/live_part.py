@@ -7,8 +7,10 @@ from contextlib import contextmanager
 
 from graphir.graph import Graph
 
-from .clone import clone
+from .clone import on_copy
+from .dead_code import remove_dead_code
 from .inline import is_needed
+from .outcome import Outcome
 
 
 @contextmanager
@@ -17,35 +19,32 @@ def only_live(graph: Graph) -> Iterator[Graph]:
 
     The graph itself where it has none, else a copy. What is decided about the copy is decided about the graph. Linear.
     """
-    if not _has_dead_parts(graph):
-        yield graph
-        return
-    live = clone(graph)
-    _cut(live)
-    yield live
-    graph.decisions[:] = live.decisions
+    with on_copy(graph, keep_live_part, needed=has_dead_parts(graph)) as live:
+        yield live
 
 
-def _has_dead_parts(graph: Graph) -> bool:
-    """Of dead nodes the last has no result that anything uses."""
+def has_dead_parts(graph: Graph) -> bool:
+    """Whether there is a node or parameter that no output depends on. Of dead nodes the last has no result that
+    anything uses."""
     if not all(is_needed(value) for value in graph.parameters):
         return True
     return any(
-        not any(map(is_needed, node.outputs)) or any(map(_has_dead_parts, node.subgraphs)) for node in graph.nodes
+        not any(map(is_needed, node.outputs)) or any(map(has_dead_parts, node.subgraphs)) for node in graph.nodes
     )
 
 
-def _cut(graph: Graph) -> None:
-    """From the last node to the first, so that what only a dead part used is seen to be dead too."""
+def keep_live_part(graph: Graph) -> Outcome:
+    """Leave out what no output depends on, in subgraphs too; inputs stay.
+
+    From the last node to the first, so that what only a dead part used is seen to be dead too. Linear in nodes.
+    """
+    outcome = Outcome()
     for node in reversed(list(graph.nodes)):
-        if not any(map(is_needed, node.outputs)):
-            graph.erase(node)
-            continue
-        for inner in node.subgraphs:
-            _cut(inner)
-    for value in graph.parameters:
-        if not is_needed(value):
-            graph.erase_value(value)
+        if any(map(is_needed, node.outputs)):
+            for inner in node.subgraphs:
+                outcome |= keep_live_part(inner)
+    outcome |= remove_dead_code(graph)
+    return outcome
 
 
-__all__ = ["only_live"]
+__all__ = ["has_dead_parts", "keep_live_part", "only_live"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from graphir.graph import Graph, Node, Value
@@ -16,24 +14,25 @@ from graphir.ops.shape_parts import Concat, Slice, Split
 from graphir.types import DType, Unknown
 
 from .inline import is_needed, take_place
-from .rewrite import Accepted, replace_node
+from .outcome import Outcome
+from .rewrite import Accepted, Rule, Rules, replace_node, rewritten
 
 SMALL = 1 << 16
 
 
-def drop_no_ops(graph: Graph) -> bool:
-    """Let the operand stand for a result that always equals it; CastLike becomes a Cast. Whether anything changed.
+def drop_no_ops(graph: Graph) -> Outcome:
+    """Let the operand stand for a result that always equals it; CastLike becomes a Cast.
 
     Dropped are Dropout at inference, a Slice of everything, a Pad by nothing, Expand to the shape that is there, Tile
     by ones, a Cast to the dtype that is there, Concat, Sum, Mean, Max and Min of one operand, Split into one part,
     Clip without bounds and a Where whose condition is a constant that is the same everywhere. Linear in nodes.
     """
-    changed = False
+    outcome = Outcome()
     for node in list(graph.nodes):
-        rewrite = REWRITES.get(type(node.op))
-        if rewrite is not None and any(map(is_needed, node.outputs)):
-            changed |= rewrite(graph, node)
-    return changed
+        why = rewritten(graph, node, RULES) if any(map(is_needed, node.outputs)) else ""
+        if why:
+            outcome.note(node.name, why)
+    return outcome
 
 
 def _drop(graph: Graph, node: Node) -> Accepted:
@@ -136,18 +135,17 @@ def _drop_where(graph: Graph, node: Node) -> Accepted:
     return True
 
 
-Rewrite = Callable[[Graph, Node], Accepted]
-REWRITES: dict[type, Rewrite] = {
-    **dict.fromkeys((Expand, Tile), _drop_if_same_shape),
-    **dict.fromkeys((Concat, ew.Sum, ew.Mean, ew.Max, ew.Min), _drop_lone),
-    Slice: _drop_slice,
-    Pad: _drop_pad,
-    Dropout: _drop_dropout,
-    Split: _drop_split,
-    ew.Clip: _drop_clip,
-    ew.Cast: _drop_cast,
-    ew.Where: _drop_where,
-    CastLike: _cast_like,
+RULES: Rules = {
+    **dict.fromkeys((Expand, Tile), (Rule("the shape is there already", _drop_if_same_shape),)),
+    **dict.fromkeys((Concat, ew.Sum, ew.Mean, ew.Max, ew.Min), (Rule("it has one operand", _drop_lone),)),
+    Slice: (Rule("it takes everything", _drop_slice),),
+    Pad: (Rule("it pads by nothing", _drop_pad),),
+    Dropout: (Rule("it drops nothing at inference", _drop_dropout),),
+    Split: (Rule("it makes one part", _drop_split),),
+    ew.Clip: (Rule("it has no bounds", _drop_clip),),
+    ew.Cast: (Rule("the dtype is there already", _drop_cast),),
+    ew.Where: (Rule("its condition is the same everywhere", _drop_where),),
+    CastLike: (Rule("the dtype that it takes over is known", _cast_like),),
 }
 
 __all__ = ["drop_no_ops"]

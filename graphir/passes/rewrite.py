@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from graphir.graph import Graph, Node, Value
@@ -12,6 +13,23 @@ from graphir.ops.elementwise import Identity
 # Whether a rewrite was done, from a function that may refuse with the graph unchanged. Whoever calls one must look:
 # a test finds calls whose answer is thrown away.
 Accepted: TypeAlias = bool
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rewrite of one node, and why it is right to do it where it is done."""
+
+    why: str
+    rewrite: Callable[[Graph, Node], Accepted]
+
+
+# By operator, in the order in which they are tried.
+Rules: TypeAlias = Mapping[type[Operator], Sequence[Rule]]
+
+
+def rewritten(graph: Graph, node: Node, rules: Rules) -> str:
+    """Rewrite a node by the first of its operator's rules that does not refuse, and say why; "" if all refuse."""
+    return next((rule.why for rule in rules.get(type(node.op), ()) if rule.rewrite(graph, node)), "")
 
 
 def bypass(graph: Graph, node: Node, value: Value) -> Accepted:
@@ -56,4 +74,4 @@ def replace_node(graph: Graph, node: Node, op: Operator, inputs: Sequence[Value 
     return made
 
 
-__all__ = ["Accepted", "bypass", "put_in_place", "replace_node"]
+__all__ = ["Accepted", "Rule", "Rules", "bypass", "put_in_place", "replace_node", "rewritten"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.inference import infer_graph
@@ -13,24 +11,19 @@ from graphir.ops.shape import Squeeze
 from graphir.types import DType, TensorType, Unknown
 
 from .inline import Body, Names, is_needed, take_place
+from .outcome import Outcome
+
+WHY = "its condition is known at run time only; Where selects"
 
 
-@dataclass
-class Selecting:
-    """What became of a graph's branches: whether any was taken apart, and of those that stay why."""
-
-    changed: bool = False
-    reasons: dict[Node, str] = field(default_factory=dict)
-
-
-def select_branches(graph: Graph, names: Names | None = None) -> Selecting:
+def select_branches(graph: Graph, names: Names | None = None) -> Outcome:
     """Put both branches in place of each If, and a Where for each result that is needed.
 
     For targets without control flow: what is computed stays the same, but more of it is, which is a decision. An If
     whose branches give results of different or unknown shapes stays. `names` are those of the graph, if the caller has
     them. Linear in nodes, those of the branches included.
     """
-    outcome = Selecting()
+    outcome = Outcome()
     pending = [node for node in graph.nodes if isinstance(node.op, If)][::-1]
     names = names or (Names(graph) if pending else None)
     while pending and names is not None:
@@ -43,10 +36,10 @@ def select_branches(graph: Graph, names: Names | None = None) -> Selecting:
                 branch.take_back()
             outcome.reasons[node] = str(error)
             continue
-        graph.decide("both branches computed", node.name, "its condition is known at run time only; Where selects")
-        outcome.changed = True
+        graph.decide("both branches computed", node.name, WHY)
+        outcome.note(node.name, WHY)
         pending.extend(new for new in reversed(made) if isinstance(new.op, If))
-    if outcome.changed:
+    if outcome:
         infer_graph(graph)
     return outcome
 
@@ -86,4 +79,4 @@ def have_same_shape(left: Value, right: Value) -> bool:
     return known and left.shape == right.shape
 
 
-__all__ = ["Selecting", "as_scalar", "have_same_shape", "select_branches"]
+__all__ = ["as_scalar", "have_same_shape", "select_branches"]

@@ -16,34 +16,32 @@ from graphir.tensor import Tensor
 from graphir.types import DType, Unknown
 
 from .dead_code import remove_dead_code
-from .rewrite import Accepted, bypass
+from .outcome import Outcome
+from .rewrite import Accepted, Rule, Rules, bypass, rewritten
 
 MAX_WALKS = 8
 SHARED_LIMIT = 1 << 16
-Rewrite = Callable[[Graph, Node], Accepted]
+KNOWN = "its elements are known"
 
 
-def simplify(graph: Graph) -> bool:
+def simplify(graph: Graph) -> Outcome:
     """Fold known integers and rearranged parameters, cancel transposes, drop operators that change nothing.
 
-    Names of the graph's outputs stay. Returns whether anything changed.
+    Names of the graph's outputs stay.
     """
-    changed = remove_dead_code(graph)
+    outcome = remove_dead_code(graph)
     for _ in range(MAX_WALKS):
-        again = False
+        count = len(outcome.changes)
         for node in list(graph.nodes):
-            if node.graph is graph:
-                again |= _fold_known(graph, node) or _rewrite_by_table(graph, node)
-        if not again:
+            if node.graph is not graph:
+                continue
+            why = KNOWN if _fold_known(graph, node) else rewritten(graph, node, RULES)
+            if why:
+                outcome.note(node.name, why)
+        if len(outcome.changes) == count:
             break
-        changed = True
-        remove_dead_code(graph)
-    return changed
-
-
-def _rewrite_by_table(graph: Graph, node: Node) -> Accepted:
-    rewrite = REWRITES.get(type(node.op))
-    return rewrite is not None and rewrite(graph, node)
+        outcome |= remove_dead_code(graph)
+    return outcome
 
 
 def _fold_known(graph: Graph, node: Node) -> Accepted:
@@ -265,14 +263,15 @@ def _sinks() -> tuple[type[Operator], ...]:
 
 
 SINKS = frozenset(_sinks())
-REWRITES: dict[type[Operator], Rewrite] = dict.fromkeys(SINKS, _sink_transpose) | {
-    ew.Identity: _drop_identity,
-    ew.Cast: lambda graph, node: _drop_cast(graph, node) or _sink_transpose(graph, node),
-    Transpose: _simplify_transpose,
-    Flatten: lambda graph, node: _drop_flatten(graph, node) or _simplify_reshape(graph, node),
-    Reshape: _simplify_reshape,
-    Squeeze: _simplify_reshape,
-    Unsqueeze: _simplify_reshape,
+SINK = Rule("the Transpose in front of it moves behind it, to meet another", _sink_transpose)
+RESHAPE = Rule("the shape is there already, or it joins a reshaping in front of it, or a parameter", _simplify_reshape)
+RULES: Rules = {
+    **dict.fromkeys(SINKS, (SINK,)),
+    ew.Identity: (Rule("it changes nothing", _drop_identity),),
+    ew.Cast: (Rule("the dtype is there already", _drop_cast), SINK),
+    Transpose: (Rule("it joins the Transpose in front of it or a parameter, or keeps the order", _simplify_transpose),),
+    Flatten: (Rule("the two axes are there already", _drop_flatten), RESHAPE),
+    **dict.fromkeys((Reshape, Squeeze, Unsqueeze), (RESHAPE,)),
 }
 
 __all__ = ["simplify"]

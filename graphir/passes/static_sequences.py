@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Union
 
 import numpy as np
@@ -21,6 +21,7 @@ from graphir.types import ANYTHING, DType, OptionalType, TensorType
 
 from .dead_code import remove_dead_code
 from .inline import Body, Names, take_place
+from .outcome import Outcome
 
 
 @dataclass(frozen=True)
@@ -42,20 +43,7 @@ class _Stays(GraphirError):
     """Why a node is not resolved."""
 
 
-@dataclass
-class Resolving:
-    """What became of a graph's sequences: whether any node was resolved, and of those that stay why."""
-
-    changed: bool = False
-    reasons: dict[Node, str] = field(default_factory=dict)
-
-
-def resolve_sequences(graph: Graph) -> bool:
-    """Resolve what can be; see `resolve_structure`."""
-    return resolve_structure(graph).changed
-
-
-def resolve_structure(graph: Graph, names: Names | None = None) -> Resolving:
+def resolve_structure(graph: Graph, names: Names | None = None) -> Outcome:
     """Replace the operators on sequences and optional values by plain ones, where all positions and lengths are known.
 
     SequenceMap becomes a copy of its body for each element. Sequences that are inputs, or results of loops, stay, and
@@ -63,16 +51,18 @@ def resolve_structure(graph: Graph, names: Names | None = None) -> Resolving:
     Linear in nodes.
     """
     if not any(isinstance(node.op, sq.OPERATORS) for node in graph.nodes):
-        return Resolving()
+        return Outcome()
     count = len(graph)
     walk = _Walk(graph, names or Names(graph))
     walk.run(list(graph.nodes))
-    remove_dead_code(graph)
-    changed = walk.changed or len(graph) != count
-    if changed:
+    outcome = walk.outcome
+    left = remove_dead_code(graph)
+    if outcome or len(graph) != count:  # else all that went is what refused nodes had made
+        outcome |= left
+    if outcome:
         infer_graph(graph)
-    stays = {node: reason for node, reason in walk.reasons.items() if node.graph is graph}
-    return Resolving(changed, stays)
+    outcome.reasons = {node: reason for node, reason in outcome.reasons.items() if node.graph is graph}
+    return outcome
 
 
 class _Walk:
@@ -83,8 +73,7 @@ class _Walk:
         self.names = names
         self.contents: dict[Value, Content] = {}
         self.replaced: dict[Value, Value] = {}
-        self.reasons: dict[Node, str] = {}
-        self.changed = False
+        self.outcome = Outcome()
 
     def run(self, nodes: list[Node]) -> None:
         """Resolve node by node. What a refused node leaves behind is dead code."""
@@ -96,7 +85,7 @@ class _Walk:
             try:
                 self._settle(node, handler(self, node, body), body)
             except GraphirError as error:
-                self.reasons[node] = str(error)
+                self.outcome.reasons[node] = str(error)
 
     def _settle(self, node: Node, found: list[Content], body: Body) -> None:
         """A tensor takes the place of the node's result; what a sequence holds is noted."""
@@ -104,7 +93,7 @@ class _Walk:
         if len(values) == len(found) and not isinstance(node.op, sq.Optional | Identity):
             self.replaced.update(zip(node.outputs, values, strict=True))
             take_place(self.graph, node, values, body.made)
-            self.changed = True
+            self.outcome.note(node.name, "what it takes from its sequence is known")
         else:
             self.contents.update(zip(node.outputs, found, strict=True))
 
@@ -294,4 +283,4 @@ HANDLERS: Mapping[type, Handler] = {
     Identity: _identity,
 }
 
-__all__ = ["Resolving", "resolve_sequences", "resolve_structure"]
+__all__ = ["resolve_structure"]

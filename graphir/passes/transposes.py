@@ -17,27 +17,27 @@ from graphir.types import DType
 from .axis_moves import Move, Order, find_move, is_spreadable
 from .dead_code import remove_dead_code
 from .min_cut import ENDLESS, SINK, SOURCE, Network
+from .outcome import Outcome
 
 MAX_ROUNDS = 4
 # A parameter of at most so many bytes may be stored in both layouts; a larger one only in one.
 SHARED_LIMIT = 1 << 16
 
 
-def move_transposes(graph: Graph) -> bool:
+def move_transposes(graph: Graph) -> Outcome:
     """Rewrite the graph with as few Transposes as possible; names of its outputs stay.
 
-    Transposes of parameters are left behind for `simplify` to fold. Subgraphs are left as they are. Returns whether
-    anything changed.
+    Transposes of parameters are left behind for `simplify` to fold. Subgraphs are left as they are.
     """
-    changed = False
+    outcome = Outcome()
     for _ in range(MAX_ROUNDS):
-        again = False
+        found = Outcome()
         for order in _orders(graph):
-            again |= _Layouts(graph, order).improve()
-        if not again:
+            found |= _Layouts(graph, order).improve()
+        outcome |= found
+        if not found:
             break
-        changed = True
-    return changed
+    return outcome
 
 
 def _is_transpose(node: Node) -> bool:
@@ -104,11 +104,12 @@ class _Layouts:
                 if move.moves and any(node.inputs[slot] in behind_entry for slot in move.slots):
                     behind_entry.update(node.outputs)
 
-    def improve(self) -> bool:
-        """Rewrite the graph if that takes Transposes away. Returns whether it did."""
+    def improve(self) -> Outcome:
+        """Rewrite the graph if that takes Transposes away."""
+        outcome = Outcome()
         before = len(self.entries) + len(self.exits)
         if not before:
-            return False
+            return outcome
         network = Network()
         places = {node: network.place() for node, move in self.moves.items() if move.moves}
         for value in self.graph.values:
@@ -116,10 +117,16 @@ class _Layouts:
                 self._connect(network, places, value)
         after, chosen = network.cut()
         if after >= before:
-            return False
-        self._rewrite({node for node, place in places.items() if place in chosen})
+            return outcome
+        moved = {node for node, place in places.items() if place in chosen}
+        for node in self.graph.nodes:
+            if node in moved:
+                outcome.note(node.name, f"it works in the order {self.order} of axes, which takes Transposes away")
+            elif node in self.entries or node in self.exits:
+                outcome.note(node.name, "it moves to where fewer Transposes do")
+        self._rewrite(moved)
         remove_dead_code(self.graph)
-        return True
+        return outcome
 
     def _connect(self, network: Network, places: dict[Node, int], value: Value) -> None:
         """State what it costs if the value is made in one layout and wanted in another."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from graphir.ops.shape_parts import Concat, Split
 from graphir.safety.limits import charge_nodes
 from graphir.types import DType, TensorType
 
+from .evaluator import Evaluator
 from .fold_constants import evaluated
 from .inline import Body, Names, is_needed, take_place
+from .outcome import Outcome
 from .select_branches import as_scalar, have_same_shape
 
 LIMIT = 20_000
@@ -29,32 +31,31 @@ class _Stays(GraphirError):
     """Why a loop is not unrolled."""
 
 
-@dataclass
-class Unrolling:
-    """What became of a graph's loops: whether any was unrolled, and of each that stays why, by node."""
+class _Limit(NamedTuple):
+    """How many nodes loops may become: all of them together, and what others left of that."""
 
-    changed: bool = False
-    reasons: dict[Node, str] = field(default_factory=dict)
-
-
-def unroll(graph: Graph, *, limit: int = LIMIT) -> bool:
-    """Unroll what can be; see `unroll_loops`."""
-    return unroll_loops(graph, limit=limit).changed
+    whole: int
+    left: int
 
 
 def unroll_loops(
-    graph: Graph, *, limit: int = LIMIT, masked: bool = False, names: Names | None = None
-) -> Unrolling:
+    graph: Graph,
+    *,
+    evaluator: Evaluator | None,
+    limit: int = LIMIT,
+    masked: bool = False,
+    names: Names | None = None,
+) -> Outcome:
     """Put the iterations in place of each Loop and Scan whose length is known, those inside others too.
 
-    The length of a Loop is known where trip count and condition are constants, or are computed from such; onnxruntime
-    then computes the condition, and is needed for nothing else. With `masked`, a Loop of known trip count whose
-    condition is computed at run time becomes all its iterations; behind the one that ends it Where keeps the carried
-    values, which is a decision. A Loop in a body is unrolled once the body's own loop is. Loops that would become more
-    than `limit` nodes, all of them together, stay. `names` are those of the graph, if the caller has them. Linear in
-    the nodes that come out.
+    The length of a Loop is known where trip count and condition are constants, or are computed from such; the
+    evaluator then computes the condition, and is needed for nothing else. With `masked`, a Loop of known trip count
+    whose condition is computed at run time becomes all its iterations; behind the one that ends it Where keeps the
+    carried values, which is a decision. A Loop in a body is unrolled once the body's own loop is. Loops that would
+    become more than `limit` nodes, all of them together, stay. `names` are those of the graph, if the caller has them.
+    Linear in the nodes that come out.
     """
-    outcome = Unrolling()
+    outcome = Outcome()
     pending = [node for node in graph.nodes if isinstance(node.op, Loop | Scan)][::-1]
     if not pending:
         return outcome
@@ -63,7 +64,7 @@ def unroll_loops(
         node = pending.pop()
         if node.graph is not graph:
             continue
-        turns = _Turns(graph, node, names, left, limit, masked)
+        turns = _Turns(graph, node, names, evaluator, _Limit(limit, left), masked)
         made = turns.body.made
         try:
             take_place(graph, node, turns.of_loop() if isinstance(node.op, Loop) else turns.of_scan(), made)
@@ -72,11 +73,11 @@ def unroll_loops(
             outcome.reasons[node] = str(error)
             continue
         left -= len(made)
-        outcome.changed = True
+        outcome.note(node.name, "how often it runs is known")
         for decision in turns.decisions:
             graph.decide(*decision)
         pending.extend(new for new in reversed(made) if isinstance(new.op, Loop | Scan))
-    if outcome.changed:
+    if outcome:
         infer_graph(graph)
     return outcome
 
@@ -86,12 +87,14 @@ def unroll_loops(
 class _Turns:
     """The unrolling of one node: its iterations stand before it."""
 
-    def __init__(self, graph: Graph, node: Node, names: Names, left: int, limit: int, masked: bool) -> None:
+    def __init__(
+        self, graph: Graph, node: Node, names: Names, evaluator: Evaluator | None, limit: _Limit, masked: bool
+    ) -> None:
         self.graph = graph
         self.masked = masked
         self.alive: Value | None = None
         self.node = node
-        self.left = left
+        self.evaluator = evaluator
         self.limit = limit
         self.weight = max(1, sum(len(inner) for inner in _graphs_in(node)))
         self.body = Body(node.subgraphs[0], graph, names, node.name)
@@ -156,7 +159,7 @@ class _Turns:
         """
         if self.alive is not None or (condition.known is not None and condition.known.integers() is not None):
             return [condition, *state]
-        found = evaluated(self.graph, [condition, *state])
+        found = evaluated(self.graph, [condition, *state], self.evaluator)
         if condition not in found:
             return [condition, *state]
         return [self.graph.constant(found[value]) if value in found else value for value in (condition, *state)]
@@ -205,11 +208,12 @@ class _Turns:
 
     def _check_size(self, count: int) -> None:
         nodes = count * max(1, len(self.node.subgraphs[0]))
-        if nodes > self.left:
-            more = "" if self.left == self.limit else f", of which other loops used {self.limit - self.left}"
+        whole, left = self.limit
+        if nodes > left:
+            more = "" if left == whole else f", of which other loops used {whole - left}"
             raise _Stays(
                 f"{count} iterations of {len(self.node.subgraphs[0])} nodes are {nodes} nodes unrolled, more than the "
-                f"limit of {self.limit}{more}"
+                f"limit of {whole}{more}"
             )
 
     def _trips(self) -> int | None:
@@ -229,7 +233,7 @@ class _Turns:
         if numbers is None and not compute:
             return None
         if numbers is None:
-            array = evaluated(self.graph, [value]).get(value)
+            array = evaluated(self.graph, [value], self.evaluator).get(value)
             if array is not None and array.size == 1:
                 return int(array.reshape(-1)[0])
             return None
@@ -300,4 +304,4 @@ def _one_element(like: Value) -> tuple[int, ...]:
     return (1,) * (like.rank or 0)
 
 
-__all__ = ["LIMIT", "Unrolling", "unroll", "unroll_loops"]
+__all__ = ["LIMIT", "unroll_loops"]

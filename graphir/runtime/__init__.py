@@ -1,7 +1,7 @@
-"""Running graphs with onnxruntime and comparing them."""
+"""Running ONNX models with onnxruntime."""
 
 from __future__ import annotations
 
-from .session import Session
+from .session import OnnxSession
 
-__all__ = ["Session"]
+__all__ = ["OnnxSession"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -9,30 +12,41 @@ from numpy.typing import NDArray
 from graphir.errors import ExportFailure, VerificationError
 from graphir.graph import Graph
 
-from .session import Session, import_onnxruntime
+from .session import OnnxSession, import_onnxruntime
 
 # Tried in this order: onnxruntime lags behind in kernels of the newest opsets, and operators of those need them.
 OPSETS = (None, 23)
+# Writes a graph as an .onnx file, of an opset or (None) of the one that it chooses.
+Export = Callable[[Graph, Path, int | None], object]
 
 
-def evaluate(graph: Graph) -> dict[str, NDArray[Any]] | None:
-    """The outputs of a graph that has no inputs, by name, computed by onnxruntime on the CPU without optimisations.
+class Evaluator:
+    """onnxruntime on the CPU without optimisations, for graphs that `export` writes as ONNX."""
 
-    None if onnxruntime has no kernel for one of its nodes, or no opset can say it. Raises ProviderError if onnxruntime
-    is not installed.
-    """
-    import_onnxruntime()
-    for opset in OPSETS:
-        try:
-            return Session(graph, providers="cpu", optimize=False, threads=1, opset=opset).run({})
-        except (VerificationError, ExportFailure):
-            continue
-    return None
+    def __init__(self, export: Export) -> None:
+        self._export = export
+
+    @property
+    def name(self) -> str:
+        """What evaluates, with its version, as decisions name it. Raises ProviderError if it is not installed."""
+        return f"onnxruntime {import_onnxruntime().__version__}"
+
+    def __call__(self, graph: Graph) -> dict[str, NDArray[Any]] | None:
+        """The outputs of a graph that has no inputs, by name.
+
+        None if onnxruntime has no kernel for one of its nodes, or no opset can say it. Raises ProviderError if
+        onnxruntime is not installed.
+        """
+        import_onnxruntime()
+        with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
+            for opset in OPSETS:
+                target = Path(folder) / f"model-{opset or 'default'}.onnx"
+                try:
+                    self._export(graph, target, opset)
+                    return OnnxSession(target, providers="cpu", optimize=False, threads=1).run({})
+                except (VerificationError, ExportFailure):
+                    continue
+        return None
 
 
-def evaluator() -> str:
-    """What evaluates, with its version, as reports name it."""
-    return f"onnxruntime {import_onnxruntime().__version__}"
-
-
-__all__ = ["evaluate", "evaluator"]
+__all__ = ["Evaluator", "Export"]

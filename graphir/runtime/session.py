@@ -1,59 +1,57 @@
-"""Sessions: a graph or file run by onnxruntime, on the CPU or on CUDA, without silent fallbacks."""
+"""Sessions: an ONNX model run by onnxruntime, on the CPU or on CUDA, without silent fallbacks."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphir.errors import ProviderError, VerificationError
 from graphir.safety.arguments import expect, expect_items, expect_mapping
-from graphir.structure.store import GraphStore
 from graphir.types import DType
 
 from .inputs import dtype_of, fitted
 from .providers import PROVIDERS, Placement, check_running, import_onnxruntime, provider_names
 
-if TYPE_CHECKING:
-    from graphir.graph import Graph
-
 # Operators of a newer opset than this may lack kernels that they had before.
 RECENT = 18
+# ONNX's numbers for the element types that numpy lacks, as onnxruntime takes them.
+ELEMENT_TYPES = {
+    DType.BFLOAT16: 16,
+    DType.FLOAT8E4M3FN: 17,
+    DType.FLOAT8E4M3FNUZ: 18,
+    DType.FLOAT8E5M2: 19,
+    DType.FLOAT8E5M2FNUZ: 20,
+    DType.FLOAT8E8M0: 24,
+}
 EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
-class Session:
-    """A model ready to run.
+class OnnxSession:
+    """An ONNX model ready to run.
 
-    `model` is a Graph, the bytes of an ONNX model, or a path to anything that `graphir.load` reads; an .onnx file goes
-    to onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda` or a sequence of onnxruntime's names. A provider that
-    was asked for and cannot run is a ProviderError, never a fallback; `session.providers` says which ones do run.
-    On CUDA, TF32 is off unless `tf32`. `optimize=False` turns onnxruntime's graph optimisations off. `external` is the
-    folder of the external data that the bytes of a model name, `format` that of a path, where its content and name do
-    not tell it.
+    `model` is its bytes or its path, which goes to onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda` or a
+    sequence of onnxruntime's names. A provider that was asked for and cannot run is a ProviderError, never a fallback;
+    `session.providers` says which ones do run. On CUDA, TF32 is off unless `tf32`. `optimize=False` turns onnxruntime's
+    graph optimisations off. `external` is the folder of the external data that the bytes of a model name.
     """
 
     def __init__(
         self,
-        model: Graph | bytes | str | os.PathLike[str],
+        model: bytes | str | os.PathLike[str],
         *,
         providers: str | Sequence[str] = "auto",
         optimize: bool = True,
         tf32: bool = False,
         threads: int = 0,
-        opset: int | None = None,
         external: str | os.PathLike[str] | None = None,
-        format: str | None = None,
     ) -> None:
-        kinds = (GraphStore, bytes, str, os.PathLike)
-        expect(model, kinds, "the model", "a Graph, the bytes of an ONNX model or a path")
+        expect(model, (bytes, str, os.PathLike), "the model", "the bytes of an ONNX model or a path")
         expect(threads, int, "threads")
         runtime = import_onnxruntime()
         asked = provider_names(providers)
@@ -65,9 +63,8 @@ class Session:
         if external is not None:
             options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(external))
         self._placement = Placement(runtime, options)
-        with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
-            source = _loadable(model, Path(folder), opset, format)
-            self._session = _started(runtime, source, options, asked, providers == "auto", tf32)
+        source = model if isinstance(model, bytes) else os.fspath(model)
+        self._session = _started(runtime, source, options, asked, providers == "auto", tf32)
         self.providers: tuple[str, ...] = tuple(self._session.get_providers())
         if providers != "auto":
             check_running(asked, self.providers, self._placement.at_start(self._session))
@@ -166,31 +163,6 @@ def _started(
         raise ProviderError(f"{asked[0]} was asked for but did not start: {_one_line(error)}") from error
 
 
-def _loadable(
-    model: Graph | bytes | str | os.PathLike[str], folder: Path, opset: int | None, format: str | None
-) -> str | bytes:
-    """What onnxruntime can open: a path or bytes. Graphs are written to `folder`."""
-    if isinstance(model, bytes):
-        return model
-    if isinstance(model, str | os.PathLike):
-        from graphir.converters import detect_format, load
-
-        if format is None and Path(model).suffix == ".onnx" and not Path(model).is_file():
-            raise VerificationError(f"{model}: no such file")
-        kind = format or detect_format(model)
-        if kind == "onnx":
-            from graphir.converters.onnx.files.structure import check_external
-
-            check_external(model)
-            return os.fspath(model)
-        model = load(model, format=kind)
-    from graphir.converters.onnx import save
-
-    target = folder / "model.onnx"
-    save(model, target, opset=opset, weights="auto")
-    return os.fspath(target)
-
-
 def _is_foreign(dtype: DType | None) -> bool:
     return dtype is not None and dtype is not DType.STRING and dtype.numpy().kind == "V"
 
@@ -198,12 +170,10 @@ def _is_foreign(dtype: DType | None) -> bool:
 def _ort_value(value: Any, array: NDArray[Any], dtype: DType | None) -> Any:
     if dtype is None or not _is_foreign(dtype):
         return value.ortvalue_from_numpy(array)
-    from graphir.converters.onnx.dtypes import CODES
-
     if dtype.bits < 8:
         raise VerificationError(f"inputs of {dtype} cannot be handed to onnxruntime from Python")
     flat = np.ascontiguousarray(array).view(f"uint{dtype.bits}")
-    return value.ortvalue_from_numpy_with_onnx_type(flat, CODES[dtype])
+    return value.ortvalue_from_numpy_with_onnx_type(flat, ELEMENT_TYPES[dtype])
 
 
 def _array_of(result: Any, dtype: DType | None) -> Any:
@@ -222,4 +192,4 @@ def _one_line(error: Exception) -> str:
     return " ".join(lines)[:600] if lines else type(error).__name__
 
 
-__all__ = ["PROVIDERS", "Session", "import_onnxruntime", "provider_names"]
+__all__ = ["ELEMENT_TYPES", "PROVIDERS", "OnnxSession", "import_onnxruntime", "provider_names"]

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from graphir.converters.session import Session
 from graphir.errors import VerificationError
 from graphir.graph import Graph
-from graphir.runtime.session import Session, import_onnxruntime
+from graphir.runtime.providers import import_onnxruntime
 
 from .layouts import Fitting, fit_inputs, fitted_feeds
 

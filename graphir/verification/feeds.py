@@ -84,7 +84,7 @@ def file_feeds(path: PathLike, seed: int, shapes: Mapping[str, object] | None) -
         return make_feeds(load(path, shapes=shapes, format="onnx"), seed=seed)
     except GraphirError:
         pass
-    from graphir.runtime.session import Session
+    from graphir.converters.session import Session
 
     session = Session(path, providers="cpu", format="onnx")
     generator = np.random.Generator(np.random.PCG64(seed))

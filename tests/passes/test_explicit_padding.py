@@ -301,7 +301,7 @@ TURNED = [({}, True, 0), ({"padded_output": True}, True, 1), ({"users": 2}, Fals
 def test_a_pad_joins_the_window_behind_a_transpose(case, changed, left):
     graph = last_graph(**case)
     before = outputs_of(graph)
-    assert fold_pads(graph) == changed
+    assert fold_pads(graph).changed == changed
     graph.check()
     assert [type(node.op) for node in graph.nodes].count(Pad) == left
     if changed:

@@ -9,12 +9,12 @@ from graphir.errors import ProviderError
 from graphir.graph import Graph
 from graphir.ops.elementwise import Add, Identity, Neg
 from graphir.ops.shape import Shape
-from graphir.passes.fold_constants import evaluated, fold_constants, fold_known
+from graphir.passes.fold_constants import evaluated, fold_known
 from graphir.runtime import evaluate
 from graphir.tensor import Tensor
 from graphir.types import DType
 from tests.ops.rule import tensor
-from tests.passes.written import graph_of, lowered, operators, unchanged
+from tests.passes.written import EVALUATOR, fold, graph_of, lowered, operators, unchanged
 
 FOLDED = [
     # text, operators left, decisions
@@ -49,19 +49,19 @@ STAYS = [
 
 @pytest.mark.parametrize(("text", "expected", "decisions"), FOLDED)
 def test_constants_are_computed(text, expected, decisions):
-    graph = lowered(text, fold_constants)
+    graph = lowered(text, fold)
     assert operators(graph) == expected
     assert [decision.kind for decision in graph.decisions] == ["constants computed"] * decisions
 
 
 @pytest.mark.parametrize("text", STAYS)
 def test_the_rest_stays(text):
-    unchanged(text, fold_constants)
+    unchanged(text, fold)
 
 
 def test_results_keep_their_names_and_sources():
     graph = graph_of("g (float[2] x) => (float[2] y) <float[2] w = {1.0, 2.0}> { b = Exp(w) y = Add(x, b) }")
-    assert fold_constants(graph)
+    assert fold(graph)
     assert [(value.name, value.sources) for value in graph.parameters] == [("b", ("b",))]
 
 
@@ -72,18 +72,18 @@ def test_weights_beyond_the_limit_are_not_read():
     graph = Graph("large")
     weight = graph.add_parameter("w", Tensor.computed(DType.FLOAT32, (300, 300), explode))
     graph.set_outputs([graph.add(Add(), graph.add_input("x", tensor("float32[300, 300]")), graph.add(Neg(), weight))])
-    assert not fold_constants(graph)
+    assert not fold(graph)
 
 
 def test_a_node_without_kernel_stays_and_the_rest_is_folded():
     graph = graph_of("""g (float[2] x) => (float[2] y, bfloat16[2] z) <float[2] w = {1.0, 2.0}> {
         a = Exp(w)  h = Cast<to = 16>(a)  s = Sinh(h)  z = Neg(s)  b = Neg(a)  c = Sin(b)  d = Add(b, c)  y = Add(x, d)
     }""")
-    assert fold_constants(graph)
+    assert fold(graph)
     graph.check()
     assert operators(graph) == "Sinh Neg Add"
     text = str(graph)
-    assert not fold_constants(graph)
+    assert not fold(graph)
     assert str(graph) == text
 
 
@@ -95,7 +95,7 @@ def test_without_onnxruntime_it_says_so(monkeypatch):
     graph = graph_of("""g (float[2] x) => (float[2] y, int64[1] s) <float[2] w = {1.0, 2.0}>
         { b = Exp(w) y = Add(x, b) s = Shape(x) }""")
     with pytest.raises(ProviderError, match="not installed"):
-        fold_constants(graph)
+        fold(graph)
     graph.check()
     assert not fold_known(graph)
 
@@ -103,14 +103,14 @@ def test_without_onnxruntime_it_says_so(monkeypatch):
 def test_known_integers_need_no_onnxruntime(monkeypatch):
     monkeypatch.setattr(evaluate, "import_onnxruntime", None)
     graph = graph_of("g (float[2,3] x) => (int64[2] y) { y = Shape(x) }")
-    assert fold_constants(graph)
+    assert fold(graph)
     assert operators(graph) == "Identity"
 
 
 def test_single_values_can_be_asked_for():
     graph = graph_of("""g (float[2] x) => (float[2] y) <float[2] w = {1.0, 2.0}> { b = Neg(w) c = Add(b, x)
         d = Abs(b) y = Add(c, d) }""")
-    found = evaluated(graph, [graph["c"], graph["d"]])
+    found = evaluated(graph, [graph["c"], graph["d"]], EVALUATOR)
     assert list(found) == [graph["d"]]
     np.testing.assert_array_equal(found[graph["d"]], np.float32([1, 2]))
     assert operators(graph) == "Neg Add Abs Add"
@@ -120,6 +120,6 @@ def test_an_output_of_a_shape_of_a_parameter():
     graph = Graph("parameter")
     weight = graph.add_parameter("w", Tensor.of(np.zeros((2, 3), np.float32)))
     graph.set_outputs([graph.add(Shape(), weight, output="s")])
-    assert fold_constants(graph)
+    assert fold(graph)
     assert [type(node.op) for node in graph.nodes] == [Identity]
     assert graph.outputs[0].name == "s"

@@ -11,14 +11,13 @@ from graphir.converters.onnx import from_model, to_model
 from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET
 from graphir.graph import Graph
 from graphir.passes.clone import clone
-from graphir.passes.fold_constants import fold_constants
 from graphir.passes.inline_branches import inline_branches
 from graphir.passes.no_ops import drop_no_ops
 from graphir.passes.select_branches import select_branches
-from graphir.passes.static_sequences import resolve_sequences
-from graphir.passes.unroll import unroll_loops
+from graphir.passes.static_sequences import resolve_structure
 from graphir.serial.equal import first_difference
 from tests.onnx_backend import NEWEST_IR, Sample, samples, wrong
+from tests.passes.written import fold, unroll
 
 CHOSEN = re.compile(
     "_if$|_loop|_scan9|sequence_model|range_.*expanded|affine_grid.*expanded|center_crop.*expanded|optional_get|"
@@ -43,11 +42,11 @@ def take_apart(graph: Graph) -> None:
     """All passes, until none changes anything."""
     for _ in range(20):
         again = drop_no_ops(graph)
-        again |= fold_constants(graph)
+        again |= fold(graph)
         again |= inline_branches(graph)
-        again |= resolve_sequences(graph)
-        again |= unroll_loops(graph, masked=True).changed
-        again |= select_branches(graph).changed
+        again |= resolve_structure(graph)
+        again |= unroll(graph, masked=True)
+        again |= select_branches(graph)
         graph.check()
         if not again:
             return

@@ -10,9 +10,9 @@ import pytest
 
 from graphir.converters.onnx import from_model, to_model
 from graphir.graph import Graph
+from graphir.passes.outcome import Outcome
 from graphir.passes.select_branches import select_branches
-from graphir.passes.unroll import unroll_loops
-from tests.passes.written import graph_of, model_of, operators
+from tests.passes.written import graph_of, model_of, operators, unroll
 
 Arrays = dict[str, np.ndarray]
 TWO_LOOPS = """body (int64 i, bool c, float[2] a) => (bool d, float[2] b)
@@ -29,10 +29,11 @@ def run(model, feeds: Arrays) -> Arrays:
     return dict(zip(names, session.run(names, arrays), strict=True))
 
 
-def select(graph: Graph) -> bool:
+def select(graph: Graph) -> Outcome:
     """The whole of it: branches, and loops with masks."""
-    changed = select_branches(graph).changed
-    return unroll_loops(graph, masked=True).changed or changed
+    outcome = select_branches(graph)
+    outcome |= unroll(graph, masked=True)
+    return outcome
 
 
 X = np.float32([1, -2])
@@ -111,7 +112,7 @@ def test_a_branch_that_stays_says_why(text, reason):
 def test_a_loop_that_stays_says_why(text, reason):
     graph = graph_of(text)
     shown = str(graph)
-    outcome = unroll_loops(graph, masked=True)
+    outcome = unroll(graph, masked=True)
     assert not outcome.changed
     graph.check()
     assert (str(graph), graph.decisions) == (shown, [])

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from graphir.passes.static_sequences import resolve_sequences, resolve_structure
+from graphir.passes.static_sequences import resolve_structure
 from tests.passes.written import graph_of, lowered, operators, unchanged
 
 RESOLVED = [
@@ -72,24 +72,24 @@ STAYS = [
 
 @pytest.mark.parametrize(("text", "expected"), RESOLVED)
 def test_known_structure_becomes_tensors(text, expected):
-    graph = lowered(text, resolve_sequences)
+    graph = lowered(text, resolve_structure)
     assert operators(graph) == expected
 
 
 @pytest.mark.parametrize(("text", "reason"), STAYS)
 def test_what_stays_says_why(text, reason):
-    graph = unchanged(text, resolve_sequences)
+    graph = unchanged(text, resolve_structure)
     found, *_ = resolve_structure(graph).reasons.values()
     assert re.search(reason, found)
 
 
 def test_an_output_that_is_a_sequence_stays():
-    unchanged("g (float[2] x) => (seq(float[2]) s) { s = SequenceConstruct(x, x) }", resolve_sequences)
+    unchanged("g (float[2] x) => (seq(float[2]) s) { s = SequenceConstruct(x, x) }", resolve_structure)
 
 
 def test_only_a_part_may_be_known():
     graph = graph_of("""g (float[2] x, seq(float[2]) s) => (float[2] a, float[2] b) <int64 p = {0}>
         { a = SequenceAt(s, p) t = SequenceConstruct(x) b = SequenceAt(t, p) }""")
-    assert resolve_sequences(graph)
+    assert resolve_structure(graph)
     graph.check()
     assert operators(graph) == "SequenceAt Identity"

@@ -7,7 +7,7 @@ import pytest
 
 from graphir.converters.onnx import to_model
 from graphir.graph import Graph
-from graphir.passes import simplify
+from graphir.passes import Outcome, simplify
 from graphir.passes.transposes import inverse, move_transposes
 from tests.passes.written import graph_of, lowered, operators, run, unchanged
 
@@ -17,10 +17,11 @@ HEAD = f"p = {POOL}(x) n = {LAST}(p)"
 TAIL = f"f = {FIRST}(m) y = {POOL}(f)"
 
 
-def moved(graph: Graph) -> bool:
+def moved(graph: Graph) -> Outcome:
     """The pass, and the folding that is meant to follow it."""
-    changed = move_transposes(graph)
-    return simplify(graph) or changed
+    outcome = move_transposes(graph)
+    outcome |= simplify(graph)
+    return outcome
 
 
 def between(body: str, held: str = "") -> str:

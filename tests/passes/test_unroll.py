@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from graphir.converters.onnx import from_model, to_model
-from graphir.passes import fold_constants
-from graphir.passes.unroll import unroll, unroll_loops
-from tests.passes.written import graph_of, lowered, model_of, operators, run, unchanged
+from graphir.passes.fold_constants import _Evaluation
+from tests.passes.written import graph_of, lowered, model_of, operators, run, unchanged, unroll
 
 SUM = """body (int64 i, bool c, float[2] a) => (bool d, float[2] b, float[2] r)
   { d = Identity(c) b = Add(a, x) r = Mul(b, b) }"""
@@ -95,7 +94,7 @@ def test_iterations_take_the_place(text, expected):
 def test_what_stays_says_why(text, reason):
     graph = unchanged(text, unroll)
     assert graph.decisions == []
-    (found,) = unroll_loops(graph).reasons.values()
+    (found,) = unroll(graph).reasons.values()
     assert re.search(reason, found)
 
 
@@ -103,7 +102,7 @@ def test_the_limit_counts_all_loops_together():
     text = f"""g (float[2] x) => (float[2] s, float[2] t) <int64 n = {{2}}>
         {{ s, p = Loop (n, , x) <body = {SUM}> t, q = Loop (n, , s) <body = {SUM}> }}"""
     graph = graph_of(text)
-    outcome = unroll_loops(graph, limit=8)
+    outcome = unroll(graph, limit=8)
     assert outcome.changed
     assert operators(graph).count("Loop") == 1
     assert "more than the limit of 8, of which other loops used 6" in next(iter(outcome.reasons.values()))
@@ -113,7 +112,7 @@ def test_the_limit_counts_all_loops_together():
 def test_a_loop_without_end_stops_at_the_limit():
     text = f"""g (float[2] x) => (float[2] s) <bool k = {{1}}, float limit = {{1e9}}>
         {{ s = Loop (, k, x) <body = {COUNT_DOWN}> }}"""
-    outcome = unroll_loops(graph_of(text), limit=30)
+    outcome = unroll(graph_of(text), limit=30)
     assert not outcome.changed
     assert "11 iterations of 3 nodes are 33 nodes unrolled" in next(iter(outcome.reasons.values()))
 
@@ -136,8 +135,8 @@ def test_a_loop_over_constants_is_computed_step_by_step(monkeypatch):
         computed.append(len(nodes))
         return original(graph, nodes, *others)
 
-    original = fold_constants._run
-    monkeypatch.setattr(fold_constants, "_run", counted)
+    original = _Evaluation._run
+    monkeypatch.setattr(_Evaluation, "_run", counted)
     text = """g (float[1] x) => (float[1] s) <int64 n = {1000}, float[1] a0 = {0.0}, bool k = {1}> { r = Loop (n, k, a0)
         <body = body (int64 i, bool c, float[1] a) => (bool d, float[1] b) { h = Constant<value_float = 0.25>()
         b = Add(a, h) e = Exp(b) t = Squeeze(e) m = Constant<value_float = 20000.0>() d = Less(t, m) }>

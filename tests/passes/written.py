@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import onnx.parser
 import onnxruntime
 
 from graphir.converters.onnx import from_model, to_model
+from graphir.converters.onnx.evaluator import onnx_evaluator
 from graphir.graph import Graph
+from graphir.passes.fold_constants import fold_constants
+from graphir.passes.outcome import Outcome
+from graphir.passes.unroll import unroll_loops
 
 Arrays = dict[str, np.ndarray]
+EVALUATOR = onnx_evaluator()
+fold = partial(fold_constants, evaluator=EVALUATOR)
+unroll = partial(unroll_loops, evaluator=EVALUATOR)
 HEADER = '<ir_version: 10, opset_import: ["": 21]>'
 
 
@@ -56,7 +64,7 @@ def operators(graph: Graph) -> str:
     return " ".join(node.op.name for node in graph.nodes)
 
 
-def lowered(text: str, change: Callable[[Graph], bool]) -> Graph:
+def lowered(text: str, change: Callable[[Graph], Outcome]) -> Graph:
     """The graph after a pass that must change it, stay valid, change nothing the second time and no number at all."""
     model = model_of(text)
     graph = from_model(model)
@@ -72,7 +80,7 @@ def lowered(text: str, change: Callable[[Graph], bool]) -> Graph:
     return graph
 
 
-def unchanged(text: str, change: Callable[[Graph], bool]) -> Graph:
+def unchanged(text: str, change: Callable[[Graph], Outcome]) -> Graph:
     """The graph after a pass that must leave it exactly as it is."""
     graph = graph_of(text)
     shown = str(graph)

@@ -11,7 +11,7 @@ import pytest
 
 from graphir.converters import verify
 from graphir.converters.onnx import to_model
-from graphir.runtime import Session
+from graphir.converters.session import Session
 from graphir.runtime.providers import PROVIDERS
 from graphir.verification.compare import Verdict
 

@@ -14,8 +14,8 @@ from onnx import TensorProto, helper
 from graphir.converters.mxnet.files.params import write_params
 from graphir.converters.onnx import save, to_model
 from graphir.converters.onnx.files import writer
+from graphir.converters.session import Session
 from graphir.errors import FormatError, ImportFailure, ProviderError, VerificationError
-from graphir.runtime import Session
 from graphir.runtime import session as module
 from graphir.runtime.providers import Placement, check_running
 

@@ -13,9 +13,9 @@ from onnx import helper
 
 from graphir.converters import load, save, verify
 from graphir.converters.mxnet.files.params import write_params
+from graphir.converters.session import Session
 from graphir.errors import VerificationError
 from graphir.graph import Graph
-from graphir.runtime import Session
 from graphir.types import UNKNOWN, DType, TensorType
 from graphir.verification.compare import NOISE_LEAST, Verdict
 from graphir.verification.references import GoldenCapture, verify_conversion

@@ -9,6 +9,7 @@ from __future__ import annotations
 from graphir.converters.mxnet.exporting.context import ExportTable, Refusal
 from graphir.converters.mxnet.exporting.exporter import Attempt, write_graph
 from graphir.converters.mxnet.exporting.ops import export_table
+from graphir.converters.onnx.evaluator import onnx_evaluator
 from graphir.errors import Gap, GraphirError, ProviderError
 from graphir.graph import Decision, Graph, Node, Value
 from graphir.ops.control import If, Loop, Scan
@@ -48,6 +49,7 @@ class _Lowering:
     def __init__(self, graph: Graph, attempt: Attempt) -> None:
         self.graph = clone(graph)
         self._names = Names(self.graph)
+        self._evaluator = onnx_evaluator()
         self._operators = {node.name: node.op.name for node in graph.nodes}
         self._first = {place.name: refusal for place, refusal in attempt.refusals if isinstance(place, Node)}
         self._reasons: dict[str, str] = {}
@@ -80,11 +82,11 @@ class _Lowering:
     def _lower_body(self, body: Graph) -> None:
         """Bring a body down as far as it goes."""
         for _ in range(MOST_ROUNDS):
-            again = drop_no_ops(body)
+            again = drop_no_ops(body).changed
             again |= self._fold(body)
-            again |= inline_branches(body, self._names)
+            again |= inline_branches(body, self._names).changed
             again |= resolve_structure(body, self._names).changed
-            again |= unroll_loops(body, masked=True, names=self._names).changed
+            again |= unroll_loops(body, evaluator=self._evaluator, masked=True, names=self._names).changed
             again |= select_branches(body, self._names).changed
             again |= self._expand_in(body)
             if not again:
@@ -101,7 +103,7 @@ class _Lowering:
     def _compute_all(self) -> bool:
         """Branches and loops of unknown course: all that they may do is computed, and Where selects."""
         outcome = select_branches(self.graph, self._names)
-        loops = unroll_loops(self.graph, masked=True, names=self._names)
+        loops = unroll_loops(self.graph, evaluator=self._evaluator, masked=True, names=self._names)
         self._reasons.update((node.name, why) for node, why in (*outcome.reasons.items(), *loops.reasons.items()))
         return outcome.changed or loops.changed
 
@@ -109,10 +111,10 @@ class _Lowering:
         """All passes that need no definition of an operator, until none of them changes anything."""
         changed = False
         for _ in range(MOST_ROUNDS):
-            again = drop_no_ops(self.graph)
-            again |= simplify(self.graph)
+            again = drop_no_ops(self.graph).changed
+            again |= simplify(self.graph).changed
             again |= self._fold(self.graph)
-            again |= inline_branches(self.graph, self._names)
+            again |= inline_branches(self.graph, self._names).changed
             again |= self._resolve()
             again |= self._unroll()
             if not again:
@@ -122,10 +124,10 @@ class _Lowering:
 
     def _fold(self, graph: Graph) -> bool:
         try:
-            return fold_constants(graph)
+            return fold_constants(graph, evaluator=self._evaluator).changed
         except ProviderError as error:
             self._note = f"; constants could not be computed: {error}"
-            return fold_known(graph)
+            return fold_known(graph).changed
 
     def _resolve(self) -> bool:
         outcome = resolve_structure(self.graph, self._names)
@@ -133,7 +135,7 @@ class _Lowering:
         return outcome.changed
 
     def _unroll(self) -> bool:
-        outcome = unroll_loops(self.graph, names=self._names)
+        outcome = unroll_loops(self.graph, evaluator=self._evaluator, names=self._names)
         self._reasons.update((node.name, reason) for node, reason in outcome.reasons.items())
         return outcome.changed
 

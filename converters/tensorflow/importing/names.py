@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterable
 
 from graphir.graph import Graph, Value
+from graphir.passes.outcome import Outcome
 
 SUGGESTED = 4
 
 
-def give_back_names(graph: Graph) -> None:
+def give_back_names(graph: Graph) -> Outcome:
     """Call every value that stands for a node's result by that result's name, and its node too, where the name is free.
 
     At import a value that is a step on the way gets another name, as an operator's result does that is brought back to
     channels last; where the Transpose behind it went, it is the result.
     """
+    outcome = Outcome()
     taken = {node.name for node in graph.nodes}
     for node in graph.nodes:
         for value in node.outputs:
@@ -25,6 +27,8 @@ def give_back_names(graph: Graph) -> None:
             if node.name == value.name and wanted not in taken:
                 node.name = wanted
             graph.rename(value, wanted)
+            outcome.note(wanted, "its name in the file is free again")
+    return outcome
 
 
 def _wanted(value: Value) -> str:

@@ -17,6 +17,7 @@ from graphir.ops.recurrent import LSTM, Direction
 from graphir.ops.shape import Transpose
 from graphir.passes.dead_code import remove_dead_code
 from graphir.passes.inline import Body, Names, is_needed, take_place
+from graphir.passes.outcome import Outcome
 from graphir.passes.rewrite import put_in_place
 from graphir.types import UNKNOWN, Dim, DType, Sym, TensorType
 
@@ -37,16 +38,18 @@ def recognize_recurrent_loops(
     *,
     dtypes: Collection[DType] = DTYPES,
     layer_name: Callable[[str], str] = lambda name: name,
-) -> bool:
-    """Put LSTM, GRU and RNN in place of the loops that compute them, in bodies of others too; whether there were any.
+) -> Outcome:
+    """Put LSTM, GRU and RNN in place of the loops that compute them, in bodies of others too.
 
     `layer_name` says what the layer is called by the name of the loop's node. Each layer is a decision, and so is that
     one of another dtype than `dtypes` stays a loop. Linear in nodes.
     """
-    if not _has_loops(graph) or not _recognize(graph, graph, dtypes, layer_name, Names(graph)):
-        return False
-    infer_graph(graph)
-    return True
+    if not _has_loops(graph):
+        return Outcome()
+    outcome = _recognize(graph, graph, dtypes, layer_name, Names(graph))
+    if outcome:
+        infer_graph(graph)
+    return outcome
 
 
 def _has_loops(graph: Graph) -> bool:
@@ -57,16 +60,19 @@ def _has_loops(graph: Graph) -> bool:
 
 def _recognize(
     graph: Graph, root: Graph, dtypes: Collection[DType], layer_name: Callable[[str], str], names: Names
-) -> bool:
-    changed = False
+) -> Outcome:
+    outcome = Outcome()
     for node in list(graph.nodes):
         for inner in node.subgraphs:
-            changed |= _recognize(inner, root, dtypes, layer_name, names)
+            outcome |= _recognize(inner, root, dtypes, layer_name, names)
         if isinstance(node.op, Loop | Scan):
-            changed |= _Recognition(graph, node, layer_name(node.name), names).run(root, dtypes)
-    if changed:
-        remove_dead_code(graph)
-    return changed
+            found = _Recognition(graph, node, layer_name(node.name), names)
+            if found.run(root, dtypes):
+                kinds = " and ".join(layer.cell.kind.__name__ for layer in found.layers)
+                outcome.note(node.name, f"its body computes {kinds}")
+    if outcome:
+        outcome |= remove_dead_code(graph)
+    return outcome
 
 
 @dataclass

@@ -1,0 +1,79 @@
+"""Sessions on whatever graphir reads: other formats and graphs are written as ONNX first."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from graphir.errors import VerificationError
+from graphir.graph import Graph
+from graphir.runtime.session import OnnxSession, provider_names
+from graphir.safety.arguments import expect
+from graphir.structure.store import GraphStore
+
+Model = Graph | bytes | str | os.PathLike[str]
+
+
+class Session(OnnxSession):
+    """A model ready to run.
+
+    `model` is a Graph, the bytes of an ONNX model, or a path to anything that `graphir.load` reads; an .onnx file goes
+    to onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda` or a sequence of onnxruntime's names. A provider that
+    was asked for and cannot run is a ProviderError, never a fallback; `session.providers` says which ones do run.
+    On CUDA, TF32 is off unless `tf32`. `optimize=False` turns onnxruntime's graph optimisations off. `external` is the
+    folder of the external data that the bytes of a model name, `format` that of a path, where its content and name do
+    not tell it.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        providers: str | Sequence[str] = "auto",
+        optimize: bool = True,
+        tf32: bool = False,
+        threads: int = 0,
+        opset: int | None = None,
+        external: str | os.PathLike[str] | None = None,
+        format: str | None = None,
+    ) -> None:
+        kinds = (GraphStore, bytes, str, os.PathLike)
+        expect(model, kinds, "the model", "a Graph, the bytes of an ONNX model or a path")
+        provider_names(providers)  # one that is missing is refused before anything is read or written
+        with _as_onnx(model, opset, format) as source:
+            super().__init__(
+                source, providers=providers, optimize=optimize, tf32=tf32, threads=threads, external=external
+            )
+
+
+@contextmanager
+def _as_onnx(model: Model, opset: int | None, format: str | None) -> Iterator[bytes | str]:
+    """What onnxruntime can open: a path or bytes. A graph's file is there as long as the context is open."""
+    if isinstance(model, bytes):
+        yield model
+        return
+    if isinstance(model, str | os.PathLike):
+        from graphir.converters import detect_format, load
+
+        if format is None and Path(model).suffix == ".onnx" and not Path(model).is_file():
+            raise VerificationError(f"{model}: no such file")
+        kind = format or detect_format(model)
+        if kind == "onnx":
+            from graphir.converters.onnx.files.structure import check_external
+
+            check_external(model)
+            yield os.fspath(model)
+            return
+        model = load(model, format=kind)
+    from graphir.converters.onnx import save
+
+    with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
+        target = Path(folder) / "model.onnx"
+        save(model, target, opset=opset, weights="auto")
+        yield os.fspath(target)
+
+
+__all__ = ["Session"]

@@ -1,0 +1,55 @@
+"""What a pass says of what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from graphir.graph import Node
+
+
+class Change(NamedTuple):
+    """One change: the name of the node that was rewritten or left out, and why that is right."""
+
+    node: str
+    why: str
+
+
+@dataclass
+class Outcome:
+    """What became of a graph in a pass: the changes in order and, of nodes that it is meant for but had to leave, why.
+
+    True if anything changed. A change of numbers is a decision of the graph besides. `outcome |= other` takes up what
+    another pass did after it.
+    """
+
+    changes: list[Change] = field(default_factory=list)
+    reasons: dict[Node, str] = field(default_factory=dict)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the graph is another than before."""
+        return bool(self.changes)
+
+    def note(self, node: str, why: str) -> None:
+        """Add one change."""
+        self.changes.append(Change(node, why))
+
+    def counts(self) -> Mapping[str, int]:
+        """How many changes there were for each reason, in the order in which the reasons came up."""
+        found: dict[str, int] = {}
+        for change in self.changes:
+            found[change.why] = found.get(change.why, 0) + 1
+        return found
+
+    def __bool__(self) -> bool:
+        return self.changed
+
+    def __ior__(self, other: Outcome) -> Outcome:
+        self.changes += other.changes
+        self.reasons |= other.reasons
+        return self
+
+
+__all__ = ["Change", "Outcome"]

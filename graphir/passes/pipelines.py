@@ -1,0 +1,192 @@
+"""The passes that graphs go through, in which order: every named pipeline stands here.
+
+A pipeline is made by a function, which imports its passes when it is called and is handed what they need from above:
+names as a format has them, what evaluates constants. Each step takes a valid graph to a valid graph that computes the
+same, with outputs of the same names and types, and says in its `Outcome` what it changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from graphir.graph import Graph
+
+from .outcome import Outcome
+
+if TYPE_CHECKING:
+    from .evaluator import Evaluator
+    from .inline import Names
+
+MOST_ROUNDS = 64
+
+
+def _always(graph: Graph) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Step:
+    """One pass: `run` does it, and `then` follow where it changed anything. `applies` is a quick look whether there may
+    be anything to do."""
+
+    name: str
+    run: Callable[[Graph], Outcome]
+    then: tuple[Step, ...] = ()
+    applies: Callable[[Graph], bool] = _always
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Steps in order, all of them again, at most `rounds` times, while they change anything."""
+
+    name: str
+    steps: tuple[Step, ...]
+    rounds: int = 1
+
+    def run(self, graph: Graph) -> Outcome:
+        """Take the graph through all steps. Raises what they raise; the graph is valid then, too."""
+        outcome = Outcome()
+        for _ in range(self.rounds):
+            found = _run_steps(self.steps, graph)
+            outcome |= found
+            if not found:
+                break
+        return outcome
+
+    @contextmanager
+    def on_copy(self, graph: Graph) -> Iterator[Graph]:
+        """The graph as the steps make it, for one who must not touch it: a copy where any of them applies, else itself.
+
+        What is decided about the copy is decided about the graph.
+        """
+        from .clone import on_copy
+
+        with on_copy(graph, self.run, needed=any(made.applies(graph) for made in self.steps)) as copy:
+            yield copy
+
+
+def step(run: Callable[..., Outcome], *then: Callable[..., Outcome], **options: Any) -> Step:
+    """The step of a pass with these options; `then` are passes that follow where it changed anything."""
+    return Step(run.__name__, partial(run, **options) if options else run, tuple([step(after) for after in then]))
+
+
+def run_step(made: Step, graph: Graph) -> Outcome:
+    """Take the graph through one step, without those that follow it. Tests put a check of its contract around this."""
+    return made.run(graph)
+
+
+def _run_steps(steps: tuple[Step, ...], graph: Graph) -> Outcome:
+    outcome = Outcome()
+    for made in steps:
+        found = run_step(made, graph)
+        if found:
+            found |= _run_steps(made.then, graph)
+        outcome |= found
+    return outcome
+
+
+def simplification() -> Pipeline:
+    """What computes nothing goes, what is known becomes a constant. No number changes."""
+    from .simplify import simplify
+
+    return Pipeline("simplification", (step(simplify),))
+
+
+def import_from_mxnet() -> Pipeline:
+    """Behind the importer of MXNet."""
+    return Pipeline("import from MXNet", simplification().steps)
+
+
+def import_from_onnx() -> Pipeline:
+    """Behind the importer of ONNX: nothing, so that the way to ONNX and back loses nothing."""
+    return Pipeline("import from ONNX", ())
+
+
+def import_from_tensorflow(
+    layer_name: Callable[[str], str], give_back_names: Callable[[Graph], Outcome], *, fold_weights: bool = True
+) -> Pipeline:
+    """Behind the importer of TensorFlow: loops become recurrent layers, channels move to the front, scales go into
+    weights (with `fold_weights`).
+
+    `layer_name` is what a layer is called by the name of its loop, `give_back_names` calls values as the file does.
+    """
+    from .common_subexpressions import merge_equal_nodes
+    from .fold_arithmetic import fold_arithmetic
+    from .fold_pad import fold_pads
+    from .fold_scales import fold_scales
+    from .recurrent.loops import recognize_recurrent_loops
+    from .simplify import simplify
+    from .transposes import move_transposes
+
+    steps = [
+        step(simplify),
+        step(recognize_recurrent_loops, simplify, layer_name=layer_name),
+        step(fold_arithmetic),
+        step(move_transposes, simplify),
+        step(give_back_names),
+        step(fold_pads),
+        *([step(fold_scales)] if fold_weights else []),
+        step(merge_equal_nodes, simplify),
+    ]
+    return Pipeline("import from TensorFlow", tuple(steps))
+
+
+def explicit_padding() -> Pipeline:
+    """SAME becomes numbers wherever they follow from what is known."""
+    from .explicit_padding import has_open_padding, make_padding_explicit
+
+    return Pipeline("explicit padding", (Step("make_padding_explicit", make_padding_explicit, (), has_open_padding),))
+
+
+def export(*, explicit: bool = False) -> Pipeline:
+    """In front of every exporter: what no output depends on is left out, and with `explicit` padding is made explicit.
+
+    Run it by `on_copy`: the graph that a user holds stays as it is.
+    """
+    from .live_part import has_dead_parts, keep_live_part
+
+    live = Step("keep_live_part", keep_live_part, (), has_dead_parts)
+    return Pipeline("export", (*(explicit_padding().steps if explicit else ()), live))
+
+
+def lowering(names: Names, evaluator: Evaluator | None) -> Pipeline:
+    """In front of an exporter that lacks operators, control flow or sequences: constants are computed, branches and
+    loops of known course taken apart, sequences resolved, until nothing changes.
+
+    `names` are those of the graph. Without `evaluator` constants that inference does not know are left.
+    """
+    from .fold_constants import fold_constants
+    from .inline_branches import inline_branches
+    from .no_ops import drop_no_ops
+    from .simplify import simplify
+    from .static_sequences import resolve_structure
+    from .unroll import unroll_loops
+
+    steps = (
+        step(drop_no_ops),
+        step(simplify),
+        step(fold_constants, evaluator=evaluator),
+        step(inline_branches, names=names),
+        step(resolve_structure, names=names),
+        step(unroll_loops, names=names, evaluator=evaluator),
+    )
+    return Pipeline("lowering", steps, MOST_ROUNDS)
+
+
+__all__ = [
+    "Pipeline",
+    "Step",
+    "explicit_padding",
+    "export",
+    "import_from_mxnet",
+    "import_from_onnx",
+    "import_from_tensorflow",
+    "lowering",
+    "run_step",
+    "simplification",
+    "step",
+]
