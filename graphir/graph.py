@@ -127,7 +127,7 @@ class Graph(GraphStore):
             if output_names:
                 check_output_names(self, name or op.name, op, output_names, len(results))
             if subgraphs:
-                from .inference.control import infer_inserted
+                from .inference.insertion import infer_inserted
 
                 results, found = infer_inserted(self, node)
             else:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphir.analysis.alignment import align
+from graphir.analysis.channels import channel_order
 from graphir.graph import Graph, Value
 from graphir.types import Dim, TensorType
-from graphir.verification.layouts import channel_order
 
 
 @dataclass(frozen=True)

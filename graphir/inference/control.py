@@ -30,12 +30,13 @@ from graphir.types import (
     unify_dim,
 )
 
-from .fixpoint import Inference
 from .rules import UNFIT, infer_outputs
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
     from graphir.node import Node
+
+    from .fixpoint import Inference
 
 ROUNDS = 8
 UNROLLED_ITERATIONS = 64
@@ -75,17 +76,6 @@ def _infer_subgraphs(run: Inference, node: Node, operands: Operands, values: Val
         return declared, None
     known = tuple(elements for _, elements in found)
     return tuple(type_ for type_, _ in found), known if any(known) else None
-
-
-def infer_inserted(graph: Graph, node: Node) -> Inferred:
-    """`infer_subgraphs` for a node that is being inserted; the types of what its subgraphs hold are stored in them."""
-    run = Inference(graph, stored=True, whole=False)
-    operands = tuple(None if value is None else value.type for value in node.inputs)
-    known = tuple(None if value is None else value.known for value in node.inputs)
-    results = infer_subgraphs(run, node, operands, known)
-    for value, type_ in run.types.items():
-        value.type, value.known = type_, run.known[value]
-    return results
 
 
 def _run_body(
@@ -394,4 +384,4 @@ class _Scan(_Iteration):
         return states, states, slices
 
 
-__all__ = ["infer_inserted", "infer_subgraphs"]
+__all__ = ["Inferred", "infer_subgraphs"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from graphir.graph import Decision, Graph
 from graphir.safety.foreign_text import one_line, printable
 
-from .text import plural, size, table, wrapped
+from .text import folded_text, plural, size, table, wrapped
 from .verification import verification_json, verification_text
 
 if TYPE_CHECKING:
@@ -195,14 +195,6 @@ class ConversionReport:
         return "\n".join(lines)
 
 
-def folded_text(folded: Mapping[str, int]) -> str:
-    """How many parameters are part of others now, with some of their names; "" for none."""
-    if not folded:
-        return ""
-    names = ", ".join(map(one_line, list(folded)[:3])) + (", ..." if len(folded) > 3 else "")
-    return f", {sum(folded.values()):,} of them folded into others ({names})"
-
-
 def _size_of(path: str | os.PathLike[str]) -> int:
     """The size of a file that was written; 0 while another conversion to the same target is replacing it."""
     try:
@@ -288,7 +280,6 @@ __all__ = [
     "ConversionReport",
     "WrittenFile",
     "decisions_text",
-    "folded_text",
     "framework_of",
     "mxnet_version",
     "operators_text",

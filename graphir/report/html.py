@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .conversion import folded_text
 from .page import banner, escape, facts, page, section, table
-from .text import number, plural, size
+from .text import folded_text, number, plural, size
 from .verification import MEANINGS
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from graphir.safety.foreign_text import in_one_line, one_line
 
@@ -79,4 +79,12 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
-__all__ = ["WIDTH", "number", "plural", "size", "table", "wrapped"]
+def folded_text(folded: Mapping[str, int]) -> str:
+    """How many parameters are part of others now, with some of their names; "" for none."""
+    if not folded:
+        return ""
+    names = ", ".join(map(one_line, list(folded)[:3])) + (", ..." if len(folded) > 3 else "")
+    return f", {sum(folded.values()):,} of them folded into others ({names})"
+
+
+__all__ = ["WIDTH", "folded_text", "number", "plural", "size", "table", "wrapped"]

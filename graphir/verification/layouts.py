@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.analysis.channels import Order, channel_moves, channel_order, fits
+
 from .compare import difference
 
 Array = NDArray[Any]
-Order = tuple[int, ...]
 Fitting = dict[str, tuple[str, Order]]
 MOST_ORDERS = 5040
 
@@ -72,25 +73,6 @@ def fitted_feeds(fitting: Fitting, feeds: Mapping[str, Array]) -> dict[str, Arra
     return found
 
 
-def channel_order(shape: Sequence[int], wanted: Sequence[Any]) -> Order:
-    """The order of axes that moves the channels so that a shape fits another; () where it fits as it is or never does.
-
-    Sizes that are not numbers fit every size.
-
-    >>> channel_order((1, 224, 200, 3), (1, 3, 224, 200)), channel_order((1, 3, 8, 9), ("N", 8, 9, 3))
-    ((0, 3, 1, 2), (0, 2, 3, 1))
-    >>> channel_order((1, 3, 8, 9), (1, 3, 8, 9)), channel_order((1, 3, 8, 9), (1, 4, 8, 9))
-    ((), ())
-    """
-    rank = len(shape)
-    if len(wanted) != rank or rank < 3 or fits(shape, wanted):
-        return ()
-    for order in channel_moves(rank):
-        if fits([shape[axis] for axis in order], wanted):
-            return order
-    return ()
-
-
 def laid_out(found: Array, expected: Array) -> tuple[Array, bool]:
     """A result with its channels where those of the expected one are, and whether they had to be moved."""
     order = channel_order(found.shape, expected.shape) if found.shape != expected.shape else ()
@@ -110,15 +92,4 @@ def laid_out_inside(found: Array, expected: Array) -> Array:
     return min((found.transpose(order) for order in orders), key=lambda array: difference(expected, array)[1])
 
 
-def channel_moves(rank: int) -> tuple[Order, Order]:
-    """The orders of axes that move channels from last to second place, and back."""
-    return (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
-
-
-def fits(shape: Sequence[int], wanted: Sequence[Any]) -> bool:
-    """Whether sizes are what is wanted; what is no number there takes any."""
-    return all(not isinstance(other, int) or size == other for size, other in zip(shape, wanted, strict=True))
-
-
-__all__ = ["Fitting", "Order", "channel_moves", "channel_order", "fit_inputs", "fits", "fitted_feeds", "laid_out",
-           "laid_out_inside"]
+__all__ = ["Fitting", "fit_inputs", "fitted_feeds", "laid_out", "laid_out_inside"]

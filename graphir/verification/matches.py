@@ -16,9 +16,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from graphir.analysis.channels import Order, channel_moves, fits
 from graphir.errors import VerificationError
 
-from .layouts import Fitting, Order, channel_moves, fits
+from .layouts import Fitting
 
 Array = NDArray[Any]
 MOST_TRIED = 24

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import graphir
+from graphir.analysis.channels import channel_order
 from graphir.graph import Graph
 from graphir.ops.convolution import Conv
 from graphir.ops.elementwise import Mul
 from graphir.ops.pooling import GlobalAveragePool
 from graphir.ops.shape import Transpose
 from graphir.types import DType, TensorType
-from graphir.verification.layouts import channel_order, fit_inputs, fitted_feeds, laid_out, laid_out_inside
+from graphir.verification.layouts import fit_inputs, fitted_feeds, laid_out, laid_out_inside
 
 WEIGHT = np.random.default_rng(0).standard_normal((5, 3, 2, 2)).astype(np.float32)
 

@@ -1,0 +1,40 @@
+"""Where two shapes have their channels: first or last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Order = tuple[int, ...]
+
+
+def channel_order(shape: Sequence[int], wanted: Sequence[Any]) -> Order:
+    """The order of axes that moves the channels so that a shape fits another; () where it fits as it is or never does.
+
+    Sizes that are not numbers fit every size.
+
+    >>> channel_order((1, 224, 200, 3), (1, 3, 224, 200)), channel_order((1, 3, 8, 9), ("N", 8, 9, 3))
+    ((0, 3, 1, 2), (0, 2, 3, 1))
+    >>> channel_order((1, 3, 8, 9), (1, 3, 8, 9)), channel_order((1, 3, 8, 9), (1, 4, 8, 9))
+    ((), ())
+    """
+    rank = len(shape)
+    if len(wanted) != rank or rank < 3 or fits(shape, wanted):
+        return ()
+    for order in channel_moves(rank):
+        if fits([shape[axis] for axis in order], wanted):
+            return order
+    return ()
+
+
+def channel_moves(rank: int) -> tuple[Order, Order]:
+    """The orders of axes that move channels from last to second place, and back."""
+    return (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
+
+
+def fits(shape: Sequence[int], wanted: Sequence[Any]) -> bool:
+    """Whether sizes are what is wanted; what is no number there takes any."""
+    return all(not isinstance(other, int) or size == other for size, other in zip(shape, wanted, strict=True))
+
+
+__all__ = ["Order", "channel_moves", "channel_order", "fits"]
