@@ -14,7 +14,7 @@ from graphir.converters.mxnet.exporting.ops import export_table as mxnet_exports
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.reference import supported
 from graphir.converters.mxnet.schema.registry import canonical_names, operator_schema
-from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET
+from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET, newest_opset
 from graphir.converters.onnx.ops import export_table
 from graphir.converters.tensorflow.importing.ops import import_table as tensorflow_operators
 from graphir.ops import operator_table
@@ -63,7 +63,7 @@ def page() -> str:
         "",
         f"## Graph operators that are written as ONNX ({len(exported)})",
         "",
-        f"Opsets {OLDEST_OPSET} to the newest that the installed onnx knows. An ONNX model keeps its own, others get",
+        f"Opsets {OLDEST_OPSET} to {newest_opset()}. An ONNX model keeps its own, others get",
         f"{DEFAULT_OPSET} or, where that cannot say a node, the lowest that can. What an older",
         "opset lacks is composed of what it has; where that is impossible, one error lists every such node.",
         "",

@@ -71,7 +71,7 @@ def read(
 def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:
     """The graph as an ONNX ModelProto with all its weights.
 
-    `opset` is 13 to the newest that the installed onnx knows; by default that of the ONNX model that the graph came
+    `opset` is 13 to 28, the newest of ONNX 1.23; by default that of the ONNX model that the graph came
     from, else 17 or the lowest that says it. What onnxruntime has no kernels for is cast around. Raises
     UnsupportedOpError, listing every operator that the opset cannot say, and ExportFailure for parameters without
     elements or more than protobuf's 2 GiB.

@@ -270,9 +270,9 @@ def _versions(with_onnx: bool) -> dict[str, str]:
 
     found = {"graphir": __version__, "python": sys.version.split()[0], "numpy": np.__version__}
     if with_onnx:
-        from importlib.metadata import version
+        from graphir.converters.onnx.exporting.signatures import onnx_release
 
-        found["onnx"] = version("onnx")
+        found["onnx"] = onnx_release()
     return found
 
 

@@ -66,8 +66,9 @@ def expand(graph: Graph, node: Node, names: Names) -> list[Node]:
 
 def _compose(node: Node) -> _Composition:
     """What the node is made of. Raises NoExpansion, and GraphirError for a composition that cannot be imported."""
-    newest = newest_opset()
-    record = _record(node, newest)
+    import onnx.defs
+
+    record = _record(node, min(newest_opset(), int(onnx.defs.onnx_opset_version())))
     if record is not None:
         definition = _definition(record)
         if definition is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from graphir.converters.onnx.exporting.signatures import newest_opset
 from graphir.converters.onnx.files.records import FIELD
 from graphir.converters.onnx.importing.notes import METADATA_SINCE
 from graphir.runtime.kernels import releases
@@ -21,15 +22,8 @@ IR_VERSIONS = (
 ML_IR_VERSIONS = ((5, 10), (4, 9), (3, 8), (2, 6), (1, 3))
 
 
-def newest_opset() -> int:
-    """The newest opset of the default domain that the installed onnx knows."""
-    import onnx.defs
-
-    return int(onnx.defs.onnx_opset_version())
-
-
 def newest_run() -> int:
-    """The newest opset that the installed onnx knows and a released onnxruntime opens."""
+    """The newest opset that is written and that a released onnxruntime opens."""
     return min(newest_opset(), releases()[-1].opset)
 
 

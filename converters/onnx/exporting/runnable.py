@@ -10,7 +10,7 @@ from functools import cache
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.exporting.casts import NEVER, dtype_of, kind_of, wider
 from graphir.converters.onnx.exporting.context import Export, OnnxNode
-from graphir.converters.onnx.exporting.types import Signature, signature
+from graphir.converters.onnx.exporting.signatures import Signature, signature
 from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS
 from graphir.runtime.kernels import Release, releases
 from graphir.tensor import Tensor

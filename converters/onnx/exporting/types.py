@@ -3,49 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from typing import Any, NamedTuple
 
 from graphir.converters.onnx.dtypes import BY_CODE
 from graphir.converters.onnx.exporting.context import OnnxNode, Refusal
+from graphir.converters.onnx.exporting.signatures import Formal, newest_opset, signature
 from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS
 from graphir.tensor import Tensor
 from graphir.types import DType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 
 # The few dtypes that ONNX's type constraints call by another name than the IR.
 _NAMES = {DType.FLOAT32: "float", DType.FLOAT64: "double"}
-
-
-class Formal(NamedTuple):
-    """An operand or result of an operator: its name, the types that it may have, and the variable that stands for them
-    ("" where members of a variadic one may differ)."""
-
-    name: str
-    types: frozenset[str]
-    variable: str
-
-
-class Signature(NamedTuple):
-    """The operands and results of an operator at an opset, and the version of the operator that it is."""
-
-    inputs: tuple[Formal, ...]
-    outputs: tuple[Formal, ...]
-    since: int
-
-
-@cache
-def signature(op_type: str, opset: int) -> Signature | None:
-    """The signature of a default-domain operator; None where there is no such operator."""
-    import onnx.defs
-
-    if not onnx.defs.has(op_type, opset):
-        return None
-    schema = onnx.defs.get_schema(op_type, opset, "")
-    return Signature(tuple(map(_formal, schema.inputs)), tuple(map(_formal, schema.outputs)), schema.since_version)
-
-
-def _formal(parameter: Any) -> Formal:
-    return Formal(parameter.name, frozenset(parameter.types), parameter.type_str if parameter.is_homogeneous else "")
 
 
 def type_text(type_: Type | None) -> str:
@@ -128,9 +95,7 @@ def _check(node: OnnxNode, formal: Formal, text: str, opset: int) -> None:
 
 def _first_that_takes(op_type: str, name: str, text: str, opset: int) -> int:
     """The first newer opset at which the operand or result may have the type; 0 if none."""
-    import onnx.defs
-
-    for newer in range(opset + 1, int(onnx.defs.onnx_opset_version()) + 1):
+    for newer in range(opset + 1, newest_opset() + 1):
         found = signature(op_type, newer)
         formals = () if found is None else (*found.inputs, *found.outputs)
         if any(formal.name == name and text in formal.types for formal in formals):
@@ -138,4 +103,4 @@ def _first_that_takes(op_type: str, name: str, text: str, opset: int) -> int:
     return 0
 
 
-__all__ = ["Formal", "Signature", "dtype_text", "matched", "signature", "type_text", "types_of"]
+__all__ = ["dtype_text", "matched", "type_text", "types_of"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphir.converters.onnx.files.records import FIELD
 
@@ -49,6 +49,16 @@ def keep_node_notes(metadata: dict[str, str], proto: Any) -> None:
         keep_notes(metadata, NODE, next((name for name in proto.output if name), ""), proto)
 
 
+class Note(NamedTuple):
+    """What one message is documented with."""
+
+    doc_string: str = ""
+    entries: tuple[tuple[str, str], ...] = ()
+
+
+NOTHING = Note()
+
+
 class Notes:
     """The notes in a graph's metadata, on their way back."""
 
@@ -60,32 +70,33 @@ class Notes:
         starts = (_key(kind, "doc_string", ""), _key(kind, "metadata", ""))
         return any(key.startswith(starts) for key in self._metadata)
 
-    def restore(self, kind: str, names: Sequence[str], proto: Any) -> None:
-        """Document a proto that goes by one of these names."""
+    def of(self, kind: str, names: Sequence[str]) -> Note:
+        """What a message that goes by these names is documented with."""
+        found = NOTHING
         for name in names if kind in self._kinds else ():
-            doc_string = self._metadata.get(_key(kind, "doc_string", name))
-            if doc_string:
-                proto.doc_string = doc_string
-            _add_entries(proto, self._metadata.get(_key(kind, "metadata", name)))
+            doc_string = self._metadata.get(_key(kind, "doc_string", name)) or found.doc_string
+            entries = _entries(self._metadata.get(_key(kind, "metadata", name)))
+            if doc_string or entries:
+                found = Note(doc_string, (*found.entries, *entries))
+        return found
 
-    def restore_graph(self, proto: Any) -> None:
-        """Document a GraphProto itself."""
-        proto.doc_string = self._metadata.get(f"{FIELD}graph.doc_string", "")
-        _add_entries(proto, self._metadata.get(_key(GRAPH, "metadata", "")))
+    def of_graph(self) -> Note:
+        """What the graph itself is documented with."""
+        doc_string = self._metadata.get(f"{FIELD}graph.doc_string", "")
+        return Note(doc_string, _entries(self._metadata.get(_key(GRAPH, "metadata", ""))))
 
 
 def _key(kind: str, what: str, name: str) -> str:
     return f"{FIELD}{kind}.{what}:{name}"
 
 
-def _add_entries(proto: Any, text: str | None) -> None:
+def _entries(text: str | None) -> tuple[tuple[str, str], ...]:
     """Metadata from its JSON; text that somebody else put there instead is left out."""
     try:
         entries = json.loads(text or "{}")
     except ValueError:
-        return
-    for key, value in entries.items() if isinstance(entries, dict) else ():
-        proto.metadata_props.add(key=key, value=str(value))
+        return ()
+    return tuple([(key, str(value)) for key, value in entries.items()]) if isinstance(entries, dict) else ()
 
 
 def needs_metadata(metadata: Mapping[str, str]) -> bool:
@@ -97,8 +108,10 @@ def needs_metadata(metadata: Mapping[str, str]) -> bool:
 __all__ = [
     "METADATA_SINCE",
     "NODE",
+    "NOTHING",
     "TENSOR",
     "VALUE",
+    "Note",
     "Notes",
     "keep_graph_notes",
     "keep_node_notes",

@@ -1,0 +1,66 @@
+"""Operands and results of ONNX's operators at the opsets that are written, without the onnx package.
+
+`signatures.json` is what that package states; `tools/onnx_signatures.py` writes it.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Formal(NamedTuple):
+    """An operand or result of an operator: its name, the types that it may have, and the variable that stands for them
+    ("" where members of a variadic one may differ)."""
+
+    name: str
+    types: frozenset[str]
+    variable: str
+
+
+class Signature(NamedTuple):
+    """The operands and results of an operator at an opset, and the version of the operator that it is."""
+
+    inputs: tuple[Formal, ...]
+    outputs: tuple[Formal, ...]
+    since: int
+
+
+@cache
+def signature(op_type: str, opset: int) -> Signature | None:
+    """The signature of a default-domain operator; None where there is no such operator."""
+    rows = [row for row in _document()["operators"].get(op_type, ()) if row[0] <= opset]
+    if not rows or len(rows[-1]) == 1:
+        return None
+    _, since, inputs, outputs = rows[-1]
+    return Signature(_formals(inputs), _formals(outputs), since)
+
+
+def newest_opset() -> int:
+    """The newest opset of the default domain that is written."""
+    return int(_document()["newest"])
+
+
+def onnx_release() -> str:
+    """The release of ONNX whose operators are written."""
+    return str(_document()["onnx"])
+
+
+def _formals(listed: list[tuple[str, int, str]]) -> tuple[Formal, ...]:
+    return tuple([Formal(name, _types(number), variable) for name, number, variable in listed])
+
+
+@cache
+def _types(number: int) -> frozenset[str]:
+    return frozenset(_document()["types"][number].split())
+
+
+@cache
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(Path(__file__).with_name("signatures.json").read_text(encoding="ascii"))
+    return document
+
+
+__all__ = ["Formal", "Signature", "newest_opset", "onnx_release", "signature"]

@@ -1,0 +1,38 @@
+"""What a command or a call has to import is what it uses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DIGITS = ROOT / "models" / "digits"
+FOREIGN = ("onnx", "google.protobuf", "onnxruntime", "h5py", "tensorflow", "mxnet")
+COMMAND = "from graphir.cli import main\nassert main({arguments!r}) == 0\n"
+LIBRARY = "import graphir\ngraphir.convert({source!r}, {target!r}).to_text()\n"
+
+
+def imported(program: str) -> set[str]:
+    """The modules that a program in a fresh interpreter has imported at its end."""
+    told = "import sys\nprint('imported:', *sys.modules)\n"
+    run = subprocess.run([sys.executable, "-c", program + told], capture_output=True, text=True, cwd=ROOT, check=True)
+    return set(run.stdout.rpartition("imported:")[2].split())
+
+
+@pytest.mark.parametrize("called", ["command", "library"])
+def test_mxnet_to_onnx_imports_no_framework(called: str, tmp_path: Path) -> None:
+    target = tmp_path / "digits.onnx"
+    command = COMMAND.format(arguments=["convert", str(DIGITS), str(target)])
+    program = command if called == "command" else LIBRARY.format(source=str(DIGITS), target=str(target))
+    found = imported(program)
+    assert found.isdisjoint(FOREIGN)
+    assert target.is_file()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["convert", "--help"]], ids=" ".join)
+def test_help_imports_next_to_nothing(arguments: list[str]) -> None:
+    found = imported(COMMAND.format(arguments=arguments))
+    assert found.isdisjoint((*FOREIGN, "numpy", "ml_dtypes", "safetensors", "graphir.graph"))
