@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .converters import convert, load, save, verify
+    from .conversion import convert
+    from .converters import load, save
     from .converters.session import Session
     from .errors import (
         ExportFailure,
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from .report import ConversionReport
     from .tensor import Tensor
     from .types import DType, TensorType
-    from .verification.equivalence import VerificationReport
+    from .verification.models import verify
+    from .verification.report import VerificationReport
 
 __version__ = "0.1.0"
 
@@ -50,12 +52,12 @@ _HOMES = {
     "UnsupportedOpError": "graphir.errors",
     "Value": "graphir.graph",
     "VerificationError": "graphir.errors",
-    "VerificationReport": "graphir.verification.equivalence",
-    "convert": "graphir.converters",
+    "VerificationReport": "graphir.verification.report",
+    "convert": "graphir.conversion",
     "infer_types": "graphir.inference",
     "load": "graphir.converters",
     "save": "graphir.converters",
-    "verify": "graphir.converters",
+    "verify": "graphir.verification.models",
 }
 
 

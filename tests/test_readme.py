@@ -22,7 +22,7 @@ def without_figures(text: str) -> str:
 def test_worked_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copytree(ROOT / "models" / "digits", tmp_path / "models" / "digits")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("graphir.verification.references.live_python", lambda: None)
+    monkeypatch.setattr("graphir.converters.mxnet.references.live_python", lambda: None)
     readme = (ROOT / "README.md").read_text()
     command = re.search(r"bin/graphir (convert .*?)\n```", readme, re.DOTALL)
     assert command is not None

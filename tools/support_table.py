@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from graphir.converters import READS, WRITES
+from graphir.converters import readable, writable
 from graphir.converters.mxnet.exporting.ops import export_table as mxnet_exports
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.reference import supported
@@ -82,8 +82,8 @@ def page() -> str:
 def summary() -> str:
     """The README's table, with its markers."""
     rows = [
-        ("reads", "; ".join(READS.values())),
-        ("writes", "; ".join(WRITES.values())),
+        ("reads", "; ".join(readable().values())),
+        ("writes", "; ".join(writable().values())),
         ("MXNet versions", "0.7 to 2.0: every symbol.json, `.params` V0 to V3, npz, npy, gluon `save_parameters`"),
         ("MXNet operators", f"{len(imported())} of the {len(known())} that mean something at inference"),
         (

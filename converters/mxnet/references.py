@@ -6,14 +6,17 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.formats import Judge
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
 from graphir.converters.mxnet.importing.heads import dropped_heads
 from graphir.converters.mxnet.live.process import LiveProcess, MXNetMissing, MXNetRefuses
+from graphir.errors import VerificationError
 from graphir.tensor import Tensor
 
 Array = NDArray[Any]
@@ -118,6 +121,31 @@ class LiveMXNet(_OfSymbol):
             self._process = None
 
 
+def judges(symbol: NNVMGraph, tensors: Mapping[str, Tensor], against: str) -> list[Judge]:
+    """Live MXNet, or the numpy reference, or both: as asked (`auto`, `live`, `reference`) and as available.
+
+    An MXNet that is there but cannot be imported, or whose CPU build cannot run the model (NHWC convolutions, float16),
+    is passed over, unless it was asked for. Raises VerificationError for live MXNet where no interpreter has it.
+    """
+    documented = Judge(partial(ReferenceEvaluator, symbol, tensors))
+    python = None if against == "reference" else live_python()
+    if against == "live" and python is None:
+        raise VerificationError(
+            f"live MXNet was asked for, but this interpreter has none; set {PYTHON_VARIABLE} to one that has it"
+        )
+    if python is None:
+        return [documented]
+    live = partial(LiveMXNet, symbol, tensors, python=python)
+    if against == "live":
+        return [Judge(live)]
+    gives_way: dict[type[Exception], str] = {
+        MXNetRefuses: "the numpy reference stands in for MXNet, which could not run the model: {error}"
+    }
+    if not os.environ.get(PYTHON_VARIABLE):
+        gives_way[MXNetMissing] = ""
+    return [Judge(live, gives_way), documented]
+
+
 def with_plain_labels(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> NNVMGraph:
     """The symbol whose loss heads read their label variables directly. Behind a Reshape MXNet cannot infer the shape of
     a label that nobody feeds; inference does not read it."""
@@ -156,4 +184,5 @@ def _used_arrays(symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> dict[str, 
     return {name: tensor.numpy() for name, tensor in tensors.items() if name in names}
 
 
-__all__ = ["PYTHON_VARIABLE", "LiveMXNet", "MXNetMissing", "MXNetRefuses", "ReferenceEvaluator", "live_python"]
+__all__ = ["PYTHON_VARIABLE", "LiveMXNet", "MXNetMissing", "MXNetRefuses", "ReferenceEvaluator", "judges",
+           "live_python"]  # fmt: skip

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphir.converters.detection import is_symbol_text
 from graphir.converters.mxnet.files.checkpoint import (
     arrays_beside,
     find_checkpoint,
+    is_symbol_text,
     lone_parameters,
     match_structural_names,
 )

@@ -12,7 +12,7 @@ from graphir.safety.limits import bounded
 if TYPE_CHECKING:
     import onnx
 
-    from graphir.converters.opening import Reading
+    from graphir.converters.formats import Source
     from graphir.graph import Graph
 
 
@@ -49,14 +49,13 @@ def read(
     *,
     shapes: Mapping[str, object] | None = None,
     dtypes: Mapping[str, object] | None = None,
-) -> Reading:
+) -> Source:
     """What `load` reads, with the file's own operators and weights."""
-    from graphir.analysis.summary import weights
+    from graphir.converters.formats import Description, Source
     from graphir.converters.onnx.counts import count_protos
     from graphir.converters.onnx.files.reader import open_model
     from graphir.converters.onnx.importing.importer import Importer
     from graphir.converters.onnx.importing.inputs import fix_inputs
-    from graphir.converters.opening import Reading
     from graphir.safety.collector import paused_collector
 
     with paused_collector():
@@ -64,8 +63,13 @@ def read(
         graph = Importer(opened).run()
     if shapes or dtypes:
         fix_inputs(graph, shapes or {}, dtypes or {})
+    stated = {name: graph.metadata.get(f"onnx.{name}", "") for name in ("opset:", "producer_name", "producer_version")}
+    described = Description(
+        graph.name, Path(path).name, "ONNX", f"opset {stated['opset:']}" if stated["opset:"] else "",
+        producer=f"{stated['producer_name']} {stated['producer_version']}".strip(),
+    )  # fmt: skip
     operators = count_protos(opened.model.graph.node)
-    return Reading("onnx", graph, operators, lambda: weights(graph, used=False), files=[os.fspath(path)])
+    return Source("onnx", graph, [os.fspath(path)], described, operators, runnable=Path(path))
 
 
 def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphir.safety.limits import bounded
 
 if TYPE_CHECKING:
-    from graphir.converters.opening import Reading
+    from graphir.converters.tensorflow.source import TensorFlowModel
     from graphir.graph import Graph
 
 
@@ -55,16 +56,14 @@ def read(
     signature: str | None = None,
     simplified: bool = True,
     fold_weights: bool = True,
-) -> Reading:
-    """What `load` reads, with the model's own operators and weights, and which of these were folded into others.
-
-    A frozen graph does not say which of its constants were variables: those of floats with an axis count as weights.
-    """
+) -> TensorFlowModel:
+    """What `load` reads, with the model's own operators and weights, and which of these were folded into others."""
     from graphir.analysis.summary import used_weights, weights
-    from graphir.converters.opening import Reading
+    from graphir.converters.formats import Description
     from graphir.converters.tensorflow.files.reader import open_model
     from graphir.converters.tensorflow.importing.importer import Importer
     from graphir.converters.tensorflow.importing.names import give_back_names, layer_name
+    from graphir.converters.tensorflow.source import TensorFlowModel
     from graphir.passes.pipelines import import_from_tensorflow
     from graphir.safety.collector import paused_collector
 
@@ -77,7 +76,11 @@ def read(
             import_from_tensorflow(layer_name, give_back_names, fold_weights=fold_weights).run(graph)
     left = {name for value in used_weights(graph) for name in (value.name, *value.sources)}
     folded = {name: tensor for name, tensor in held.items() if name not in left}
-    return Reading("tensorflow", graph, operators, lambda: held, folded, list(opened.files))
+    place = "" if isinstance(source, bytes) else Path(source).name
+    return TensorFlowModel(
+        "tensorflow", graph, list(opened.files), Description(graph.name, place, opened.kind), operators, folded,
+        source=source, signature=signature, held=held,
+    )  # fmt: skip
 
 
 __all__ = ["load", "read"]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from graphir.safety.foreign_text import one_line
 
 from .model import first_line, open_model
-from .options import SOURCE_HELP, add_model_options, add_output_options
-from .options import opset as opset_value
+from .options import SOURCE_HELP, add_model_options, add_output_options, add_target_options, target_options
 from .stand_in import open_parameters, stand_in, with_sizes
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from .console import Console
 
 NODES_SHOWN = 6
+DEFAULT_TARGET = "onnx"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,18 +31,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("source", metavar="SOURCE", help=SOURCE_HELP)
     add_model_options(parser)
-    parser.add_argument("--target", choices=("onnx",), default="onnx", help="the format to check for (default onnx)")
-    parser.add_argument("--opset", type=opset_value, metavar="N", help="the ONNX opset to check for, 13 or newer")
+    from graphir.converters.table import writable
+
+    parser.add_argument(
+        "--target", choices=tuple(writable()), default=DEFAULT_TARGET,
+        help=f"the format to check for: {', '.join(writable())} (default {DEFAULT_TARGET})",
+    )  # fmt: skip
+    add_target_options(parser)
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """List the gaps, 1 if there are any; else the operators before and after."""
-    from graphir.converters.onnx.counts import count_records
-    from graphir.converters.onnx.exporting.exporter import export_graph
+    from graphir.converters.table import FORMATS
+    from graphir.converters.writing import example, make_ready, target_of
     from graphir.errors import UnsupportedOpError
-    from graphir.report.conversion import framework_of, operators_text
+    from graphir.report.conversion import operators_text
 
+    kind, name = options.target, example(options.target)
+    stated = target_options(options, name, kind)
+    target, brand = target_of(kind).named(stated), FORMATS[kind].brand
     step, made_up = "reading", dict[str, str]()
     try:
         reading, made_up = with_sizes(options, console, open_model(options, console))
@@ -50,18 +58,19 @@ def run(options: argparse.Namespace, console: Console) -> int:
         _need_sizes(graph)
         step = "writing"
         stand_in(graph)
-        model = export_graph(graph, opset=options.opset)
+        ready = make_ready(graph, name, kind, stated)
     except UnsupportedOpError as error:
-        asked, found = options.opset, {"gaps": gaps_json(error.gaps, step), "made_up": made_up}
-        console.data({"source": options.source, "opset": asked, "ok": False, **found})
-        text = gaps_text(options.source, error.gaps, asked, step, verbose=options.verbose > 0)
+        found = {"gaps": gaps_json(error.gaps, step), "made_up": made_up}
+        console.data({"source": options.source, "target": kind, "opset": options.opset, "ok": False, **found})
+        text = gaps_text(options.source, error.gaps, target, step, verbose=options.verbose > 0)
         console.show("\n\n".join([text, made_up_text(made_up).rstrip()]).rstrip())
         return 1
-    before, after = reading.operators, count_records(model)
+    before, after = reading.operators, ready.operators
     console.data(
         {
             "source": options.source,
-            "opset": model.opset,
+            "target": kind,
+            "opset": ready.opset,
             "ok": True,
             "gaps": [],
             "made_up": made_up,
@@ -69,11 +78,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
             "target_operators": dict(sorted(after.items())),
         }
     )
-    opened = reading.mxnet
+    written = f"{brand} {ready.version}".rstrip()
     console.show(
-        f"{first_line(graph, opened)}: everything converts to ONNX opset {model.opset}\n\n"
+        f"{first_line(reading)}: everything converts to {written}\n\n"
         + made_up_text(made_up)
-        + operators_text(before, after, "MXNet" if opened is not None else framework_of(graph), "ONNX")
+        + operators_text(before, after, reading.description.made_by, brand)
     )
     return 0
 
@@ -102,12 +111,11 @@ def _need_sizes(graph: Graph) -> None:
         )
 
 
-def gaps_text(source: str, gaps: Sequence[Gap], opset: int | None, step: str, *, verbose: bool) -> str:
-    """Every gap: operator, count, nodes, reason."""
+def gaps_text(source: str, gaps: Sequence[Gap], target: str, step: str, *, verbose: bool) -> str:
+    """Every gap on the way to the target that these words name: operator, count, nodes, reason."""
     from graphir.report.text import plural, wrapped
 
     nodes = sum(len(gap.nodes) for gap in gaps)
-    target = "ONNX" if opset is None else f"ONNX opset {opset}"
     what = "cannot be read" if step == "reading" else f"cannot be written as {target}"
     operators = plural(len({gap.operator for gap in gaps}), "operator")
     lines = [f"{one_line(source)}: {operators} in {plural(nodes, 'node')} {what}"]

@@ -10,14 +10,14 @@ from .options import (
     add_comparison_options,
     add_model_options,
     add_output_options,
+    add_target_options,
+    comparison_options,
     constant_value,
     constants_of,
-    dtypes_of,
+    model_options,
     need_files,
     one_of,
-    opset,
-    read_by,
-    shapes_of,
+    target_options,
 )
 
 if TYPE_CHECKING:
@@ -39,14 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the file to write: something.onnx, something-symbol.json or something.graphir.json",
     )
     add_model_options(parser)
-    parser.add_argument(
-        "--opset", type=opset, metavar="N",
-        help="the ONNX opset to write, 13 or newer (default: an ONNX model's own, else 17 or the lowest that says it)",
-    )
-    parser.add_argument(
-        "--mxnet-version", metavar="X.Y", type=read_by("graphir.converters.mxnet.schema.versions", "parse_version"),
-        help="the MXNet that shall read an MXNet target, 0.7 to 1.9.1 (the default)"
-    )
+    add_target_options(parser)
     parser.add_argument(
         "--weights",
         choices=("auto", "inline", "external", "reference"),
@@ -83,41 +76,23 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if getattr(options, name) is not None and not options.verify:
             options.parser.error(f"--{name} says how to verify; add --verify")
 
-    _check_options(options)
+    from graphir.converters.writing import after_writing, target_format
+
+    stated = target_options(options, options.target, target_format(options.target))
     need_files(options.params, options.feeds, options.accuracy)
     if options.verify or options.accuracy:
         from graphir.runtime.session import provider_names
 
         provider_names(options.provider)
 
-    from graphir.converters import convert
-    from graphir.converters.writing import after_writing
+    from graphir.conversion import Proof, Wanted, convert_model
 
-    report = convert(
+    report = convert_model(
         options.source,
-        options.target,
-        format=options.format,
-        params=options.params,
-        shapes=shapes_of(options),
-        dtypes=dtypes_of(options),
-        constants=constants_of(options),
-        opset=options.opset,
-        mxnet_version=options.mxnet_version,
-        verify=options.verify,
-        weights=options.weights,
-        keep_loss=options.keep_loss,
-        signature=options.signature,
-        inputs=options.cut_at,
-        outputs=options.outputs,
-        feeds=options.feeds,
-        seed=options.seed or 0,
-        rtol=options.rtol,
-        atol=options.atol,
-        per_layer=options.per_layer,
-        against=options.against,
-        providers=options.provider,
-        accuracy=options.accuracy,
-        progress=console.stage,
+        Wanted(options.target, stated, constants_of(options)),
+        model_options(options),
+        Proof(comparison_options(options), options.verify, options.accuracy),
+        console.stage,
     )
     with after_writing(options.target, "the report of it"):
         if options.report:
@@ -128,20 +103,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.data(report.to_json())
         console.flush()
     return 4 if report.verification is not None and not report.verification.ok else 0
-
-
-def _check_options(options: argparse.Namespace) -> None:
-    """An option that the target's format does not have is wrong usage."""
-    from graphir.converters.writing import check_options, target_format
-    from graphir.errors import ExportFailure
-
-    given = {"opset": options.opset, "mxnet_version": options.mxnet_version}
-    given["weights"] = None if options.weights == "auto" else options.weights
-    kind = target_format(options.target)
-    try:
-        check_options(options.target, kind, {name: value for name, value in given.items() if value is not None})
-    except ExportFailure as error:
-        options.parser.error(str(error))
 
 
 __all__ = ["add_arguments", "run"]

@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .model import first_line, open_graph
+from .model import line_by_file, open_model
 from .options import SOURCE_HELP, add_model_options, add_other_options, add_output_options, one_of, other_options
 
 if TYPE_CHECKING:
-    from graphir.converters.mxnet.source import MXNetSource
-    from graphir.graph import Graph
-
     from .console import Console
 
 EXAMPLES = """Nodes are aligned by their weights and by structure, whatever they are called and in whatever order they
@@ -40,11 +37,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.report.diff import diff_json, diff_text
     from graphir.report.write import write_document
 
-    graph, opened = open_graph(options, console)
-    other, other_opened = open_graph(other_options(options), console)
-    lines = _described(options.source, graph, opened), _described(options.other, other, other_opened)
+    model = open_model(options, console)
+    other = open_model(other_options(options), console)
+    lines = line_by_file(model), line_by_file(other)
     console.stage("comparing the models")
-    found = compare(graph, other)
+    found = compare(model.graph, other.graph)
     data = {"first": options.source, "second": options.other, **diff_json(found)}
     if options.report:
         from graphir.report.diff_html import diff_html
@@ -53,17 +50,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.data(data)
     console.show(diff_text(found, *lines, verbose=options.verbose > 0))
     return 0 if found.is_equal else 4
-
-
-def _described(source: str, graph: Graph, opened: MXNetSource | None) -> str:
-    """What was read, by the names of its files."""
-    if opened is not None:
-        return first_line(graph, opened)
-    from pathlib import Path
-
-    from graphir.report.conversion import framework_of
-
-    return f"{Path(source).name} ({framework_of(graph)})"
 
 
 __all__ = ["add_arguments", "run"]

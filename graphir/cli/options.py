@@ -7,7 +7,11 @@ import json
 import math
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from graphir.converters.options import ModelOptions
+    from graphir.verification.options import ComparisonOptions
 
 # What a command that reads any model says of it.
 SOURCE_HELP = (
@@ -226,11 +230,11 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def add_format_option(parser: argparse.ArgumentParser, option: str = "--format", of: str = "the model") -> None:
     """--format, or another option that says which format a model has."""
-    from graphir.converters import READS
+    from graphir.converters.table import readable
 
     parser.add_argument(
-        option, choices=tuple(READS), metavar="NAME",
-        help=f"the format of {of}, where its content and its name do not tell it: {', '.join(READS)}",
+        option, choices=tuple(readable()), metavar="NAME",
+        help=f"the format of {of}, where its content and its name do not tell it: {', '.join(readable())}",
     )  # fmt: skip
 
 
@@ -288,6 +292,55 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def model_options(options: argparse.Namespace) -> ModelOptions:
+    """What the options say about the model. An input that is given twice is wrong usage."""
+    from graphir.converters.options import ModelOptions
+
+    return ModelOptions(
+        params=options.params, shapes=shapes_of(options), dtypes=dtypes_of(options), format=options.format,
+        keep_loss=getattr(options, "keep_loss", False), signature=options.signature, inputs=options.cut_at,
+        outputs=options.outputs,
+    )  # fmt: skip
+
+
+def comparison_options(options: argparse.Namespace) -> ComparisonOptions:
+    """What the options say about a comparison."""
+    from graphir.verification.options import ComparisonOptions
+
+    return ComparisonOptions(
+        feeds=options.feeds, seed=options.seed or 0, rtol=options.rtol, atol=options.atol, per_layer=options.per_layer,
+        against=options.against, providers=options.provider, match=getattr(options, "match", ()),
+    )  # fmt: skip
+
+
+def add_target_options(parser: argparse.ArgumentParser) -> None:
+    """--opset, --mxnet-version: what a target is written for."""
+    parser.add_argument(
+        "--opset", type=opset, metavar="N",
+        help="the ONNX opset to write, 13 or newer (default: an ONNX model's own, else 17 or the lowest that says it)",
+    )
+    parser.add_argument(
+        "--mxnet-version", metavar="X.Y", type=read_by("graphir.converters.mxnet.schema.versions", "parse_version"),
+        help="the MXNet that shall read an MXNet target, 0.7 to 1.9.1 (the default)"
+    )
+
+
+def target_options(options: argparse.Namespace, target: str, format: str) -> dict[str, Any]:
+    """What the options say about a target. One that its format does not have is wrong usage."""
+    from graphir.converters.writing import check_options
+    from graphir.errors import ExportFailure
+
+    weights = getattr(options, "weights", "auto")
+    given = {"opset": options.opset, "mxnet_version": options.mxnet_version}
+    given["weights"] = None if weights == "auto" else weights
+    stated = {name: value for name, value in given.items() if value is not None}
+    try:
+        check_options(target, format, stated)
+    except ExportFailure as error:
+        options.parser.error(str(error))
+    return stated
+
+
 def shapes_of(options: argparse.Namespace) -> dict[str, tuple[Any, ...]] | None:
     """The shapes that -i gave, None if there are none. An input that is given twice is wrong usage."""
     names = [given.name for given in options.inputs]
@@ -318,11 +371,14 @@ __all__ = [
     "add_model_options",
     "add_other_options",
     "add_output_options",
+    "add_target_options",
+    "comparison_options",
     "constant_value",
     "constants_of",
     "dtypes_of",
     "input_spec",
     "limits",
+    "model_options",
     "names",
     "need_files",
     "one_of",
@@ -330,6 +386,7 @@ __all__ = [
     "other_options",
     "read_by",
     "shapes_of",
+    "target_options",
     "tolerance",
     "whole_number",
 ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .model import first_line, open_graph
+from .model import first_line, open_model
 from .options import SOURCE_HELP, add_model_options, add_other_options, add_output_options, one_of, other_options
 
 if TYPE_CHECKING:
+    from graphir.converters.formats import Source
     from graphir.graph import Graph
 
     from .console import Console
@@ -35,12 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """List the windows of one model, or hold those of two against each other; 4 if they disagree."""
-    graph, opened = open_graph(options, console, simplified=False)
+    model = open_model(options, console, simplified=False)
     if options.other is None:
-        return _show(graph, first_line(graph, opened), options, console)
-    other_graph, other_opened = open_graph(other_options(options), console, simplified=False)
-    lines = first_line(graph, opened), first_line(other_graph, other_opened)
-    return _compare(graph, other_graph, lines, options, console)
+        return _show(model.graph, first_line(model), options, console)
+    return _compare(model, open_model(other_options(options), console, simplified=False), options, console)
 
 
 def _show(graph: Graph, line: str, options: argparse.Namespace, console: Console) -> int:
@@ -59,16 +58,14 @@ def _show(graph: Graph, line: str, options: argparse.Namespace, console: Console
     return 0
 
 
-def _compare(
-    graph: Graph, other: Graph, lines: tuple[str, str], options: argparse.Namespace, console: Console
-) -> int:
+def _compare(model: Source, other: Source, options: argparse.Namespace, console: Console) -> int:
     from graphir.analysis.padding_audit import audit_graphs
-    from graphir.converters import detect_format
     from graphir.report.padding import audit_json, audit_text
     from graphir.report.write import write_document
 
     console.stage("aligning the models")
-    found = audit_graphs(graph, other, options.other_format or detect_format(options.other))
+    found = audit_graphs(model.graph, other.graph, other.format)
+    lines = first_line(model), first_line(other)
     data = {"first": options.source, "second": options.other, **audit_json(found)}
     if options.report:
         from graphir.report.padding_html import audit_html

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
@@ -11,10 +12,9 @@ from graphir.safety.foreign_text import one_line
 from .options import SOURCE_HELP, add_format_option, add_output_options, one_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from graphir.converters.mxnet.files.params import ParamsFile
+    from graphir.converters.formats import StoredArrays
     from graphir.tensor import Tensor
+    from graphir.types import DType
 
     from .console import Console
 
@@ -53,72 +53,77 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _opened(options: argparse.Namespace, console: Console) -> ParamsFile:
+def _opened(options: argparse.Namespace, console: Console) -> StoredArrays:
     """The arrays of a file, or of a model that holds its own."""
-    from pathlib import Path
+    from graphir.converters.table import FORMATS
 
+    row = FORMATS[options.format or _format_of(options.file)]
+    return _of_model(options.file, row.name, console) if row.arrays is None else row.arrays(options.file)
+
+
+def _format_of(path: str) -> str:
+    """The format of a model or a file of arrays; of a file that is neither, that whose reader says what it is."""
     from graphir.converters import detect_format
-    from graphir.converters.mxnet.files.params import open_params
-
-    path = Path(options.file)
-    is_arrays = path.suffix in (".params", ".npz", ".npy") or not path.exists()
-    kind = options.format or ("mxnet" if is_arrays or _is_other(path) else detect_format(path))
-    return open_params(_file(options.file)) if kind == "mxnet" else _of_model(options.file, kind, console)
-
-
-def _is_other(path: Path) -> bool:
-    """Whether this is a file that is no model at all, which the reader of arrays names."""
-    from graphir.converters import detect_format
+    from graphir.converters.table import FORMATS
     from graphir.errors import FormatError
 
     try:
-        detect_format(path)
+        return detect_format(path)
     except FormatError:
-        return path.is_file()
-    return False
+        if not os.path.isfile(path):
+            raise
+        return next(name for name, row in FORMATS.items() if row.arrays is not None)
 
 
-def _of_model(path: str, kind: str, console: Console) -> ParamsFile:
+@dataclass(frozen=True)
+class _Weight:
+    """A weight of a model, as `StoredArray` has it."""
+
+    name: str
+    tensor: Tensor
+    sparse: None = None
+    storage: str = "default"
+
+    @property
+    def bare_name(self) -> str:
+        return self.name
+
+    @property
+    def dtype(self) -> DType:
+        return self.tensor.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.tensor.shape
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """The weights of a model, as `StoredArrays` has them."""
+
+    path: str
+    entries: tuple[_Weight, ...]
+    container: str
+    nbytes: int
+    empty: tuple[str, ...] = ()
+    trailing: int = 0
+    named: bool = True
+
+
+def _of_model(path: str, format: str, console: Console) -> _Weights:
     from graphir.analysis.summary import stored_bytes
-    from graphir.converters.mxnet.files.arrays import ParamsEntry
-    from graphir.converters.mxnet.files.params import ParamsFile
-    from graphir.converters.opening import Choices, read_model
-    from graphir.report.conversion import framework_of
+    from graphir.converters.formats import Manner
+    from graphir.converters.opening import read_model
+    from graphir.converters.options import ModelOptions
 
-    reading = read_model(path, Choices(), kind, progress=console.stage)
-    entries = tuple(ParamsEntry(name, tensor) for name, tensor in reading.parameters().items())
-    nbytes = sum(os.path.getsize(file) for file in reading.files)
+    model = read_model(path, ModelOptions(format=format), Manner(tell=console.stage))
+    entries = tuple(_Weight(name, tensor) for name, tensor in model.parameters().items())
+    nbytes = sum(os.path.getsize(file) for file in model.files)
     nbytes = nbytes or sum(stored_bytes(entry.tensor) for entry in entries)
-    return ParamsFile(path, entries, framework_of(reading.graph), nbytes)
+    return _Weights(path, entries, model.description.made_by, nbytes)
 
 
-def _file(given: str) -> Path:
-    from pathlib import Path
-
-    from graphir.converters import detect_format
-    from graphir.converters.mxnet.files.checkpoint import find_checkpoint
-    from graphir.errors import ImportFailure
-
-    path = Path(given)
-    if path.suffix in (".params", ".npz", ".npy"):
-        return path
-    if path.is_file() and not _is_symbol(path):
-        return path
-    if not path.is_file():
-        detect_format(path)
-    found = find_checkpoint(path).params
-    if found is None:
-        raise ImportFailure(f"{given}: there are no parameters beside the symbol")
-    return found
-
-
-def _is_symbol(path: Path) -> bool:
-    """Whether this is JSON, whose arrays lie in another file."""
-    with open(path, "rb") as file:
-        return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-
-
-def named_arrays(opened: ParamsFile, *, strip: bool) -> dict[str, Tensor]:
+def named_arrays(opened: StoredArrays, *, strip: bool) -> dict[str, Tensor]:
     """The arrays under the names that they are written with. Raises ExportFailure if two would share one."""
     from graphir.errors import ExportFailure
 
@@ -185,7 +190,7 @@ def _write_npz(arrays: dict[str, Tensor], file: Any) -> None:
                     member.write(chunk)
 
 
-def as_text(opened: ParamsFile, *, listed: bool) -> str:
+def as_text(opened: StoredArrays, *, listed: bool) -> str:
     """The table of arrays, and what else is in the file."""
     from graphir.analysis.summary import stored_bytes
     from graphir.report.text import plural, size, table
@@ -219,7 +224,7 @@ def as_text(opened: ParamsFile, *, listed: bool) -> str:
     return "\n".join(lines)
 
 
-def as_json(opened: ParamsFile) -> dict[str, Any]:
+def as_json(opened: StoredArrays) -> dict[str, Any]:
     """The same as plain data."""
     from graphir.analysis.summary import stored_bytes
 

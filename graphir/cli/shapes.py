@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .model import first_line, open_graph
+from .model import first_line, open_model
 from .options import (
     SOURCE_HELP,
     add_model_options,
@@ -57,20 +57,21 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Print one line a value, or the explanation of one."""
     from graphir.inference.engine import require_all
 
-    graph, opened = open_graph(options, console, simplified=False, settled=not options.partial)
+    model = open_model(options, console, simplified=False, settled=not options.partial)
+    graph = model.graph
     if options.full:
         require_all(graph)
     if options.explain is not None:
         return _explain(options, graph, console)
     if options.other is not None:
-        return _compare(options, graph, first_line(graph, opened), console)
+        return _compare(options, graph, first_line(model), console)
     from graphir.report.text import table
 
     rows = values(graph)
     counts = count_known(graph)
     console.data({"source": options.source, "values": rows, "summary": counts})
     console.show(
-        first_line(graph, opened)
+        first_line(model)
         + "\n\n"
         + table(
             ("value", "type", "by", "of"),
@@ -97,11 +98,11 @@ def _compare(options: argparse.Namespace, graph: Graph, line: str, console: Cons
     from graphir.analysis.shape_comparison import compare_shapes
     from graphir.report.shapes import agree, shapes_json, shapes_text
 
-    other, opened = open_graph(other_options(options), console, simplified=False, settled=not options.partial)
+    other = open_model(other_options(options), console, simplified=False, settled=not options.partial)
     console.stage("aligning the models")
-    pairs = compare_shapes(graph, other)
+    pairs = compare_shapes(graph, other.graph)
     console.data({"first": options.source, "second": options.other, **shapes_json(pairs)})
-    console.show(shapes_text(pairs, line, first_line(other, opened), verbose=options.verbose > 0))
+    console.show(shapes_text(pairs, line, first_line(other), verbose=options.verbose > 0))
     return 0 if agree(pairs) else 4
 
 

@@ -10,7 +10,7 @@ from .model import open_model
 from .options import InputSpec
 
 if TYPE_CHECKING:
-    from graphir.converters.opening import Reading
+    from graphir.converters.formats import Source
     from graphir.graph import Graph, Value
     from graphir.tensor import Tensor
     from graphir.types import DType
@@ -22,7 +22,7 @@ CHANNELS, SIZE = 3, 224
 GUESSES: tuple[tuple[Any, ...], ...] = (("N", CHANNELS, SIZE, SIZE), ("N", SIZE), ("N", CHANNELS, SIZE))
 
 
-def with_sizes(options: argparse.Namespace, console: Console, reading: Reading) -> tuple[Reading, dict[str, str]]:
+def with_sizes(options: argparse.Namespace, console: Console, reading: Source) -> tuple[Source, dict[str, str]]:
     """The model read with sizes for inputs that its parameters need and nothing states, and these inputs' types by
     name; as it was where the sizes do not fit it."""
     from graphir.errors import GraphirError

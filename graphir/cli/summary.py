@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     reading = open_model(options, console)
     found = summarize(reading.graph, reading.parameters(), reading.folded)
     console.data({"source": options.source, **as_json(found)})
-    console.show(first_line(reading.graph, reading.mxnet) + "\n\n" + as_text(found))
+    console.show(first_line(reading) + "\n\n" + as_text(found))
     return 0
 
 

@@ -10,11 +10,12 @@ from .options import (
     add_model_options,
     add_other_options,
     add_output_options,
+    comparison_options,
+    model_options,
     need_files,
     one_of,
     other_options,
     read_by,
-    shapes_of,
 )
 
 if TYPE_CHECKING:
@@ -76,31 +77,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     from pathlib import Path
 
-    from graphir.converters import verify
     from graphir.report.verification import verification_json, verification_text
+    from graphir.verification.models import verify_models
 
     console.stage(f"comparing {options.reference} with {options.candidate}")
-    report = verify(
-        Path(options.reference),
-        Path(options.candidate),
-        feeds=options.feeds,
-        seed=options.seed or 0,
-        rtol=options.rtol,
-        atol=options.atol,
-        per_layer=options.per_layer,
-        params=options.params,
-        shapes=shapes_of(options),
-        against=options.against,
-        providers=options.provider,
-        candidate_params=options.other_params,
-        candidate_shapes=shapes_of(other_options(options)),
-        signature=options.signature,
-        inputs=options.cut_at,
-        outputs=options.outputs,
-        candidate_signature=options.other_signature,
-        match=options.match,
-        format=options.format,
-        candidate_format=options.other_format,
+    chosen, other = model_options(options), model_options(other_options(options))
+    report = verify_models(
+        (Path(options.reference), chosen), (Path(options.candidate), other), comparison_options(options)
     )
     if options.report:
         from graphir.report.write import write_report

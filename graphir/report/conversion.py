@@ -9,20 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphir.graph import Decision, Graph
+from graphir.converters.table import FORMATS
+from graphir.graph import Decision
 from graphir.safety.foreign_text import one_line, printable
 
 from .text import folded_text, plural, size, table, wrapped
 from .verification import verification_json, verification_text
 
 if TYPE_CHECKING:
-    from graphir.converters.mxnet.source import MXNetSource
-    from graphir.converters.opening import Reading
+    from graphir.converters.formats import Ready, Source
     from graphir.verification.accuracy import AccuracyReport
-    from graphir.verification.equivalence import VerificationReport
+    from graphir.verification.report import VerificationReport
 
 PathLike = str | os.PathLike[str]
-VERSION_NOT_STATED = 800
 
 
 @dataclass(frozen=True)
@@ -37,12 +36,13 @@ class WrittenFile:
 class ConversionReport:
     """The record of one conversion.
 
-    `source_files` are the files that were read, `framework` what made them (`MXNet 1.9.1`), `container` the versions of
-    the .params format found in them. `inputs` and `outputs` are pairs of name and type. `source_operators` and
-    `target_operators` count nodes by operator, as the source's and the target's files have them. `parameter_count` and
-    `parameter_bytes` are those of the source's weights that the result uses, shared ones once; `folded` those of them,
-    by name with their number of elements, that are part of other weights now (a batch normalization's in a
-    convolution's). `target_version` is the release that an MXNet target is for.
+    `source_files` are the files that were read, `framework` what made them (`MXNet 1.9.1`), `producer` what else they
+    name as their maker (an ONNX file's producer), `container` the versions of the .params format found in them.
+    `inputs` and `outputs` are pairs of name and type. `source_operators` and `target_operators` count nodes by
+    operator, as the source's and the target's files have them. `parameter_count` and `parameter_bytes` are those of the
+    source's weights that the result uses, shared ones once; `folded` those of them, by name with their number of
+    elements, that are part of other weights now (a batch normalization's in a convolution's). `target_version` is the
+    release or opset that was written, in words.
     """
 
     source: str
@@ -67,45 +67,44 @@ class ConversionReport:
     accuracy: AccuracyReport | None = None
     target_version: str = ""
     folded: dict[str, int] = field(default_factory=dict)
+    producer: str = ""
 
     @classmethod
     def of(
         cls,
-        reading: Reading,
+        model: Source,
         source: PathLike,
         target: PathLike,
         target_format: str,
-        *,
-        opset: int | None,
-        operators: Mapping[str, int],
-        target_version: str = "",
+        ready: Ready,
     ) -> ConversionReport:
-        """The report of a conversion whose target is about to be written; `operators` counts the target's nodes by
-        operator. All that a report takes from a model is taken here, so that nothing is written where that fails."""
+        """The report of a conversion whose target is about to be written. All that a report takes from a model is taken
+        here, so that nothing is written where that fails."""
         from graphir.analysis.summary import stored_bytes, weights
 
-        graph, opened = reading.graph, reading.mxnet
-        held = reading.parameters() if reading.folded else weights(graph)
+        graph, described = model.graph, model.description
+        held = model.parameters() if model.folded else weights(graph)
         return cls(
             source=os.fspath(source),
             target=os.fspath(target),
-            source_format=reading.format,
+            source_format=model.format,
             target_format=target_format,
-            framework=framework_of(graph) if opened is None else f"MXNet {mxnet_version(opened.symbol.version)}",
-            source_files=list(reading.files),
-            container=_container(opened),
+            framework=described.made_by,
+            source_files=list(model.files),
+            container=described.container,
             files=[],
-            opset=opset,
+            opset=ready.opset,
             inputs=[(value.name, str(value.type)) for value in graph.inputs],
             outputs=[(value.name, str(value.type)) for value in graph.outputs],
-            source_operators=dict(reading.operators),
-            target_operators=dict(operators),
+            source_operators=dict(model.operators),
+            target_operators=dict(ready.operators),
             parameter_count=sum(tensor.size for tensor in held.values()),
             parameter_bytes=sum(map(stored_bytes, held.values())),
-            folded={name: tensor.size for name, tensor in reading.folded.items()},
+            folded={name: tensor.size for name, tensor in model.folded.items()},
             decisions=list(graph.decisions),
-            versions=_versions(opset is not None),
-            target_version=target_version,
+            versions=_versions() | dict(ready.libraries),
+            target_version=ready.version,
+            producer=described.producer,
         )
 
     def add_files(self, files: Iterable[PathLike]) -> None:
@@ -146,6 +145,7 @@ class ConversionReport:
             "source_format": self.source_format,
             "target_format": self.target_format,
             "framework": self.framework,
+            "producer": self.producer,
             "source_files": list(self.source_files),
             "params_container": self.container,
             "files": [{"path": file.path, "bytes": file.nbytes} for file in self.files],
@@ -173,9 +173,8 @@ class ConversionReport:
 
     def target_name(self) -> str:
         """What was written, in words: `ONNX opset 23`, `MXNet 1.9.1`, `graphir`."""
-        if self.target_format == "mxnet":
-            return f"MXNet {self.target_version}".rstrip()
-        return "graphir" if self.opset is None else f"ONNX opset {self.opset}"
+        version = self.target_version or ("" if self.opset is None else f"opset {self.opset}")
+        return f"{FORMATS[self.target_format].brand} {version}".rstrip()
 
     def _headline(self) -> str:
         read = " + ".join(Path(file).name for file in self.source_files)
@@ -231,26 +230,6 @@ def operators_text(before: Mapping[str, int], after: Mapping[str, int], source: 
     return table((source, "nodes", "->", target, "nodes"), rows, right=(1, 4))
 
 
-def framework_of(graph: Graph) -> str:
-    """What a graph that is not MXNet's came from: ONNX and its opset or a kind of TensorFlow model, as the import noted
-    it, else graphir."""
-    opset = graph.metadata.get("onnx.opset:")
-    if opset is not None:
-        return f"ONNX opset {opset}"
-    return graph.metadata.get("tensorflow.format", "graphir")
-
-
-def mxnet_version(version: int) -> str:
-    """MXNet's number in a symbol file for people.
-
-    >>> mxnet_version(10901), mxnet_version(800)
-    ('1.9.1', '0.8.0 or older')
-    """
-    if version == VERSION_NOT_STATED:
-        return "0.8.0 or older"
-    return f"{version // 10000}.{version // 100 % 100}.{version % 100}"
-
-
 def _about(decision: Decision) -> str:
     return decision.text if decision.node in ("", "-") else f"{decision.node}: {decision.text}"
 
@@ -259,28 +238,18 @@ def _by_count(operators: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(operators.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
-def _container(opened: MXNetSource | None) -> str:
-    return "" if opened is None else opened.container
-
-
-def _versions(with_onnx: bool) -> dict[str, str]:
+def _versions() -> dict[str, str]:
     import numpy as np
 
     from graphir import __version__
 
-    found = {"graphir": __version__, "python": sys.version.split()[0], "numpy": np.__version__}
-    if with_onnx:
-        from graphir.converters.onnx.exporting.signatures import onnx_release
-
-        found["onnx"] = onnx_release()
-    return found
+    return {"graphir": __version__, "python": sys.version.split()[0], "numpy": np.__version__}
 
 
 __all__ = [
     "ConversionReport",
     "WrittenFile",
     "decisions_text",
-    "framework_of",
-    "mxnet_version",
+    "folded_text",
     "operators_text",
 ]

@@ -14,7 +14,7 @@ from .verification import MEANINGS
 if TYPE_CHECKING:
     from graphir.verification.accuracy import AccuracyReport
     from graphir.verification.compare import Comparison
-    from graphir.verification.equivalence import VerificationReport
+    from graphir.verification.report import VerificationReport
 
     from .conversion import ConversionReport
 

@@ -12,7 +12,7 @@ from .text import number, plural, table, wrapped
 
 if TYPE_CHECKING:
     from graphir.verification.compare import Comparison
-    from graphir.verification.equivalence import VerificationReport
+    from graphir.verification.report import VerificationReport
 
 MEANINGS = {
     "identical": "every output is the same to the last bit",

@@ -13,7 +13,7 @@ from .conversion import ConversionReport
 from .verification import verification_json
 
 if TYPE_CHECKING:
-    from graphir.verification.equivalence import VerificationReport
+    from graphir.verification.report import VerificationReport
 
 
 def write_report(report: ConversionReport | VerificationReport, path: str | os.PathLike[str]) -> None:

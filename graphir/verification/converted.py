@@ -1,9 +1,11 @@
-"""The accuracy of a source model and of what it was converted to, on the user's labelled data."""
+"""What was converted, held against what it came from: by numbers, and by accuracy on the user's labelled data."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,49 +13,69 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.verification.accuracy import AccuracyReport, compare_accuracy, split_labels
 from graphir.verification.candidate import OnnxCandidate
-from graphir.verification.equivalence import Reference
+from graphir.verification.equivalence import verify_against
+from graphir.verification.feeds import feeds_of, read_npz
+from graphir.verification.options import ComparisonOptions
+from graphir.verification.references import hold_against, reference_of
+from graphir.verification.report import VerificationReport
 
 if TYPE_CHECKING:
-    from graphir.converters.mxnet.source import MXNetSource
+    from graphir.converters.formats import Judge, Reference
 
 PathLike = str | os.PathLike[str]
 
 
+def verify_conversion(
+    judges: Sequence[Judge],
+    imported: Graph | PathLike,
+    graph: Graph,
+    candidate: Graph | PathLike,
+    how: ComparisonOptions,
+) -> VerificationReport:
+    """Hold the result of a conversion against those who can compute its source, by the graph that the source became.
+
+    `imported` is what onnxruntime runs where a judge stands for the imported model.
+    """
+    started = time.perf_counter()
+    arrays = feeds_of(how.feeds, graph, how.seed)
+    with OnnxCandidate(candidate, providers=how.providers) as under_test:
+
+        def check(reference: Reference) -> VerificationReport:
+            return verify_against(reference, under_test, arrays, graph=graph, how=how)
+
+        report = hold_against(judges, imported, check)
+    report.seconds = time.perf_counter() - started
+    return report
+
+
 def measure_accuracy(
-    source: MXNetSource | None,
+    judge: Judge,
     graph: Graph,
     candidate: Graph | PathLike,
     labelled: PathLike,
-    *,
-    against: str = "auto",
-    providers: str | Sequence[str] = "cpu",
+    how: ComparisonOptions,
     progress: Callable[[str], None] | None = None,
 ) -> AccuracyReport:
     """Run source and candidate over the samples of an .npz (arrays by input name, and `label`) and count.
 
-    The source runs in the numpy reference of MXNet, with `against="live"` in MXNet itself; without an MXNet source the
-    graph runs in onnxruntime without optimisations. Raises VerificationError if the data do not fit the model.
+    The source is run by its judge. Raises VerificationError if the data do not fit the model.
     """
-    from graphir.verification.feeds import read_npz
-    from graphir.verification.references import RuntimeReference, mxnet_reference
-
     name = Path(labelled).name
     feeds, labels = split_labels(read_npz(labelled), [value.name for value in graph.inputs], name)
     for value in graph.inputs:
         if value.rank is not None and value.rank != feeds[value.name].ndim:
             found = list(feeds[value.name].shape)
             raise VerificationError(f"{name}: {value.name} is {found}, but the model's input is {value.type}")
-    reference: Reference
-    if source is None:
-        reference = RuntimeReference(graph)
-    else:
-        reference = mxnet_reference(source, "live" if against == "live" else "reference", None)
-    with OnnxCandidate(candidate, providers=providers) as under_test:
+    with (
+        closing(reference_of(judge, graph)) as reference,
+        OnnxCandidate(candidate, providers=how.providers) as under_test,
+    ):
         output, before, after, differing = compare_accuracy(
             reference.run, under_test.run, feeds, labels, batch=_fixed_batch(graph), progress=progress
         )
-        label = under_test.label
-    return AccuracyReport(name, output, len(labels), reference.label, label, before, after, differing)
+        return AccuracyReport(
+            name, output, len(labels), reference.label, under_test.label, before, after, differing
+        )
 
 
 def _fixed_batch(graph: Graph) -> int | None:
@@ -65,4 +87,4 @@ def _fixed_batch(graph: Graph) -> int | None:
     return fixed.pop() if fixed else None
 
 
-__all__ = ["measure_accuracy"]
+__all__ = ["measure_accuracy", "verify_conversion"]

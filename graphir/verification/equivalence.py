@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -20,7 +20,13 @@ from .hidden_heads import HiddenHead, compare_hidden, hidden_heads
 from .layouts import laid_out, laid_out_inside
 from .matches import Match, agreeing_outputs, other_fittings, question, split_matches, turned
 from .noise import noise_floors, perturbation
+from .options import ComparisonOptions
+from .pairing import layer_pairs, output_pairs
+from .report import VerificationReport
 from .seeded import perturbed
+
+if TYPE_CHECKING:
+    from graphir.converters.formats import Reference
 
 Array = NDArray[Any]
 SLICE_BYTES = 256 << 20
@@ -29,71 +35,6 @@ LAYERS_INSIDE = 8
 RANDOM = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 )
-
-
-class Reference(Protocol):
-    """What the candidate is held against."""
-
-    label: str
-
-    @property
-    def outputs(self) -> list[str]:
-        """The names of the model's outputs, in order."""
-        ...
-
-    @property
-    def may_lack(self) -> frozenset[str]:
-        """The outputs that a candidate may lack without being wrong: losses, which have no meaning at inference."""
-        ...
-
-    def values(self) -> list[str]:
-        """The names of all values that `stream` can give, in the order of computation."""
-        ...
-
-    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The named values, each once and when it is there, so that few need be held at a time."""
-        ...
-
-    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """The model's outputs in order, or the named values."""
-        ...
-
-    def close(self) -> None:
-        """Let processes and files go."""
-        ...
-
-
-@dataclass
-class VerificationReport:
-    """The result of a verification: who was compared with whom, on what, and what came out.
-
-    `layers` is filled by a layer-by-layer verification; `first_divergence` is the first of them beyond noise. `notes`
-    say what the numbers do not: outputs that were not compared, names that differ.
-    """
-
-    reference: str
-    candidate: str
-    feeds: dict[str, str]
-    outputs: list[Comparison]
-    layers: list[Comparison] = field(default_factory=list)
-    seconds: float = 0.0
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def verdict(self) -> Verdict:
-        """The worst verdict of all outputs."""
-        order = list(Verdict)
-        return max((found.verdict for found in self.outputs), key=order.index, default=Verdict.IDENTICAL)
-
-    @property
-    def ok(self) -> bool:
-        """Whether every output is identical or differs by rounding only."""
-        return self.verdict.passes
-
-    @property
-    def first_divergence(self) -> Comparison | None:
-        """The first layer whose difference is more than rounding."""
-        return next((layer for layer in self.layers if not layer.verdict.passes), None)
 
 
 @dataclass(frozen=True)
@@ -122,17 +63,87 @@ class _Tolerances:
         )  # fmt: skip
 
 
+class _Stated(NamedTuple):
+    """What the user said that belongs together: inputs by the candidate's names, outputs by the reference's."""
+
+    inputs: Mapping[str, Match]
+    outputs: Mapping[str, Match]
+
+
+class _Heads(NamedTuple):
+    """Values before saturating heads: those that both models know, source name to candidate name, and others."""
+
+    known: Mapping[str, str]
+    hidden: Sequence[HiddenHead]
+
+    @property
+    def sources(self) -> list[str]:
+        return [*self.known, *(head.source for head in self.hidden)]
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """Both models with what they are fed. `moved` are the feeds that rounding moved, `layers` the values that both
+    know, source name to candidate name."""
+
+    reference: Reference
+    candidate: OnnxCandidate
+    feeds: Mapping[str, Array]
+    moved: Mapping[str, Array] | None
+    layers: Mapping[str, str]
+    limits: _Tolerances
+
+    def evaluate(self, wanted: Collection[str], layers: Collection[str]) -> tuple[dict[str, Array], list[Comparison]]:
+        """The reference's values that are wanted, and its layers compared in slices, from one evaluation."""
+        known = self.reference.values()
+        order = dict.fromkeys([*(name for name in known if name in wanted or name in layers), *wanted])
+        expected: dict[str, Array] = {}
+        compared: list[Comparison] = []
+        part: dict[str, Array] = {}
+        for name, array in self.reference.stream(self.feeds, order) if order else ():
+            if name in wanted:
+                expected[name] = array
+            if name in layers:
+                part[name] = array
+                if sum(held.nbytes for held in part.values()) >= SLICE_BYTES:
+                    compared += self._compare_slice(part)
+                    part = {}
+        return expected, compared + self._compare_slice(part)
+
+    def _compare_slice(self, expected: Mapping[str, Array]) -> list[Comparison]:
+        """The candidate is run for these values only."""
+        if not expected:
+            return []
+        found = self.candidate.run(self.feeds, list(dict.fromkeys(self.layers[source] for source in expected)))
+        floors = perturbation(self.candidate, self.moved, found)
+        return [self._compare_inside(source, array, found, floors) for source, array in expected.items()]
+
+    def _compare_inside(
+        self, source: str, array: Array, found: Mapping[str, Array], floors: Mapping[str, float], title: str = ""
+    ) -> Comparison:
+        name = self.layers[source]
+        return self.limits.compare_inside(title or source, array, found[name], floors.get(name, 0.0))
+
+    def compare_heads(self, heads: _Heads, expected: Mapping[str, Array]) -> Iterator[Comparison]:
+        """The values before saturating heads."""
+        if heads.known:
+            inner = self.candidate.run(self.feeds, list(heads.known.values()))
+            floors = perturbation(self.candidate, self.moved, inner)
+            for source in heads.known:
+                yield self._compare_inside(source, expected[source], inner, floors, f"{source} (before the head)")
+        if heads.hidden:
+            inner = self.candidate.run(self.feeds, [head.name for head in heads.hidden])
+            again = inner if self.moved is None else self.candidate.run(self.moved, list(inner))
+            yield from compare_hidden(heads.hidden, expected, inner, again, self.limits.compare_inside)
+
+
 def verify_against(
     reference: Reference,
     candidate: OnnxCandidate,
     feeds: Mapping[str, Array],
     *,
     graph: Graph | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
-    per_layer: bool = False,
-    seed: int = 0,
-    matches: Sequence[Match] = (),
+    how: ComparisonOptions | None = None,
     wiring: Wiring | None = None,
 ) -> VerificationReport:
     """Run both on the feeds and compare; the reference is evaluated once.
@@ -141,117 +152,123 @@ def verify_against(
     values of the same name are taken for the same. The value before a saturating head (softmax, sigmoid) is compared
     too, since heads hide errors: it is known by its name, or by its place in the reference, whose `wiring` tells the
     names of the reference's own values. The noise floor of an output is what one unit in the last place of the inputs
-    changes, or onnxruntime's optimisations, whichever is more. `matches` say which input and output is which, where
+    changes, or onnxruntime's optimisations, whichever is more. `how.match` says which input and output is which, where
     names do not; where results differ and the pairing was a guess, a note asks for them if another one agrees. Raises
     VerificationError if either side fails to run, has other outputs, or there is nothing to compare.
     """
-    report = VerificationReport(
-        reference="",
-        candidate="",
-        feeds={name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()},
-        outputs=[],
-    )
-    own = candidate.session
-    fed, given = split_matches(matches, list(feeds), list(own.inputs), reference.outputs, own.outputs)
-    for match in fed.values():
-        turned(feeds[match.source], match)
-    report.notes += candidate.fit(feeds, {name: (match.source, match.order) for name, match in fed.items()})
-    drawn = sorted({operator for operator, _ in candidate.structure.producers.values() if operator in RANDOM})
-    if drawn:
-        report.notes.append(f"{', '.join(drawn)} draws other numbers in every run: what depends on them differs")
-    pairs = _output_pairs(reference.outputs, candidate, report.notes, given)
-    found = _first_run(candidate, feeds, [name for _, name in pairs], list(fed), report.notes)
-    paired = {source for source, _ in pairs}
-    lacking = [name for name in reference.outputs if name not in paired and name not in reference.may_lack]
-    layers = _layer_pairs(reference, candidate, graph)
-    heads = values_before_heads(candidate.structure, [name for _, name in pairs], layers)
-    hidden: list[HiddenHead] = []
-    if not heads and hides_errors(candidate.structure, [name for _, name in pairs]):
-        hidden = hidden_heads(wiring, candidate.structure, pairs, reference.values())
-        if not hidden:
-            report.notes.append("a softmax or the like hides errors before it, and no value before it is known to both")
-    elsewhere = own.providers[0] != PROVIDERS["cpu"]
-    limits = _Tolerances(rtol, atol, candidate.structure.coarsest_step, elsewhere)
+    how = how or ComparisonOptions()
+    fed_types = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
+    report = VerificationReport(reference="", candidate="", feeds=fed_types, outputs=[])
+    stated = _fit(reference, candidate, feeds, how, report.notes)
+    pairs = output_pairs(reference.outputs, candidate, report.notes, stated.outputs)
+    found = _first_run(candidate, feeds, [name for _, name in pairs], list(stated.inputs), report.notes)
+    layers = layer_pairs(reference, candidate, graph)
+    heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
+
     origin = graph if graph is not None else Graph()
-    moved = perturbed(origin, feeds, seed)
-    more = [perturbed(origin, feeds, seed + step) for step in range(1, PERTURBATIONS)]
-    expected = {}
-    wanted = dict.fromkeys([*(source for source, _ in pairs), *heads, *(head.source for head in hidden)])
-    streamed = {*layers} if per_layer else set()
-    order = dict.fromkeys([*(name for name in reference.values() if name in wanted or name in streamed), *wanted])
-    part: dict[str, Array] = {}
-    held = 0
-    for name, array in reference.stream(feeds, order):
-        if name in wanted:
-            expected[name] = array
-        if name in streamed:
-            part[name] = array
-            held += array.nbytes
-            if held >= SLICE_BYTES:
-                report.layers += _compare_layers(part, layers, candidate, feeds, moved, limits)
-                part, held = {}, 0
-    report.layers += _compare_layers(part, layers, candidate, feeds, moved, limits)
+    moved, *more = [perturbed(origin, feeds, how.seed + step) for step in range(PERTURBATIONS)]
+    elsewhere = candidate.session.providers[0] != PROVIDERS["cpu"]
+    limits = _Tolerances(how.rtol, how.atol, candidate.structure.coarsest_step, elsewhere)
+    bench = _Bench(reference, candidate, feeds, moved, layers, limits)
+    wanted = dict.fromkeys([*(source for source, _ in pairs), *heads.sources])
+    expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
 
     floors = noise_floors(candidate, feeds, (moved, *more), found)
-    for source, name in pairs:
-        if source in given and given[source].order:
-            found[name] = turned(found[name], given[source])
-        elif laid_out(found[name], expected[source])[1]:
-            report.notes.append(f"{name} was compared with its channels where {source} has them")
-        report.outputs.append(limits.compare(source, expected[source], found[name], floors[name]))
+    _compare_outputs(bench, report, pairs, stated, expected, found, floors)
+    lacking = _lacking(reference, pairs)
+    report.outputs += lacking
+    report.outputs += bench.compare_heads(heads, expected)
     numb = [source for source, name in pairs if moved is not None and _is_numb(expected[source], floors[name])]
-    report.outputs += [
-        Comparison(name, (), 0.0, math.inf, math.inf, 0.0, 0.0, Verdict.BROKEN, "the candidate has no such output")
-        for name in lacking
-    ]
-    if heads:
-        inner = candidate.run(feeds, list(heads.values()))
-        floors = perturbation(candidate, moved, inner)
-        for source, name in heads.items():
-            title = f"{source} (before the head)"
-            report.outputs.append(limits.compare_inside(title, expected[source], inner[name], floors.get(name, 0.0)))
-    if hidden:
-        inner = candidate.run(feeds, [head.name for head in hidden])
-        again = inner if moved is None else candidate.run(moved, list(inner))
-        report.outputs += compare_hidden(hidden, expected, inner, again, limits.compare_inside)
-    doubtful = [found for found in report.outputs if not found.explained]
-    if report.ok and (doubtful or (numb and not (heads or hidden))):
-        known = [name for name in layers if name not in reference.outputs]
-        chosen = known if doubtful else known[-LAYERS_INSIDE:]
-        inside = _compare_inside(reference, chosen, layers, candidate, feeds, moved, limits)
-        report.outputs += [layer for layer in inside if not layer.verdict.passes]
-        if numb:
-            said = f"the last {len(inside)} layers were compared too" if inside else "other ones say more (--feeds)"
-            report.notes.append(f"{', '.join(numb)} does not react to small changes of these inputs: {said}")
+    _look_inside(bench, report, numb, blind=not heads.sources)
     if not report.ok and not lacking:
-        wanted_outputs = {source: expected[source] for source, _ in pairs}
-        report.notes += _questions(candidate, feeds, wanted_outputs, dict(pairs), (fed, given), limits)
+        outputs = {source: expected[source] for source, _ in pairs}
+        report.notes += _questions(candidate, feeds, outputs, dict(pairs), stated, limits)
     report.reference, report.candidate = reference.label, candidate.label
     return report
 
 
-def _is_numb(output: Array, floor: float) -> bool:
-    return floor == 0 and output.dtype.kind in "fV" and output.size > 0
-
-
-def _compare_inside(
+def _fit(
     reference: Reference,
-    names: Sequence[str],
-    layers: Mapping[str, str],
     candidate: OnnxCandidate,
     feeds: Mapping[str, Array],
-    moved: Mapping[str, Array] | None,
-    limits: _Tolerances,
-) -> list[Comparison]:
-    """These layers, in slices."""
-    found: list[Comparison] = []
-    part: dict[str, Array] = {}
-    for name, array in reference.stream(feeds, names) if names else ():
-        part[name] = array
-        if sum(held.nbytes for held in part.values()) >= SLICE_BYTES:
-            found += _compare_layers(part, layers, candidate, feeds, moved, limits)
-            part = {}
-    return found + _compare_layers(part, layers, candidate, feeds, moved, limits)
+    how: ComparisonOptions,
+    notes: list[str],
+) -> _Stated:
+    """Have the candidate take the reference's feeds; the notes say how, and what in it is random."""
+    own = candidate.session
+    stated = _Stated(*split_matches(how.matches(), list(feeds), list(own.inputs), reference.outputs, own.outputs))
+    for match in stated.inputs.values():
+        turned(feeds[match.source], match)
+    notes += candidate.fit(feeds, {name: (match.source, match.order) for name, match in stated.inputs.items()})
+    drawn = sorted({operator for operator, _ in candidate.structure.producers.values() if operator in RANDOM})
+    if drawn:
+        notes.append(f"{', '.join(drawn)} draws other numbers in every run: what depends on them differs")
+    return stated
+
+
+def _heads(
+    reference: Reference,
+    candidate: OnnxCandidate,
+    pairs: Sequence[tuple[str, str]],
+    layers: Mapping[str, str],
+    wiring: Wiring | None,
+    notes: list[str],
+) -> _Heads:
+    """The values before saturating heads; a note where there are heads and no such value is known to both."""
+    own, outputs = candidate.structure, [name for _, name in pairs]
+    known = values_before_heads(own, outputs, layers)
+    if known or not hides_errors(own, outputs):
+        return _Heads(known, ())
+    hidden = hidden_heads(wiring, own, pairs, reference.values())
+    if not hidden:
+        notes.append("a softmax or the like hides errors before it, and no value before it is known to both")
+    return _Heads(known, hidden)
+
+
+def _compare_outputs(
+    bench: _Bench,
+    report: VerificationReport,
+    pairs: Sequence[tuple[str, str]],
+    stated: _Stated,
+    expected: Mapping[str, Array],
+    found: dict[str, Array],
+    floors: Mapping[str, float],
+) -> None:
+    """Add the pairs of outputs to the report; what was stated about their axes is done to `found`."""
+    for source, name in pairs:
+        if source in stated.outputs and stated.outputs[source].order:
+            found[name] = turned(found[name], stated.outputs[source])
+        elif laid_out(found[name], expected[source])[1]:
+            report.notes.append(f"{name} was compared with its channels where {source} has them")
+        report.outputs.append(bench.limits.compare(source, expected[source], found[name], floors[name]))
+
+
+def _lacking(reference: Reference, pairs: Sequence[tuple[str, str]]) -> list[Comparison]:
+    """The outputs that the candidate should have and has not."""
+    paired = {source for source, _ in pairs}
+    return [
+        Comparison(name, (), 0.0, math.inf, math.inf, 0.0, 0.0, Verdict.BROKEN, "the candidate has no such output")
+        for name in reference.outputs
+        if name not in paired and name not in reference.may_lack
+    ]
+
+
+def _look_inside(bench: _Bench, report: VerificationReport, numb: Sequence[str], *, blind: bool) -> None:
+    """Where outputs agree and show little (they are in doubt, or `numb`: they do not react to the inputs, and `blind`:
+    nothing before a head was compared), add the layers that differ."""
+    doubtful = any(not found.explained for found in report.outputs)
+    if not report.ok or not (doubtful or (numb and blind)):
+        return
+    known = [name for name in bench.layers if name not in bench.reference.outputs]
+    _, inside = bench.evaluate((), known if doubtful else known[-LAYERS_INSIDE:])
+    report.outputs += [layer for layer in inside if not layer.verdict.passes]
+    if numb:
+        said = f"the last {len(inside)} layers were compared too" if inside else "other ones say more (--feeds)"
+        report.notes.append(f"{', '.join(numb)} does not react to small changes of these inputs: {said}")
+
+
+def _is_numb(output: Array, floor: float) -> bool:
+    return floor == 0 and output.dtype.kind in "fV" and output.size > 0
 
 
 def _first_run(
@@ -285,7 +302,7 @@ def _questions(
     feeds: Mapping[str, Array],
     expected: Mapping[str, Array],
     pairs: Mapping[str, str],
-    stated: tuple[Mapping[str, Match], Mapping[str, Match]],
+    stated: _Stated,
     limits: _Tolerances,
 ) -> Iterator[str]:
     """At most one: whether another pairing is meant, under which the models agree."""
@@ -313,76 +330,4 @@ def _questions(
             return
 
 
-def _output_pairs(
-    all_expected: Sequence[str], candidate: OnnxCandidate, notes: list[str], given: Mapping[str, Match]
-) -> list[tuple[str, str]]:
-    """Outputs of the source and of the candidate that belong together: as stated, by name, or the rest by position."""
-    stated = [(name, given[name].name) for name in all_expected if name in given]
-    taken = {name for _, name in stated}
-    expected = [name for name in all_expected if name not in given]
-    own = [name for name in candidate.session.outputs if name not in taken]
-    if stated and not expected:
-        return stated
-    return [*stated, *_pairs_by_name(expected, own, notes)]
-
-
-def _pairs_by_name(expected: Sequence[str], own: Sequence[str], notes: list[str]) -> list[tuple[str, str]]:
-    """Outputs of one name, and the rest by position; those that one side lacks stay alone."""
-    common = [name for name in expected if name in own]
-    if not expected or not own:
-        raise VerificationError("there is nothing to compare: one of the models has no outputs")
-    if len(common) == len(expected):
-        if common != [name for name in own if name in common]:
-            notes.append(f"the outputs come in another order: {', '.join(expected)} became {', '.join(own)}")
-        if len(own) > len(common):
-            extra = ", ".join(name for name in own if name not in common)
-            notes.append(f"outputs of the candidate alone, not compared: {extra}")
-        return [(name, name) for name in expected]
-    if common and len(own) < len(expected):
-        lacking = ", ".join(name for name in expected if name not in own)
-        notes.append(f"outputs that the candidate lacks: {lacking}")
-        return [(name, name) for name in common]
-    if len(own) != len(expected):
-        raise VerificationError(
-            f"the reference has the outputs {', '.join(expected)}, the candidate {', '.join(own)}: they do not match"
-        )
-    rest = iter([name for name in own if name not in common])
-    paired = [(name, name if name in common else next(rest)) for name in expected]
-    shown = ", ".join(f"{source} with {name}" for source, name in paired if source != name)
-    notes.append(f"outputs of different names were compared by position: {shown}")
-    return paired
-
-
-def _layer_pairs(reference: Reference, candidate: OnnxCandidate, graph: Graph | None) -> dict[str, str]:
-    """The values that both sides know, in the order of the source: source name to candidate name."""
-    own: dict[str, str] = {}
-    known = candidate.structure.producers
-    if graph is not None:
-        computed = [value for value in graph.values if value.producer is not None and value.name in known]
-        own = {source: value.name for value in computed for source in value.sources}
-        own |= {value.name: value.name for value in computed}
-    else:
-        own = {name: name for name in known}
-    return {name: own[name] for name in reference.values() if name in own}
-
-
-def _compare_layers(
-    expected: Mapping[str, Array],
-    pairs: Mapping[str, str],
-    candidate: OnnxCandidate,
-    feeds: Mapping[str, Array],
-    moved: Mapping[str, Array] | None,
-    limits: _Tolerances,
-) -> list[Comparison]:
-    """One slice: the candidate is run for these values only."""
-    if not expected:
-        return []
-    found = candidate.run(feeds, list(dict.fromkeys(pairs[source] for source in expected)))
-    floors = perturbation(candidate, moved, found)
-    return [
-        limits.compare_inside(source, array, found[pairs[source]], floors.get(pairs[source], 0.0))
-        for source, array in expected.items()
-    ]
-
-
-__all__ = ["Reference", "VerificationReport", "verify_against"]
+__all__ = ["verify_against"]

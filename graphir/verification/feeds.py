@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.opening import read_model
 from graphir.errors import GraphirError, VerificationError
 from graphir.graph import Graph
 from graphir.verification.seeded import make_feeds
+
+if TYPE_CHECKING:
+    from graphir.converters.options import ModelOptions
+    from graphir.converters.session import Session
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -75,22 +80,17 @@ def _in_npz(path: PathLike, read: Callable[[Any], Any]) -> Any:
         raise VerificationError(f"cannot read {path} as an .npz of arrays: {error}") from error
 
 
-def file_feeds(path: PathLike, seed: int, shapes: Mapping[str, object] | None) -> dict[str, Array]:
-    """Values for the inputs of an ONNX file: as for any graph, and where it cannot be read as one, or leaves sizes
-    open, standard normal ones of its own shapes."""
-    from graphir.converters import load
-
+def file_feeds(path: PathLike, options: ModelOptions, seed: int, session: Session) -> dict[str, Array]:
+    """Values for the inputs of a file that a session runs: as for any graph, and where it cannot be read as one, or
+    leaves sizes open, standard normal ones of its own shapes."""
     try:
-        return make_feeds(load(path, shapes=shapes, format="onnx"), seed=seed)
+        return make_feeds(read_model(path, options).graph, seed=seed)
     except GraphirError:
         pass
-    from graphir.converters.session import Session
-
-    session = Session(path, providers="cpu", format="onnx")
     generator = np.random.Generator(np.random.PCG64(seed))
     arrays = {}
     for name, shape in session.inputs.items():
-        wanted = (shapes or {}).get(name, shape)
+        wanted = (options.shapes or {}).get(name, shape)
         sizes = [size if isinstance(size, int) else 2 for size in wanted]  # type: ignore[attr-defined]
         dtype = session.input_dtypes[name]
         if dtype is None:

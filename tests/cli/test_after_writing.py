@@ -70,7 +70,7 @@ def test_report_is_made_before_writing(digits: Path, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("error", [RuntimeError("defect"), OSError(28, "No space left on device"), MemoryError()])
-@pytest.mark.parametrize("step", ["graphir.report.write.write_report", "graphir.converters._verified"])
+@pytest.mark.parametrize("step", ["graphir.report.write.write_report", "graphir.conversion._verified"])
 def test_what_fails_later_says_what_stands(
     graphir: Command, digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: Exception
 ) -> None:
@@ -91,7 +91,7 @@ def test_what_fails_later_says_what_stands(
         ("graphir.converters.opening.detect_format", ["convert", "MODEL", "out.onnx"]),
         ("graphir.converters.onnx.files.writer.write_model", ["convert", "MODEL", "out.onnx"]),
         ("graphir.converters.onnx.exporting.exporter.export_graph", ["convert", "MODEL", "out.onnx"]),
-        ("graphir.verification.references.verify", ["verify", "MODEL", "MODEL"]),
+        ("graphir.verification.models.verify_against", ["verify", "MODEL", "MODEL"]),
         ("graphir.analysis.summary.summarize", ["summary", "MODEL"]),
     ],
 )

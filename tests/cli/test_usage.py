@@ -67,7 +67,10 @@ def test_wrong_usage(graphir: Command, arguments: list[str], said: str) -> None:
     "arguments, said",
     [
         pytest.param(["convert", "gone", "x.onnx"], "gone: no such file, folder or checkpoint prefix", id="source"),
-        pytest.param(["convert", "MODEL", "x.foo"], "name it something.onnx", id="suffix"),
+        pytest.param(
+            ["convert", "MODEL", "x.foo"], "name it something-symbol.json, something.onnx or something.graphir.json",
+            id="suffix",
+        ),
         pytest.param(["convert", "MODEL", "x.onnx", "-p", "gone.params"], "gone.params: no such file", id="params"),
         pytest.param(["convert", "MODEL", "x.onnx", "-i", "dta:1,1,8,8"], "inputs are: data", id="input-name"),
         pytest.param(["convert", "MODEL", "x.onnx", "-i", "data:1,3,8,8"], "3 channels", id="input-shape"),

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphir
-from graphir.converters.detection import detect_format, is_symbol_text
+from graphir.converters.detection import detect_format
 from graphir.converters.mxnet import read_params, write_params
+from graphir.converters.mxnet.files.checkpoint import is_symbol_text
 from graphir.converters.onnx.files.recognition import looks_like_onnx
 from graphir.converters.tensorflow.files.recognition import looks_like_tensorflow
 from graphir.errors import FormatError, GraphirError, ImportFailure

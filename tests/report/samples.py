@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.verification.compare import Comparison, Verdict
-from graphir.verification.equivalence import VerificationReport
+from graphir.verification.report import VerificationReport
 
 
 def comparison(name: str, *, relative: float = 1e-7, passes: bool = True) -> Comparison:

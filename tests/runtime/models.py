@@ -10,9 +10,13 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
+from graphir.converters.mxnet.references import judges
 from graphir.converters.mxnet.source import MXNetSource, open_source
 from graphir.graph import Graph
 from graphir.tensor import Tensor
+from graphir.verification.converted import verify_conversion
+from graphir.verification.options import ComparisonOptions
+from graphir.verification.report import VerificationReport
 
 Array = NDArray[Any]
 
@@ -73,6 +77,13 @@ def net_source(scale: float = 1.0, symbol: str = NET) -> MXNetSource:
 def net_graph(scale: float = 1.0, symbol: str = NET) -> Graph:
     """The small net as a graph."""
     return net_source(scale, symbol).to_graph(DATA)
+
+
+def held_against(source: MXNetSource, candidate: Graph, **options: Any) -> VerificationReport:
+    """A graph that an MXNet model became, held against that model."""
+    how = ComparisonOptions(**options)
+    asked = judges(source.symbol, source.plain_tensors(), how.against)
+    return verify_conversion(asked, candidate, candidate, candidate, how)
 
 
 def damaged(graph: Graph, parameter: str, change: Any) -> Graph:

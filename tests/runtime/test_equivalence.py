@@ -12,7 +12,7 @@ import onnx
 import onnx.parser
 import pytest
 
-from graphir.converters import verify
+from graphir import verify
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.references import ReferenceEvaluator
 from graphir.converters.onnx.files.structure import read_structure
@@ -26,7 +26,8 @@ from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.compare import Verdict, compare
 from graphir.verification.equivalence import verify_against
 from graphir.verification.heads import values_before_heads
-from graphir.verification.references import RuntimeReference, verify_conversion
+from graphir.verification.options import ComparisonOptions
+from graphir.verification.references import RuntimeReference
 
 from . import models
 
@@ -34,7 +35,7 @@ FEEDS = {"data": np.random.Generator(np.random.PCG64(1)).standard_normal((2, 3, 
 
 
 def check(graph: Graph, scale: float = 1.0, **options: Any) -> Any:
-    return verify_conversion(models.net_source(scale), graph, graph, feeds=FEEDS, against="reference", **options)
+    return models.held_against(models.net_source(scale), graph, feeds=FEEDS, against="reference", **options)
 
 
 def bump(array: Any) -> Any:
@@ -139,7 +140,8 @@ def test_layers_come_in_slices(size: int, monkeypatch: pytest.MonkeyPatch) -> No
     source = models.net_source()
     with OnnxCandidate(models.net_graph()) as candidate:
         reference = Counting(source.symbol, source.plain_tensors())
-        report = verify_against(reference, candidate, FEEDS, graph=models.net_graph(), per_layer=True)
+        how = ComparisonOptions(per_layer=True)
+        report = verify_against(reference, candidate, FEEDS, graph=models.net_graph(), how=how)
     assert len(report.layers) == 7
     assert report.first_divergence is None
     assert runs == [1], "the reference is evaluated once, however many slices there are"
@@ -160,7 +162,7 @@ def test_few_values_are_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     source = open_source(symbol, {})
     graph = source.to_graph({"data": (1, 1 << 18)}, simplified=False)
     tracemalloc.start()
-    report = verify_conversion(source, graph, graph, against="reference", per_layer=True)
+    report = models.held_against(source, graph, against="reference", per_layer=True)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(report.layers) == 64

@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from graphir.converters import verify
+from graphir import verify
 from graphir.converters.onnx import to_model
 from graphir.converters.session import Session
 from graphir.runtime.providers import PROVIDERS

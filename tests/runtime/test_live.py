@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphir.converters import convert
+from graphir import convert
 from graphir.converters.mxnet import references
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.files.params import write_params
@@ -21,7 +21,6 @@ from graphir.converters.mxnet.live import child as live_child
 from graphir.converters.mxnet.references import LiveMXNet, MXNetMissing, ReferenceEvaluator, with_plain_labels
 from graphir.converters.mxnet.source import MXNetSource, open_source
 from graphir.errors import VerificationError
-from graphir.verification.references import verify_conversion
 
 from . import models
 
@@ -56,10 +55,10 @@ def test_live_equals_the_reference(mxnet: ModuleType) -> None:
 def test_live_verification_layer_by_layer(mxnet: ModuleType) -> None:
     graph = models.damaged(models.net_graph(), "conv1_weight", lambda array: array * np.float32(1.1))
     intact = models.net_graph()
-    good = verify_conversion(models.net_source(), intact, intact, against="live", per_layer=True)
+    good = models.held_against(models.net_source(), intact, against="live", per_layer=True)
     assert good.ok
     assert len(good.layers) == 7
-    bad = verify_conversion(models.net_source(), graph, graph, against="live", per_layer=True)
+    bad = models.held_against(models.net_source(), graph, against="live", per_layer=True)
     assert bad.first_divergence is not None
     assert bad.first_divergence.name == "conv1_output"
 
@@ -191,21 +190,21 @@ MISSING = "print('{\"missing\": \"broken\"}')"
 def test_only_what_was_not_asked_for_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = interpreter(tmp_path, MISSING)
     monkeypatch.delenv("GRAPHIR_MXNET_PYTHON", raising=False)
-    monkeypatch.setattr("graphir.verification.references.live_python", lambda: python)
+    monkeypatch.setattr("graphir.converters.mxnet.references.live_python", lambda: python)
     source, graph = models.net_source(), models.net_graph()
-    report = verify_conversion(source, graph, graph)
+    report = models.held_against(source, graph)
     assert (report.ok, report.reference) == (True, "graphir's numpy reference of MXNet")
     with pytest.raises(MXNetMissing, match="cannot import MXNet: broken"):
-        verify_conversion(source, graph, graph, against="live")
+        models.held_against(source, graph, against="live")
     monkeypatch.setenv("GRAPHIR_MXNET_PYTHON", python)
     with pytest.raises(MXNetMissing, match="cannot import MXNet: broken"):
-        verify_conversion(source, graph, graph)
+        models.held_against(source, graph)
 
 
 def test_live_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphir.verification.references.live_python", lambda: None)
+    monkeypatch.setattr("graphir.converters.mxnet.references.live_python", lambda: None)
     with pytest.raises(VerificationError, match="set GRAPHIR_MXNET_PYTHON to one that has it"):
-        verify_conversion(models.net_source(), models.net_graph(), models.net_graph(), against="live")
+        models.held_against(models.net_source(), models.net_graph(), against="live")
 
 
 def test_named_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:

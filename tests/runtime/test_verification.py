@@ -11,14 +11,14 @@ import onnx
 import pytest
 from onnx import helper
 
-from graphir.converters import load, save, verify
+from graphir import load, save, verify
 from graphir.converters.mxnet.files.params import write_params
 from graphir.converters.session import Session
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.types import UNKNOWN, DType, TensorType
 from graphir.verification.compare import NOISE_LEAST, Verdict
-from graphir.verification.references import GoldenCapture, verify_conversion
+from graphir.verification.references import GoldenCapture
 
 from . import models
 
@@ -259,7 +259,7 @@ def test_indices_are_drawn_from_their_table(shape: Any) -> None:
     feeds = make_feeds(graph)
     assert feeds["rows"].shape == (2, 50)
     assert set(feeds["rows"].reshape(-1).tolist()) == {0, 1, 2}
-    report = verify_conversion(source, graph, graph, against="reference")
+    report = models.held_against(source, graph, against="reference")
     assert report.verdict is Verdict.IDENTICAL
     assert (report.outputs[0].floor, report.outputs[0].limit) == (0.0, NOISE_LEAST)
 

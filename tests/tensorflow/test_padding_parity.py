@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graphir.converters import convert
+from graphir import convert
 from graphir.converters.mxnet import to_symbol
 from graphir.converters.onnx import to_model
 from graphir.converters.tensorflow import load

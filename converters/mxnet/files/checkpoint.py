@@ -33,6 +33,14 @@ class Checkpoint:
     others: tuple[Path, ...] = ()
 
 
+def is_symbol_text(source: object) -> bool:
+    """Whether a string is the JSON of an MXNet symbol, not the path or prefix of one: `{name}-symbol.json` is a name
+    too, if there is such a file."""
+    if not isinstance(source, str) or not source.lstrip().startswith("{"):
+        return False
+    return not any(os.path.exists(name) for name in (source, f"{source}-symbol.json", f"{source}.json"))
+
+
 def find_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     """The checkpoint that a folder, a prefix, a symbol file or a `.params` file means; the newest epoch is chosen.
 
@@ -242,4 +250,11 @@ def _shown(modules: Sequence[_Module]) -> str:
     return ", ".join(names) + (", ..." if len(modules) > 4 else "") if names else "none"
 
 
-__all__ = ["Checkpoint", "arrays_beside", "find_checkpoint", "lone_parameters", "match_structural_names"]
+__all__ = [
+    "Checkpoint",
+    "arrays_beside",
+    "find_checkpoint",
+    "is_symbol_text",
+    "lone_parameters",
+    "match_structural_names",
+]

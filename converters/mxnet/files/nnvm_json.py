@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from graphir.converters.detection import is_symbol_text
+from graphir.converters.mxnet.files.checkpoint import is_symbol_text
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema.operators import node_signature, operator_schema
 from graphir.converters.mxnet.schema.registry import canonical_names

@@ -35,6 +35,12 @@ class TensorFlowMissing(VerificationError):
 class TensorFlowRefuses(VerificationError):
     """TensorFlow is there, but cannot load the model, or cannot compute what is asked of it."""
 
+    def __init__(self, *said: object) -> None:
+        super().__init__(*said)
+        self.add_note(
+            "--against reference holds the result against the imported graph instead, which proves the export only"
+        )
+
 
 def live_python() -> str | None:
     """The interpreter that has TensorFlow: the one that GRAPHIR_TENSORFLOW_PYTHON names, or this one; None if none."""

@@ -1,0 +1,255 @@
+"""What a format is to everybody else: one row of the table, a source that opens its models, a target that writes them.
+
+Nothing outside a format's folder compares names of formats or knows its classes; what differs among them is said here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from graphir.converters.options import ModelOptions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from graphir.converters.glance import Glance
+    from graphir.graph import Graph
+    from graphir.tensor import Tensor
+    from graphir.types import DType
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a model says of itself. `name` is what it is called in one line, `place` the same by the names of its files;
+    no `framework` means that its graph's metadata tell. `container` is the version of the files that hold its weights,
+    `remark` what is to be said beside (`without parameters`)."""
+
+    name: str
+    place: str
+    framework: str = ""
+    version: str = ""
+    producer: str = ""
+    container: str = ""
+    remark: str = ""
+
+    @property
+    def made_by(self) -> str:
+        """Framework and version in words: `MXNet 1.9.1`."""
+        return f"{self.framework} {self.version}".rstrip()
+
+
+class Reference(Protocol):
+    """What computes a model for a comparison, whatever is compared with it."""
+
+    label: str
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of the model's outputs, in order."""
+        ...
+
+    @property
+    def may_lack(self) -> frozenset[str]:
+        """The outputs that a candidate may lack without being wrong: losses, which have no meaning at inference."""
+        ...
+
+    def values(self) -> list[str]:
+        """The names of all values that `stream` can give, in the order of computation."""
+        ...
+
+    def stream(self, feeds: Mapping[str, NDArray[Any]], names: Iterable[str]) -> Iterator[tuple[str, NDArray[Any]]]:
+        """The named values, each once and when it is there, so that few need be held at a time."""
+        ...
+
+    def run(
+        self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """The model's outputs in order, or the named values."""
+        ...
+
+    def close(self) -> None:
+        """Let processes and files go."""
+        ...
+
+
+@dataclass(frozen=True)
+class Judge:
+    """One of those that can compute a model, in the order in which they are asked.
+
+    `reference` makes it; without one the graph that was imported stands for the model. Where it fails in one of the
+    ways of `gives_way` the next judge is asked, and the report says the text there (with `{error}`), if there is one.
+    `note` is what a report says of a comparison with this judge.
+    """
+
+    reference: Callable[[], Reference] | None = None
+    gives_way: Mapping[type[Exception], str] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model that was opened: its graph, the files that were read, and how many nodes it has of each of its own
+    operators, those of subgraphs included.
+
+    `folded` are those of its weights, by name, that are part of others in the graph; `runnable` is the file that
+    onnxruntime runs as it is, if this is one.
+    """
+
+    format: str
+    graph: Graph
+    files: Sequence[str]
+    description: Description
+    operators: Mapping[str, int]
+    folded: Mapping[str, Tensor] = field(default_factory=dict)
+    runnable: Path | None = None
+
+    def parameters(self) -> dict[str, Tensor]:
+        """The weights that it holds, by its own names."""
+        from graphir.analysis.summary import weights
+
+        return weights(self.graph, used=False)
+
+    def judges(self, against: str) -> list[Judge]:
+        """Who can compute it, other than its graph in onnxruntime: none. `against` is `auto`, `live` or `reference`.
+
+        Raises VerificationError for a live framework that was asked for and is not there.
+        """
+        return []
+
+    def missing(self) -> str:
+        """What to say where elements of parameters are needed and none were found, "" if there are any."""
+        return ""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What will be written: `operators` counts the target's nodes, `version` is the release or opset in words, `write`
+    writes and gives the files. `libraries` are the versions of what else the result depends on, for the record."""
+
+    operators: Mapping[str, int]
+    write: Callable[[], list[Path]]
+    version: str = ""
+    opset: int | None = None
+    libraries: Mapping[str, str] = field(default_factory=dict)
+
+
+class Target(Protocol):
+    """How a format's files are written. `suffix` is what their names end in, `options` are what `save` takes, with the
+    types of each; `runs` says whether onnxruntime runs the files as they are."""
+
+    suffix: str
+    options: Mapping[str, tuple[type, ...]]
+    runs: bool
+
+    def named(self, options: Mapping[str, Any]) -> str:
+        """What these options ask for, in words: `ONNX opset 17`."""
+        ...
+
+    def places(self, path: PathLike) -> list[PathLike]:
+        """The files that are written to `path` whatever the model, besides those for large weights."""
+        ...
+
+    def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
+        """The graph in the target's terms; nothing is written. Raises ExportFailure or UnsupportedOpError."""
+        ...
+
+    def judges(self, path: PathLike, against: str) -> list[Judge]:
+        """Who can compute the files that were written to `path`, other than onnxruntime; none where it is to."""
+        ...
+
+
+class StoredArray(Protocol):
+    """One array of a file; `bare_name` is its name without what says its role, `storage` how it is laid out."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def bare_name(self) -> str: ...
+    @property
+    def tensor(self) -> Tensor: ...
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def sparse(self) -> object | None: ...
+    @property
+    def storage(self) -> str: ...
+
+
+class StoredArrays(Protocol):
+    """A file of arrays. `container` is its kind, `empty` are the names of arrays that hold nothing, `trailing` counts
+    bytes behind the last one; `named` says whether the file has names for them."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def entries(self) -> Sequence[StoredArray]: ...
+    @property
+    def container(self) -> str: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def empty(self) -> Sequence[str]: ...
+    @property
+    def trailing(self) -> int: ...
+    @property
+    def named(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a model is read: without `simplified` its graph has a value for each of the model's own where the format can
+    tell, without `settled` open sizes stay unknown. `tell` is told what is being done."""
+
+    simplified: bool = True
+    settled: bool = True
+    tell: Callable[[str], None] = lambda stage: None
+
+
+def _no_text(text: str) -> bool:
+    return False
+
+
+def _no_origin(metadata: Mapping[str, str]) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A row of the table: a format's name for options, what people call it (`MXNet`), and what its models are
+    (`MXNet symbol and .params`).
+
+    Reading: `recognizes` looks at what is there; where nobody recognizes it, `suffixes` decide, and a folder is taken
+    by the row that `takes_folders`. `takes_text` says whether a text is a model itself, not a name of one, `runs`
+    whether onnxruntime runs the files as they are, `takes` which of the options that not every model has it knows,
+    `origin` what a graph's metadata tell of a model of this format that it came from. `other_json` are members by which
+    JSON is known that belongs to the framework but is no such model, and what to say then; `arrays` opens files that
+    hold arrays only. A row whose files have little that tells them is `asked_last`.
+    """
+
+    name: str
+    brand: str
+    title: str
+    recognizes: Callable[[Glance], bool]
+    source: Callable[[PathLike, ModelOptions, Manner], Source] | None = None
+    target: Target | None = None
+    suffixes: tuple[str, ...] = ()
+    takes: frozenset[str] = frozenset()
+    takes_folders: bool = False
+    takes_text: Callable[[str], bool] = _no_text
+    runs: bool = False
+    origin: Callable[[Mapping[str, str]], str] = _no_origin
+    other_json: Mapping[str, str] = field(default_factory=dict)
+    arrays: Callable[[PathLike], StoredArrays] | None = None
+    asked_last: bool = False
+
+
+__all__ = ["Description", "Format", "Judge", "Manner", "PathLike", "Ready", "Reference", "Source", "StoredArray",
+           "StoredArrays", "Target"]  # fmt: skip

@@ -1,0 +1,191 @@
+"""MXNet's row in the table of formats."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphir.converters.formats import Description, Format, Judge, Manner, PathLike, Ready, Source
+from graphir.converters.options import ModelOptions
+
+if TYPE_CHECKING:
+    from graphir.converters.glance import Glance
+    from graphir.converters.mxnet.files.params import ParamsFile
+    from graphir.converters.mxnet.source import MXNetSource
+    from graphir.graph import Graph
+    from graphir.tensor import Tensor
+
+NPY, NDARRAY_LIST = b"\x93NUMPY", (0x112).to_bytes(8, "little")
+VERSION_NOT_STATED = 800
+SYMBOL, PARAMS = "-symbol.json", "-0000.params"
+ARRAYS = (".params", ".npz", ".npy")
+
+
+@dataclass(frozen=True)
+class MXNetModel(Source):
+    """A symbol with its parameters, and the graph that was made of them."""
+
+    opened: MXNetSource | None = None
+    shapes: Mapping[str, object] | None = None
+
+    def parameters(self) -> dict[str, Tensor]:
+        """The parameters by the symbol's names; none where there is no file of them."""
+        assert self.opened is not None
+        return {} if self.opened.tensors is None else self.opened.plain_tensors(self.shapes)
+
+    def judges(self, against: str) -> list[Judge]:
+        """Live MXNet and the numpy reference. Raises ImportFailure if there are no parameters."""
+        from graphir.converters.mxnet.references import judges
+
+        assert self.opened is not None
+        return judges(self.opened.symbol, self.opened.plain_tensors(self.shapes), against)
+
+    def missing(self) -> str:
+        """Where parameters were looked for in vain."""
+        assert self.opened is not None
+        return "" if self.opened.tensors is not None else self.opened.no_parameters()
+
+
+def model_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> MXNetModel:
+    """An opened symbol as a source."""
+    graph = opened.to_graph(
+        options.shapes, dtypes=options.dtypes, keep_loss=options.keep_loss, simplified=manner.simplified,
+        settled=manner.settled,
+    )  # fmt: skip
+    name = " + ".join(Path(file).name for file in opened.files)
+    description = Description(
+        name, name, "MXNet", version_text(opened.symbol.version), container=opened.container,
+        remark="" if opened.tensors is not None else "without parameters",
+    )  # fmt: skip
+    return MXNetModel("mxnet", graph, list(opened.files), description, opened.operators(), opened=opened,
+                      shapes=options.shapes)  # fmt: skip
+
+
+def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> MXNetModel:
+    """A symbol file, a prefix, a folder, a .params file, or the JSON text of a symbol."""
+    from graphir.converters.mxnet.source import open_source
+
+    opened = open_source(path, options.params)
+    manner.tell("building the graph")
+    return model_of(opened, options, manner)
+
+
+def version_text(version: int) -> str:
+    """MXNet's number in a symbol file for people.
+
+    >>> version_text(10901), version_text(800)
+    ('1.9.1', '0.8.0 or older')
+    """
+    from graphir.converters.mxnet.schema.versions import version_name
+
+    return "0.8.0 or older" if version == VERSION_NOT_STATED else version_name(version)
+
+
+class MXNetTarget:
+    """`prefix-symbol.json` and `prefix-0000.params`."""
+
+    suffix = SYMBOL
+    options: Mapping[str, tuple[type, ...]] = {"mxnet_version": (str, int)}
+    runs = False
+
+    def named(self, options: Mapping[str, Any]) -> str:
+        """`MXNet 1.5`."""
+        return f"MXNet {options.get('mxnet_version') or ''}".rstrip()
+
+    def places(self, path: PathLike) -> list[PathLike]:
+        """The symbol and its parameters."""
+        return [path, os.fspath(path).removesuffix(SYMBOL) + PARAMS]
+
+    def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
+        """The symbol's records, counted by MXNet's operators."""
+        from graphir.converters.mxnet import check_name, write
+        from graphir.converters.mxnet.files.records import count_operators
+        from graphir.converters.mxnet.schema.versions import export_for, parse_version, version_name
+
+        check_name(path)
+        wanted = options.get("mxnet_version")
+        symbol, params = export_for(graph, wanted)
+        version = version_name(parse_version(wanted or "1.9.1"))
+        return Ready(count_operators(symbol), lambda: write(symbol, params, path), version)
+
+    def judges(self, path: PathLike, against: str) -> list[Judge]:
+        """MXNet's side: the files are what is to be proved."""
+        from graphir.converters.mxnet.references import judges
+        from graphir.converters.mxnet.source import open_source
+
+        opened = open_source(Path(path))
+        return judges(opened.symbol, opened.plain_tensors(), against)
+
+
+def recognizes(glance: Glance) -> bool:
+    """Symbols are JSON with nodes and heads, parameters lists of arrays; where there is no file, a prefix will do."""
+    if glance.path.name.endswith(".params"):  # those of MXNet's first versions begin with nothing that tells them
+        return not glance.is_folder
+    if glance.mode is None:
+        return _is_prefix(glance.path)
+    if glance.head.startswith((NPY, NDARRAY_LIST)):
+        return True
+    if glance.archive:
+        return all(name.endswith(".npy") for name in glance.archive)
+    if not glance.json_start:
+        return False
+    if glance.json_start.startswith(b'"nodes"') and glance.has(b'"heads"') and not glance.has(b'"format"'):
+        return True  # what may be large is parsed by its reader only
+    return {"nodes", "heads"} <= glance.document.keys()
+
+
+def _is_prefix(place: Path) -> bool:
+    name = place.name
+    try:
+        return bool(name) and (os.path.exists(f"{place}{SYMBOL}") or any(place.parent.glob(f"{escape(name)}-*.params")))
+    except (OSError, ValueError):
+        return False  # no such folder, which is said where nobody takes it
+
+
+def takes_text(text: str) -> bool:
+    """Whether a text is the JSON of a symbol."""
+    from graphir.converters.mxnet.files.checkpoint import is_symbol_text
+
+    return is_symbol_text(text)
+
+
+def open_arrays(path: PathLike) -> ParamsFile:
+    """A file of arrays, or that beside the symbol which a file, a folder or a prefix means."""
+    from graphir.converters.mxnet.files.checkpoint import find_checkpoint
+    from graphir.converters.mxnet.files.params import open_params
+    from graphir.errors import ImportFailure
+
+    place = Path(path)
+    if place.suffix in ARRAYS or (place.is_file() and not _is_json(place)):
+        return open_params(place)
+    found = find_checkpoint(place).params
+    if found is None:
+        raise ImportFailure(f"{path}: there are no parameters beside the symbol")
+    return open_params(found)
+
+
+def _is_json(place: Path) -> bool:
+    """Whether the arrays lie in another file."""
+    with open(place, "rb") as file:
+        return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+
+
+FORMAT = Format(
+    name="mxnet",
+    brand="MXNet",
+    title="MXNet symbol and .params",
+    recognizes=recognizes,
+    source=open_model,
+    target=MXNetTarget(),
+    suffixes=(".json", *ARRAYS),
+    takes=frozenset({"params", "keep_loss"}),
+    takes_folders=True,
+    takes_text=takes_text,
+    arrays=open_arrays,
+)
+
+__all__ = ["FORMAT", "MXNetModel", "model_of", "open_arrays"]

@@ -1,0 +1,86 @@
+"""ONNX's row in the table of formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from graphir.converters.formats import Format, Judge, Manner, PathLike, Ready, Source
+from graphir.converters.options import ModelOptions
+
+if TYPE_CHECKING:
+    from graphir.converters.glance import Glance
+    from graphir.graph import Graph
+
+
+def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
+    """A file. Its graph has a value for each of its own in any manner."""
+    from graphir.converters.onnx import read
+
+    return read(path, shapes=options.shapes, dtypes=options.dtypes)
+
+
+class OnnxTarget:
+    """One file, or one with a .data file beside it."""
+
+    suffix = ".onnx"
+    options: Mapping[str, tuple[type, ...]] = {"opset": (int,), "weights": (str,)}
+    runs = True
+
+    def named(self, options: Mapping[str, Any]) -> str:
+        """`ONNX opset 17`."""
+        return "ONNX" if options.get("opset") is None else f"ONNX opset {options['opset']}"
+
+    def places(self, path: PathLike) -> list[PathLike]:
+        """The file; weights beside it are large ones only."""
+        return [path]
+
+    def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
+        """The model's records, counted by ONNX's operators."""
+        from graphir.converters.onnx.counts import count_records
+        from graphir.converters.onnx.exporting.exporter import export_graph
+        from graphir.converters.onnx.exporting.signatures import onnx_release
+        from graphir.converters.onnx.files.writer import write_model
+        from graphir.safety.collector import paused_collector
+
+        with paused_collector():
+            model = export_graph(graph, opset=options.get("opset"))
+        weights = options.get("weights") or "auto"
+        return Ready(
+            count_records(model), lambda: write_model(model, path, weights=weights), f"opset {model.opset}",
+            model.opset, {"onnx": onnx_release()},
+        )  # fmt: skip
+
+    def judges(self, path: PathLike, against: str) -> list[Judge]:
+        """None: onnxruntime runs the file."""
+        return []
+
+
+def recognizes(glance: Glance) -> bool:
+    """By the fields of its messages."""
+    from graphir.converters.onnx.files.recognition import looks_like_onnx
+
+    return glance.is_file and len(glance.content) > 0 and looks_like_onnx(glance.content)
+
+
+def origin(metadata: Mapping[str, str]) -> str:
+    """`ONNX opset 17` for a graph that an ONNX model became."""
+    opset = metadata.get("onnx.opset:")
+    return "" if opset is None else f"ONNX opset {opset}"
+
+
+FORMAT = Format(
+    name="onnx",
+    brand="ONNX",
+    title="ONNX",
+    recognizes=recognizes,
+    source=open_model,
+    target=OnnxTarget(),
+    suffixes=(".onnx",),
+    runs=True,
+    origin=origin,
+    other_json={"irVersion": "an ONNX model as JSON; save it as binary protobuf (onnx.save)"},
+    asked_last=True,
+)
+
+__all__ = ["FORMAT"]

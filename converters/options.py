@@ -1,0 +1,49 @@
+"""What a user can choose about a model that is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from graphir.safety.arguments import expect, expect_items, expect_mapping, expect_path
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What a user can choose about a model, the same for the library, the commands and the reports; see `graphir.load`.
+
+    `format` is that of the model where its content and its name do not tell it.
+    """
+
+    params: PathLike | Mapping[str, object] | None = None
+    shapes: Mapping[str, object] | None = None
+    dtypes: Mapping[str, object] | None = None
+    format: str | None = None
+    keep_loss: bool = False
+    signature: str | None = None
+    inputs: Sequence[str] = ()
+    outputs: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("shapes", "dtypes"):
+            if getattr(self, name) is not None:
+                expect_mapping(getattr(self, name), name)
+        if self.params is not None and not isinstance(self.params, Mapping):
+            expect_path(self.params, "params (if not a mapping of arrays by name)")
+        expect_items(self.inputs, str, "inputs", "a name")
+        if self.outputs is not None:
+            expect_items(self.outputs, str, "outputs", "a name")
+        expect(self.signature, (str, type(None)), "signature")
+        expect(self.format, (str, type(None)), "format")
+
+    def parts(self) -> list[str]:
+        """Which of the options are given that choose a part of a model."""
+        given = {"signature": self.signature is not None, "inputs": bool(self.inputs),
+                 "outputs": self.outputs is not None}  # fmt: skip
+        return [name for name, is_given in given.items() if is_given]
+
+
+__all__ = ["ModelOptions"]

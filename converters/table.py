@@ -1,0 +1,44 @@
+"""The table of formats: one row a format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graphir.converters import own
+from graphir.converters.formats import Format
+from graphir.converters.mxnet import format as mxnet
+from graphir.converters.onnx import format as onnx
+from graphir.converters.tensorflow import format as tensorflow
+from graphir.errors import ArgumentError
+
+
+def table(*rows: Format) -> dict[str, Format]:
+    """The rows by name, in the order in which they are asked. Raises ArgumentError for a name that comes twice."""
+    found: dict[str, Format] = {}
+    for row in rows:
+        if row.name in found:
+            raise ArgumentError(f"two formats are called {row.name!r}")
+        found[row.name] = row
+    return found
+
+
+FORMATS = table(mxnet.FORMAT, onnx.FORMAT, tensorflow.FORMAT, own.FORMAT)
+
+
+def readable() -> dict[str, str]:
+    """The formats that are read, and what their models are."""
+    return {name: row.title for name, row in FORMATS.items() if row.source is not None}
+
+
+def writable() -> dict[str, str]:
+    """The formats that are written, and what is written of them."""
+    return {name: row.title for name, row in FORMATS.items() if row.target is not None}
+
+
+def origin_of(metadata: Mapping[str, str]) -> str:
+    """What a graph came from, as its metadata tell: ONNX and its opset, a kind of TensorFlow model; graphir where they
+    tell nothing."""
+    return next((said for row in FORMATS.values() if (said := row.origin(metadata))), "graphir")
+
+
+__all__ = ["FORMATS", "origin_of", "readable", "table", "writable"]

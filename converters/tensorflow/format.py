@@ -1,0 +1,66 @@
+"""TensorFlow's row in the table of formats, Keras included. Its models are read only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from graphir.converters.formats import Format, Manner, PathLike, Source
+from graphir.converters.options import ModelOptions
+
+if TYPE_CHECKING:
+    from graphir.converters.glance import Glance
+
+SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt")
+HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
+    """A graph, a SavedModel or a model of Keras. SAME stays as the model states it where it is not to be simplified."""
+    from graphir.converters.tensorflow import read
+    from graphir.passes.pipelines import explicit_padding
+
+    found = read(
+        path, shapes=options.shapes, dtypes=options.dtypes, inputs=options.inputs, outputs=options.outputs,
+        signature=options.signature,
+    )  # fmt: skip
+    if manner.simplified:
+        explicit_padding().run(found.graph)
+    return found
+
+
+def recognizes(glance: Glance) -> bool:
+    """Graphs by the fields of their messages or the words of their text form, Keras's archives by their configuration;
+    a folder by the SavedModel in it."""
+    from graphir.converters.tensorflow.files.recognition import looks_like_tensorflow
+
+    if glance.is_folder:
+        return any((glance.path / name).is_file() for name in SAVED_MODEL)
+    if not len(glance.content):
+        return False
+    if glance.archive:
+        return "config.json" in glance.archive
+    return glance.head.startswith(HDF5) or looks_like_tensorflow(glance.content)
+
+
+def origin(metadata: Mapping[str, str]) -> str:
+    """Which kind of model a graph came from: `TensorFlow SavedModel`."""
+    return metadata.get("tensorflow.format", "")
+
+
+FORMAT = Format(
+    name="tensorflow",
+    brand="TensorFlow",
+    title="TensorFlow graphs",
+    recognizes=recognizes,
+    source=open_model,
+    suffixes=(".pb", ".pbtxt", ".meta", ".keras", ".h5", ".hdf5"),
+    takes=frozenset({"signature", "inputs", "outputs"}),
+    origin=origin,
+    other_json={
+        "class_name": "a Keras architecture without its weights; save the whole model (model.save)",
+        "modelTopology": "a TensorFlow.js model, which graphir does not read",
+    },
+)
+
+__all__ = ["FORMAT"]

@@ -1,0 +1,40 @@
+"""A TensorFlow model opened: the graph that was made of it, and who can compute it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphir.converters.formats import Judge, Source
+
+if TYPE_CHECKING:
+    from graphir.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class TensorFlowModel(Source):
+    """A graph, a SavedModel or a model of Keras, and which of its signatures is meant (None: the usual one).
+
+    `held` are its weights. A frozen graph does not say which of its constants were variables: those of floats with an
+    axis count as weights.
+    """
+
+    source: str | os.PathLike[str] | bytes = ""
+    signature: str | None = None
+    held: Mapping[str, Tensor] = field(default_factory=dict)
+
+    def parameters(self) -> dict[str, Tensor]:
+        """Its weights, by its own names."""
+        return dict(self.held)
+
+    def judges(self, against: str) -> list[Judge]:
+        """Live TensorFlow, and where no interpreter has it the graph that was imported."""
+        from graphir.converters.tensorflow.references import judges
+
+        assert not isinstance(self.source, bytes)
+        return judges(self.source, [value.name for value in self.graph.outputs], self.signature, against)
+
+
+__all__ = ["TensorFlowModel"]

@@ -1,0 +1,219 @@
+"""A model file converted to another format, and the result held against what it came from."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from graphir.converters.formats import Judge, Manner, Ready, Source
+from graphir.converters.opening import read_model
+from graphir.converters.options import ModelOptions
+from graphir.converters.writing import after_writing, check_options, make_ready, only_text, target_format, target_of
+from graphir.errors import ExportFailure, GraphirError
+from graphir.report import ConversionReport
+from graphir.safety.arguments import expect_mapping
+from graphir.safety.limits import Stated, bounded
+from graphir.safety.memory import memory_for
+
+if TYPE_CHECKING:
+    from graphir.graph import Graph
+    from graphir.verification.accuracy import AccuracyReport
+    from graphir.verification.options import ComparisonOptions
+    from graphir.verification.report import VerificationReport
+
+PathLike = str | os.PathLike[str]
+
+
+@bounded
+def convert(
+    source: PathLike,
+    target: PathLike,
+    *,
+    format: str | None = None,
+    params: PathLike | Mapping[str, object] | None = None,
+    shapes: Mapping[str, object] | None = None,
+    dtypes: Mapping[str, object] | None = None,
+    constants: Mapping[str, object] | None = None,
+    opset: int | None = None,
+    mxnet_version: str | None = None,
+    verify: bool = False,
+    weights: str = "auto",
+    keep_loss: bool = False,
+    signature: str | None = None,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] | None = None,
+    feeds: Mapping[str, Any] | PathLike | None = None,
+    seed: int = 0,
+    rtol: float | None = None,
+    atol: float | None = None,
+    per_layer: bool = False,
+    against: str = "auto",
+    providers: str | Sequence[str] = "cpu",
+    accuracy: PathLike | None = None,
+    progress: Callable[[str], None] | None = None,
+    limits: Stated = None,
+) -> ConversionReport:
+    """Convert a model file to another format and say what was done.
+
+    With `verify` the result is run and compared with the source (see `verify`); the report's `verification` holds the
+    outcome, and the target stays either way. `accuracy` names an .npz of labelled data on which both are run
+    (`graphir.verification.accuracy`). `constants` are values by input name: such inputs become parameters, so that a
+    target can have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the
+    graph in which they are bound. `signature`, `inputs`, `outputs` and `limits` are as for `load`. `mxnet_version` is
+    the release that an MXNet target is written for, `format` that of the source where its content and name do not tell
+    it. `progress` is told what is being done. Raises what `load` and `save` raise; nothing is written then. An error of
+    the check that follows has a note that the target was written.
+    """
+    from graphir.verification.options import ComparisonOptions
+
+    stated = {"opset": opset, "mxnet_version": mxnet_version, "weights": None if weights == "auto" else weights}
+    return convert_model(
+        source,
+        Wanted(target, {name: value for name, value in stated.items() if value is not None}, constants),
+        ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs),
+        Proof(ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers), verify, accuracy),
+        progress,
+    )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be written: where, with which of the target's own options, and with which inputs bound."""
+
+    target: PathLike
+    options: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, object] | None = None
+
+    def __post_init__(self) -> None:
+        check_options(self.target, self.format, self.options)
+        if self.constants is not None:
+            expect_mapping(self.constants, "constants")
+
+    @property
+    def format(self) -> str:
+        """The format that the target's name asks for."""
+        return target_format(self.target)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How the result is to be checked: by numbers if `verify`, by accuracy on the labelled data of `accuracy`."""
+
+    how: ComparisonOptions
+    verify: bool = False
+    accuracy: PathLike | None = None
+
+
+def convert_model(
+    source: PathLike,
+    wanted: Wanted,
+    options: ModelOptions,
+    proof: Proof | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> ConversionReport:
+    """Convert a model file; see `convert`."""
+    tell = progress or (lambda stage: None)
+    started = time.perf_counter()
+    model = read_model(source, options, Manner(tell=tell))
+    _keep_source(source, model, wanted)
+    if wanted.constants:
+        from graphir.passes.bind import bind_inputs
+
+        bind_inputs(model.graph, wanted.constants)
+    tell(f"writing {wanted.target}")
+    ready = _ready(model, wanted)
+    report = ConversionReport.of(model, source, wanted.target, wanted.format, ready)
+    with memory_for(f"writing {wanted.target}"), only_text(wanted.target):
+        report.add_files(ready.write())
+    report.seconds = time.perf_counter() - started
+    if proof is not None and (proof.verify or proof.accuracy is not None):
+        drawn = proof.how.feeds is None and proof.accuracy is None
+        with _explained(model.graph, drawn), after_writing(wanted.target, "the check of it"):
+            if proof.verify:
+                tell("verifying")
+                report.verification = _verified(model, wanted, proof.how)
+            if proof.accuracy is not None:
+                tell("measuring accuracy")
+                report.accuracy = _accuracy(model, wanted, proof, progress)
+    return report
+
+
+def _keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
+    """Raise ExportFailure for a target that would overwrite a file of the source."""
+    files = {os.path.realpath(file) for file in (source, *model.files)}
+    for place in target_of(wanted.format).places(wanted.target):
+        if os.path.realpath(place) in files:
+            raise ExportFailure(f"{place} is a file of the source; write the result elsewhere")
+
+
+def _ready(model: Source, wanted: Wanted) -> Ready:
+    try:
+        return make_ready(model.graph, wanted.target, wanted.format, wanted.options)
+    except ExportFailure as error:
+        missing = model.missing()
+        if missing:
+            error.add_note(missing)
+        raise
+
+
+def _verified(model: Source, wanted: Wanted, how: ComparisonOptions) -> VerificationReport:
+    """What was written, held against what it came from; against the graph where inputs are bound. Where onnxruntime
+    does not run what was written, the framework that does is held against the source."""
+    from graphir.verification.converted import verify_conversion
+
+    target = target_of(wanted.format)
+    imported = model.graph if wanted.constants else model.runnable or model.graph
+    written = target.judges(wanted.target, how.against)
+    if written:
+        return verify_conversion(written, imported, model.graph, imported, how)
+    candidate = wanted.target if target.runs else model.graph
+    judges = [] if wanted.constants else model.judges(how.against)
+    return verify_conversion(judges or [Judge()], imported, model.graph, candidate, how)
+
+
+def _accuracy(
+    model: Source, wanted: Wanted, proof: Proof, progress: Callable[[str], None] | None
+) -> AccuracyReport:
+    """Of both sides on labelled data. The source is run by its reference, live only if that is asked for."""
+    from graphir.verification.converted import measure_accuracy
+
+    against = "live" if proof.how.against == "live" else "reference"
+    judges = [] if wanted.constants else model.judges(against)
+    candidate = wanted.target if target_of(wanted.format).runs else model.graph
+    judge = judges[0] if judges else Judge()
+    return measure_accuracy(judge, model.graph, candidate, proof.accuracy or "", proof.how, progress)
+
+
+@contextmanager
+def _explained(graph: Graph, drawn: bool) -> Iterator[None]:
+    """Where a run fails on inputs that were drawn, say which sizes were made up."""
+    try:
+        yield
+    except GraphirError as error:
+        if drawn:
+            error.add_note(_open_sizes(graph))
+        raise
+
+
+def _open_sizes(graph: Graph) -> str:
+    """What to say when a run failed on sizes that were made up, "" if none were."""
+    made_up = [
+        f"{value.name} is {value.type}"
+        for value in graph.inputs
+        if value.shape is not None and not all(isinstance(dim, int) for dim in _behind_batch(value.shape))
+    ]
+    if not made_up:
+        return ""
+    return f"the sizes that stay open were made up for the check ({', '.join(made_up)}): give them with -i or --feeds"
+
+
+def _behind_batch(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The sizes without the batch's, which tensors of three axes and more are taken to have first."""
+    return shape[1:] if len(shape) > 2 else shape
+
+
+__all__ = ["Proof", "Wanted", "convert", "convert_model"]

@@ -1,0 +1,178 @@
+"""Two models compared: which reference is meant, what it is fed with, and what is held against it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphir.converters.detection import detect_format, text_format
+from graphir.converters.opening import check_taken, read_model
+from graphir.converters.options import ModelOptions
+from graphir.converters.table import FORMATS
+from graphir.errors import ArgumentError, ImportFailure
+from graphir.graph import Graph
+from graphir.safety.limits import Stated, bounded
+from graphir.safety.memory import memory_for
+from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.equivalence import verify_against
+from graphir.verification.feeds import chosen, feeds_of, file_feeds, golden_feeds, read_feeds
+from graphir.verification.heads import Wiring
+from graphir.verification.options import ComparisonOptions
+from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
+from graphir.verification.report import VerificationReport
+
+if TYPE_CHECKING:
+    from graphir.converters.formats import Format, Reference
+
+PathLike = str | os.PathLike[str]
+CAPTURE = ".npz"
+
+
+@bounded
+def verify(
+    reference: Any,
+    candidate: Any,
+    *,
+    feeds: Mapping[str, Any] | PathLike | None = None,
+    seed: int = 0,
+    rtol: float | None = None,
+    atol: float | None = None,
+    per_layer: bool = False,
+    params: PathLike | Mapping[str, object] | None = None,
+    shapes: Mapping[str, object] | None = None,
+    against: str = "auto",
+    providers: str | Sequence[str] = "cpu",
+    candidate_params: PathLike | Mapping[str, object] | None = None,
+    candidate_shapes: Mapping[str, object] | None = None,
+    signature: str | None = None,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] | None = None,
+    candidate_signature: str | None = None,
+    match: Sequence[str] = (),
+    format: str | None = None,
+    candidate_format: str | None = None,
+    limits: Stated = None,
+) -> VerificationReport:
+    """Compare two models numerically.
+
+    `reference` is an MXNet or TensorFlow model (a path as `load` takes it), a golden capture (.npz), an .onnx or
+    .graphir.json file or a Graph; `candidate` an .onnx file, a Graph, or a path that `load` reads. Inputs come from
+    `feeds` (a mapping or an .npz by the reference's input names), from the capture (which answers for its own inputs
+    only), or from `seed`. `against` chooses between the live framework (`live`) and the numpy reference of MXNet or the
+    imported TensorFlow graph (`reference`). Without `rtol` and `atol`, the verdict follows from the measured noise
+    floor.
+
+    A candidate whose inputs have other names is fed by shape, then by position, one that has its channels elsewhere
+    with transposed feeds; its results are brought into the reference's order. `candidate_shapes` are those of its
+    own inputs, `shapes` without them, `candidate_params` its parameters. `signature`, `inputs` and `outputs` say
+    what is meant of a TensorFlow reference, as for `load`; `candidate_signature` of such a candidate. `match` says
+    which input or output of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1`
+    with the order of axes in which a feed is handed to the candidate, or a result to the reference. `format` and
+    `candidate_format` are those of the models, where their content and names do not tell them.
+
+    Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
+    """
+    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match)
+    own_shapes = shapes if candidate_shapes is None else candidate_shapes
+    return verify_models(
+        (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
+        (candidate, ModelOptions(candidate_params, own_shapes, None, candidate_format, False, candidate_signature)),
+        how,
+    )
+
+
+def verify_models(
+    reference: tuple[Any, ModelOptions], candidate: tuple[Any, ModelOptions], how: ComparisonOptions
+) -> VerificationReport:
+    """Compare two models, each with what is chosen of it; see `verify`."""
+    started = time.perf_counter()
+    how.matches()
+    with memory_for("the comparison"):
+        graph = _graph_of(*candidate)
+        with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
+            report = _Check(under_test, graph, how).against(*reference)
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+@dataclass(frozen=True)
+class _Check:
+    """A candidate, and its graph where it is not run as the file that it is."""
+
+    under_test: OnnxCandidate
+    graph: Graph | None
+    how: ComparisonOptions
+
+    def against(self, model: Any, options: ModelOptions) -> VerificationReport:
+        """Hold the candidate against a model."""
+        row = _row_of(model, options)
+        check_taken(model, row, options)
+        if isinstance(model, Graph):
+            return self._against_graph(model)
+        if row is None:
+            golden = GoldenCapture(model)
+            own = list(self.under_test.session.inputs)
+            return self._check(golden, golden_feeds(golden.feeds, self.how.feeds, own), self.graph)
+        if row.runs:
+            return self._against_file(model, options)
+        source = read_model(model, replace(options, format=row.name))
+        judges = source.judges(self.how.against)
+        if not judges:
+            return self._against_graph(source.graph)
+        origin = source.graph
+        arrays = feeds_of(self.how.feeds, origin, self.how.seed)
+        layers = self.graph or origin
+        return hold_against(judges, origin, lambda judge: self._check(judge, arrays, layers, Wiring.of(origin)))
+
+    def _against_graph(self, model: Graph) -> VerificationReport:
+        with closing(RuntimeReference(model)) as source:
+            arrays = feeds_of(self.how.feeds, model, self.how.seed)
+            return self._check(source, arrays, self.graph, source.structure)
+
+    def _against_file(self, path: PathLike, options: ModelOptions) -> VerificationReport:
+        """A file that onnxruntime runs need not be one that becomes a graph."""
+        with closing(RuntimeReference(path)) as source:
+            if self.how.feeds is None:
+                arrays = file_feeds(path, options, self.how.seed, source.session)
+            else:
+                arrays = chosen(read_feeds(self.how.feeds), source.inputs)
+            return self._check(source, arrays, self.graph, source.structure)
+
+    def _check(
+        self, reference: Reference, arrays: Mapping[str, Any], layers: Graph | None, wiring: Any = None
+    ) -> VerificationReport:
+        return verify_against(reference, self.under_test, arrays, graph=layers, how=self.how, wiring=wiring)
+
+
+def _row_of(model: Any, options: ModelOptions) -> Format | None:
+    """The row of a path's model, or of a text that is one; None for a Graph and for a golden capture.
+
+    Raises ImportFailure and FormatError as `detect_format` does.
+    """
+    if isinstance(model, Graph):
+        return None
+    if not isinstance(model, str | os.PathLike):
+        raise ArgumentError(f"expected a Graph or the path of a model, found {type(model).__name__}")
+    name = options.format or text_format(model)
+    if name is None and Path(model).suffix == CAPTURE:
+        return None
+    name = name or detect_format(model)
+    if name not in FORMATS:
+        raise ImportFailure(f"unknown format {name!r}; expected one of {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def _graph_of(model: Any, options: ModelOptions) -> Graph | None:
+    """The graph of what is one or is loaded as one; None for files that onnxruntime runs as they are."""
+    if isinstance(model, Graph):
+        return model
+    row = _row_of(model, options)
+    return None if row is None or row.runs else read_model(model, replace(options, format=row.name)).graph
+
+
+__all__ = ["verify", "verify_models"]

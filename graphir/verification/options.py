@@ -1,0 +1,50 @@
+"""What a user can choose about a comparison."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphir.errors import ArgumentError, VerificationError
+from graphir.safety.arguments import expect, expect_items, expect_path
+from graphir.verification.matches import Match, parse_match
+
+PathLike = str | os.PathLike[str]
+AGAINST = ("auto", "live", "reference")
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """How two models are compared, the same for the library, the commands and the reports; see `graphir.verify`.
+
+    Raises ArgumentError for what does not say how to compare, and VerificationError for an unknown `against`.
+    """
+
+    feeds: Mapping[str, Any] | PathLike | None = None
+    seed: int = 0
+    rtol: float | None = None
+    atol: float | None = None
+    per_layer: bool = False
+    against: str = "auto"
+    providers: str | Sequence[str] = "cpu"
+    match: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.feeds is not None and not isinstance(self.feeds, Mapping):
+            expect_path(self.feeds, "feeds (if not a mapping of arrays by name)")
+        if expect(self.seed, int, "seed") < 0:
+            raise ArgumentError(f"seed: expected a number that is 0 or more, found {self.seed}")
+        for name, value in (("rtol", self.rtol), ("atol", self.atol)):
+            expect(value, (int, float, type(None)), name)
+        if self.against not in AGAINST:
+            raise VerificationError(f"against={self.against!r}: expected one of {', '.join(AGAINST)}")
+        expect_items(self.match, str, "match", "a text such as A=B")
+
+    def matches(self) -> list[Match]:
+        """Which input or output is stated to be which. Raises VerificationError for a text that states none."""
+        return [parse_match(text) for text in self.match]
+
+
+__all__ = ["AGAINST", "ComparisonOptions"]
