@@ -56,6 +56,10 @@ class ShapeError(GraphirError):
     """Two statements about a shape or dtype contradict each other, or an operator refuses its operands."""
 
 
+class OperatorError(ArgumentError, ShapeError):
+    """An operator was given an attribute that it does not have, or one of a kind or value that it cannot have."""
+
+
 class ImportFailure(GraphirError):
     """A source model cannot become a graph."""
 
@@ -103,6 +107,7 @@ __all__ = [
     "GraphError",
     "GraphirError",
     "ImportFailure",
+    "OperatorError",
     "OutOfMemory",
     "ProviderError",
     "ShapeError",

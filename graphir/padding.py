@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from operator import index
 from typing import Union
 
-from .errors import ShapeError
+from .errors import ArgumentError, ShapeError
+from .safety.arguments import expect, expect_items, found_kind
 from .symbolic.dims import UNKNOWN, Dim, Unknown, ceildiv, dim_max, dim_min
 
 
@@ -29,6 +32,10 @@ class Explicit:
     """Numbers of padding elements: (before, after) for each spatial axis. Negative numbers crop."""
 
     pads: tuple[tuple[int, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        pads: tuple[object, ...] = expect_items(self.pads, object, "the pads of Explicit")
+        object.__setattr__(self, "pads", tuple([_pair(axis, pair) for axis, pair in enumerate(pads)]))
 
     @property
     def is_zero(self) -> bool:
@@ -46,6 +53,20 @@ class Same:
     """The policy SAME: as much as the output size `ceil(size / stride)` needs."""
 
     mode: SameMode = SameMode.UPPER
+
+    def __post_init__(self) -> None:
+        expect(self.mode, SameMode, "the mode of Same", "a SameMode")
+
+
+def _pair(axis: int, pair: object) -> tuple[int, int]:
+    """One axis' padding as two plain integers. Raises ArgumentError."""
+    if isinstance(pair, tuple | list) and len(pair) == 2:
+        before, after = pair
+        if type(before) is int and type(after) is int:
+            return before, after
+        with suppress(TypeError):
+            return int(index(before)), int(index(after))
+    raise ArgumentError(f"Explicit: pads[{axis}] is {found_kind(pair)}, expected (before, after), two integers")
 
 
 Padding = Union[Explicit, Same]

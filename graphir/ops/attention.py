@@ -236,6 +236,11 @@ class LinearAttention(Operator):
     scale: float = 0.0
     chunk_size: int = 64
 
+    def check_attributes(self) -> None:
+        self.demand(self.kv_num_heads >= 1, "kv_num_heads", "1 or more")
+        fits = self.q_num_heads >= 1 and self.q_num_heads % self.kv_num_heads == 0
+        self.demand(fits, "q_num_heads", f"a multiple of kv_num_heads ({self.kv_num_heads})")
+
     def infer(
         self,
         query: TensorType,
@@ -246,8 +251,6 @@ class LinearAttention(Operator):
         beta: Operand = None,
     ) -> tuple[TensorType, ...]:
         dtype = same_dtype(query, key, value, decay, beta)
-        if self.kv_num_heads < 1 or self.q_num_heads % self.kv_num_heads:
-            raise ShapeError(f"{self.q_num_heads} heads of queries cannot share {self.kv_num_heads} heads of keys")
         if decay is None and self.update_rule in (UpdateRule.GATED, UpdateRule.GATED_DELTA):
             raise ShapeError(f"the rule {self.update_rule.value} needs decay")
         if beta is None and self.update_rule in (UpdateRule.DELTA, UpdateRule.GATED_DELTA):

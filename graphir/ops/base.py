@@ -7,7 +7,7 @@ import enum
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
-from graphir.errors import GraphError, ShapeError
+from graphir.errors import GraphError, OperatorError, ShapeError
 from graphir.symbolic.dims import lower_bound
 from graphir.types import (
     UNKNOWN,
@@ -22,6 +22,8 @@ from graphir.types import (
     unify_dim,
     unify_dtype,
 )
+
+from .attributes import UNFIT, Kind, kinds_of, taken
 
 Element = Dim | float
 
@@ -88,24 +90,60 @@ class Operator:
     propagates: ClassVar[bool] = False
     knows_itself: ClassVar[bool] = False
     counts: ClassVar[bool] = False
+    checks_attributes: ClassVar[bool] = False
+    _kinds: ClassVar[dict[str, Kind]] = {}
 
     # Methods that a dataclass would generate, written once: generating them for every class costs 30 ms of start-up.
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        names, held = self.field_names, self.__dict__
+        """Raises OperatorError for attributes that the operator does not have, and for what they cannot be."""
+        held = self.__dict__
         held.update(self.field_defaults)
         if values:
-            if len(values) > len(names):
-                raise TypeError(f"{self.name} has {len(names)} attributes, found {len(values)} values")
-            held.update(zip(names, values, strict=False))
-        for name, value in named.items():
-            if name not in names or name in names[: len(values)]:
-                stated = ", ".join(names) or "none"
-                raise TypeError(f"{self.name} has no attribute {name!r} left to set; it has {stated}")
-            held[name] = value
-        if len(held) != len(names):
-            missing = [name for name in names if name not in held]
-            raise TypeError(f"{self.name} needs {', '.join(missing)}")
+            named = self._by_name(values, named)
+        if named:
+            kinds = self._kinds or self._find_kinds()
+            for name, value in named.items():
+                kind = kinds.get(name)
+                if kind is None:
+                    stated = ", ".join(kinds) or "none"
+                    raise OperatorError(f"{self.name} has no attribute {name!r}; it has {stated}")
+                if type(value) not in kind.exact:
+                    found = kind.take(value)
+                    value = taken(self.name, name, kind, value) if found is UNFIT else found
+                held[name] = value
+        if len(held) != len(self.field_names):
+            missing = [name for name in self.field_names if name not in held]
+            raise OperatorError(f"{self.name} needs {', '.join(missing)}")
+        if self.checks_attributes:
+            self.check_attributes()
+
+    def _by_name(self, values: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        """All attributes that are given, by name."""
+        names = self.field_names
+        if len(values) > len(names):
+            raise OperatorError(f"{self.name} has {len(names)} attributes, found {len(values)} values")
+        found = dict(zip(names, values, strict=False))
+        if not named:
+            return found
+        twice = [name for name in named if name in found]
+        if twice:
+            raise OperatorError(f"{self.name}: the attribute {twice[0]} is given twice, by its place and by its name")
+        return found | named
+
+    @classmethod
+    def _find_kinds(cls) -> dict[str, Kind]:
+        cls._kinds = kinds_of(cls)
+        return cls._kinds
+
+    def check_attributes(self) -> None:
+        """Raise OperatorError unless the attributes, each of its kind, fit the operator and each other."""
+
+    def demand(self, holds: bool, attribute: str, expected: str) -> None:
+        """For `check_attributes`: raise OperatorError, naming the attribute with what it is, unless `holds`."""
+        if not holds:
+            shown = _show(getattr(self, attribute))
+            raise OperatorError(f"{self.name}: the attribute {attribute} is {shown}, expected {expected}")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise dataclasses.FrozenInstanceError(f"cannot assign to {name}: operators are values; use dataclasses.replace")
@@ -217,6 +255,8 @@ def operator(cls: O) -> O:
     variadic = any(name.rstrip("?").endswith("*") for name in made.inputs)
     made.least_inputs = sum(not name.endswith("?") for name in made.inputs)
     made.most_inputs = None if variadic else len(made.inputs)
+    made._kinds = {}
+    made.checks_attributes = made.check_attributes is not Operator.check_attributes
     made.has_backward = made.infer_inputs is not Operator.infer_inputs
     made.backward_reads = "values" in made.infer_inputs.__code__.co_varnames
     made.propagates = made.propagate is not Operator.propagate

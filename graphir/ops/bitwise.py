@@ -86,8 +86,11 @@ class BitCast(Operator):
     inputs = ("X",)
     to: DType
 
+    def check_attributes(self) -> None:
+        self.demand(self.to is not DType.STRING, "to", "a dtype that is made of bits")
+
     def infer(self, x: TensorType) -> TensorType:
-        if DType.STRING in (x.dtype, self.to):
+        if x.dtype is DType.STRING:
             raise ShapeError("texts have no bits to be read as something else")
         if x.dtype is not None and x.dtype.bits != self.to.bits:
             raise ShapeError(f"X is {x.dtype} of {x.dtype.bits} bits, but {self.to} has {self.to.bits}")

@@ -28,6 +28,9 @@ class DepthToSpace(Operator):
     blocksize: int
     mode: DepthOrder = DepthOrder.DCR
 
+    def check_attributes(self) -> None:
+        self.demand(self.blocksize >= 1, "blocksize", "1 or more")
+
     def infer(self, x: TensorType) -> TensorType:
         if x.shape is None:
             return TensorType(x.dtype, (UNKNOWN,) * 4)
@@ -54,6 +57,9 @@ class SpaceToDepth(Operator):
     takes = (COMMON,)
     blocksize: int
     mode: DepthOrder = DepthOrder.DCR
+
+    def check_attributes(self) -> None:
+        self.demand(self.blocksize >= 1, "blocksize", "1 or more")
 
     def infer(self, x: TensorType) -> TensorType:
         if x.shape is None:

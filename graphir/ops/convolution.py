@@ -6,8 +6,9 @@ from graphir.errors import ShapeError
 from graphir.padding import Explicit, Padding, check_window, data_sizes, resolve, window_size
 from graphir.types import UNKNOWN, Dim, Shape, TensorType, ceildiv, format_shape, product, unify_dim, unify_shape
 
-from .base import Operand, Operator, operator, refine, same_dtype
+from .base import Operand, operator, refine, same_dtype
 from .dtypes import FLOATS
+from .windows import Windowed
 
 
 def _spatial(name: str, values: tuple[int, ...], rank: int, default: int) -> tuple[int, ...]:
@@ -34,7 +35,7 @@ def _kernel(stated: tuple[int, ...], weight: Shape | None) -> tuple[Dim, ...] | 
 
 
 @operator
-class Conv(Operator):
+class Conv(Windowed):
     """Convolution (cross-correlation) of X (N, C, D...) with W (M, C/group, K...), plus B (M) if given.
 
     Output: (N, M, windows...), where an axis has `(D + before + after - ((K-1)*dilation + 1)) // stride + 1` windows,
@@ -152,7 +153,7 @@ class Conv(Operator):
 
 
 @operator
-class ConvTranspose(Operator):
+class ConvTranspose(Windowed):
     """Transposed convolution of X (N, C, D...) with W (C, M/group, K...), plus B (M) if given.
 
     An axis of the output has `stride * (D - 1) + output_padding + (K-1)*dilation + 1 - before - after` elements; a
@@ -168,6 +169,15 @@ class ConvTranspose(Operator):
     group: int = 1
     output_padding: tuple[int, ...] = ()
     output_shape: tuple[int, ...] = ()
+    spatial = (*Windowed.spatial, "output_shape")
+
+    def check_attributes(self) -> None:
+        super().check_attributes()
+        rank = max(len(self.kernel_shape), len(self.strides), len(self.dilations), len(self.output_shape))
+        extra = self.output_padding
+        fits = not rank or len(extra) == rank
+        good = not extra or (fits and min(extra) >= 0)
+        self.demand(good, "output_padding", "one entry of 0 or more for each spatial axis")
 
     def infer(self, x: TensorType, w: TensorType, b: Operand = None) -> TensorType:
         dtype = same_dtype(x, w, b)
@@ -268,7 +278,7 @@ class ConvTranspose(Operator):
 
 
 @operator
-class DeformConv(Operator):
+class DeformConv(Windowed):
     """Conv whose kernels look at places that are moved by `offset`, between elements by bilinear interpolation.
 
     X (N, C, D...), W (M, C/group, K...), B (M), and for each window and each element of the kernel `offset` (N,
@@ -285,6 +295,10 @@ class DeformConv(Operator):
     padding: Explicit = Explicit()
     group: int = 1
     offset_group: int = 1
+
+    def check_attributes(self) -> None:
+        super().check_attributes()
+        self.demand(self.offset_group >= 1, "offset_group", "1 or more")
 
     def infer(
         self, x: TensorType, w: TensorType, offset: TensorType, b: Operand = None, mask: Operand = None

@@ -11,6 +11,7 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, 
 from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine, same_rank
 from .counts import new_size
 from .dtypes import COMMON, INDICES, INT64, UINT8
+from .windows import Windowed
 
 
 class PixelFormat(enum.Enum):
@@ -81,7 +82,7 @@ def _sizes(known: Known | None, operand: TensorType, name: str) -> Shape | None:
 
 
 @operator
-class Col2Im(Operator):
+class Col2Im(Windowed):
     """The image (N, C, *image_shape) of its blocks (N, C * product of block_shape, blocks), which are added up.
 
     The inverse arrangement of a convolution's: blocks are enumerated in row-major order, `strides` apart, with

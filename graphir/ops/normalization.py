@@ -118,6 +118,9 @@ class GroupNormalization(_PerChannel):
     epsilon: float = 1e-5
     stash_type: DType = DType.FLOAT32
 
+    def check_attributes(self) -> None:
+        self.demand(self.num_groups >= 1, "num_groups", "1 or more")
+
     def infer(self, x: TensorType, scale: TensorType, bias: TensorType) -> TensorType:
         dtype = same_dtype(x, scale, bias)
         channels = self._channels(x, {"scale": scale, "bias": bias})
@@ -225,10 +228,11 @@ class LRN(_Elementwise):
     beta: float = 0.75
     bias: float = 1.0
 
+    def check_attributes(self) -> None:
+        self.demand(self.size >= 1, "size", "at least 1")
+
     def infer(self, x: TensorType) -> TensorType:
         _float(x)
-        if self.size < 1:
-            raise ShapeError(f"size is {self.size}, expected at least 1")
         if x.shape is not None and len(x.shape) < 2:
             raise ShapeError(f"X has the shape {format_shape(x.shape)}, expected at least 2 axes")
         return x
@@ -242,10 +246,11 @@ class LpNormalization(_Elementwise):
     axis: int = -1
     p: int = 2
 
+    def check_attributes(self) -> None:
+        self.demand(self.p in (1, 2), "p", "1 or 2")
+
     def infer(self, x: TensorType) -> TensorType:
         _float(x)
-        if self.p not in (1, 2):
-            raise ShapeError(f"p is {self.p}, expected 1 or 2")
         if x.shape is not None:
             normalize_axis(self.axis, len(x.shape))
         return x

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from graphir.errors import ShapeError
-from graphir.padding import Explicit, Padding, check_window, data_sizes, window_size
+from graphir.padding import Explicit, Padding, data_sizes, window_size
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape, unify_shape
 
 from .base import Operand, Operator, Values, operator, refine, same_dtype, same_rank
 from .dtypes import BYTES, FLOATS, INT64
+from .windows import Windowed
 
 
-class _WindowPool(Operator):
+class _WindowPool(Windowed):
     """What the windowed poolings share: the shape rule."""
 
     inputs = ("X",)
@@ -22,6 +23,10 @@ class _WindowPool(Operator):
     dilations: tuple[int, ...] = ()
     padding: Padding = Explicit()
     ceil_mode: bool = False
+
+    def check_attributes(self) -> None:
+        super().check_attributes()
+        self.demand(bool(self.kernel_shape), "kernel_shape", "one entry for each spatial axis")
 
     def infer(self, x: TensorType) -> TensorType | tuple[TensorType, ...]:
         if x.shape is None:
@@ -38,13 +43,9 @@ class _WindowPool(Operator):
         rank = len(self.kernel_shape)
         strides = self.strides or (1,) * rank
         dilations = self.dilations or (1,) * rank
-        pads = (isinstance(self.padding, Explicit) and self.padding.pads) or ((0, 0),) * rank
-        if not len(strides) == len(dilations) == len(pads) == rank:
-            raise ShapeError(f"strides, dilations and padding must each have {rank} entries")
         if not isinstance(self.padding, Explicit):
-            for width, stride, dilation in zip(self.kernel_shape, strides, dilations, strict=True):
-                check_window(width, stride, dilation)
             return tuple(map(ceildiv, sizes, strides))
+        pads = self.padding.pads or ((0, 0),) * rank
         found = []
         for axis, size in enumerate(sizes):
             width = self.kernel_shape[axis]
@@ -181,13 +182,15 @@ class MaxRoiPool(Operator):
     pooled_shape: tuple[int, ...]
     spatial_scale: float = 1.0
 
+    def check_attributes(self) -> None:
+        shape = self.pooled_shape
+        self.demand(len(shape) == 2 and min(shape) >= 1, "pooled_shape", "two sizes of 1 or more")
+
     def infer(self, x: TensorType, rois: TensorType) -> TensorType:
         data = same_rank(x, 4, "X") or (UNKNOWN,) * 4
         regions = same_rank(rois, 2, "rois") or (UNKNOWN,) * 2
         if isinstance(regions[1], int) and regions[1] != 5:
             raise ShapeError(f"rois has the shape {format_shape(rois.shape)}, expected 5 columns")
-        if len(self.pooled_shape) != 2 or min(self.pooled_shape) < 1:
-            raise ShapeError(f"pooled_shape {list(self.pooled_shape)} must be two positive sizes")
         return TensorType(same_dtype(x, rois), (regions[0], data[1], *self.pooled_shape))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
@@ -200,7 +203,7 @@ class MaxRoiPool(Operator):
 
 
 @operator
-class MaxUnpool(Operator):
+class MaxUnpool(Windowed):
     """Zeros with the elements of X (N, C, D...) at the places that `I` states: flat indices as MaxPool gives them.
 
     The vector `output_shape` fixes the result's shape; without it an axis has `stride * (D - 1) + K - before - after`
@@ -213,6 +216,10 @@ class MaxUnpool(Operator):
     kernel_shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
     padding: Explicit = Explicit()
+
+    def check_attributes(self) -> None:
+        super().check_attributes()
+        self.demand(bool(self.kernel_shape), "kernel_shape", "one entry for each spatial axis")
 
     def infer(
         self, x: TensorType, indices: TensorType, output_shape: Operand = None, *, values: Values
@@ -227,8 +234,6 @@ class MaxUnpool(Operator):
                 raise ShapeError(f"output_shape has {len(stated)} entries, expected {rank + 2}")
             return TensorType(x.dtype, stated)
         strides, pads = self.strides or (1,) * rank, self.padding.pads or ((0, 0),) * rank
-        if not len(strides) == len(pads) == rank:
-            raise ShapeError(f"strides and padding must each have {rank} entries")
         if shape is None:
             return TensorType(x.dtype, (UNKNOWN,) * (rank + 2))
         sizes = [

@@ -45,10 +45,11 @@ class _Scaled(Operator):
     axis: int = 1
     block_size: int = 0
 
+    def check_attributes(self) -> None:
+        self.demand(self.block_size >= 0, "block_size", "0 (no blocks) or more")
+
     def scale_shape(self, x: TensorType, scale: TensorType, zero: Operand) -> Shape | None:
         """The shape of the scale and of the zero point, None if it is open. Raises ShapeError."""
-        if self.block_size < 0:
-            raise ShapeError(f"block_size {self.block_size} is negative")
         stated = scale.shape if zero is None or zero.shape is None else zero.shape
         if not self.block_size and {scale.shape, stated} == {(), (1,)}:
             return None

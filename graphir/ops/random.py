@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, DType, TensorType
 
 from .base import Operand, Operator, operator, refine, same_rank
@@ -15,9 +14,10 @@ class _Random(Operator):
     shape: tuple[int, ...]
     dtype: DType = DType.FLOAT32
 
+    def check_attributes(self) -> None:
+        self.demand(min(self.shape, default=0) >= 0, "shape", "sizes of 0 or more")
+
     def infer(self) -> TensorType:
-        if min(self.shape, default=0) < 0:
-            raise ShapeError(f"the shape {list(self.shape)} has a negative size")
         return TensorType(self.dtype, self.shape)
 
 
@@ -99,9 +99,11 @@ class Multinomial(Operator):
     sample_size: int = 1
     seed: float | None = None
 
+    def check_attributes(self) -> None:
+        self.demand(self.dtype in (DType.INT32, DType.INT64), "dtype", "int32 or int64")
+        self.demand(self.sample_size >= 0, "sample_size", "0 or more")
+
     def infer(self, x: TensorType) -> TensorType:
-        if self.dtype not in (DType.INT32, DType.INT64):
-            raise ShapeError(f"dtype is {self.dtype}, expected int32 or int64")
         shape = same_rank(x, 2, "X") or (UNKNOWN, UNKNOWN)
         return TensorType(self.dtype, (shape[0], self.sample_size))
 

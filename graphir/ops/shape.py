@@ -22,6 +22,9 @@ class Transpose(Operator):
     inputs = ("X",)
     perm: tuple[int, ...] = ()
 
+    def check_attributes(self) -> None:
+        self.demand(sorted(self.perm) == list(range(len(self.perm))), "perm", "each axis once, counted from the front")
+
     def infer(self, x: TensorType) -> TensorType:
         if x.shape is None:
             return TensorType(x.dtype, (UNKNOWN,) * len(self.perm) if self.perm else None)

@@ -106,6 +106,9 @@ class Split(Operator):
     num_outputs: int
     axis: int = 0
 
+    def check_attributes(self) -> None:
+        self.demand(self.num_outputs >= 1, "num_outputs", "1 or more")
+
     @property
     def output_count(self) -> int:
         return self.num_outputs

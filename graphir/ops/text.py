@@ -143,11 +143,14 @@ class TfIdfVectorizer(Operator):
     pool_strings: tuple[str, ...] = ()
     weights: tuple[float, ...] = ()
 
+    def check_attributes(self) -> None:
+        self.demand(bool(self.ngram_indexes), "ngram_indexes", "a place for each n-gram")
+        one = bool(self.pool_int64s) is not bool(self.pool_strings)
+        self.demand(one, "pool_strings", "texts, or pool_int64s with integers, but not both")
+
     def infer(self, x: TensorType) -> TensorType:
         if x.dtype not in (None, DType.STRING, DType.INT32, DType.INT64):
             raise ShapeError(f"X is {x.dtype}, expected string, int32 or int64")
-        if not self.ngram_indexes or bool(self.pool_int64s) is bool(self.pool_strings):
-            raise ShapeError("there must be a place for each n-gram, and one pool: of texts or of integers")
         size: Dim = max(self.ngram_indexes) + 1
         if x.shape is None:
             return TensorType(DType.FLOAT32, None)

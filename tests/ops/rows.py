@@ -9,6 +9,8 @@ from graphir.inference.rules import infer_outputs
 from graphir.ops.base import Known, Operator
 from graphir.types import DType, TensorType, parse_dim, parse_shape
 
+from .late import Late, made
+
 DTYPES = {
     "": None,
     "b": DType.BOOL,
@@ -47,9 +49,9 @@ def types(text: str) -> tuple[TensorType | None, ...]:
     return tuple(typed(word) for word in text.split())
 
 
-def forward(op: Operator, operands: str) -> tuple[object, ...]:
+def forward(op: Operator | Late, operands: str) -> tuple[object, ...]:
     """The result types of an operator."""
-    return infer_outputs(op, types(operands), tuple(known(word) for word in operands.split()))
+    return infer_outputs(made(op), types(operands), tuple(known(word) for word in operands.split()))
 
 
 def backward(op: Operator, operands: str, results: str) -> tuple[TensorType | None, ...]:

@@ -8,6 +8,8 @@ from graphir.inference import infer_outputs, infer_values
 from graphir.ops.base import Known, Operator
 from graphir.types import DType, OptionalType, SequenceType, TensorType, Type, parse_dim, parse_shape
 
+from .late import Late, made
+
 Row = tuple[Operator, tuple[object, ...], object]
 
 
@@ -56,10 +58,10 @@ def operand(stated: object) -> tuple[Type | None, Known | None]:
     return (None if stated is None else tensor(str(stated))), None
 
 
-def results(op: Operator, *operands: object) -> list[str]:
+def results(op: Operator | Late, *operands: object) -> list[str]:
     """The result types as text. An operand is a type, a tensor's as text, None, or known elements (int64)."""
     pairs = [operand(one) for one in operands]
-    return [str(found) for found in infer_outputs(op, tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))]
+    return [str(found) for found in infer_outputs(made(op), tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))]
 
 
 def elements(op: Operator, *operands: object) -> list[str | None]:

@@ -15,6 +15,7 @@ from graphir.ops.attention import (
     TensorScatter,
     UpdateRule,
 )
+from tests.ops.late import late
 from tests.ops.rule import backwards, results, tensor
 
 PACKED = Attention(q_num_heads=8, kv_num_heads=2)
@@ -85,7 +86,7 @@ BAD = (
         ("float32[1,3,64]", "float32[1,3,32]", "float32[1,3,20]"),
         "needs beta",
     ),
-    (LinearAttention(4, 3, UpdateRule.LINEAR), ("float32[...]",) * 3, "cannot share 3"),
+    (late(LinearAttention, 4, 3, UpdateRule.LINEAR), ("float32[...]",) * 3, "expected a multiple of kv_num_heads .3."),
     (LINEAR, ("float32[1,3,64]", "float32[1,4,32]", "float32[1,4,20]"), "lengths"),
     (LINEAR, ("float32[1,3,64]", "float32[1,3,34]", "float32[1,3,20]"), "head sizes"),
     (LINEAR, ("float32[1,3,64]", "float32[1,3,32]", "float32[1,3,20]", "float32[1,2,16,9]"), "past_state"),

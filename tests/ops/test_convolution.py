@@ -8,6 +8,7 @@ from graphir.errors import ShapeError
 from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv, ConvTranspose, DeformConv
 from graphir.padding import Explicit, Same, symmetric
+from tests.ops.late import late
 from tests.ops.rows import backward, forward, types
 
 GOOD = (
@@ -40,7 +41,7 @@ BAD = (
     (Conv((3, 3), group=2), "f[1,3,5,5] f[4,1,3,3]", "in 2 group.s. takes 2"),
     (Conv((3, 3)), "f[1,2,5,5] f[4,2,3,3] f[3]", "4 and 3 differ"),
     (Conv((3, 3)), "f[1,2,5,5] f[4,2,5,5]", "expected the kernel"),
-    (Conv((3, 3), (1,)), "f[1,2,5,5] f[4,2,3,3]", "expected one for each of 2 spatial axes"),
+    (late(Conv, (3, 3), (1,)), "f[1,2,5,5] f[4,2,3,3]", "expected one entry for each of 2 spatial axes"),
     (ConvTranspose((3, 3)), "f[1,2,5,5] f[3,2,3,3]", "X has 2 channels, but W .* takes 3"),
     (DeformConv(), "f[1,3,5,5] f[4,2,2,2] f[1,8,4,4]", "X has 3 channels, but W .* takes 2"),
     (DeformConv(), "f[1,3,5,5] f[4,3,2,2] f[1,4,4,4]", "offset has the shape .*, expected .1, 8, 4, 4."),

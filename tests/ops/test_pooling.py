@@ -17,6 +17,7 @@ from graphir.ops.pooling import (
     MaxUnpool,
 )
 from graphir.padding import Explicit, Same
+from tests.ops.late import late
 from tests.ops.rows import backward, forward, types
 
 PADDED = Explicit(((1, 1), (1, 1)))
@@ -50,15 +51,15 @@ def test_results(op: Operator, operands: str, results: str) -> None:
 BAD = (
     (MaxPool((5, 5)), "f[1,2,3,3]", "no window fits on spatial axis 0: size 3, kernel 5"),
     (MaxPool((2, 2)), "f[1,2,3]", "expected 4 axes for the kernel"),
-    (AveragePool((2, 2), (1,)), "f[1,2,3,3]", "must each have 2 entries"),
+    (late(AveragePool, (2, 2), (1,)), "f[1,2,3,3]", "one entry for each of 2 spatial axes"),
     (GlobalMaxPool(), "f[1,2]", "expected at least 3 axes"),
     (MaxRoiPool((7, 7)), "f[1,2,8,8] f[3,4]", "expected 5 columns"),
-    (MaxRoiPool((7,)), "f[1,2,8,8] f[3,5]", "must be two positive sizes"),
+    (late(MaxRoiPool, (7,)), "f[1,2,8,8] f[3,5]", "expected two sizes of 1 or more"),
     (MaxUnpool((2, 2)), "f[1,2,8,8] f[1,2,8,8]", "I is float32"),
     (MaxUnpool((2, 2)), "f[1,2,8] i[1,2,8]", "expected 4 axes"),
     (MaxUnpool((2, 2)), "f[1,2,8,8] i[1,2,8,7]", "contradict"),
     (MaxUnpool((2, 2)), "f[1,2,8,8] i[1,2,8,8] i:9,9", "output_shape has 2 entries"),
-    (MaxUnpool((2, 2), (1,)), "f[1,2,8,8] i[1,2,8,8]", "must each have 2 entries"),
+    (late(MaxUnpool, (2, 2), (1,)), "f[1,2,8,8] i[1,2,8,8]", "one entry for each of 2 spatial axes"),
 )
 
 

@@ -15,6 +15,7 @@ from graphir.ops.quantization import (
 )
 from graphir.padding import Explicit
 from graphir.types import DType
+from tests.ops.late import late
 from tests.ops.rule import backwards, results
 
 CONV = ("float32[]", "uint8[]", "int8[8,3,3,3]", "float32[8]", "int8[8]", "float32[]", "uint8[]")
@@ -50,7 +51,7 @@ BAD = (
     (QuantizeLinear(), ("float32[2,3]", "float32[3]", "int8[2]"), "shapes .3. and .2."),
     (QuantizeLinear(output_dtype=DType.INT8), ("float32[2]", "float32[]", "uint8[]"), "uint8 and int8 differ"),
     (QuantizeLinear(axis=5), ("float32[2,3]", "float32[3]"), "axis 5 does not exist"),
-    (QuantizeLinear(block_size=-1), ("float32[2,3]", "float32[]"), "block_size -1"),
+    (late(QuantizeLinear, block_size=-1), ("float32[2,3]", "float32[]"), "block_size is -1"),
     (QuantizeLinear(block_size=2), ("float32[2,4]", "float32[2,3]"), "expected .2, 2."),
     (DequantizeLinear(), ("int8[2,3]", "float32[]", "uint8[]"), "int8 and uint8 differ"),
     (QLinearConv(), ("int8[1,3,9,9]", *CONV), "int8 and uint8 differ"),

@@ -13,6 +13,7 @@ from graphir.ops.text import (
     TfIdfMode,
     TfIdfVectorizer,
 )
+from tests.ops.late import late
 from tests.ops.rule import backwards, results
 
 STOPPED = StringNormalizer(stopwords=("monday",))
@@ -43,7 +44,7 @@ BAD = (
     (RegexFullMatch("a"), ("float32[2]",), "X is float32"),
     (COUNTS, ("float32[2]",), "X is float32"),
     (COUNTS, ("int64[2,2,2]",), "expected .C. or .N, C."),
-    (TfIdfVectorizer(TfIdfMode.TF, 1, 1, 0, (0,), (0,)), ("int64[2]",), "one pool"),
+    (late(TfIdfVectorizer, TfIdfMode.TF, 1, 1, 0, (0,), (0,)), ("int64[2]",), "not both"),
 )
 
 BACKWARD = (
