@@ -214,7 +214,7 @@ class Scope:
         except (ShapeError, GraphError, FormatError, ImportFailure) as error:
             if not stands_on_broken:
                 text = str(error)
-                self.importer.problem(text if name in text else f"node {name} ({operator}): {text}")
+                self.importer.problem(text if f"node {name} (" in text else f"node {name} ({operator}): {text}")
         except UNFIT as error:
             if not stands_on_broken:
                 self.importer.problem(f"node {name} ({operator}): its attributes do not fit its operands: {error}")
