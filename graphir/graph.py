@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from .errors import GraphError, ShapeError
 from .inference.rules import infer_outputs, infer_values
 from .node import KNOWN_LIMIT, Decision, Node, Value, describe_failure, known_of
-from .ops.base import Operator
+from .ops.base import Known, Operator
 from .ops.counts import with_names
 from .safety.arguments import expect, expect_items
 from .safety.limits import charge_nodes
@@ -23,6 +23,8 @@ from .types import ANYTHING, TYPES, DType, Type, unify
 
 VALUE = "a Value of the graph, as in graph['x']"
 TENSOR = "a Tensor, as in Tensor.of(array), or None"
+
+Inferred = tuple[tuple[Type, ...], "Sequence[Known | None] | None"]
 
 FEW = 64
 """Results that a node may have without being counted: more than any file lists by hand."""
@@ -110,53 +112,74 @@ class Graph(GraphStore):
         operands: tuple[Value | None, ...] = expect_items(inputs, (Value, type(None)), "the operands of a node", VALUE)
         output_names = expect_items(output_names, str, "the names of a node's results")
         subgraphs = expect_items(subgraphs, Graph, "the subgraphs of a node")
-        check_operands(self, name or op.name, op, operands)
         if before is not None and expect(before, Node, "the node before which one is added").graph is not self:
             raise GraphError(f"{name or op.name}: {before.name} is no node of {self.name} to stand before")
-        for inner in subgraphs:
-            if inner.parent is not self:
-                raise GraphError(f"{name or op.name}: subgraph {inner.name} was not made with this graph as its parent")
-        if op.output_count > FEW:
-            charge_nodes(op.output_count, f"{name or op.name} ({op.name})")
-        operand_types = tuple([None if value is None else value.type for value in operands])
-        knowns = tuple([None if value is None else value.known for value in operands])
-        node = Node(self, op, operands, name or op.name)
-        node.subgraphs = tuple(subgraphs)
-        try:
-            results = infer_outputs(op, operand_types, knowns)
-            if output_names:
-                check_output_names(self, name or op.name, op, output_names, len(results))
-            if subgraphs:
-                from .inference.insertion import infer_inserted
+        return self._insert(op, operands, name, output_names, before, subgraphs)
 
-                results, found = infer_inserted(self, node)
+    def _insert(
+        self,
+        op: Operator,
+        operands: tuple[Value | None, ...],
+        name: str,
+        output_names: Sequence[str],
+        before: Node | None,
+        subgraphs: tuple[Graph, ...],
+    ) -> Node:
+        """`add_node` for arguments of the right kinds."""
+        shown = name or op.name
+        check_operands(self, shown, op, operands)
+        if op.output_count > FEW:
+            charge_nodes(op.output_count, f"{shown} ({op.name})")
+        types = tuple([None if value is None else value.type for value in operands])
+        knowns = tuple([None if value is None else value.known for value in operands])
+        node = Node(self, op, operands, shown)
+        try:
+            results = infer_outputs(op, types, knowns)
+            if output_names:
+                check_output_names(self, shown, op, output_names, len(results))
+            if subgraphs:
+                results, found = self._infer_subgraphs(node, subgraphs)
             else:
-                found = infer_values(op, operand_types, knowns)
+                found = infer_values(op, types, knowns)
         except ShapeError as error:
             raise ShapeError(describe_failure(name, op, operands, error)) from error
         self._link(node, before)
-        made = []
-        for index, type_ in enumerate(results):
-            if output_names:
-                output_name = output_names[index]
-            else:
-                output_name = self.fresh_name(node.name if len(results) == 1 else f"{node.name}_{index}")
-            value = Value(self, output_name, type_)
-            value.declared = ANYTHING
-            value.producer = node
-            value.index = index
-            if found is not None:
-                value.known = found[index]
-            self._values[output_name] = value
-            made.append(value)
-        node.outputs = tuple(made)
-        if op.counts:
-            for value, type_ in zip(made, with_names(results, made[0].name), strict=True):
-                value.type = type_
+        self._make_results(node, results, found, output_names)
         for slot, operand in enumerate(operands):
             if operand is not None:
-                operand.uses[node, slot] = None
+                operand._uses[node, slot] = None
         return node
+
+    def _infer_subgraphs(self, node: Node, subgraphs: tuple[Graph, ...]) -> Inferred:
+        """What a new node's subgraphs, which become its own, tell of its results."""
+        from .inference.insertion import infer_inserted
+
+        for inner in subgraphs:
+            if inner.parent is not self:
+                raise GraphError(f"{node.name}: subgraph {inner.name} was not made with this graph as its parent")
+        node._subgraphs = subgraphs
+        return infer_inserted(self, node)
+
+    def _make_results(
+        self, node: Node, types: tuple[Type, ...], found: Sequence[Known | None] | None, names: Sequence[str]
+    ) -> None:
+        """The values of a new node, under these names or under fresh ones after the node's."""
+        made = []
+        for index, type_ in enumerate(types):
+            wanted = node.name if len(types) == 1 else f"{node.name}_{index}"
+            name = names[index] if names else self.fresh_name(wanted)
+            value = Value(self, name, type_)
+            value.declared = ANYTHING
+            value._producer = node
+            value._index = index
+            if found is not None:
+                value.known = found[index]
+            self._values[name] = value
+            made.append(value)
+        node._outputs = tuple(made)
+        if node.op.counts:
+            for value, type_ in zip(made, with_names(types, made[0].name), strict=True):
+                value.type = type_
 
     def add(
         self,
@@ -184,8 +207,8 @@ class Graph(GraphStore):
                 raise GraphError(f"{value.name} belongs to another graph and cannot be an output of {self.name}")
         for value in self._outputs:
             value.graph._holders[value].pop(self, None)
-        for value in chosen:
-            value.graph._holders.setdefault(value, {})[self] = None
+        for place, value in enumerate(chosen):
+            value.graph._holders.setdefault(value, {}).setdefault(self, []).append(place)
         self._outputs = chosen
 
     def is_output(self, value: Value) -> bool:
@@ -203,7 +226,7 @@ class Graph(GraphStore):
         if name in self._values:
             raise GraphError(f"cannot rename {value.name}: a value called {name!r} exists already")
         del self._values[value.name]
-        value.name = name
+        value._name = name
         self._values[name] = value
 
     def replace_uses(self, old: Value, new: Value, *, outputs: bool = True) -> None:
@@ -218,13 +241,14 @@ class Graph(GraphStore):
             return
         if not self.can_use(new):
             raise GraphError(f"{new.name} belongs to another graph and cannot replace {old.name}")
-        for node, slot in tuple(old.uses):
-            node.inputs = (*node.inputs[:slot], new, *node.inputs[slot + 1 :])
-            new.uses[node, slot] = None
-        old.uses.clear()
+        for node, slot in old._uses:
+            node._replace(slot, new)
+        new._uses.update(old._uses)
+        old._uses.clear()
         if outputs:
-            for holder in tuple(self._holders.get(old, ())):
-                holder.set_outputs([new if value is old else value for value in holder.outputs])
+            for holder, places in self._holders.pop(old, {}).items():
+                holder._replace_outputs(places, new)
+                new.graph._holders.setdefault(new, {}).setdefault(holder, []).extend(places)
             new.sources = tuple(dict.fromkeys((*new.sources, *old.sources)))
 
     def replace_input(self, node: Node, slot: int, new: Value | None) -> None:
@@ -248,13 +272,16 @@ class Graph(GraphStore):
             raise ShapeError(describe_failure(node.name, node.op, operands, error)) from error
         old = node.inputs[slot]
         if old is not None:
-            del old.uses[node, slot]
-        node.inputs = operands
+            del old._uses[node, slot]
+        node._inputs = operands
         if new is not None:
-            new.uses[node, slot] = None
+            new._uses[node, slot] = None
 
-    def erase(self, node: Node) -> None:
-        """Take a node out, with all that its subgraphs hold. Raises GraphError if a result is used or an output."""
+    def erase(self, node: Node, *, subgraphs: bool = True) -> None:
+        """Take a node out, with all that its subgraphs hold. Raises GraphError if a result is used or an output.
+
+        Without `subgraphs` these stay as they are, for another node that was added with them.
+        """
         self._own_node(node)
         for value in node.outputs:
             if value.uses:
@@ -263,13 +290,13 @@ class Graph(GraphStore):
                 raise GraphError(f"cannot erase {node.name}: {value.name} is an output of the graph")
         for slot, operand in enumerate(node.inputs):
             if operand is not None:
-                operand.uses.pop((node, slot), None)
+                operand._uses.pop((node, slot), None)
         for value in node.outputs:
             del self._values[value.name]
             self._holders.pop(value, None)
         self._unlink(node)
-        subgraphs, node.subgraphs = node.subgraphs, ()
-        for inner in subgraphs:
+        inside, node._subgraphs = node.subgraphs, ()
+        for inner in inside if subgraphs else ():
             inner.dissolve()
 
     def dissolve(self) -> None:

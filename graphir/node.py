@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from .errors import GraphError
@@ -31,27 +32,66 @@ class Decision:
         return f"[{self.kind}] {self.node}: {self.text}"
 
 
+def guarded(slot: str, advice: str, name: str = "") -> property:
+    """A property that reads a slot and refuses to be assigned to, saying what to do instead."""
+
+    def refuse(holder: Any, value: object) -> None:
+        raise GraphError(f"{holder!r}: {name or slot[1:]} cannot be assigned to; {advice}")
+
+    return property(attrgetter(slot), refuse)
+
+
 class Value:
     """One tensor of a graph: an input, a parameter, or a result of a node.
 
     `type` is what is known of it now and `declared` what its source stated; `tensor` the elements of a parameter;
     `known` the elements of a small integer tensor that inference could follow; `sources` the names under which the
-    source model knew it.
+    source model knew it. What ties it into its graph (`name`, `graph`, `producer`, its place `index` among that node's
+    results, and `uses`: node and slot of each use) is read here and changed by the graph's methods.
     """
 
-    __slots__ = ("declared", "graph", "index", "known", "name", "producer", "sources", "tensor", "type", "uses")
+    __slots__ = ("_graph", "_index", "_name", "_producer", "_uses", "declared", "known", "sources", "tensor", "type")
 
     def __init__(self, graph: Graph, name: str, type_: Type) -> None:
-        self.graph = graph
-        self.name = name
+        self._graph = graph
+        self._name = name
         self.type = type_
         self.declared: Type = type_
-        self.producer: Node | None = None
-        self.index = 0
-        self.uses: dict[tuple[Node, int], None] = {}
+        self._producer: Node | None = None
+        self._index = 0
+        self._uses: dict[tuple[Node, int], None] = {}
         self.tensor: Tensor | None = None
         self.known: Known | None = None
         self.sources: tuple[str, ...] = ()
+
+    if TYPE_CHECKING:  # the others read at the cost of a plain attribute, but cannot be assigned to
+
+        @property
+        def graph(self) -> Graph: ...
+        @property
+        def name(self) -> str: ...
+        @property
+        def producer(self) -> Node | None: ...
+        @property
+        def index(self) -> int: ...
+        @property
+        def uses(self) -> Mapping[tuple[Node, int], None]: ...
+    else:
+        graph = guarded("_graph", "a value stays in its graph")
+        name = guarded("_name", "rename it by graph.rename(value, name)")
+        producer = guarded("_producer", "a value stays the result of its node")
+        index = guarded("_index", "a value keeps its place among its node's results")
+        uses = guarded("_uses", "uses change by graph.replace_uses or graph.replace_input")
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the value is an output of its graph or of one inside that."""
+        return bool(self._graph._holders.get(self))
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether the value is a parameter of its graph."""
+        return self in self._graph._parameters
 
     @property
     def shape(self) -> tuple[Any, ...] | None:
@@ -71,38 +111,72 @@ class Value:
 
     def users(self) -> list[Node]:
         """The nodes that use the value, each once, in the order in which they took it up."""
-        return list(dict.fromkeys(node for node, _ in self.uses))
+        return list(dict.fromkeys(node for node, _ in self._uses))
 
     def __repr__(self) -> str:
         return f"Value({self.name}: {self.type})"
 
 
 class Node:
-    """One application of an operator. Its operands and results are fixed; `Graph` has the methods that replace them."""
+    """One application of an operator. Its operands and results are fixed; `Graph` has the methods that replace them.
 
-    __slots__ = ("_next", "_previous", "graph", "inputs", "name", "op", "outputs", "subgraphs")
+    `name` is a label, which need not be unique. `graph` is None once the node was erased.
+    """
+
+    __slots__ = ("_graph", "_inputs", "_next", "_outputs", "_previous", "_subgraphs", "name", "op")
 
     def __init__(self, graph: Graph, op: Operator, inputs: tuple[Value | None, ...], name: str) -> None:
-        self.graph: Graph | None = graph
+        self._graph: Graph | None = graph
         self.op = op
-        self.inputs = inputs
-        self.outputs: tuple[Value, ...] = ()
+        self._inputs: tuple[Value | None, ...] | list[Value | None] = inputs
+        self._outputs: tuple[Value, ...] = ()
         self.name = name
-        self.subgraphs: tuple[Graph, ...] = ()
+        self._subgraphs: tuple[Graph, ...] = ()
         self._previous: Node | None = None
         self._next: Node | None = None
 
+    if TYPE_CHECKING:
+
+        @property
+        def graph(self) -> Graph | None: ...
+        @property
+        def outputs(self) -> tuple[Value, ...]: ...
+        @property
+        def subgraphs(self) -> tuple[Graph, ...]: ...
+        @property
+        def following(self) -> Node | None:
+            """The node that stands behind this one in its graph, None if it is the last."""
+    else:
+        graph = guarded("_graph", "a node leaves its graph by graph.erase(node)")
+        outputs = guarded("_outputs", "a node with other results is added by graph.add_node")
+        subgraphs = guarded("_subgraphs", "a node with other subgraphs is added by graph.add_node")
+        following = guarded("_next", "a node keeps its place in its graph", "following")
+
     @property
-    def following(self) -> Node | None:
-        """The node that stands behind this one in its graph, None if it is the last."""
-        return self._next
+    def inputs(self) -> tuple[Value | None, ...]:
+        """The operands by slot; None stands for one that is absent."""
+        held = self._inputs
+        if type(held) is list:
+            held = self._inputs = tuple(held)
+        return held  # type: ignore[return-value]
+
+    @inputs.setter
+    def inputs(self, values: object) -> None:
+        raise GraphError(f"{self!r}: inputs cannot be assigned to; they change by graph.replace_input or replace_uses")
+
+    def _replace(self, slot: int, value: Value | None) -> None:
+        """Take another operand. A tuple is made again when it is read: a wide node may change in many slots before."""
+        held = self._inputs
+        if type(held) is not list:
+            held = self._inputs = list(held)
+        held[slot] = value
 
     @property
     def output(self) -> Value:
         """The only result. Raises GraphError if there are several."""
-        if len(self.outputs) != 1:
-            raise GraphError(f"{self.name} ({self.op.name}) has {len(self.outputs)} results; choose one from outputs")
-        return self.outputs[0]
+        if len(self._outputs) != 1:
+            raise GraphError(f"{self.name} ({self.op.name}) has {len(self._outputs)} results; choose one from outputs")
+        return self._outputs[0]
 
     def __repr__(self) -> str:
         return f"Node({self.name}: {self.op})"

@@ -158,7 +158,7 @@ class _Counting:
         """Add a node's layer, and those of its subgraphs; the MACs of all of them."""
         own = shared = 0
         for value in dict.fromkeys(node.inputs):
-            if value is None or not value.sources or value not in value.graph._parameters:
+            if value is None or not value.sources or not value.is_parameter:
                 continue
             elements = _elements(value)
             if value in self.counted:

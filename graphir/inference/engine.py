@@ -118,7 +118,7 @@ def require_all(graph: Graph, types: Mapping[Value, Type] | None = None) -> None
 def _by(value: Value) -> str:
     node = value.producer
     if node is None:
-        return " (parameter)" if value in value.graph._parameters else " (input)"
+        return " (parameter)" if value.is_parameter else " (input)"
     return f" by node {node.name} ({node.op.name})"
 
 

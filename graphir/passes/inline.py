@@ -155,7 +155,7 @@ def take_place(graph: Graph, node: Node, values: Sequence[Value], made: Iterable
 
 def is_held(value: Value) -> bool:
     """Whether the value is an output of its graph or of one inside that."""
-    return bool(value.graph._holders.get(value))
+    return value.is_held
 
 
 def is_needed(value: Value) -> bool:

@@ -67,8 +67,7 @@ def replace_node(graph: Graph, node: Node, op: Operator, inputs: Sequence[Value 
         graph.replace_uses(old, new)
         graph.refine(new, old.type)
     names = [value.name for value in node.outputs]
-    node.subgraphs = ()  # they belong to the new node now
-    graph.erase(node)
+    graph.erase(node, subgraphs=False)  # they belong to the new node now
     for new, name in zip(made.outputs, names, strict=True):
         graph.rename(new, name)
     return made

@@ -157,7 +157,7 @@ class _Layouts:
 
     def _is_held(self, value: Value) -> bool:
         """Whether the value is an output of this graph or of a subgraph."""
-        return self.graph.is_output(value) or bool(self.graph._holders.get(value))
+        return self.graph.is_output(value) or value.is_held
 
     def _is_free(self, value: Value) -> bool:
         """Whether a parameter can be stored in either layout at no cost."""

@@ -33,11 +33,13 @@ def check_output_names(graph: Graph, shown: str, op: Operator, names: Sequence[s
     """Raise GraphError unless these can name the `count` results of a new node of `graph`."""
     if len(names) != count:
         raise GraphError(f"{shown}: {op.name} has {count} results, found {len(names)} names")
+    taken: set[str] = set()
     for name in names:
         if not name:
             raise GraphError(f"{shown}: a value needs a name")
-        if name in graph or names.count(name) > 1:
+        if name in graph or name in taken:
             raise GraphError(f"{shown}: a value called {name!r} exists already")
+        taken.add(name)
 
 
 def check_graph(graph: Graph) -> None:

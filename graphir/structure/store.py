@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from graphir.errors import GraphError
@@ -26,8 +26,8 @@ class GraphStore:
         self.decisions: list[Decision] = []
         self._values: dict[str, Value] = {}
         self._inputs: list[Value] = []
-        self._outputs: tuple[Value, ...] = ()
-        self._holders: dict[Value, dict[Graph, None]] = {}
+        self._outputs: tuple[Value, ...] | list[Value] = ()
+        self._holders: dict[Value, dict[Graph, list[int]]] = {}  # of a value: whose outputs it is, and which
         self._parameters: dict[Value, None] = {}
         self._constants: dict[object, tuple[Value, Tensor]] = {}
         self._counters: dict[str, int] = {}
@@ -43,7 +43,10 @@ class GraphStore:
     @property
     def outputs(self) -> tuple[Value, ...]:
         """The values that a run gives, in order."""
-        return self._outputs
+        held = self._outputs
+        if type(held) is list:
+            held = self._outputs = tuple(held)
+        return held  # type: ignore[return-value]
 
     @property
     def parameters(self) -> tuple[Value, ...]:
@@ -93,6 +96,14 @@ class GraphStore:
         """Record a decision."""
         self.decisions.append(Decision(kind, node, text))
 
+    def _replace_outputs(self, places: Iterable[int], value: Value) -> None:
+        """Give a value at these places. A tuple is made again when it is read: many may be replaced before."""
+        held = self._outputs
+        if type(held) is not list:
+            held = self._outputs = list(held)
+        for place in places:
+            held[place] = value
+
     def _own_node(self, node: Node) -> None:
         if expect(node, Node, f"a node of {self.name}").graph is not self:
             raise GraphError(f"{node.name} is not a node of {self.name}")
@@ -130,7 +141,7 @@ class GraphStore:
             node._next._previous = node._previous
         else:
             self._last = node._previous
-        node.graph = None
+        node._graph = None
         self._count -= 1
 
 

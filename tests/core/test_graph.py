@@ -318,23 +318,23 @@ def test_values_inside_are_not_seen_from_outside():
 
 def misuse(graph: Graph, slot: int) -> None:
     node = graph["y"].producer
-    node.inputs = (graph["x"],) if slot else ()
+    node._inputs = (graph["x"],) if slot else ()
 
 
 BROKEN = [
     (lambda g: misuse(g, 0), "the use list of s disagrees"),
     (lambda g: misuse(g, 1), "the use list of x disagrees"),
-    (lambda g: g["x"].uses.clear(), "the use list of x disagrees"),
-    (lambda g: g["x"].uses.update({(OTHER["y"].producer, 3): None}), "the use list of x disagrees"),
-    (lambda g: setattr(g["s"], "name", "other"), "other is not what node s says"),
-    (lambda g: setattr(g["s"], "index", 1), "s is not what node s says"),
-    (lambda g: setattr(g["s"], "producer", None), "s is not what node s says"),
-    (lambda g: setattr(g["x"], "producer", g["s"].producer), "x is an input or parameter"),
-    (lambda g: setattr(g["w"], "name", "s"), "s is an input or parameter"),
+    (lambda g: g["x"]._uses.clear(), "the use list of x disagrees"),
+    (lambda g: g["x"]._uses.update({(OTHER["y"].producer, 3): None}), "the use list of x disagrees"),
+    (lambda g: setattr(g["s"], "_name", "other"), "other is not what node s says"),
+    (lambda g: setattr(g["s"], "_index", 1), "s is not what node s says"),
+    (lambda g: setattr(g["s"], "_producer", None), "s is not what node s says"),
+    (lambda g: setattr(g["x"], "_producer", g["s"].producer), "x is an input or parameter"),
+    (lambda g: setattr(g["w"], "_name", "s"), "s is an input or parameter"),
     (lambda g: setattr(g, "_count", 7), "7 nodes, found 2"),
-    (lambda g: setattr(g["y"].producer, "graph", None), "node y stands in sample but says that it does not"),
-    (lambda g: setattr(g["y"].producer, "inputs", (OTHER["s"],)), "uses s, which is not produced before it"),
-    (lambda g: setattr(g["s"].producer, "inputs", (g["y"], g["w"])), "uses y, which is not produced before it"),
+    (lambda g: setattr(g["y"].producer, "_graph", None), "node y stands in sample but says that it does not"),
+    (lambda g: setattr(g["y"].producer, "_inputs", (OTHER["s"],)), "uses s, which is not produced before it"),
+    (lambda g: setattr(g["s"].producer, "_inputs", (g["y"], g["w"])), "uses y, which is not produced before it"),
     (lambda g: g._values.update(ghost=OTHER["s"]), "s is neither an input, a parameter nor a result"),
     (lambda g: setattr(g, "_outputs", (OTHER["s"],)), "output s is not produced"),
     (lambda g: g._inputs.clear(), "uses x, which is not produced"),
@@ -351,9 +351,9 @@ def test_check_finds(break_, text):
 
 BROKEN_INSIDE = [
     (lambda g, inner: setattr(inner, "parent", None), "a subgraph of node branch has another parent"),
-    (lambda g, inner: g["x"].uses.pop((inner["t"].producer, 1)), "the use list of x disagrees"),
+    (lambda g, inner: g["x"]._uses.pop((inner["t"].producer, 1)), "the use list of x disagrees"),
     (lambda g, inner: setattr(inner, "_outputs", (g["branch_0"],)), "output branch_0 is not produced"),
-    (lambda g, inner: setattr(inner["t"].producer, "inputs", (inner["own"], g["branch_0"])), "uses branch_0, which"),
+    (lambda g, inner: setattr(inner["t"].producer, "_inputs", (inner["own"], g["branch_0"])), "uses branch_0, which"),
 ]
 
 
@@ -388,7 +388,7 @@ def test_text():
     bias = graph.add_parameter("bias", None, ANYTHING)
     fc = graph.add(Gemm(alpha=0.5), graph["x"], bias, bias, name="fc", before=graph["branch_0"].producer)
     fc.type = tensor("float32[2, N]")
-    fc.producer.inputs = (graph["x"], None, bias)
+    fc.producer._inputs = (graph["x"], None, bias)
     assert str(graph) == TEXT
     assert repr(graph) == "Graph(sample: 4 nodes, 3 parameters)"
     assert (repr(graph["s"]), repr(graph["s"].producer)) == ("Value(s: float32[2, 3])", "Node(s: Add)")

@@ -1,0 +1,61 @@
+"""A copy of a graph: what it holds is taken over as it is, with nothing checked or inferred anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graphir.graph import Graph, Node, Value
+
+Images = dict[Value, Value]
+
+
+def clone(graph: Graph) -> Graph:
+    """The same graph again: names, order, types, decisions, metadata, provenance and subgraphs. Linear.
+
+    Tensors are shared, not copied, and what is known of types is taken over, not inferred anew. A subgraph's copy has
+    the same graph around it and uses the same values of that.
+    """
+    return clone_into(graph, graph.parent, {})
+
+
+def clone_into(
+    graph: Graph, parent: Graph | None, images: Images, rename: Callable[[str], str] | None = None
+) -> Graph:
+    """A copy that stands inside `parent`, uses `images` of values from around it and gives its values other names.
+
+    Values without an image stay themselves. `images` gains those of all values in the copy.
+    """
+    copy = Graph(graph.name, parent=parent)
+    copy.metadata = dict(graph.metadata)
+    copy.decisions = list(graph.decisions)
+    copy._counters = {} if rename else dict(graph._counters)
+    for value in graph.values:
+        name = rename(value.name) if rename else value.name
+        made = images[value] = copy._values[name] = Value(copy, name, value.type)
+        made.declared, made.known, made.tensor = value.declared, value.known, value.tensor
+        made._index, made.sources = value.index, value.sources
+    copy._inputs = [images[value] for value in graph.inputs]
+    copy._parameters = dict.fromkeys(images[value] for value in graph.parameters)
+    copy._constants = {
+        key: (images[value], tensor) for key, (value, tensor) in graph._constants.items() if value in images
+    }
+    for node in graph.nodes:
+        _clone_node(node, copy, images, rename)
+    copy.set_outputs([images.get(value, value) for value in graph.outputs])
+    return copy
+
+
+def _clone_node(node: Node, copy: Graph, images: Images, rename: Callable[[str], str] | None) -> None:
+    operands = tuple([None if value is None else images.get(value, value) for value in node.inputs])
+    made = Node(copy, node.op, operands, node.name)
+    made._subgraphs = tuple([clone_into(inner, copy, images, rename) for inner in node.subgraphs])
+    copy._link(made, None)
+    for slot, operand in enumerate(operands):
+        if operand is not None:
+            operand._uses[made, slot] = None
+    made._outputs = tuple([images[value] for value in node.outputs])
+    for value in made.outputs:
+        value._producer = made
+
+
+__all__ = ["Images", "clone", "clone_into"]
