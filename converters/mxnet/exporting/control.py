@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable, Refusal
 from graphir.converters.mxnet.exporting.dtypes import dtype_name
+from graphir.converters.mxnet.exporting.nodes import write_node
+from graphir.converters.mxnet.exporting.ops import export_table
 from graphir.converters.mxnet.exporting.state import Export
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
@@ -269,9 +271,6 @@ def _condition(node: ExportNode, names: Sequence[str]) -> tuple[NNVMGraph, list[
 
 def _write(node: ExportNode, body: _Body) -> None:
     """Write the nodes of a body. Refuses if one of them is refused."""
-    from graphir.converters.mxnet.exporting.exporter import write_node
-    from graphir.converters.mxnet.exporting.ops import export_table
-
     table = {**export_table(), **CONTROL}
     for inner in body.graph.nodes:
         body.node = inner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.errors import GraphirError
+from graphir.graph import Value
 from graphir.types import DType, TensorType, Type
 
 DTYPES = {
@@ -41,6 +42,14 @@ class NeedsNumpyShape(Refusal):
     """A tensor without axes or without elements, which MXNet has under its np_shape semantics only."""
 
 
+class Unwritten(Exception):
+    """An export function wants a value of which nothing is written yet: its node comes first, maybe in other terms."""
+
+    def __init__(self, value: Value) -> None:
+        super().__init__(value.name)
+        self.value = value
+
+
 def held_dtype(dtype: DType) -> DType:
     """The dtype in which MXNet holds elements of a dtype: itself, or a wider one. Refuses those that none holds."""
     if dtype in DTYPES:
@@ -64,4 +73,4 @@ def check_held(name: str, type_: Type) -> None:
         raise Refusal(f"MXNet has no tensors of {type_.dtype} ({name})")
 
 
-__all__ = ["DTYPES", "WIDER", "NeedsNumpyShape", "Refusal", "check_held", "dtype_name", "held_dtype"]
+__all__ = ["DTYPES", "WIDER", "NeedsNumpyShape", "Refusal", "Unwritten", "check_held", "dtype_name", "held_dtype"]

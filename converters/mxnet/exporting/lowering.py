@@ -6,66 +6,109 @@ over replaced by what ONNX defines them by. All of it happens on a copy of the g
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from graphir.converters.mxnet.exporting.context import ExportTable, Refusal
-from graphir.converters.mxnet.exporting.exporter import Attempt, write_graph
 from graphir.converters.mxnet.exporting.ops import export_table
 from graphir.converters.onnx.evaluator import onnx_evaluator
 from graphir.errors import Gap, GraphirError, ProviderError
-from graphir.graph import Decision, Graph, Node, Value
+from graphir.graph import Graph, Node, Value
 from graphir.ops.control import If, Loop, Scan
 from graphir.ops.recurrent import GRU, LSTM, RNN
-from graphir.passes.clone import clone
+from graphir.passes.clone import Images, clone_into
 from graphir.passes.fold_constants import fold_constants, fold_known
 from graphir.passes.inline import Names
 from graphir.passes.inline_branches import inline_branches
 from graphir.passes.no_ops import drop_no_ops
+from graphir.passes.outcome import Outcome as PassOutcome
 from graphir.passes.recurrent.to_loop import write_as_loop
 from graphir.passes.select_branches import select_branches
 from graphir.passes.simplify import simplify
 from graphir.passes.static_sequences import resolve_structure
 from graphir.passes.unroll import unroll_loops
 
+if TYPE_CHECKING:
+    from graphir.converters.onnx.exporting.expansion import Definitions
+
 DEEPEST = 12
 MOST_ROUNDS = 64
 
 
-def lower(graph: Graph, attempt: Attempt) -> tuple[Attempt, list[Decision], list[Gap]]:
-    """The last attempt at writing the graph in simpler terms, the decisions on the way there, and what is left over.
+@dataclass(frozen=True)
+class Outcome:
+    """What lowering did: the nodes `made` in the place of one, none if the graph changed as a whole; or nothing."""
 
-    `attempt` is the one at the graph as it stands, which was refused. The graph stays as it is.
+    changed: bool
+    made: tuple[Node, ...] = ()
+
+
+class Lowering:
+    """The copy of a graph that is lowered step by step, and where its nodes came from.
+
+    `values` and `images` give the copies of the graph's values and nodes. `further` are export functions besides those
+    of all graphs, once nothing else helps; `changes` counts the steps that did.
     """
-    lowering = _Lowering(graph, attempt)
-    for _ in range(MOST_ROUNDS):
-        if not attempt.refusals or not lowering.step(attempt):
-            break
-        attempt = write_graph(lowering.graph, lowering.further)
-    decisions = lowering.graph.decisions[len(graph.decisions) :]
-    return attempt, decisions, lowering.gaps(attempt)
 
-
-class _Lowering:
-    """The copy of a graph that is lowered step by step, and where its nodes came from."""
-
-    def __init__(self, graph: Graph, attempt: Attempt) -> None:
-        self.graph = clone(graph)
+    def __init__(self, graph: Graph) -> None:
+        self.values: Images = {}
+        self.graph = clone_into(graph, graph.parent, self.values)
+        self.images = dict(zip(graph.nodes, self.graph.nodes, strict=True))
+        self.further: ExportTable = {}
+        self.changes = 0
         self._names = Names(self.graph)
         self._evaluator = onnx_evaluator()
         self._operators = {node.name: node.op.name for node in graph.nodes}
-        self._first = {place.name: refusal for place, refusal in attempt.refusals if isinstance(place, Node)}
+        self._definitions: Definitions | None = None
+        self._first: dict[str, Refusal] = {}
         self._reasons: dict[str, str] = {}
         self._hopeless: set[Node] = set()
         self._note = ""
-        self._simplified = False
-        self.further: ExportTable = {}
+        self._rounds = 0
+        self._is_simple = False
 
-    def step(self, attempt: Attempt) -> bool:
-        """Bring the graph one step down from where it was refused; False if nothing is left to try."""
-        if not self._simplified:
-            self._simplified = True
-            self._simplify()
-            return True
-        changed = self._expand(attempt)
-        return self._simplify() or changed or self._compute_all() or self._allow_control()
+    def step(self, node: Node, refusal: Refusal) -> Outcome:
+        """Bring the graph one step down where a node was refused.
+
+        The node itself is replaced if that is possible. The whole graph is simplified before the first such step, and
+        where nothing else helps.
+        """
+        self._first.setdefault(self._origin(node).name, refusal)
+        outcome = self._step(node)
+        self.changes += outcome.changed
+        return outcome
+
+    def _step(self, node: Node) -> Outcome:
+        if not self._rounds and self._change_whole(self._simplify_whole):
+            return Outcome(changed=True)
+        made = [] if node in self._hopeless or node.subgraphs else self._replace(self.graph, node)
+        if made:
+            self._is_simple = False
+            return Outcome(changed=True, made=tuple(made))
+        return Outcome(changed=self._change_somewhere())
+
+    def settle(self) -> bool:
+        """Bring the graph down where no node was refused, but an output was; whether anything changed."""
+        changed = self._change_somewhere()
+        self.changes += changed
+        return changed
+
+    def _change_somewhere(self) -> bool:
+        changes = (self._simplify_whole, self._compute_all, self._allow_control)
+        return any(self._change_whole(change) for change in changes)
+
+    def _change_whole(self, change: Callable[[], bool]) -> bool:
+        """Change the graph as a whole, while that may still lead anywhere."""
+        self._rounds += 1
+        return self._rounds <= MOST_ROUNDS * 3 and change()
+
+    def _simplify_whole(self) -> bool:
+        """All passes that need no definition of an operator, unless nothing happened since they were done."""
+        if self._is_simple:
+            return False
+        self._is_simple = True
+        return self._simplify(self.graph, self._names)
 
     def _allow_control(self) -> bool:
         """Loops that cannot be taken apart may become MXNet's own, their bodies in terms that it has."""
@@ -77,6 +120,7 @@ class _Lowering:
         for node in loops:
             self._lower_body(node.subgraphs[0])
         self.further = CONTROL
+        self._is_simple = False
         return True
 
     def _lower_body(self, body: Graph) -> None:
@@ -97,26 +141,28 @@ class _Lowering:
         table, changed = export_table(), False
         for node in list(body.nodes):
             if type(node.op) not in table and node not in self._hopeless and not node.subgraphs:
-                changed |= self._replace(body, node)
+                changed |= bool(self._replace(body, node))
         return changed
 
     def _compute_all(self) -> bool:
         """Branches and loops of unknown course: all that they may do is computed, and Where selects."""
         outcome = select_branches(self.graph, self._names)
         loops = unroll_loops(self.graph, evaluator=self._evaluator, masked=True, names=self._names)
-        self._reasons.update((node.name, why) for node, why in (*outcome.reasons.items(), *loops.reasons.items()))
-        return outcome.changed or loops.changed
+        changed = self._noting(self.graph, outcome)
+        changed |= self._noting(self.graph, loops)
+        self._is_simple &= not changed
+        return changed
 
-    def _simplify(self) -> bool:
+    def _simplify(self, graph: Graph, names: Names) -> bool:
         """All passes that need no definition of an operator, until none of them changes anything."""
         changed = False
         for _ in range(MOST_ROUNDS):
-            again = drop_no_ops(self.graph).changed
-            again |= simplify(self.graph).changed
-            again |= self._fold(self.graph)
-            again |= inline_branches(self.graph, self._names).changed
-            again |= self._resolve()
-            again |= self._unroll()
+            again = drop_no_ops(graph).changed
+            again |= simplify(graph).changed
+            again |= self._fold(graph)
+            again |= inline_branches(graph, names).changed
+            again |= self._noting(graph, resolve_structure(graph, names))
+            again |= self._noting(graph, unroll_loops(graph, evaluator=self._evaluator, names=names))
             if not again:
                 break
             changed = True
@@ -129,50 +175,41 @@ class _Lowering:
             self._note = f"; constants could not be computed: {error}"
             return fold_known(graph).changed
 
-    def _resolve(self) -> bool:
-        outcome = resolve_structure(self.graph, self._names)
-        self._reasons.update((node.name, reason) for node, reason in outcome.reasons.items())
+    def _noting(self, graph: Graph, outcome: PassOutcome) -> bool:
+        """Whether a pass changed anything; the reasons why it left nodes as they are are kept."""
+        if graph is self.graph:
+            self._reasons.update((node.name, reason) for node, reason in outcome.reasons.items())
         return outcome.changed
 
-    def _unroll(self) -> bool:
-        outcome = unroll_loops(self.graph, evaluator=self._evaluator, names=self._names)
-        self._reasons.update((node.name, reason) for node, reason in outcome.reasons.items())
-        return outcome.changed
-
-    def _expand(self, attempt: Attempt) -> bool:
-        """Replace every refused operator by its definition."""
-        changed = False
-        for node, refusal in attempt.export.refused.items():
-            if node.graph is self.graph and node not in self._hopeless and not node.subgraphs:
-                self._first.setdefault(self._origin(node).name, refusal)
-                changed |= self._replace(self.graph, node)
-        return changed
-
-    def _replace(self, graph: Graph, node: Node) -> bool:
-        """Put an operator's definition in its place, if there is one."""
-        from graphir.converters.onnx.exporting.expansion import NoExpansion, expand
+    def _replace(self, graph: Graph, node: Node) -> list[Node]:
+        """Put an operator's definition in its place, if there is one; the nodes of which it is made."""
+        from graphir.converters.onnx.exporting.expansion import Definitions, NoExpansion, expand
 
         if isinstance(node.op, RNN | GRU | LSTM):
             return self._write_as_loop(graph, node)
         try:
             if self._depth(node) >= DEEPEST:
                 raise NoExpansion(f"its definitions are nested more than {DEEPEST} deep")
-            expand(graph, node, self._names)
+            if self._definitions is None:
+                self._definitions = Definitions(self._prepare)
+            return expand(graph, node, self._names, self._definitions)
         except NoExpansion as error:
             self._hopeless.add(node)
             if not error.undefined:
                 self._reasons.setdefault(node.name, str(error))
-            return False
-        return True
+            return []
 
-    def _write_as_loop(self, graph: Graph, node: Node) -> bool:
+    def _prepare(self, body: Graph) -> None:
+        """Simplify a definition, once for all nodes that it stands for."""
+        self._simplify(body, Names(body))
+
+    def _write_as_loop(self, graph: Graph, node: Node) -> list[Node]:
         """Put a loop in the place of a recurrent layer, such as one that is too long to be written step by step."""
         try:
-            write_as_loop(graph, node, self._names)
+            return write_as_loop(graph, node, self._names)
         except GraphirError:
             self._hopeless.add(node)
-            return False
-        return True
+            return []
 
     def _origin(self, node: Node) -> Node:
         """The node of the original graph that a node stands for, or stands in the place of a part of."""
@@ -186,10 +223,10 @@ class _Lowering:
             node, depth = self._names.ancestors[node], depth + 1
         return depth
 
-    def gaps(self, attempt: Attempt) -> list[Gap]:
+    def gaps(self, refusals: Iterable[tuple[Node | Value, Refusal]]) -> list[Gap]:
         """What was refused in the end, by the operators and names of the original graph, equal reasons together."""
         found: dict[tuple[str, str], dict[str, None]] = {}
-        for place, refusal in attempt.refusals:
+        for place, refusal in refusals:
             if isinstance(place, Value):
                 operator = "output" if place.producer is None else place.producer.op.name
                 found.setdefault((operator, str(refusal)), {})[place.name] = None
@@ -216,4 +253,4 @@ class _Lowering:
         return f"{whole}it is made of {node.op.name}: {text}"
 
 
-__all__ = ["lower"]
+__all__ = ["Lowering", "Outcome"]

@@ -9,8 +9,8 @@ MXNet's np_shape semantics (`Export.np_shape`), which have both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,16 +18,21 @@ from graphir.converters.mxnet.exporting.dtypes import (
     DTYPES,
     NeedsNumpyShape,
     Refusal,
+    Unwritten,
     check_held,
     dtype_name,
     held_dtype,
 )
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMNode
 from graphir.graph import Decision, Graph, Node, Value
+from graphir.ops.base import Operator
+from graphir.passes.clone import Images
 from graphir.tensor import Tensor
 from graphir.types import DType
 
+Held = TypeVar("Held")
 Entry = tuple[int, int]
+Reading = tuple[Operator, tuple[Value | None, ...]]
 SUFFIX = "_output"
 NO_AXES = "MXNet has tensors without axes under np_shape semantics only"
 NO_ELEMENTS = "MXNet has tensors without elements under np_shape semantics only"
@@ -37,7 +42,8 @@ class Export:
     """The export of one graph in the making: the MXNet nodes, parameters, decisions and refusals so far.
 
     `np_shape` says that the symbol is written for MXNet's np_shape semantics. `node` is the node being written,
-    `written` those that the MXNet nodes of another one compute too.
+    `written` those that are, `refused` those that MXNet cannot say, `hopeless` those of them that nothing else says
+    either. A value whose node is neither is asked for too early: `Unwritten` tells the writer so.
     """
 
     def __init__(self, graph: Graph, *, np_shape: bool = False) -> None:
@@ -48,7 +54,9 @@ class Export:
         self.states: dict[str, Tensor | None] = {}
         self.decisions: dict[Decision, None] = {}
         self.refused: dict[Node, Refusal] = {}
-        self.written: set[Node] = set()
+        self.hopeless: set[Node] = set()
+        self.stand_ins: set[str] = set()
+        self.written: dict[Node, Reading] = {}
         self.node: Node | None = None
         self._asked: dict[Node | None, list[Value]] = {}
         self._entries: dict[Value, Entry] = {}
@@ -58,7 +66,10 @@ class Export:
         self._casts: dict[tuple[Entry, DType], Entry] = {}
         self._states: dict[Value, Entry] = {}
         self._named: set[int] = set()
-        self._names: set[str] = {value.name for value in (*graph.inputs, *graph.parameters)}
+        self._made: dict[Node | None, list[int]] = {}
+        self._reserved: set[Value] = {*graph.inputs, *graph.parameters}
+        self._reserved_names: set[str] = {value.name for value in self._reserved}
+        self._names: set[str] = set(self._reserved_names)
         self._node_names: dict[str, int] = {}
 
     def decide(self, kind: str, node: str, text: str) -> None:
@@ -70,6 +81,7 @@ class Export:
         attrs = {key: str(value) for key, value in attributes.items() if value is not None}
         index = len(self.nodes)
         self.nodes.append(NNVMNode(op, self._fresh(name, index), attrs, {}, list(inputs)))
+        self._made.setdefault(self.node, []).append(index)
         return index
 
     def _fresh(self, wanted: str, index: int) -> str:
@@ -90,37 +102,122 @@ class Export:
         self._names.add(name)
         return name
 
+    def _own_name(self, value: Value) -> str:
+        """The name of an input or parameter, or one near to it if it came while other names were given away."""
+        if value in self._reserved:
+            return value.name
+        name = self.fresh_variable(value.name)
+        self._reserved.add(value)
+        self._reserved_names.add(name)
+        return name
+
     def variable(self, name: str, tensor: Tensor | None, annotations: dict[str, str]) -> Entry:
         """Add a variable; with a tensor it is a parameter."""
         if tensor is not None:
             self.parameters[name] = tensor
             if tensor.dtype is not DType.FLOAT32:
                 annotations = {"__dtype__": str(DTYPES[tensor.dtype]), **annotations}
+        self._made.setdefault(self.node, []).append(len(self.nodes))
         self.nodes.append(NNVMNode(VARIABLE, name, {}, annotations))
         return len(self.nodes) - 1, 0
 
     def raw(self, value: Value) -> Entry:
         """The entry that carries a value, in whatever dtype (see `carried`).
 
-        A value whose node was refused is a constant if its elements are known. Else a variable stands for it, so that
-        what else is refused behind it is found too.
+        A value whose node was refused is a constant if its elements are known. If nothing else says it either, a
+        variable stands for it, so that what else is refused behind it is found too.
         """
         self._asked.setdefault(self.node, []).append(value)
         found = self._entries.get(value)
         if found is None:
-            if value.producer in self.refused and not (value.known and value.known.integers() is not None):
-                found = self.variable(self.fresh_variable("refused"), None, {})
-            else:
+            if not self._is_awaited(value):
                 found = self._source(value)
+            elif value.producer in self.hopeless:
+                name = self.fresh_variable("refused")
+                self.stand_ins.add(name)
+                found = self.variable(name, None, {})
+            else:
+                raise Unwritten(value)
             self._entries[value] = found
             self._named_after.setdefault(found, value)
         return found
+
+    def _is_awaited(self, value: Value) -> bool:
+        """Whether a node of this graph must be written before the value has an entry."""
+        if value.producer is None or value.graph is not self.graph:
+            return False
+        if value.known is not None and value.known.integers() is not None:
+            return False
+        return value.producer in self.refused or not (value.shape is not None and 0 in value.shape)
+
+    def begin(self, node: Node | None) -> None:
+        """A node is about to be written, or the outputs, maybe again."""
+        self.node = node
+        self._asked[node] = []
+
+    def end(self, node: Node) -> None:
+        """A node is written as it stands."""
+        self.written[node] = node.op, node.inputs
+
+    def take_back(self, nodes: Iterable[Node]) -> None:
+        """Forget what was written of some nodes, so that they can be written again under the same names.
+
+        What others may share stays: inputs, parameters, and casts.
+        """
+        shared = {index for index, _ in (*self._casts.values(), *self._states.values(), *self._inputs.values())}
+        for node in nodes:
+            self.written.pop(node, None)
+            for value in node.outputs:
+                self._entries.pop(value, None)
+                self._carried.pop(value, None)
+            for index in self._made.pop(node, ()):
+                if index not in shared:
+                    self._free(index)
+
+    def _free(self, index: int) -> None:
+        """Give the names of an MXNet node that nothing uses back, unless it carries a parameter of the graph."""
+        record = self.nodes[index]
+        if record.op != VARIABLE:
+            if self._node_names.get(record.name) == index:
+                del self._node_names[record.name]
+        elif (index, 0) not in self._named_after:
+            self.parameters.pop(record.name, None)
+            if record.name not in self._reserved_names:
+                self._names.discard(record.name)
+
+    def changed(self) -> list[Node]:
+        """The written nodes that do not stand as they were written, or that are computed of what such nodes give."""
+        found: dict[Node, None] = {}
+        for node, (op, operands) in self.written.items():
+            same = node.graph is self.graph and node.op is op and node.inputs == operands and not node.subgraphs
+            if not same or any(value is not None and value.producer in found for value in operands):
+                found[node] = None
+        return list(found)
+
+    def move(self, graph: Graph, images: Images, nodes: Mapping[Node, Node]) -> None:
+        """Go on with a copy of the graph, with `images` of its values and `nodes` of its nodes."""
+        known: dict[Node | None, Node | None] = {None: None}
+        known.update((node, image) for node, image in nodes.items())
+
+        self.graph, self.node = graph, known[self.node]
+        self.refused = {nodes[node]: refusal for node, refusal in self.refused.items()}
+        self.written = {
+            nodes[node]: (op, tuple([None if value is None else images.get(value, value) for value in operands]))
+            for node, (op, operands) in self.written.items()
+        }
+        lists = {id(asked): [images.get(value, value) for value in asked] for asked in self._asked.values()}
+        self._asked = {known[node]: lists[id(asked)] for node, asked in self._asked.items()}
+        self._made = {known[node]: made for node, made in self._made.items()}
+        self._entries, self._carried = _over(self._entries, images), _over(self._carried, images)
+        self._inputs, self._states = _over(self._inputs, images), _over(self._states, images)
+        self._named_after = {entry: images.get(value, value) for entry, value in self._named_after.items()}
+        self._reserved = {images.get(value, value) for value in self._reserved}
 
     def covers(self, nodes: Iterable[Node]) -> None:
         """Say that the MXNet nodes of the node being written compute these too: they are not written themselves."""
         asked = self._asked.setdefault(self.node, [])
         for node in nodes:
-            self.written.add(node)
+            self.end(node)
             self._asked[node] = asked
 
     def asked(self, node: Node | None) -> list[Value]:
@@ -141,6 +238,10 @@ class Export:
         if value.dtype is None or value.dtype is DType.BOOL or held is held_dtype(value.dtype):
             return found
         return self.cast(found, value.dtype)
+
+    def is_bound(self, value: Value) -> bool:
+        """Whether an entry is known to be the value: a result that nothing uses may have none."""
+        return value in self._entries
 
     def cast(self, entry: Entry, dtype: DType) -> Entry:
         """The entry converted, once for all users."""
@@ -178,7 +279,7 @@ class Export:
             if tensor is not None and tensor.dtype is not dtype:
                 tensor = Tensor.of(tensor.numpy().astype(dtype.numpy()))
             taken = value in self._entries
-            name = self.fresh_variable(f"{value.name}_state") if taken else value.name
+            name = self.fresh_variable(f"{value.name}_state") if taken else self._own_name(value)
             self.nodes.append(NNVMNode(VARIABLE, name))
             found = self._states[value] = len(self.nodes) - 1, 0
             self.states[name] = tensor
@@ -191,6 +292,8 @@ class Export:
         taken = name != value.name and name in self._names
         if len(value.uses) != 1 or value in self._entries or taken:
             name = self.fresh_variable(f"{name}_reshaped")
+        elif name == value.name:
+            name = self._own_name(value)
         self._names.add(name)
         return self.variable(name, value.tensor.reshaped(shape), {})
 
@@ -210,8 +313,9 @@ class Export:
             tensor = self._held(value, tensor)
             if not tensor.shape:
                 tensor = tensor.reshaped((1,))
-        taken = value in self._states or value.producer is not None
-        return self.variable(self.fresh_variable(f"{value.name}_argument") if taken else value.name, tensor, {})
+        if value in self._states or value.producer is not None:
+            return self.variable(self.fresh_variable(f"{value.name}_argument"), tensor, {})
+        return self.variable(self._own_name(value), tensor, {})
 
     def _held(self, value: Value, tensor: Tensor) -> Tensor:
         """The tensor in a dtype that MXNet has: truths as float32, others in a wider one."""
@@ -306,6 +410,11 @@ class Export:
         if index is not None:
             self.nodes[index].name = self._fresh(f"{name}_number", index)
             del self._node_names[name]
+
+
+def _over(held: dict[Value, Held], images: Images) -> dict[Value, Held]:
+    """What is held of values, held of their images."""
+    return {images.get(value, value): found for value, found in held.items()}
 
 
 __all__ = ["SUFFIX", "Entry", "Export"]

@@ -7,6 +7,7 @@ for an old opset become that composition.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET, export_graph, newest_opset
@@ -19,6 +20,7 @@ from graphir.converters.onnx.importing.importer import Importer
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.passes.inline import Body, Names, is_needed, take_place
+from graphir.tensor import Tensor
 
 SMALL = 1 << 16
 
@@ -35,26 +37,81 @@ class NoExpansion(GraphirError):
 
 
 class _Composition(NamedTuple):
-    """What a node is made of: a graph, and what stands for the operands in it."""
+    """What a node is made of: a graph, and what stands for the operand in each slot in it."""
 
     graph: Graph
-    operands: dict[Value, Value]
+    operands: tuple[Value | None, ...]
 
 
-def expand(graph: Graph, node: Node, names: Names) -> list[Node]:
+class Definitions:
+    """What operators are made of, once for all nodes that are alike but for their operands' elements.
+
+    `prepare` changes each definition, such as to simplify it, before it is used for the first time.
+    """
+
+    def __init__(self, prepare: Callable[[Graph], None] | None = None) -> None:
+        self._prepare = prepare
+        self._known: dict[Hashable, _Composition | NoExpansion] = {}
+        self._tensors: list[Tensor] = []
+
+    def of(self, node: Node) -> _Composition:
+        """What a node is made of. Raises NoExpansion."""
+        key = self._key(node)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._make(node)
+        if isinstance(found, NoExpansion):
+            raise NoExpansion(str(found), undefined=found.undefined)
+        return found
+
+    def _make(self, node: Node) -> _Composition | NoExpansion:
+        try:
+            made = _compose(node)
+            if self._prepare is not None:
+                self._prepare(made.graph)
+                _outermost(node).decisions.extend(made.graph.decisions)
+        except GraphirError as error:
+            return error if isinstance(error, NoExpansion) else NoExpansion(_one_line(error))
+        return made
+
+    def _key(self, node: Node) -> Hashable:
+        """All that a definition depends on: the operator, and what is known of operands and results."""
+        operands: list[Hashable] = []
+        slots: dict[Value, int] = {}
+        for value in node.inputs:
+            if value is None:
+                operands.append(None)
+                continue
+            tensor = _small(value)
+            if tensor is not None:
+                self._tensors.append(tensor)  # as long as it lives, no other one has its identity
+            operands.append((slots.setdefault(value, len(operands)), value.type, value.known, id(tensor)))
+        results = [(value.type, is_needed(value)) for value in node.outputs]
+        return type(node.op), node.op, tuple(operands), tuple(results), tuple(_stated_opsets(node).items())
+
+
+def _outermost(node: Node) -> Graph:
+    """The graph around all graphs in which a node stands."""
+    graph = node.graph
+    assert graph is not None
+    while graph.parent is not None:
+        graph = graph.parent
+    return graph
+
+
+def expand(graph: Graph, node: Node, names: Names, definitions: Definitions | None = None) -> list[Node]:
     """Put what the node is made of in its place; returns the new nodes.
 
     The composition is the one by which ONNX defines the operator for operands of these types, or that by which it is
-    written for an opset that lacks it. Raises NoExpansion, with nothing changed, where there is none.
+    written for an opset that lacks it; `definitions` keeps it for nodes alike. Raises NoExpansion, with nothing
+    changed, where there is none.
     """
     if node.subgraphs:
         raise NoExpansion("its course is in the graphs inside it", undefined=True)
-    try:
-        composition = _compose(node)
-    except GraphirError as error:
-        raise error if isinstance(error, NoExpansion) else NoExpansion(_one_line(error)) from error
+    composition = (definitions or Definitions()).of(node)
     body = Body(composition.graph, graph, names, node.name)
-    bindings = {inner: outer for outer, inner in composition.operands.items()}
+    pairs = zip(composition.operands, node.inputs, strict=True)
+    bindings = {inner: outer for inner, outer in pairs if inner is not None and outer is not None}
     try:
         given = iter(body.copy(bindings, node))
         take_place(graph, node, [next(given) if is_needed(old) else old for old in node.outputs], body.made)
@@ -100,11 +157,7 @@ def _record(node: Node, opset: int) -> Any | None:
     import onnx
 
     alone = Graph("alone")
-    outermost = node.graph
-    while outermost is not None and outermost.parent is not None:
-        outermost = outermost.parent
-    metadata = {} if outermost is None else outermost.metadata
-    alone.metadata = {key: text for key, text in metadata.items() if key.startswith(OPSET)}
+    alone.metadata = _stated_opsets(node)
     stand_ins = _stand_ins(node, alone)
     operands = [None if value is None else stand_ins[value] for value in node.inputs]
     try:
@@ -119,6 +172,16 @@ def _record(node: Node, opset: int) -> Any | None:
     return model
 
 
+def _stated_opsets(node: Node) -> dict[str, str]:
+    """The opsets that the model around a node states."""
+    return {key: text for key, text in _outermost(node).metadata.items() if key.startswith(OPSET)}
+
+
+def _small(value: Value) -> Tensor | None:
+    """A constant whose elements a definition may depend on."""
+    return value.tensor if value.tensor is not None and value.tensor.size <= SMALL else None
+
+
 def _stand_ins(node: Node, graph: Graph) -> dict[Value, Value]:
     """A value in another graph for each operand: a parameter for a small constant, else an input of the same type."""
     found: dict[Value, Value] = {}
@@ -126,8 +189,9 @@ def _stand_ins(node: Node, graph: Graph) -> dict[Value, Value]:
         if value is None or value in found:
             continue
         name = f"operand:{slot}"
-        if value.tensor is not None and value.tensor.size <= SMALL:
-            found[value] = graph.add_parameter(name, value.tensor)
+        tensor = _small(value)
+        if tensor is not None:
+            found[value] = graph.add_parameter(name, tensor)
         else:
             found[value] = graph.add_input(name, value.type)
             found[value].known = value.known
@@ -153,11 +217,12 @@ def _imported(node: Node, record: Any, definition: Definition) -> _Composition:
     )
     importer = Importer(OnnxSource(model, TensorSource()))
     operands = _stand_ins(node, importer.graph)
-    return _Composition(importer.run(), operands)
+    made = importer.run()
+    return _Composition(made, tuple([None if value is None else operands[value] for value in node.inputs]))
 
 
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-__all__ = ["NoExpansion", "expand"]
+__all__ = ["Definitions", "NoExpansion", "expand"]

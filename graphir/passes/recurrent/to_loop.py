@@ -32,8 +32,10 @@ FAR = -(2**31) + 1
 Make = Callable[[Value], Value]
 
 
-def write_as_loop(graph: Graph, node: Node, names: Names) -> None:
+def write_as_loop(graph: Graph, node: Node, names: Names) -> list[Node]:
     """Put a Loop for each direction, and what prepares its weights, in the place of an RNN, GRU or LSTM.
+
+    Returns the new nodes.
 
     Raises GraphirError, with nothing changed, where `sequence_lens` are given or the sizes are not known in numbers.
     """
@@ -56,6 +58,7 @@ def write_as_loop(graph: Graph, node: Node, names: Names) -> None:
     except GraphirError:
         maker.take_back()
         raise
+    return [made for made in maker.made if made.graph is graph]
 
 
 class _Way:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
 from graphir.converters.mxnet import save, to_symbol
-from graphir.converters.mxnet.exporting import exporter
-from graphir.converters.mxnet.exporting.exporter import Attempt
+from graphir.converters.mxnet.exporting import writer
 from graphir.converters.mxnet.exporting.ops import export_table
 from graphir.converters.onnx import from_model
 from graphir.errors import ProviderError, UnsupportedOpError
@@ -122,7 +122,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch) -> Lacking:
 
     def forget(*classes: type[Operator]) -> None:
         table = {op: function for op, function in export_table().items() if op not in classes}
-        monkeypatch.setattr(exporter, "export_table", lambda: table)
+        monkeypatch.setattr(writer, "export_table", lambda: dict(table))
 
     return forget
 
@@ -225,16 +225,50 @@ def test_without_onnxruntime_the_reason_says_so(monkeypatch: pytest.MonkeyPatch,
             { b = Exp(w) t = Bernoulli(x) y = Add(b, t) }"""))
 
 
-def test_a_deep_network_is_written_in_few_attempts(monkeypatch: pytest.MonkeyPatch, lacking: Lacking) -> None:
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The operators of the nodes that are tried, each time that they are."""
+    found: list[str] = []
+    write_node = writer.write_node
+
+    def counted(export, node, table) -> None:
+        found.append(node.op.name)
+        write_node(export, node, table)
+
+    monkeypatch.setattr(writer, "write_node", counted)
+    return found
+
+
+@pytest.mark.parametrize("place", [0, 1000, 1999])
+def test_around_one_refused_node_nothing_is_tried_again(place: int, calls: list[str], lacking: Lacking) -> None:
     lacking(Mish)
-    attempts: list[Attempt] = []
+    graph = Graph("deep")
+    value = graph.add_input("x", TensorType(DType.FLOAT32, (2, 3)))
+    for number in range(2000):
+        value = graph.add(Mish() if number == place else Relu(), value)
+    graph.set_outputs([value])
+    text, _ = to_symbol(graph)
+    assert text.count('"relu"') == 1999
+    # the refused node twice, before and after the graph is simplified, and the one that asked for it each time
+    assert Counter(calls)["Relu"] <= 1999 + 2
+    assert len(calls) <= 2000 + 3 + 3
 
-    class Counted(Attempt):
-        def __init__(self, *arguments) -> None:
-            attempts.append(self)
-            super().__init__(*arguments)
 
-    monkeypatch.setattr(exporter, "Attempt", Counted)
+def test_what_is_left_over_is_not_tried_for_ever(calls: list[str], lacking: Lacking) -> None:
+    lacking(Bernoulli, RandomUniformLike)
+    graph = Graph("deep")
+    value = graph.add_input("x", TensorType(DType.FLOAT32, (2, 3)))
+    for number in range(300):
+        value = graph.add(Relu() if number % 3 else Bernoulli(), value, name=f"node{number}")
+    graph.set_outputs([value])
+    with pytest.raises(UnsupportedOpError) as caught:
+        to_symbol(graph)
+    assert sum(len(gap.nodes) for gap in caught.value.gaps) == 100
+    assert len(calls) <= 6 * 300
+
+
+def test_a_deep_network_is_written_once(calls: list[str], lacking: Lacking) -> None:
+    lacking(Mish)
     graph = Graph("deep")
     value = graph.add_input("x", TensorType(DType.FLOAT32, (2, 3)))
     for _ in range(300):
@@ -242,7 +276,8 @@ def test_a_deep_network_is_written_in_few_attempts(monkeypatch: pytest.MonkeyPat
     graph.set_outputs([value])
     text, _ = to_symbol(graph)
     assert text.count('"tanh"') == 300
-    assert len(attempts) <= 4
+    assert Counter(calls)["Relu"] <= 2 * 300
+    assert len(calls) <= 300 * 2 + 300 * (1 + 3)
 
 
 def test_a_plain_network_needs_neither_onnx_nor_onnxruntime() -> None:

@@ -159,7 +159,7 @@ def _power_of_two(node: ExportNode, entry: Entry, held: DType) -> Entry:
 def narrow_results(node: ExportNode) -> None:
     """Round or wrap the results of arithmetic that MXNet did in a wider dtype, as the narrow one would have."""
     for value in node.node.outputs:
-        if value.dtype in WIDER:
+        if value.dtype in WIDER and node.export.is_bound(value):
             _narrow(node, value)
 
 

@@ -1,0 +1,24 @@
+"""One node of a graph on its way out, by the export function of its operator."""
+
+from __future__ import annotations
+
+from graphir.converters.mxnet.exporting.context import Export, ExportNode, ExportTable, Refusal
+from graphir.converters.mxnet.exporting.ops.casting import narrow_results
+from graphir.converters.mxnet.exporting.ops.widening import is_narrow
+from graphir.graph import Node
+
+
+def write_node(export: Export, node: Node, table: ExportTable) -> None:
+    """Write one node. Raises Refusal, and Unwritten if that of an operand comes first."""
+    function = table.get(type(node.op))
+    if function is None:
+        raise Refusal("MXNet has no such operator and no composition is known")
+    if not all(value.shape is not None and 0 in value.shape for value in node.outputs):
+        narrow = is_narrow(node)
+        made = ExportNode(export, node)
+        function(made)
+        if narrow:
+            narrow_results(made)
+
+
+__all__ = ["write_node"]
