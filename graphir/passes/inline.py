@@ -8,13 +8,14 @@ from graphir.errors import ShapeError
 from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Identity
+from graphir.structure import names as all_names
 from graphir.types import ANYTHING, TensorType, unify
 
 from .clone import Images, clone_into
 
 
-class Names:
-    """The names of all values of a graph, of the graphs inside it and around it, none given twice.
+class Names(all_names.Names):
+    """The names of all values of a graph, of the graphs inside it and around it.
 
     `ancestors` says for nodes that `Body` made what they were made for.
     """
@@ -22,23 +23,8 @@ class Names:
     def __init__(self, graph: Graph) -> None:
         while graph.parent is not None:
             graph = graph.parent
-        self._taken: set[str] = set()
-        self._next: dict[str, int] = {}
+        super().__init__(all_names.value_names(graph))
         self.ancestors: dict[Node, Node] = {}
-        pending = [graph]
-        while pending:
-            held = pending.pop()
-            self._taken.update(value.name for value in held.values)
-            pending.extend(inner for node in held.nodes for inner in node.subgraphs)
-
-    def fresh(self, wanted: str) -> str:
-        """`wanted` or, if that is taken, `wanted` with a number."""
-        name, number = wanted, self._next.get(wanted, 1)
-        while name in self._taken:
-            name, number = f"{wanted}_{number}", number + 1
-        self._next[wanted] = number
-        self._taken.add(name)
-        return name
 
 
 class Body:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from graphir.errors import GraphError
 from graphir.node import Decision, Node, Value
 from graphir.safety.arguments import expect
+from graphir.structure.names import free_name
 from graphir.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -84,13 +85,7 @@ class GraphStore:
 
     def fresh_name(self, wanted: str) -> str:
         """`wanted` if no value has that name, else `wanted` with the first free number behind it."""
-        if expect(wanted, str, "the wanted name") not in self._values:
-            return wanted
-        number = self._counters.get(wanted, 1)
-        while f"{wanted}_{number}" in self._values:
-            number += 1
-        self._counters[wanted] = number + 1
-        return f"{wanted}_{number}"
+        return free_name(expect(wanted, str, "the wanted name"), self._values, self._counters)
 
     def decide(self, kind: str, node: str, text: str) -> None:
         """Record a decision."""

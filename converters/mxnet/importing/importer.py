@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from graphir.converters.kernel.importing import BaseImporter
+from graphir.converters.kernel.refusals import NeedsShape, Refusal
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, NeedsShape, Refusal
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.heads import LOSS_HEADS, Head, classify_heads, dropped_heads
 from graphir.converters.mxnet.importing.input_dtypes import likely_dtypes, stated_dtype
 from graphir.converters.mxnet.importing.input_shapes import (
@@ -22,9 +24,8 @@ from graphir.converters.mxnet.importing.operand_checks import check_node
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
 from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, output_names, typed_attributes
-from graphir.errors import Gap, GraphirError, ImportFailure, ShapeError, UnsupportedOpError
+from graphir.errors import GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
-from graphir.inference import infer_graph
 from graphir.inference.engine import parse_dims
 from graphir.ops.elementwise import Identity
 from graphir.tensor import Tensor
@@ -37,7 +38,7 @@ NOT_CONVERTED = "graphir cannot convert this operator of MXNet yet"
 NOT_IN_MXNET = "MXNet 1.9.1 has no such operator: it comes from a plugin or a build of one's own"
 
 
-class Importer:
+class Importer(BaseImporter):
     """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only.
 
     Without `settle` sizes that nothing fixes stay unknown. With `gaps` nodes whose import needs such a size are left
@@ -63,6 +64,7 @@ class Importer:
         assumed: DType = DType.FLOAT32,
         name: str = "graph",
     ) -> None:
+        super().__init__(Graph(name), (record.name for record in symbol_graph.nodes if record.op == VARIABLE))
         self.source = symbol_graph
         self.params = params
         self.shapes = {key: parse_dims(shape) for key, shape in (shapes or {}).items()}
@@ -74,13 +76,8 @@ class Importer:
         self.guessed = False
         self.gaps = gaps
         self.assumed = assumed
-        self.graph = Graph(name)
         self._results: list[Sequence[Value] | None] = [None] * len(symbol_graph.nodes)
-        self._broken: set[Value] = set()
-        self._refusals: dict[tuple[str, str], list[str]] = {}
-        self._problems: list[str] = []
         self._missing: list[str] = []
-        self._inferred_at = -1
         self.readers = Counter(symbol_graph.heads)
         for record in symbol_graph.nodes:
             self.readers.update(record.inputs)
@@ -126,20 +123,24 @@ class Importer:
         for index, record in enumerate(source.nodes):
             if index in needed and record.op != VARIABLE:
                 inner._import(index, record, functions.get(record.op))
-        if inner._refusals:
-            raise Refusal("; ".join(
-                f"inside it {op} ({', '.join(names)}): {reason}" for (op, reason), names in inner._refusals.items()
-            ))
-        if inner._problems:
-            raise ShapeError("; ".join(inner._problems))
+        gaps, problems = inner.refusals.gaps, inner.refusals.problems
+        if gaps:
+            shown = (f"inside it {gap.operator} ({', '.join(gap.nodes)}): {gap.reason}" for gap in gaps)
+            raise Refusal("; ".join(shown))
+        if problems:
+            raise ShapeError("; ".join(problems))
         heads = [inner._results[index] for index, _ in source.heads]
         return [found[slot] for found, (_, slot) in zip(heads, source.heads, strict=True) if found is not None]
 
-    def infer_now(self) -> None:
-        """Run the whole inference on what there is, unless nothing was added since the last time."""
-        if self._inferred_at != len(self.graph):
-            self._inferred_at = len(self.graph)
-            infer_graph(self.graph)
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, or with a number: a name that nothing in this graph and no variable has.
+
+        Each symbol inside has its own names.
+        """
+        name = self.names.fresh(wanted)
+        while name in self.graph:
+            name = self.names.fresh(wanted)
+        return name
 
     def _parameter_dtype(self) -> DType:
         floats = {tensor.dtype for tensor in (self.params or {}).values() if tensor.dtype.is_float}
@@ -176,7 +177,7 @@ class Importer:
     def _import(self, index: int, record: NNVMNode, function: ImportFunction | None) -> None:
         if function is None:
             known = canonical_name(record.op) is not None
-            self._refuse(record, NOT_CONVERTED if known else NOT_IN_MXNET)
+            self.refuse(record.op, NOT_CONVERTED if known else NOT_IN_MXNET, record.name)
             self._break(index, record, node_signature(record).visible if known else 1)
             return
         attrs = typed_attributes(record)
@@ -192,12 +193,12 @@ class Importer:
             check_node(node, names)
             result = function(node)
         except Refusal as error:
-            self._refuse(record, str(error))
+            self.refuse(record.op, str(error), record.name)
         except (ShapeError, NeedsShape) as error:
             passed_over = self.gaps and isinstance(error, NeedsShape)
             if not passed_over and not self._stands_on_broken(record):
                 hint = self._shape_hint() if isinstance(error, NeedsShape) else ""
-                self._problems.append(f"{record.name} ({record.op}): {error}{hint}")
+                self.problem(f"{record.name} ({record.op}): {error}{hint}")
         else:
             self._take(index, record, result, output_names)
             return
@@ -206,16 +207,14 @@ class Importer:
     def _take(self, index: int, record: NNVMNode, result: object, output_names: list[str]) -> None:
         values = [result] if isinstance(result, Value) else list(result)  # type: ignore[call-overload]
         for value, name in zip(values, output_names, strict=False):
-            if value.name != name and value.producer is not None and name not in self.graph and self._is_new(value):
+            is_new = value.producer is not None and not value.sources
+            if value.name != name and is_new and name not in self.graph and self.names.claim(name):
                 self.graph.rename(value, name)
             if name not in value.sources:
                 value.sources = (*value.sources, name)
         self._results[index] = values
         if any(self._is_broken(source, slot) for source, slot in record.inputs):
-            self._broken.update(values)
-
-    def _is_new(self, value: Value) -> bool:
-        return not value.sources
+            self.broken.update(values)
 
     def _operand(self, record: NNVMNode, slot: int, names: tuple[str, ...]) -> Callable[[], Value]:
         source, output = record.inputs[slot]
@@ -277,42 +276,33 @@ class Importer:
             return {}
         return likely_dtypes(self.source, self.params, self.dtypes)
 
-    def _refuse(self, record: NNVMNode, reason: str) -> None:
-        self._refusals.setdefault((record.op, reason), []).append(record.name)
-
     def _break(self, index: int, record: NNVMNode, count: int) -> None:
         """Stand-ins for the results of a node that could not be imported, so that the rest can be looked at too."""
-        values = [self.graph.add_input(self.graph.fresh_name(f"?{record.name}"), ANYTHING) for _ in range(count)]
-        self._broken.update(values)
+        values = [self.graph.add_input(self.fresh_name(f"?{record.name}"), ANYTHING) for _ in range(count)]
+        self.broken.update(values)
         self._results[index] = values
 
     def _is_broken(self, source: int, slot: int) -> bool:
         results = self._results[source]
-        return results is not None and any(value in self._broken for value in results)
+        return results is not None and any(value in self.broken for value in results)
 
     def _stands_on_broken(self, record: NNVMNode) -> bool:
         return any(self._is_broken(source, slot) for source, slot in record.inputs)
 
     def _shape_hint(self) -> str:
-        names = [value.name for value in self.graph.inputs if value not in self._broken and value.shape is None]
-        wanted = names or [value.name for value in self.graph.inputs if value not in self._broken]
+        names = [value.name for value in self.graph.inputs if value not in self.broken and value.shape is None]
+        wanted = names or [value.name for value in self.graph.inputs if value not in self.broken]
         return f"; give its shape, as in -i {wanted[0]}:1,3,224,224" if wanted else ""
 
     def _raise_problems(self) -> None:
-        if self._refusals:
-            gaps = [Gap(op, reason, tuple(nodes)) for (op, reason), nodes in self._refusals.items()]
-            count = sum(len(gap.nodes) for gap in gaps)
-            raise UnsupportedOpError(f"{count} node(s) of the model cannot be imported:", gaps)
-        problems = [f"missing parameter: {name}" for name in dict.fromkeys(self._missing)] + self._problems
-        if problems:
-            problems = self._contradictions() + problems
-            raise ImportFailure(
-                f"{len(problems)} problem(s) with the model and its parameters:\n  " + "\n  ".join(problems)
-            )
+        problems = self.refusals.problems
+        contradictions = self._contradictions() if problems and not self.refusals.gaps else []
+        problems[:0] = [*contradictions, *(f"missing parameter: {name}" for name in dict.fromkeys(self._missing))]
+        self.raise_problems("the model and its parameters")
 
     def _contradictions(self) -> list[str]:
         """Every parameter whose shape is not what the symbol wants, found by an import that knows no parameters."""
-        if not self._problems or self.params is None:
+        if self.params is None:
             return []
         bare = Importer(self.source, None, self.shapes, dtypes=self.dtypes, keep_loss=self.keep_loss)
         try:

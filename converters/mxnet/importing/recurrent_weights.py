@@ -262,7 +262,7 @@ def _with_width(node: ImportNode, sizes: Sizes, data: Value, parameters: Value) 
     total = parameters.shape[0] if parameters.shape is not None and len(parameters.shape) == 1 else None
     if not isinstance(total, int):
         width = node.sizes(data, [2])[0]
-        node.parameter(1, (fixed + width * per_column,))
+        node.shaped(1, (fixed + width * per_column,))
         return replace(sizes, width=width)
     width, rest = divmod(total - fixed, per_column)
     if rest or width < 1:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.onnx.dtypes import BY_CODE
-from graphir.errors import GraphirError
 from graphir.ops.base import Operator
 from graphir.padding import Explicit, Padding, Same, SameMode
 from graphir.types import DType
@@ -19,17 +19,7 @@ from graphir.types import DType
 # onnx.proto, AttributeProto.AttributeType, and the field that holds a value of each.
 FIELDS = {1: "f", 2: "i", 3: "s", 4: "t", 5: "g", 6: "floats", 7: "ints", 8: "strings", 9: "tensors", 10: "graphs"}
 FIELDS |= {11: "sparse_tensor", 12: "sparse_tensors", 13: "tp", 14: "type_protos"}
-
-
 _WHOLE = {1: 2, 6: 7}  # float and int, floats and ints
-
-
-class Refusal(GraphirError):
-    """An import function cannot express this node; the importer gathers all of them."""
-
-
-class BodyRefusal(Refusal):
-    """A subgraph of the node cannot be imported; what is wrong with it is recorded already."""
 
 
 def plain(proto: Any) -> Any:
@@ -208,9 +198,7 @@ def _make_fields(cls: type[Operator]) -> Fields:
 
 __all__ = [
     "FIELDS",
-    "BodyRefusal",
     "Fields",
-    "Refusal",
     "check_kind",
     "dtype_of",
     "enum_of",

@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from graphir.converters.kernel.importing import BaseImportNode
+from graphir.converters.kernel.refusals import QuietRefusal, Refusal
 from graphir.converters.onnx.importing import attributes
-from graphir.converters.onnx.importing.attributes import Refusal
-from graphir.graph import Graph, Node, Value
+from graphir.graph import Graph, Value
 from graphir.ops.base import Operator
 from graphir.padding import Padding
-from graphir.safety.limits import charge_list
 from graphir.tensor import Tensor
 from graphir.types import DType, Type
 
 if TYPE_CHECKING:
+    from graphir.converters.onnx.importing.importer import Importer
     from graphir.converters.onnx.importing.scope import Scope
 
 E = TypeVar("E", bound=enum.Enum)
@@ -25,26 +26,25 @@ _ABSENT: Any = object()
 IGNORED = frozenset({"consumed_inputs"})
 
 
-class ImportNode:
+class ImportNode(BaseImportNode):
     """One ONNX node on its way in.
 
     Attributes are read by name and default to what ONNX says at the model's opset; one that no function has read when
-    the node is done is an error, never ignored. `emit` adds the operator whose results are the node's, `step` one
-    before it.
+    the node is done is an error, never ignored.
     """
 
-    __slots__ = (
-        *("_attributes", "_read", "_scope", "domain", "inputs", "is_unnamed", "name", "op_type", "opset"),
-        "output_names",
-    )
+    __slots__ = ("_attributes", "_read", "_scope", "domain", "inputs", "is_unnamed", "opset", "output_names")
+
+    importer: Importer
+    inputs: tuple[Value | None, ...]
 
     def __init__(self, scope: Scope, proto: Any, inputs: Sequence[Value | None], opset: int) -> None:
+        name = proto.name or next((name for name in proto.output if name), proto.op_type)
+        super().__init__(scope.importer, scope.graph, name, proto.op_type)
         self._scope = scope
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
         self._read: set[str] = set()
-        self.op_type: str = proto.op_type
         self.domain: str = proto.domain
-        self.name: str = proto.name or next((name for name in proto.output if name), proto.op_type)
         self.is_unnamed = not proto.name
         self.opset = opset
         self.inputs = tuple(inputs)
@@ -52,45 +52,9 @@ class ImportNode:
         if len(self._attributes) != len(proto.attribute):
             self.refuse("it states an attribute twice")
 
-    @property
-    def graph(self) -> Graph:
-        """The graph in the making."""
-        return self._scope.graph
-
-    def input(self, slot: int) -> Value:
-        """The operand in a slot. Refuses if it is absent."""
-        value = self.optional(slot)
-        if value is None:
-            self.refuse(f"input {slot} is missing")
-        return value
-
-    def optional(self, slot: int) -> Value | None:
-        """The operand in a slot, None if absent."""
-        return self.inputs[slot] if slot < len(self.inputs) else None
-
-    def known(self, slot: int) -> tuple[int, ...] | None:
-        """The elements of a small integer operand if all are known numbers; None for an absent one too."""
-        value = self.optional(slot)
-        return None if value is None or value.known is None else value.known.integers()
-
-    def elements(self, slot: int) -> Tensor | None:
-        """The tensor of an operand that is a parameter; None for an absent or computed one."""
-        value = self.optional(slot)
-        return None if value is None else value.tensor
-
-    def rank(self, slot: int = 0) -> int:
-        """The number of axes of an operand. Refuses if the model does not fix it."""
-        value = self.input(slot)
-        if value.rank is None:
-            self.refuse(f"the number of axes of {value.name} is unknown; give the shapes of the inputs")
-        return value.rank
-
-    def dtype(self, slot: int = 0) -> DType:
-        """The dtype of an operand. Refuses if the model does not fix it."""
-        value = self.input(slot)
-        if value.dtype is None:
-            self.refuse(f"the dtype of {value.name} is unknown")
-        return value.dtype
+    def lacks(self, what: str) -> NoReturn:
+        """Say that the model does not fix what the node needs."""
+        self.refuse(f"it needs {what}, which nothing fixes; give the shapes of the inputs")
 
     def has(self, name: str) -> bool:
         """Whether the node states the attribute."""
@@ -105,9 +69,9 @@ class ImportNode:
         self._read.add(name)
         proto = self._attributes.get(name)
         if proto is not None:
-            attributes.check_kind(proto, attributes.schema_kinds(self.op_type, self.opset).get(name))
+            attributes.check_kind(proto, attributes.schema_kinds(self.op, self.opset).get(name))
             return attributes.plain(proto)
-        stated = (attributes.schema_defaults(self.op_type, self.opset) or {}).get(name)
+        stated = (attributes.schema_defaults(self.op, self.opset) or {}).get(name)
         if stated is not None:
             return stated
         if default is _ABSENT:
@@ -166,7 +130,7 @@ class ImportNode:
         chosen = self.graph if parent is None else parent
         try:
             return self._scope.subgraph(self._graph_attribute(name), f"{self.name}.{name}", inputs, chosen)
-        except attributes.BodyRefusal:
+        except QuietRefusal:
             self._look_at_other_bodies()
             raise
 
@@ -184,16 +148,12 @@ class ImportNode:
         """Import the graphs that nothing has asked for yet, so that what is wrong with them is recorded too."""
         for name, proto in self._attributes.items():
             if name not in self._read and proto.HasField("g"):
-                with suppress(attributes.BodyRefusal):
+                with suppress(QuietRefusal):
                     self._scope.subgraph(self.attribute(name), f"{self.name}.{name}", (), self.graph)
 
     def new_subgraph(self, name: str) -> Graph:
         """An empty graph inside the one in the making."""
         return Graph(name, parent=self.graph)
-
-    def fresh_name(self, wanted: str) -> str:
-        """`wanted`, or with a number: a name that nothing in the model has."""
-        return self._scope.fresh_name(wanted, ())
 
     def type_attribute(self, name: str) -> Type:
         """An attribute that is a type."""
@@ -218,7 +178,9 @@ class ImportNode:
                 self.refuse(f"the attribute {renamed.get(field, field)} is missing")
         return found
 
-    def emit(self, op: Operator, *inputs: Value | None, subgraphs: Sequence[Graph] = ()) -> Node:
+    def emit_all(
+        self, op: Operator, *inputs: Value | None, subgraphs: Sequence[Graph] = ()
+    ) -> tuple[Value, ...]:
         """Add the operator whose results are the node's, in order; further results of the operator get fresh names."""
         wanted = [index + 1 for index, name in enumerate(self.output_names) if name]
         if max(wanted, default=0) > op.output_count:
@@ -229,47 +191,25 @@ class ImportNode:
         for slot, (value, name) in enumerate(zip(operands, op.inputs, strict=False)):
             if value is None and not name.endswith(("?", "*")):
                 self.refuse(f"input {slot} ({name}) is missing")
-        node = self.graph.add_node(
-            op, operands, name=self.name, output_names=self._results(op.output_count), subgraphs=subgraphs
-        )
-        return node
+        names = self.result_names(op.output_count)
+        return self.graph.add_node(op, operands, name=self.name, output_names=names, subgraphs=subgraphs).outputs
 
-    def _results(self, count: int) -> list[str]:
-        chosen: list[str] = []
-        for index in range(count):
-            stated = self.output_names[index] if index < len(self.output_names) else ""
-            chosen.append(stated or self._scope.fresh_name(f"{self.name}_{index}", chosen))
-        return chosen
+    def emit(self, op: Operator, *inputs: Value | None, subgraphs: Sequence[Graph] = ()) -> Value:
+        """The same; gives the first result."""
+        return self.emit_all(op, *inputs, subgraphs=subgraphs)[0]
+
+    def result_names(self, count: int) -> list[str]:
+        """The file's names of the node's results, fresh ones where it has none."""
+        stated = (*self.output_names, *[""] * count)[:count]
+        return [name or self.fresh_name(f"{self.name}_{slot}") for slot, name in enumerate(stated)]
 
     def bind(self, slot: int, value: Value) -> None:
         """Let a value that exists be the node's result number `slot`: it takes the name, or a copy of it does."""
         self._scope.bind(self.output_names[slot], value)
 
-    def step(self, op: Operator, *inputs: Value | None, suffix: str = "") -> Value:
-        """Add an operator with one result on the way and give that; its name is the node's with a suffix."""
-        name = self._scope.fresh_name(f"{self.name}_{suffix or op.name.lower()}", ())
-        return self.graph.add_node(op, inputs, name=name, output_names=(name,)).output
-
-    def constant(self, elements: object, dtype: DType | None = None) -> Value:
-        """A constant; equal small ones are shared."""
-        return self.graph.constant(elements, dtype, name=self._scope.fresh_name(f"{self.name}_const", ()))
-
-    def vector(self, numbers: Sequence[int]) -> Value:
-        """A constant int64 vector. Raises FormatError for one that is longer than the limit allows."""
-        charge_list(len(numbers), f"node {self.name!r} ({self.op_type}): a list of numbers")
-        return self.constant(list(numbers), DType.INT64)
-
     def scalar(self, number: float, dtype: DType | None = None) -> Value:
         """A constant scalar, of the first operand's dtype if none is given."""
         return self.constant(number, dtype or self.dtype())
-
-    def parameter(self, slot: int, tensor: Tensor) -> Value:
-        """A parameter that is the node's result number `slot`."""
-        return self.graph.add_parameter(self.output_names[slot], tensor)
-
-    def decide(self, kind: str, text: str) -> None:
-        """Record a decision about this node."""
-        self._scope.decide(kind, self.name, text)
 
     def ignore(self, *names: str) -> None:
         """Say that these attributes have no bearing on the result."""
@@ -277,7 +217,7 @@ class ImportNode:
 
     def check_attributes(self) -> None:
         """Refuse if an attribute is stated that ONNX does not have at this opset, or that nothing has read."""
-        known = attributes.schema_defaults(self.op_type, self.opset) or {}
+        known = attributes.schema_defaults(self.op, self.opset) or {}
         stated = [name for name in self._attributes if name not in IGNORED]
         extra = [name for name in stated if name not in known]
         if extra:
@@ -285,10 +225,6 @@ class ImportNode:
         unread = [name for name in stated if name not in self._read]
         if unread:
             self.refuse(f"its attribute {', '.join(unread)} is not supported")
-
-    def refuse(self, reason: str) -> NoReturn:
-        """Say that this node cannot be expressed, and why."""
-        raise Refusal(reason)
 
 
 ImportFunction = Callable[[ImportNode], object]
@@ -304,7 +240,7 @@ def direct(cls: type[Operator], **renamed: str) -> ImportFunction:
     `auto_pad`. An attribute that the class has no field for is refused.
     """
 
-    def import_direct(node: ImportNode) -> Node:
+    def import_direct(node: ImportNode) -> Value:
         return node.emit(cls(**node.fields(cls, **renamed)), *node.inputs)
 
     return import_direct
@@ -313,7 +249,7 @@ def direct(cls: type[Operator], **renamed: str) -> ImportFunction:
 def attribute_as_operand(cls: type[Operator], name: str, slot: int, **renamed: str) -> ImportFunction:
     """Import an older version that states as a list of integers what the IR's class has as the operand in `slot`."""
 
-    def import_with_operand(node: ImportNode) -> Node:
+    def import_with_operand(node: ImportNode) -> Value:
         fields = node.fields(cls, **renamed)
         stated = node.attribute(name, None)
         operands = [*node.inputs, *(None,) * (slot - len(node.inputs))]
@@ -328,7 +264,6 @@ __all__ = [
     "ImportFunction",
     "ImportNode",
     "ImportTable",
-    "Refusal",
     "attribute_as_operand",
     "direct",
 ]

@@ -2,52 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from graphir.converters.kernel.importing import BaseImporter
 from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS, OnnxSource, versions_of
 from graphir.converters.onnx.files.records import DIM_PARAM, FIELD, METADATA, OPSET, PRODUCER
 from graphir.converters.onnx.importing.function_calls import Functions, Key, key_of, shown
 from graphir.converters.onnx.importing.notes import text_of
 from graphir.converters.onnx.importing.scope import Scope, count_nodes, names_of
 from graphir.converters.onnx.importing.types import TypeReader
-from graphir.errors import Gap, ImportFailure, UnsupportedOpError
-from graphir.graph import Graph, Value
+from graphir.errors import ImportFailure
+from graphir.graph import Graph
 from graphir.safety.limits import charge_nodes, check_depth, hold_nodes
 
 MODEL_FIELDS = ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
 
 
-@dataclass
-class Trial:
-    """How a trial went: whether it came to its end, and whether nothing was wrong."""
-
-    finished: bool = False
-    valid: bool = False
-
-
-class Importer:
+class Importer(BaseImporter):
     """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only."""
 
     def __init__(self, source: OnnxSource) -> None:
+        self.source_names = names_of(source.model.graph)
+        super().__init__(Graph(source.model.graph.name or "graph"), self.source_names)
         self.source = source
         self.model = source.model
         self.functions = Functions(source.model.functions)
         self.types = TypeReader(expressions=source.model.producer_name == PRODUCER)
-        self.source_names = names_of(self.model.graph)
-        self._names = set(self.source_names)
-        self.graph = Graph(self.model.graph.name or "graph")
-        self.broken: set[Value] = set()
-        self.failures = 0
         self._opsets = source.opsets
         self._calls: list[Key] = []
         self._depth = 0
         self._called: dict[Key, None] = {}
-        self._counters: dict[str, int] = {}
-        self._refusals: dict[tuple[str, str], list[str]] = {}
-        self._problems: list[str] = []
 
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
@@ -55,7 +41,7 @@ class Importer:
         hold_nodes(count_nodes(self.model.graph.node) + sum(count_nodes(body.node) for body in self.model.functions))
         self._describe(graph)
         Scope(self, self.model.graph, graph).run()
-        self._raise_problems()
+        self.raise_problems()
         for key in self._called:
             graph.decide("function inlined", key[1], f"the model's own {shown(key)}")
         for name, original in self.types.renamed.items():
@@ -108,48 +94,6 @@ class Importer:
             yield
         finally:
             self._depth -= 1
-
-    def fresh_name(self, wanted: str, besides: Iterable[str]) -> str:
-        """`wanted`, or with a number: a name that nothing in the model has."""
-        taken = set(besides)
-        name, number = wanted, self._counters.get(wanted, 1)
-        while name in self._names or name in taken:
-            name, number = f"{wanted}_{number}", number + 1
-        self._counters[wanted] = number
-        self._names.add(name)
-        return name
-
-    def refuse(self, operator: str, reason: str, node: str) -> None:
-        """Record that a node cannot be imported."""
-        self.failures += 1
-        self._refusals.setdefault((operator, reason), []).append(node)
-
-    def problem(self, text: str) -> None:
-        """Record what is wrong with the model."""
-        self.failures += 1
-        self._problems.append(text)
-
-    @contextmanager
-    def trial(self) -> Iterator[Trial]:
-        """Try something: what was refused and recorded on the way is forgotten unless all of it is valid."""
-        count, problems, decisions = self.failures, list(self._problems), len(self.graph.decisions)
-        refusals = {key: list(nodes) for key, nodes in self._refusals.items()}
-        outcome = Trial()
-        yield outcome
-        outcome.valid = outcome.finished and self.failures == count
-        if not outcome.valid:
-            self.failures, self._problems, self._refusals = count, problems, refusals
-            del self.graph.decisions[decisions:]
-
-    def _raise_problems(self) -> None:
-        if self._refusals:
-            gaps = [Gap(op, reason, tuple(nodes)) for (op, reason), nodes in self._refusals.items()]
-            count = sum(len(gap.nodes) for gap in gaps)
-            raise UnsupportedOpError(f"{count} node(s) of the model cannot be imported:", gaps)
-        if len(self._problems) == 1:
-            raise ImportFailure(self._problems[0])
-        if self._problems:
-            raise ImportFailure(f"{len(self._problems)} problems with the model:\n  " + "\n  ".join(self._problems))
 
     def _describe(self, graph: Graph) -> None:
         """Metadata as the file has it, and its own fields and versions under names with a prefix."""

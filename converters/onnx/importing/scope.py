@@ -7,10 +7,11 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from graphir.converters.kernel.refusals import QuietRefusal, Refusal
 from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS
 from graphir.converters.onnx.files.sparse import dense
-from graphir.converters.onnx.importing.attributes import BodyRefusal, schema_defaults
-from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, Refusal
+from graphir.converters.onnx.importing.attributes import schema_defaults
+from graphir.converters.onnx.importing.context import ImportFunction, ImportNode
 from graphir.converters.onnx.importing.declared import believable
 from graphir.converters.onnx.importing.function_calls import expanded
 from graphir.converters.onnx.importing.notes import keep_graph_notes, keep_node_notes
@@ -66,10 +67,6 @@ class Scope:
         else:
             self.outer.decide(kind, node, text)
 
-    def fresh_name(self, wanted: str, besides: Iterable[str]) -> str:
-        """`wanted`, or with a number: a name that nothing in the model has."""
-        return self.importer.fresh_name(wanted, besides)
-
     def tensor(self, proto: Any, what: str) -> Tensor:
         """The tensor of a TensorProto. Raises FormatError."""
         return self.importer.source.tensors.tensor(proto, what)
@@ -88,7 +85,7 @@ class Scope:
         with self.importer.deeper(f"the graphs inside node {name}"):
             graph = Scope(self.importer, proto, Graph(proto.name or name, parent=parent), self, inputs).run()
         if self.importer.failures > count:
-            raise BodyRefusal(f"its subgraph {graph.name} cannot be imported")
+            raise QuietRefusal(f"its subgraph {graph.name} cannot be imported")
         return graph
 
     def subgraph_if_valid(self, proto: Any, name: str) -> Graph | None:
@@ -96,9 +93,10 @@ class Scope:
         graph = Graph(proto.name or name, parent=self.graph)
         deeper = self.importer.deeper(f"the graphs inside node {name}")
         with self.importer.trial() as outcome, suppress(ImportFailure), deeper:
+            count = self.importer.failures
             Scope(self.importer, proto, graph, self).run()
-            outcome.finished = True
-        if outcome.valid:
+            outcome.kept = self.importer.failures == count
+        if outcome.kept:
             return graph
         graph.dissolve()
         return None
@@ -185,50 +183,51 @@ class Scope:
         if called is not None:
             self._call(called, proto, name)
             return
-        stands_on_broken = any(operand in self.importer.broken for operand in operands if operand is not None)
-        operator = f"{proto.domain}::{proto.op_type}" if proto.domain else proto.op_type
+        stands_on_broken = not self.importer.broken.isdisjoint(operands)
         count = self.importer.failures
         try:
-            if not any(proto.output) and proto.domain in DEFAULT_DOMAINS:
-                raise Refusal("it has no outputs")
             opset = self.importer.opset(proto.domain, name)
             function = self._function(proto, opset)
         except (Refusal, ImportFailure) as error:
-            if isinstance(error, Refusal):
-                self.importer.refuse(operator, str(error), name)
-            else:
-                self.importer.problem(str(error))
+            self._record(proto, name, error)
             self._break(proto)
             return
         try:
-            node = ImportNode(self, proto, operands, opset)
-            function(node)
-            if proto.domain in DEFAULT_DOMAINS:
-                node.check_attributes()
-            lost = [output for output in proto.output if output and output not in self.graph]
-            if lost:
-                node.refuse(f"its import gave no {', '.join(lost)}")
-        except Refusal as error:
-            if not stands_on_broken and not isinstance(error, BodyRefusal):
-                self.importer.refuse(operator, str(error), name)
-        except (ShapeError, GraphError, FormatError, ImportFailure) as error:
+            self._add_node(proto, operands, opset, function)
+        except (GraphirError, *UNFIT) as error:
             if not stands_on_broken:
-                text = str(error)
-                self.importer.problem(text if f"node {name} (" in text else f"node {name} ({operator}): {text}")
-        except UNFIT as error:
-            if not stands_on_broken:
-                self.importer.problem(f"node {name} ({operator}): its attributes do not fit its operands: {error}")
+                self._record(proto, name, error)
         if self.importer.failures > count or stands_on_broken:
             self._break(proto)
         else:
             self._check_declared(proto, name)
             keep_node_notes(self.graph.metadata, proto)
 
+    def _add_node(self, proto: Any, operands: Sequence[Value | None], opset: int, function: ImportFunction) -> None:
+        node = ImportNode(self, proto, operands, opset)
+        function(node)
+        if proto.domain in DEFAULT_DOMAINS:
+            node.check_attributes()
+        lost = [output for output in proto.output if output and output not in self.graph]
+        if lost:
+            node.refuse(f"its import gave no {', '.join(lost)}")
+
+    def _record(self, proto: Any, name: str, error: Exception) -> None:
+        """Record why a node cannot be imported, unless that is done already."""
+        operator, text = f"{proto.domain}::{proto.op_type}" if proto.domain else proto.op_type, str(error)
+        if isinstance(error, Refusal):
+            if not isinstance(error, QuietRefusal):
+                self.importer.refuse(operator, text, name)
+        elif isinstance(error, GraphirError):
+            self.importer.problem(text if f"node {name} (" in text else f"node {name} ({operator}): {text}")
+        else:
+            self.importer.problem(f"node {name} ({operator}): its attributes do not fit its operands: {text}")
+
     def _call(self, function: Any, proto: Any, name: str) -> None:
         """Import the body of a function of the model in place of a call."""
         try:
             with self.importer.call(function):
-                body = expanded(function, proto, {}, lambda inner: self.fresh_name(f"{name}_{inner}", ()))
+                body = expanded(function, proto, {}, lambda inner: self.importer.fresh_name(f"{name}_{inner}"))
                 for node in sorted_nodes(body.nodes, self):
                     if node.name:
                         node.name = f"{name}_{node.name}"
@@ -257,6 +256,8 @@ class Scope:
         return operands, missing
 
     def _function(self, proto: Any, opset: int) -> ImportFunction:
+        if not any(proto.output) and proto.domain in DEFAULT_DOMAINS:
+            raise Refusal("it has no outputs")
         if proto.domain not in DEFAULT_DOMAINS:
             self.importer.foreign_version(proto.domain, opset)
             return import_foreign
@@ -338,11 +339,11 @@ class Scope:
     def _as_output(self, name: str, value: Value) -> Value:
         """The value itself, or for a parameter and a value from around a copy that has its name."""
         if value.graph is not self.graph:
-            copy = self.fresh_name(f"{name}_output", ())
+            copy = self.importer.fresh_name(f"{name}_output")
             return self.graph.add_node(Identity(), (value,), name=copy, output_names=(copy,)).output
         if value not in self.graph.parameters:
             return value
-        self.graph.rename(value, self.fresh_name(f"{name}_value", ()))
+        self.graph.rename(value, self.importer.fresh_name(f"{name}_value"))
         node = self.graph.add_node(Identity(), (value,), name=name, output_names=(name,))
         return node.output
 

@@ -73,7 +73,7 @@ def import_constant(node: ImportNode) -> None:
         tensor = Tensor.of(node.attribute(name), CONSTANT_DTYPES[name])
     else:
         node.refuse(f"it has no attribute {name} at opset {node.opset}")
-    node.parameter(0, tensor)
+    node.parameter(tensor)
 
 
 CONSTANT_DTYPES = {

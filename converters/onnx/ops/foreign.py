@@ -19,17 +19,17 @@ def import_foreign(node: ImportNode) -> None:
     """
     items = tuple((proto.name, _held(node, proto)) for proto in node.attribute_protos())
     absent = tuple(index for index, name in enumerate(node.output_names) if not name)
-    op = Foreign(node.domain, node.op_type, items, len(node.output_names), absent, node.is_unnamed)
-    made = node.emit(op, *node.inputs)
+    op = Foreign(node.domain, node.op, items, len(node.output_names), absent, node.is_unnamed)
+    results = node.emit_all(op, *node.inputs)
     types = inferred_types(
         node.domain,
-        node.op_type,
+        node.op,
         node.opset,
         node.attribute_protos(),
         [None if value is None else value.type for value in node.inputs],
         op.output_count,
     )
-    for value, type_ in zip(made.outputs, types, strict=True):
+    for value, type_ in zip(results, types, strict=True):
         value.declared = value.type = type_
 
 

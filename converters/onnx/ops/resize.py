@@ -297,7 +297,7 @@ def import_resize_10(node: ImportNode) -> None:
         _resize_by(node, tuple(map(float, scales.tensor.numpy())))
         return
     mode = _old_mode(node)
-    if mode is ResizeMode.NEAREST and node.op_type == "Resize":
+    if mode is ResizeMode.NEAREST and node.op == "Resize":
         node.refuse("computed scales do not say which neighbour Resize-10 takes; make them constant")
     op = Resize(mode, Coordinates.ASYMMETRIC, NearestMode.FLOOR)
     node.emit(op, node.input(0), None, scales)

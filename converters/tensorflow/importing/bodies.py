@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from graphir.converters.kernel.refusals import QuietRefusal
 from graphir.converters.tensorflow.files.records import Endpoint, FunctionCall, TFNode
-from graphir.converters.tensorflow.importing.context import ImportNode, QuietRefusal
+from graphir.converters.tensorflow.importing.context import ImportNode
 from graphir.converters.tensorflow.importing.dilated import fuse_dilated
 from graphir.converters.tensorflow.importing.frames import lower_frames
 from graphir.converters.tensorflow.importing.inline import flat_body

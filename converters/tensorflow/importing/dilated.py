@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from graphir.converters.kernel.refusals import NeedsShape
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
-from graphir.converters.tensorflow.importing.context import ImportNode, NeedsShape
+from graphir.converters.tensorflow.importing.context import ImportNode
 from graphir.tensor import Tensor
 
 # How many spatial axes the operators in the middle have.

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from graphir.converters.tensorflow.files.records import Endpoint, FunctionCall, FunctionNode, TFFunction, TFNode
 from graphir.errors import ImportFailure
+from graphir.structure.names import Names
 from graphir.types import DType
 
 REFERENCES = frozenset({"RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration", "RefIdentity"})
@@ -71,6 +72,7 @@ class _Lowering:
     def __init__(self, nodes: dict[str, TFNode], functions: dict[str, TFFunction]) -> None:
         self.nodes = nodes
         self.functions = functions
+        self._names = Names((*nodes, *functions))
         self.aliases: dict[Endpoint, Endpoint] = {}
         self.active: set[str] = set()
         self.loops: dict[str, list[TFNode]] = {}  # the Switches of a loop, by its LoopCond
@@ -144,12 +146,6 @@ class _Lowering:
         arguments = tuple(f"@{place}" for place in range(count))
         self.functions[name] = TFFunction(name, arguments, outputs, texts, nodes, is_made=True)
         return FunctionCall(name)
-
-    def _fresh(self, wanted: str) -> str:
-        name = wanted
-        while name in self.nodes or name in self.functions:
-            name += "_"
-        return name
 
     # Conditionals
 
@@ -240,7 +236,7 @@ class _Lowering:
     def _add_conditional(
         self, members: list[TFNode], condition: Endpoint, branches: list[tuple[_Branch, _Branch]]
     ) -> None:
-        name = self._fresh(f"{members[0].name}/conditional")
+        name = self._names.fresh(f"{members[0].name}/conditional")
         arguments: dict[Endpoint, str] = {}
         calls = []
         for side in (0, 1):
@@ -256,7 +252,7 @@ class _Lowering:
                 region.names[used] = arguments.setdefault(taken, f"@{len(arguments)}")
             calls.append((region, results))
         functions = [
-            self._add_function(self._fresh(f"{name}/{kind}"), len(arguments), region, results)
+            self._add_function(self._names.fresh(f"{name}/{kind}"), len(arguments), region, results)
             for kind, (region, results) in zip(("then", "else"), calls, strict=True)
         ]
         attrs = {"then_branch": functions[0], "else_branch": functions[1]}
@@ -325,7 +321,7 @@ class _Lowering:
                 else:
                     place = stands_for if stands_for is not None else 0
                 region.names[endpoint] = f"@{place}"
-        name = self._fresh(f"{condition}/loop")
+        name = self._names.fresh(f"{condition}/loop")
         count = len(switches) + len(extras)
         kept = [Endpoint(f"@{place}") for place in range(len(switches), count)]
         regions[1][0].names.update({endpoint: endpoint.node for endpoint in kept})

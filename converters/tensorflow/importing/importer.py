@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from graphir.converters.kernel.importing import BaseImporter, Trial
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.reader import TFSource
 from graphir.converters.tensorflow.files.records import Endpoint, TFFunction, TFNode
-from graphir.converters.tensorflow.importing.context import Refusal
 from graphir.converters.tensorflow.importing.cut import PLACEHOLDERS, cut_at
 from graphir.converters.tensorflow.importing.dilated import fuse_dilated
 from graphir.converters.tensorflow.importing.fed import feed_iterators
@@ -22,9 +22,8 @@ from graphir.converters.tensorflow.importing.scope import Scope
 from graphir.converters.tensorflow.importing.tensor_arrays import lower_tensor_arrays
 from graphir.converters.tensorflow.importing.unfused import unfuse
 from graphir.converters.tensorflow.schema.operators import operator_schema
-from graphir.errors import Gap, ImportFailure, UnsupportedOpError
+from graphir.errors import ImportFailure
 from graphir.graph import Graph, Value
-from graphir.inference import infer_graph
 from graphir.inference.declared import contradiction, nearest
 from graphir.inference.engine import parse_dims
 from graphir.ops.elementwise import Identity
@@ -37,14 +36,7 @@ HARMLESS = frozenset({"NoOp", "Assert", "Print", "PrintV2", "CheckNumerics", "Co
 SHOWN = 8
 
 
-@dataclass
-class Trial:
-    """An attempt whose records stay only if it is kept."""
-
-    kept: bool = False
-
-
-class Importer:
+class Importer(BaseImporter):
     """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only.
 
     `outputs` are names of nodes or endpoints (`logits`, `split:1`); without them the signature's, or the nodes that
@@ -60,12 +52,11 @@ class Importer:
         inputs: Sequence[str] = (),
         outputs: Sequence[str] | None = None,
     ) -> None:
+        super().__init__(Graph(source.name))
         self.source = source
         self.shapes = {_plain(name): parse_dims(shape) for name, shape in (shapes or {}).items()}
         self.dtypes = {_plain(name): DType.of(dtype) for name, dtype in (dtypes or {}).items()}
-        self.graph = Graph(source.name)
         self.graph.metadata["tensorflow.format"] = source.kind
-        self.broken: set[Value] = set()
         self.pairs: set[Value] = set()  # those that are complex in TensorFlow (see `pairs`)
         self.unfrozen: list[str] = []
         self.functions: dict[str, TFFunction] = dict(source.graph.functions)
@@ -74,28 +65,20 @@ class Importer:
         self.opened: dict[str, tuple[str, int]] = {}  # symbols of open sizes, with the input and the axis
         self._stated_inputs = inputs
         self._stated_outputs = outputs
-        self._names: set[str] = set()
-        self._counters: dict[str, int] = {}
-        self._refusals: dict[tuple[str, str], list[str]] = {}
-        self._problems: list[str] = []
-        self._inferred_at = -1
 
     @property
     def failures(self) -> int:
-        """How many problems were recorded so far."""
-        return len(self._problems) + len(self.unfrozen) + sum(map(len, self._refusals.values()))
+        """How many problems were recorded so far, variables without elements among them."""
+        return super().failures + len(self.unfrozen)
 
     @contextmanager
     def trial(self) -> Iterator[Trial]:
-        """Take back, unless the trial is `kept`, what is recorded while it lasts: names, problems, decisions."""
-        names, counters = set(self._names), dict(self._counters)
-        refusals = {key: list(held) for key, held in self._refusals.items()}
-        problems, unfrozen, decisions = len(self._problems), len(self.unfrozen), len(self.graph.decisions)
-        outcome = Trial()
-        yield outcome
+        """The base's, for variables without elements too."""
+        unfrozen = len(self.unfrozen)
+        with super().trial() as outcome:
+            yield outcome
         if not outcome.kept:
-            self._names, self._counters, self._refusals = names, counters, refusals
-            del self._problems[problems:], self.unfrozen[unfrozen:], self.graph.decisions[decisions:]
+            del self.unfrozen[unfrozen:]
 
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
@@ -132,36 +115,6 @@ class Importer:
         opened = {name: (inputs[held], axis) for name, (held, axis) in self.opened.items() if held in inputs}
         one_batch = self.source.kind.startswith("Keras")
         name_open_sizes(self.graph, opened, size_letter, one_batch=one_batch)
-
-    def fresh_name(self, wanted: str) -> str:
-        """`wanted`, or with a number: a name that nothing in the model has."""
-        name, number = wanted, self._counters.get(wanted, 1)
-        while name in self._names:
-            name, number = f"{wanted}_{number}", number + 1
-        self._counters[wanted] = number
-        self._names.add(name)
-        return name
-
-    def claim(self, name: str) -> bool:
-        """Take a name if it is free."""
-        if name in self._names:
-            return False
-        self._names.add(name)
-        return True
-
-    def infer_now(self) -> None:
-        """Run the whole inference on what there is, unless nothing was added since the last time."""
-        if self._inferred_at != len(self.graph):
-            self._inferred_at = len(self.graph)
-            infer_graph(self.graph)
-
-    def refuse(self, record: TFNode, reason: str) -> None:
-        """Record that a node cannot be imported."""
-        self._refusals.setdefault((record.op, reason), []).append(record.name)
-
-    def problem(self, text: str) -> None:
-        """Record what is wrong with the model."""
-        self._problems.append(text)
 
     def shape_hint(self) -> str:
         """What to say when a size is missing."""
@@ -284,13 +237,7 @@ class Importer:
                 f"it. Give the SavedModel folder, or freeze the graph (TensorFlow 2: "
                 f"convert_variables_to_constants_v2; TensorFlow 1: freeze_graph):\n  {shown}"
             )
-        if self._refusals:
-            gaps = [Gap(op, reason, tuple(names)) for (op, reason), names in self._refusals.items()]
-            count = sum(len(gap.nodes) for gap in gaps)
-            raise UnsupportedOpError(f"{count} node(s) of the model cannot be imported:", gaps)
-        problems = list(self._problems)
-        if problems:
-            raise ImportFailure(f"{len(problems)} problem(s) with the model:\n  " + "\n  ".join(problems))
+        self.raise_problems()
 
     def _describe(self, flat: Flat, order: list[TFNode], nodes: Mapping[str, TFNode]) -> None:
         """Decisions about the whole graph."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphir.converters.tensorflow.importing.context import ImportNode, NeedsShape
+from graphir.converters.kernel.refusals import NeedsShape
+from graphir.converters.tensorflow.importing.context import ImportNode
 from graphir.graph import Value
 from graphir.ops.base import Operator
 from graphir.ops.shape import Pad, Transpose

@@ -81,7 +81,7 @@ class Plan:
 
 def import_while(node: ImportNode) -> list[Value]:
     """While and StatelessWhile."""
-    plan = Plan(body_of(node, "body"), body_of(node, "cond", "cond/"), node.inputs())
+    plan = Plan(body_of(node, "body"), body_of(node, "cond", "cond/"), node.inputs)
     count = len(plan.initial)
     if not len(plan.body.arguments) == len(plan.body.results) == len(plan.condition.arguments) == count:
         node.refuse(f"its functions do not take and give {count} variables")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphir.converters.tensorflow.importing.context import ImportFunction, Refusal
+from graphir.converters.kernel.refusals import Refusal
+from graphir.converters.tensorflow.importing.context import ImportFunction
 from graphir.graph import Value
 from graphir.ops.elementwise import Mul
 from graphir.ops.shape import Unsqueeze

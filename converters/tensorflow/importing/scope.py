@@ -6,15 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from graphir.converters.kernel.refusals import NeedsShape, QuietRefusal, Refusal
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
-from graphir.converters.tensorflow.importing.context import (
-    ImportFunction,
-    ImportNode,
-    NeedsShape,
-    QuietRefusal,
-    Refusal,
-    result_name,
-)
+from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, result_name
 from graphir.converters.tensorflow.importing.operands import check_operands
 from graphir.converters.tensorflow.importing.ops import import_table
 from graphir.converters.tensorflow.importing.pairs import on_pairs
@@ -80,10 +74,6 @@ class Scope:
         attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
         return ImportNode(self, record, attrs, [self.value(held) for held in record.inputs])
 
-    def fresh_name(self, wanted: str) -> str:
-        """`wanted`, or with a number: a name that no value in the model has."""
-        return self.importer.fresh_name(wanted)
-
     def _import(self, record: TFNode, function: ImportFunction | None) -> None:
         importer = self.importer
         if record.op in VARIABLES:
@@ -93,7 +83,7 @@ class Scope:
             function = _read
         if function is None:
             known = operator_schema(record.op) is not None
-            importer.refuse(record, NOT_CONVERTED if known else NOT_IN_TENSORFLOW)
+            importer.refuse(record.op, NOT_CONVERTED if known else NOT_IN_TENSORFLOW, record.name)
             self._break(record)
             return
         operands: list[Value] = []
@@ -106,7 +96,7 @@ class Scope:
             result = on_pairs(record.op, function, operands, importer.pairs)(node)
         except Refusal as error:
             if not isinstance(error, QuietRefusal):
-                importer.refuse(record, str(error))
+                importer.refuse(record.op, str(error), record.name)
         except (ShapeError, GraphError, NeedsShape) as error:
             if not importer.broken.intersection(operands):
                 hint = importer.shape_hint() if isinstance(error, NeedsShape) else ""
@@ -122,7 +112,7 @@ class Scope:
         for slot, value in enumerate(values):
             name, source = result_name(record.name, slot), f"{record.name}:{slot}"
             is_new = not value.sources and value.producer is not None and value.graph is self.graph
-            if is_new and value.name != name and self.importer.claim(name):
+            if is_new and value.name != name and self.importer.names.claim(name):
                 self.graph.rename(value, name)
             if source not in value.sources:
                 value.sources = (*value.sources, source)
@@ -135,7 +125,7 @@ class Scope:
             self.importer.unfrozen.append(record.name)
             self._break(record)
             return
-        value = self.graph.add_parameter(self.fresh_name(record.name), tensor)
+        value = self.graph.add_parameter(self.importer.fresh_name(record.name), tensor)
         self._take(record, [value])
 
     def _break(self, record: TFNode) -> None:
@@ -149,7 +139,7 @@ class Scope:
         for slot in range(max(len(types), *(slot + 1 for slot in slots), 1)):
             dtype = types[slot] if slot < len(types) else None
             type_ = TensorType(dtype) if isinstance(dtype, DType) else ANYTHING
-            values.append(self.graph.add_input(self.fresh_name(f"?{record.name}"), type_))
+            values.append(self.graph.add_input(self.importer.fresh_name(f"?{record.name}"), type_))
         self.importer.broken.update(values)
         self._results[record.name] = values
 

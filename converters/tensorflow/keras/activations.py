@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import ImportNode
-from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, activation_name
+from graphir.converters.tensorflow.keras.context import Held, Layer, activation_name
 from graphir.graph import Value
 from graphir.ops import activation as ir
 from graphir.ops.elementwise import Clip, PRelu, Where
@@ -58,14 +59,14 @@ def activation(layer: Layer, name: str, value: Endpoint) -> Endpoint:
     if name == "hard_tanh":
         ends = [layer.constant(suffix, number, np.float32) for suffix, number in (("least", -1.0), ("most", 1.0))]
         return layer.apply(Clip(), name, [value, *ends])
-    raise LayerRefusal(f"the activation {name!r}")
+    raise Refusal(f"the activation {name!r}")
 
 
 def _hard(layer: Layer, name: str, value: Endpoint) -> Endpoint:
     """Version 3's hard sigmoid is relu6(x + 3) / 6, that of versions 1 and 2 x / 5 + 1/2 between 0 and 1."""
     if layer.keras < 3:
         if name != "hard_sigmoid":
-            raise LayerRefusal(f"the activation {name!r}, which Keras {layer.keras} does not have")
+            raise Refusal(f"the activation {name!r}, which Keras {layer.keras} does not have")
         return layer.apply(ir.HardSigmoid(0.2, 0.5), name, [value])
     shifted = layer.add("AddV2", "shifted", [value, layer.constant("three", 3.0, np.float32)])
     limited = layer.add("Relu6", "limited", [shifted])
@@ -124,7 +125,7 @@ def softmax(layer: Layer) -> Endpoint:
     """Softmax over an axis. What the mask hides gets -1e9 added, as version 2 and 3 do; in version 3 it is 0 behind."""
     axis = layer.config.get("axis", -1)
     if isinstance(axis, list) and len(axis) > 1:
-        raise LayerRefusal(f"a softmax over the axes {axis} together; only one axis is read")
+        raise Refusal(f"a softmax over the axes {axis} together; only one axis is read")
     axis = axis[0] if isinstance(axis, list) else axis
     mask = layer.argument(1, "mask")
     value = layer.data
@@ -132,7 +133,7 @@ def softmax(layer: Layer) -> Endpoint:
         value = masked_scores(layer, value, mask.value)
     found = layer.apply(ir.Softmax(axis), "softmax", [value])
     if isinstance(mask, Held) and layer.keras > 2:
-        return layer.apply(lambda node: zero_where_hidden(node, *node.inputs()), "kept", [found, mask.value])
+        return layer.apply(lambda node: zero_where_hidden(node, *node.inputs), "kept", [found, mask.value])
     return found
 
 

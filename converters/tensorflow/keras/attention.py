@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.activations import penalty, zero_where_hidden
-from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal
+from graphir.converters.tensorflow.keras.context import Held, Layer
 from graphir.graph import Value
 from graphir.ops.activation import Softmax
 from graphir.ops.creation import Range
@@ -29,11 +30,11 @@ def multi_head_attention(layer: Layer) -> list[Endpoint]:
     query, value = layer.argument(0, "query"), layer.argument(1, "value")
     key = layer.argument(2, "key") or value
     if not isinstance(query, Held) or not isinstance(value, Held) or not isinstance(key, Held):
-        raise LayerRefusal("a call without query or value")
+        raise Refusal("a call without query or value")
     if list(config.get("attention_axes") or [1]) not in ([1], [-2]):
-        raise LayerRefusal(f"attention_axes {config['attention_axes']}; only one axis, that of the steps, is read")
+        raise Refusal(f"attention_axes {config['attention_axes']}; only one axis, that of the steps, is read")
     if config.get("use_gate"):
-        raise LayerRefusal("use_gate")
+        raise Refusal("use_gate")
     heads, size = int(config["num_heads"]), int(config["key_dim"])
     use_bias = bool(config.get("use_bias", True))
     parts = [
@@ -41,7 +42,7 @@ def multi_head_attention(layer: Layer) -> list[Endpoint]:
         for place, name in enumerate(("query", "key", "value", "output"))
     ]
     if any(len(part) != 1 + use_bias for part in parts):
-        raise LayerRefusal("its file has other weights than queries, keys, values and results have")
+        raise Refusal("its file has other weights than queries, keys, values and results have")
     q, k, v = (
         _projected(layer, name, held, part)
         for name, held, part in zip(("query", "key", "value"), (query, key, value), parts, strict=False)
@@ -86,7 +87,7 @@ class _Heads:
 
     def __call__(self, node: ImportNode) -> Imported:
         """Means (N, queries, heads * value size) and scores."""
-        q, k, v, *mask = node.inputs()
+        q, k, v, *mask = node.inputs
         if any(node.rank(value) != 3 for value in (q, k, v)):
             node.refuse("attention over values with other axes than (N, steps, channels)")
         scaled = node.step(Mul(), q, node.scalar_like(q, 1.0 / float(np.sqrt(self.size))), suffix="scaled")
@@ -146,7 +147,7 @@ def _over_heads(node: ImportNode) -> Imported:
 def import_causal(node: ImportNode) -> Imported:
     """(1, queries, keys): true where the key does not come after the query."""
     ends = []
-    for value, axis in zip(node.inputs(), (2, 1), strict=True):
+    for value, axis in zip(node.inputs, (2, 1), strict=True):
         size = node.step(Gather(0), node.step(Shape(), value), node.constant(1, DType.INT64), suffix="size")
         zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
         places = node.step(Range(), zero, size, one, suffix="places")
@@ -157,7 +158,7 @@ def import_causal(node: ImportNode) -> Imported:
 def attention(layer: Layer) -> list[Endpoint]:
     """Products of queries and keys (times a learned scale) as scores."""
     if layer.config.get("score_mode", "dot") != "dot":
-        raise LayerRefusal(f"score_mode {layer.config['score_mode']!r}; only 'dot' is read")
+        raise Refusal(f"score_mode {layer.config['score_mode']!r}; only 'dot' is read")
     query, value, key = _query_value_key(layer)
     scores = layer.add("BatchMatMulV2", "scores", [query.value, key.value], adj_x=False, adj_y=True)
     if layer.config.get("use_scale"):
@@ -180,7 +181,7 @@ def additive_attention(layer: Layer) -> list[Endpoint]:
 def _query_value_key(layer: Layer) -> tuple[Held, Held, Held]:
     operands = layer.operands
     if len(operands) not in (2, 3):
-        raise LayerRefusal(f"{len(operands)} operands, expected query, value and perhaps key")
+        raise Refusal(f"{len(operands)} operands, expected query, value and perhaps key")
     return operands[0], operands[1], operands[-1]
 
 

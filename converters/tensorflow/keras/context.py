@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
 from graphir.converters.tensorflow.keras.config import Settings
 from graphir.converters.tensorflow.keras.weights import Weights
-from graphir.errors import FormatError, GraphirError
+from graphir.errors import FormatError
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Cast
 from graphir.tensor import Tensor
@@ -31,7 +32,7 @@ def direct_operator(op: Operator) -> ImportFunction:
     """The import function of one operator of the graph's, on the node's operands."""
 
     def import_direct(node: ImportNode) -> Imported:
-        return node.emit(op, *node.inputs())
+        return node.emit(op, *node.inputs)
 
     return import_direct
 
@@ -52,10 +53,6 @@ def import_float(node: ImportNode) -> Imported:
     """A value as floats: integers as float32."""
     value = node.input(0)
     return value if value.dtype is None or value.dtype.is_float else node.emit(Cast(DType.FLOAT32), value)
-
-
-class LayerRefusal(GraphirError):
-    """A layer cannot be expressed; the reader gathers all of them."""
 
 
 class Held(NamedTuple):
@@ -219,7 +216,7 @@ class Layer:
         """TensorFlow's padding."""
         held = self.config.get("padding", "valid")
         if held not in ("same", "valid"):
-            raise LayerRefusal(f"padding {held!r}")
+            raise Refusal(f"padding {held!r}")
         return str(held).upper()
 
 
@@ -243,7 +240,6 @@ __all__ = [
     "KERAS_LAYER",
     "Held",
     "Layer",
-    "LayerRefusal",
     "activation_name",
     "flat",
     "held_in",

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras import (
@@ -21,7 +22,7 @@ from graphir.converters.tensorflow.keras import (
     spatial,
 )
 from graphir.converters.tensorflow.keras.activations import activated
-from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, import_float
+from graphir.converters.tensorflow.keras.context import Held, Layer, import_float
 from graphir.graph import Value
 from graphir.ops.elementwise import Cast
 from graphir.ops.shape import Reshape, Shape
@@ -91,7 +92,7 @@ def time_distributed(layer: Layer) -> Endpoint:
     if entry["class_name"] in ON_LAST_AXIS:
         return layer.call(entry, "layer", stored, [Held(layer.data)])[0].value
     if entry["class_name"] in recurrent.LAYERS and layer.mask is not None:
-        raise LayerRefusal("a recurrent layer on each step of values with a mask")
+        raise Refusal("a recurrent layer on each step of values with a mask")
     data = layer.data
     folded = layer.apply(_import_fold, "samples", [data])
     results = layer.call(entry, "layer", stored, [Held(folded)])
@@ -108,7 +109,7 @@ def _import_fold(node: ImportNode) -> Imported:
 
 
 def _import_unfold(node: ImportNode) -> Imported:
-    value, whole = node.inputs()
+    value, whole = node.inputs
     rest = node.sizes_if_known(value, range(1, node.rank(value)))
     steps = node.sizes_if_known(whole, (1,))
     if rest is not None and steps is not None:
@@ -184,7 +185,7 @@ def rescaling(layer: Layer) -> Endpoint:
 def discretization(layer: Layer) -> Endpoint:
     """The number of the bin that an element falls into."""
     if layer.config.get("output_mode", "int") != "int" or layer.config.get("bin_boundaries") is None:
-        raise LayerRefusal("only output_mode 'int' with stated bin_boundaries is read")
+        raise Refusal("only output_mode 'int' with stated bin_boundaries is read")
     boundaries = tuple(float(edge) for edge in layer.config["bin_boundaries"])
     bins = layer.add("Bucketize", "bins", [layer.data], boundaries=boundaries)
     return bins if layer.keras >= 3 else layer.add("Cast", "bins_int64", [bins], DstT=DType.INT64)

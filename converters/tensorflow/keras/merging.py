@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
-from graphir.converters.tensorflow.keras.context import Layer, LayerRefusal
+from graphir.converters.tensorflow.keras.context import Layer
 from graphir.converters.tensorflow.keras.normalization import unit_length
 from graphir.graph import Value
 from graphir.ops.creation import ConstantOfShape
@@ -35,13 +36,13 @@ def _aligned(layer: Layer) -> list[Endpoint]:
     """The operands, those of fewer axes with ones behind the batch, as Keras broadcasts them."""
     inputs = layer.inputs
     if not inputs:
-        raise LayerRefusal("a call without values")
+        raise Refusal("a call without values")
     return [layer.apply(_with_ones, f"operand_{place}", [held, *inputs]) for place, held in enumerate(inputs)]
 
 
 def _with_ones(node: ImportNode) -> Imported:
     value = node.input(0)
-    ranks = [None if other.shape is None else len(other.shape) for other in node.inputs()]
+    ranks = [None if other.shape is None else len(other.shape) for other in node.inputs]
     known = [rank for rank in ranks if rank is not None]
     if len(known) < len(ranks) or max(known) == known[0]:
         return value
@@ -70,7 +71,7 @@ def _refuse_masks(function: Callable[[Layer], Endpoint], names: str) -> Callable
 
     def checked(layer: Layer) -> Endpoint:
         if layer.keras >= 3 and any(held.mask is not None for held in layer.operands):
-            raise LayerRefusal(f"{names} of values with masks, which version 3 leaves out of it")
+            raise Refusal(f"{names} of values with masks, which version 3 leaves out of it")
         return function(layer)
 
     return checked
@@ -79,7 +80,7 @@ def _refuse_masks(function: Callable[[Layer], Endpoint], names: str) -> Callable
 def subtract(layer: Layer) -> Endpoint:
     """The first less the second."""
     if len(layer.inputs) != 2:
-        raise LayerRefusal(f"{len(layer.inputs)} operands, expected 2")
+        raise Refusal(f"{len(layer.inputs)} operands, expected 2")
     return _folded("Sub")(layer)
 
 
@@ -106,7 +107,7 @@ def _joined_mask(layer: Layer, axis: int) -> Endpoint | None:
             return layer.apply(_all_true, "mask", [layer.data])
         return _either(layer)
     if axis != 1:
-        raise LayerRefusal(f"a concatenation of masked values along the axis {axis}; 1 and -1 are read")
+        raise Refusal(f"a concatenation of masked values along the axis {axis}; 1 and -1 are read")
     parts = [
         held.mask if held.mask is not None else layer.apply(_all_true, f"mask_{place}", [held.value])
         for place, held in enumerate(layer.operands)
@@ -125,7 +126,7 @@ def dot(layer: Layer) -> Endpoint:
     axes = layer.config.get("axes", -1)
     stated = [axes, axes] if isinstance(axes, int) else list(axes)
     if len(layer.inputs) != 2:
-        raise LayerRefusal(f"{len(layer.inputs)} operands, expected 2")
+        raise Refusal(f"{len(layer.inputs)} operands, expected 2")
     operands = list(layer.inputs)
     if layer.config.get("normalize"):
         operands = [
@@ -140,7 +141,7 @@ def dot(layer: Layer) -> Endpoint:
 
 
 def _batch_dot(node: ImportNode, axes: Sequence[int]) -> Imported:
-    left, right = node.inputs()
+    left, right = node.inputs
     ranks = node.rank(left), node.rank(right)
     places = [node.axis(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
     if max(ranks) > 3:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from graphir.converters.kernel.refusals import Refusal, Refusals
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.calls import (
@@ -21,13 +22,14 @@ from graphir.converters.tensorflow.keras.calls import (
     result_of,
 )
 from graphir.converters.tensorflow.keras.config import check_layer, check_tree, is_dtype
-from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, flat, held_in
+from graphir.converters.tensorflow.keras.context import Held, Layer, flat, held_in
 from graphir.converters.tensorflow.keras.history import modern, old_weights
 from graphir.converters.tensorflow.keras.layers import LAYERS, PASS_MASKS, RANDOM, REFUSED
 from graphir.converters.tensorflow.keras.operations import OPERATIONS
 from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
-from graphir.errors import FormatError, Gap, ImportFailure, UnsupportedOpError
+from graphir.errors import FormatError, ImportFailure
 from graphir.safety.limits import charge_nodes, check_depth, hold_nodes
+from graphir.structure.names import Names, free_name
 from graphir.types import UNKNOWN, DType
 
 FUNCTIONAL = ("Functional", "Model")
@@ -48,8 +50,8 @@ class Reader:
         self.backend = backend
         self.version = version
         self.nodes: list[TFNode] = []
-        self.refusals: dict[tuple[str, str], list[str]] = {}
-        self._names: set[str] = set()
+        self._refusals = Refusals()
+        self._names = Names()
         self._casts = False
         self._depth = 0
 
@@ -71,19 +73,15 @@ class Reader:
             found = self._functional(config, stored, "", None, inputs)
             self._order_inputs(listed(config.get("input_layers")), inputs)
             names = output_names(config.get("output_layers"))
-        if self.refusals:
-            gaps = [Gap(name, reason, tuple(held)) for (name, reason), held in self.refusals.items()]
-            raise UnsupportedOpError(
-                f"{sum(len(gap.nodes) for gap in gaps)} layer(s) of the model cannot be read (model.export writes a "
-                "SavedModel, which may say it):",
-                gaps,
-            )
+        self._refusals.raise_gaps(
+            "layer(s) of the model cannot be read (model.export writes a SavedModel, which may say it):"
+        )
         if not found:
             raise ImportFailure(f"{self.path}: the model has no outputs")
         outputs: dict[str, Endpoint] = {}
         for place, held in enumerate(found):
             name = names[place] if place < len(names) else f"output_{place}"
-            outputs[_free(name, outputs)] = held.value
+            outputs[free_name(name, outputs, {})] = held.value
         return inputs, outputs
 
     def _order_inputs(self, stated: Sequence[Reference], inputs: dict[str, Endpoint]) -> None:
@@ -212,14 +210,13 @@ class Reader:
         if class_name in MODELS and _layers_of(entry) is not None:
             return self._model(entry, stored, name, args, kwargs)
         charge_nodes(1, f"layer {name}")
-        name = _free(name, self._names)
-        self._names.add(name)
+        name = self._names.fresh(name)
         try:
             if _is_operation(entry):
                 return self._operation(entry, stored, name, args, kwargs)
             return self._layer(entry, stored, name, args, kwargs)
-        except LayerRefusal as error:
-            self.refusals.setdefault((class_name, str(error)), []).append(name)
+        except Refusal as error:
+            self._refusals.refuse(class_name, str(error), name)
             found = list(held_in([args, kwargs]))
             return [found[0] if found else Held(Endpoint(name))] * 8
 
@@ -248,23 +245,23 @@ class Reader:
         if not any(held_in([args, kwargs])):
             raise FormatError(f"layer {name} is called without a value", path=self.path)
         if self.backend == "theano" and "Conv" in class_name:
-            raise LayerRefusal("the file was written with Theano, whose convolutions turn their kernels round")
+            raise Refusal("the file was written with Theano, whose convolutions turn their kernels round")
         if self.version == 1:
             stored = StoredByName([("", held) for held in old_weights(class_name, config, stored.tensors())], name)
         function = LAYERS.get(class_name)
         if function is None:
-            raise LayerRefusal(REFUSED.get(class_name, "graphir does not know this layer"))
+            raise Refusal(REFUSED.get(class_name, "graphir does not know this layer"))
         told = kwargs.get("training") is True and class_name in RANDOM
         if told and self.version < 3:
-            raise LayerRefusal("it is called with training=True, so that it does at inference what training does")
+            raise Refusal("it is called with training=True, so that it does at inference what training does")
         odd = [key for key in ("lora_rank", "quantization_config", "quantization_mode") if config.get(key)]
         if odd:
-            raise LayerRefusal(f"{odd[0]}: its kernel is not stored as one; merge or dequantize it before saving")
+            raise Refusal(f"{odd[0]}: its kernel is not stored as one; merge or dequantize it before saving")
         policy = _policy(config)
         dtype = POLICIES.get(policy or "float32")
         if dtype is None:
             if policy not in ("string", "int32", "int64"):
-                raise LayerRefusal(f"the dtype policy {policy}")
+                raise Refusal(f"the dtype policy {policy}")
             dtype = DType.FLOAT32
         layer = Layer(name, config, stored, args, kwargs, self.version, dtype=dtype)
         layer.call = lambda inner, suffix, part, held: self._inner(layer, inner, suffix, part, held)
@@ -296,7 +293,7 @@ class Reader:
         title = str(config.get("function") or entry["class_name"])
         function = OPERATIONS.get(title)
         if function is None:
-            raise LayerRefusal(f"graphir does not know the operation {title}")
+            raise Refusal(f"graphir does not know the operation {title}")
         layer = Layer(name, config, stored, args, {**config, **kwargs}, self.version)
         found = function(layer)
         self.nodes += layer.nodes
@@ -343,13 +340,6 @@ def _policy(config: Entry) -> str | None:
         inner = held.get("config")
         held = inner.get("name") if isinstance(inner, Mapping) else None
     return None if held is None else str(held)
-
-
-def _free(name: str, taken: Any) -> str:
-    number, found = 1, name
-    while found in taken:
-        found, number = f"{name}_{number}", number + 1
-    return found
 
 
 __all__ = ["MODELS", "Reader"]

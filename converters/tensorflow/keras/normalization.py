@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
-from graphir.converters.tensorflow.keras.context import Layer, LayerRefusal, import_float
+from graphir.converters.tensorflow.keras.context import Layer, import_float
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import normalization as ir
@@ -29,10 +30,10 @@ def batch_normalization(layer: Layer) -> Endpoint:
     axis = layer.config.get("axis", -1)
     if isinstance(axis, (list, tuple)):
         if len(axis) != 1:
-            raise LayerRefusal(f"statistics over the axes {axis} together; only one axis is read")
+            raise Refusal(f"statistics over the axes {axis} together; only one axis is read")
         axis = axis[0]
     if layer.config.get("mode", 0) not in (0, 2):
-        raise LayerRefusal(f"mode {layer.config['mode']} of Keras 1, which takes the statistics from the data")
+        raise Refusal(f"mode {layer.config['mode']} of Keras 1, which takes the statistics from the data")
     scaled, centered = layer.config.get("scale", True), layer.config.get("center", True)
     count = int(scaled) + int(centered)
     mean, variance = layer.weight(count), layer.weight(count + 1)
@@ -82,7 +83,7 @@ def layer_normalization(layer: Layer) -> Endpoint:
     gamma, beta = _weights(layer)
     names, parts = ["x"], [layer.data]
     if layer.config.get("rms_scaling"):
-        raise LayerRefusal("rms_scaling, which scales by the variance; use RMSNormalization")
+        raise Refusal("rms_scaling, which scales by the variance; use RMSNormalization")
     held, held_names = _constants(layer, gamma, beta)
     op_of = _LayerNorm(_axes(layer), float(layer.config.get("epsilon", 1e-3)), (*names, *held_names), rms=False)
     return layer.apply(op_of, "normalized", [*parts, *held])
@@ -103,7 +104,7 @@ class _LayerNorm:
 
     def __call__(self, node: ImportNode) -> Imported:
         """The node's result."""
-        held = dict(zip(self.names, node.inputs(), strict=True))
+        held = dict(zip(self.names, node.inputs, strict=True))
         x = held["x"]
         rank = node.rank(x)
         axes = sorted(node.axis(axis, rank) for axis in self.axes)
@@ -141,7 +142,7 @@ def group_normalization(layer: Layer) -> Endpoint:
     epsilon = float(layer.config.get("epsilon", 1e-3))
 
     def import_group(node: ImportNode) -> Imported:
-        parts = dict(zip(("x", *names), node.inputs(), strict=True))
+        parts = dict(zip(("x", *names), node.inputs, strict=True))
         x = parts["x"]
         rank = node.rank(x)
         place = node.axis(axis, rank)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
 from graphir.converters.tensorflow.keras.activations import activation
-from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, held_in
+from graphir.converters.tensorflow.keras.context import Held, Layer, held_in
 from graphir.converters.tensorflow.keras.normalization import unit_length
 from graphir.graph import Value
 from graphir.ops import activation as act
@@ -46,7 +47,7 @@ def _argument(layer: Layer, place: int, *names: str) -> Any:
 def _tensor(layer: Layer) -> Endpoint:
     value = _value(layer)
     if not isinstance(value, Held):
-        raise LayerRefusal("its first argument is no value of the model")
+        raise Refusal("its first argument is no value of the model")
     return value.value
 
 
@@ -65,7 +66,7 @@ def _binary(op: Operator, *, negated: bool = False) -> Build:
         pair = [_value(layer), _argument(layer, 1, "x2", "y", "b")]
         held = [side.value for side in pair if isinstance(side, Held)]
         if not held or any(isinstance(side, (str, Mapping, list)) or side is None for side in pair):
-            raise LayerRefusal("its arguments are not two values or numbers")
+            raise Refusal("its arguments are not two values or numbers")
 
         def import_binary(node: ImportNode) -> Imported:
             sides = _sides(node, pair)
@@ -78,7 +79,7 @@ def _binary(op: Operator, *, negated: bool = False) -> Build:
 
 def _sides(node: ImportNode, pair: Sequence[Any]) -> list[Value]:
     """Both operands in one dtype: numbers take the other's, and of an integer and a float the float's is taken."""
-    values = list(node.inputs())
+    values = list(node.inputs)
     like = next((value for value in values if value.dtype is not None and value.dtype.is_float), values[0])
     found: list[Value] = []
     for side in pair:
@@ -103,7 +104,7 @@ def _axes(layer: Layer) -> list[int] | None:
 def _wholes(held: Any, what: str) -> list[int]:
     """A list of whole numbers, refused otherwise."""
     if not isinstance(held, (list, tuple)) or not all(isinstance(number, int) for number in held):
-        raise LayerRefusal(f"{what} are {str(held)[:40]}, expected whole numbers")
+        raise Refusal(f"{what} are {str(held)[:40]}, expected whole numbers")
     return list(held)
 
 
@@ -131,7 +132,7 @@ def _boolean_reduction(op: str) -> Build:
     def build(layer: Layer) -> Endpoint:
         axes = _axes(layer)
         if axes is None:
-            raise LayerRefusal("a reduction over all axes of a boolean value")
+            raise Refusal("a reduction over all axes of a boolean value")
         keep = bool(_argument(layer, 2, "keepdims"))
         return layer.add(op, "value", [_tensor(layer), layer.constant("axes", axes)], keep_dims=keep)
 
@@ -150,7 +151,7 @@ def _several(layer: Layer) -> list[Endpoint]:
     stated = _value(layer)
     found = list(held_in(stated))
     if not found or not isinstance(stated, (list, tuple)) or len(found) != len(stated):
-        raise LayerRefusal("its first argument is no list of values")
+        raise Refusal("its first argument is no list of values")
     return [held.value for held in found]
 
 
@@ -164,7 +165,7 @@ def stack(layer: Layer) -> Endpoint:
     axis = _axis(layer)
 
     def import_stack(node: ImportNode) -> Imported:
-        rows = [node.step(Unsqueeze(), value, node.vector([axis]), suffix="row") for value in node.inputs()]
+        rows = [node.step(Unsqueeze(), value, node.vector([axis]), suffix="row") for value in node.inputs]
         return node.emit(Concat(axis), *rows)
 
     return layer.apply(import_stack, "value", _several(layer))
@@ -174,7 +175,7 @@ def reshape(layer: Layer) -> Endpoint:
     """Another shape of numbers."""
     shape = _argument(layer, 1, "newshape", "shape")
     if not isinstance(shape, list) or not all(isinstance(size, int) for size in shape):
-        raise LayerRefusal("a shape that is computed, or None in it: use -1, or the layer Reshape")
+        raise Refusal("a shape that is computed, or None in it: use -1, or the layer Reshape")
     return layer.apply(lambda node: node.emit(Reshape(), node.input(0), node.vector(shape)), "value", [_tensor(layer)])
 
 
@@ -208,7 +209,7 @@ def get_item(layer: Layer) -> Endpoint:
     key = _argument(layer, 1, "key", "slice_spec")
     parts = key if isinstance(key, list) else [key]
     if any(isinstance(number, Held) for number in held_in(parts)):
-        raise LayerRefusal("an index that is computed")
+        raise Refusal("an index that is computed")
     for part in parts:
         if isinstance(part, Mapping) and not _is_ellipsis(part):
             ends = [part.get(key) for key in ("start", "stop", "step")]
@@ -284,7 +285,7 @@ def clip(layer: Layer) -> Endpoint:
     """Between two numbers."""
     ends = [_argument(layer, 1, "x_min", "clip_value_min"), _argument(layer, 2, "x_max", "clip_value_max")]
     if not all(isinstance(end, (int, float)) for end in ends):
-        raise LayerRefusal("bounds that are computed")
+        raise Refusal("bounds that are computed")
 
     def import_clip(node: ImportNode) -> Imported:
         value = node.input(0)
@@ -313,7 +314,7 @@ def rsqrt(layer: Layer) -> Endpoint:
 def normalize(layer: Layer) -> Endpoint:
     """x by its length along an axis."""
     if layer.kwargs.get("order") not in (2, None):
-        raise LayerRefusal(f"the order {layer.kwargs['order']}; only 2 is read")
+        raise Refusal(f"the order {layer.kwargs['order']}; only 2 is read")
     return unit_length(layer, _tensor(layer), _axes(layer) or [-1], 1e-12, "value")
 
 
@@ -321,7 +322,7 @@ def matmul(layer: Layer) -> Endpoint:
     """A product of matrices."""
     pair = [_value(layer), _argument(layer, 1, "x2", "b")]
     if not all(isinstance(side, Held) for side in pair):
-        raise LayerRefusal("a product with a constant")
+        raise Refusal("a product with a constant")
     flags = {"adj_x": bool(layer.kwargs.get("transpose_a")), "adj_y": bool(layer.kwargs.get("transpose_b"))}
     operands = [side.value for side in pair]
     if any(flags.values()):

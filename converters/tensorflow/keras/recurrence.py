@@ -74,7 +74,7 @@ class Recurrence:
 
     def __call__(self, node: ImportNode) -> Imported:
         """The node's results: the output or, unmerged, outputs, then the last states."""
-        operands = list(node.inputs())
+        operands = list(node.inputs)
         x = operands.pop(0)
         if self.stateful:
             node.decide("state", "a stateful layer begins with zeros; its states are not kept from call to call")

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.keras.config import Settings, check_layer
-from graphir.converters.tensorflow.keras.context import Held, Layer, LayerRefusal, activation_name, held_in
+from graphir.converters.tensorflow.keras.context import Held, Layer, activation_name, held_in
 from graphir.converters.tensorflow.keras.recurrence import STATES, Cell, Function, Recurrence
 from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
 from graphir.errors import FormatError
@@ -34,7 +35,7 @@ OLD_HARD_SIGMOID: Function = ("HardSigmoid", (0.2,), (0.5,))
 
 
 def _cell(layer: Layer, config: Mapping[str, Any], kind: str, stored: Weights, *, backward: bool) -> Cell:
-    """A cell from its configuration. Raises LayerRefusal for what the graph's operators cannot say."""
+    """A cell from its configuration. Raises Refusal for what the graph's operators cannot say."""
     names = ("recurrent_activation", "activation") if kind != "SimpleRNN" else ("activation",)
     found = [_activation(layer, config.get(name, usual)) for name, usual in zip(names, USUAL[kind], strict=True)]
     if kind == "LSTM":
@@ -63,7 +64,7 @@ def _activation(layer: Layer, held: Any) -> Function:
     if name == "hard_sigmoid":
         return HARD_SIGMOID if layer.keras >= 3 else OLD_HARD_SIGMOID
     if name not in ACTIVATIONS:
-        raise LayerRefusal(f"the activation {name!r} of a recurrent layer, which has {', '.join(ACTIVATIONS)}")
+        raise Refusal(f"the activation {name!r} of a recurrent layer, which has {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS[name]
 
 
@@ -105,10 +106,10 @@ def _recurrent(
     mask = _mask(layer)
     expected = sum(STATES[cell.kind] for cell in cells)
     if len(states) not in (0, expected):
-        raise LayerRefusal(f"{len(states)} states to begin with, expected {expected}")
+        raise Refusal(f"{len(states)} states to begin with, expected {expected}")
     backwards = any(cell.backward for cell in cells)
     if mask is not None and backwards and config.get("unroll") and config.get("zero_output_for_mask"):
-        raise LayerRefusal("unroll=True backwards over masked steps: Keras zeroes the outputs by the mask turned round")
+        raise Refusal("unroll=True backwards over masked steps: Keras zeroes the outputs by the mask turned round")
     # the second of two is given back to front, and Bidirectional turns it round
     flips = tuple(not natural and cell.backward != (place == 1) for place, cell in enumerate(cells))
     sequences = bool(config.get("return_sequences"))
@@ -199,7 +200,7 @@ def _from_cudnn(weights: Sequence[Tensor], kind: str) -> list[Tensor]:
 def _cell_kind(entry: Mapping[str, Any]) -> str:
     kind = str(entry.get("class_name")).removesuffix("Cell")
     if kind not in GATES:
-        raise LayerRefusal(f"the cell {entry.get('class_name')}; LSTMCell, GRUCell and SimpleRNNCell are read")
+        raise Refusal(f"the cell {entry.get('class_name')}; LSTMCell, GRUCell and SimpleRNNCell are read")
     return kind
 
 
@@ -219,7 +220,7 @@ def rnn(layer: Layer) -> list[Endpoint]:
         cell = _cell(layer, entry["config"], _cell_kind(entry), layer.stored.part("cell"), backward=backward)
         return _recurrent(layer, [cell], layer.config)
     if layer.config.get("return_state") or _begin(layer):
-        raise LayerRefusal("the states of StackedRNNCells as arguments or results")
+        raise Refusal("the states of StackedRNNCells as arguments or results")
     stacked = entry["config"].get("cells")
     if not isinstance(stacked, list) or not stacked:
         raise FormatError(f"layer {layer.name}: its cells are {str(stacked)[:60]}, expected a list of them")
@@ -259,7 +260,7 @@ def bidirectional(layer: Layer) -> list[Endpoint]:
     backward = _checked(layer, backward)
     merge = layer.config.get("merge_mode", "concat")
     if merge not in ("concat", "sum", "mul", "ave", None):
-        raise LayerRefusal(f"merge_mode {merge!r}")
+        raise Refusal(f"merge_mode {merge!r}")
     cells = []
     for place, (entry, title) in enumerate(((forward, "forward_layer"), (backward, "backward_layer"))):
         inner, stored = entry["config"], layer.stored.part(title, place, 2).part("cell")
@@ -268,10 +269,10 @@ def bidirectional(layer: Layer) -> list[Endpoint]:
             cell = _checked(layer, inner.get("cell"))
             kind, inner = _cell_kind(cell), {**cell["config"], "go_backwards": inner.get("go_backwards")}
         if kind not in GATES:
-            raise LayerRefusal(f"two directions of a {kind}; LSTM, GRU and SimpleRNN are read")
+            raise Refusal(f"two directions of a {kind}; LSTM, GRU and SimpleRNN are read")
         cells.append(_cell(layer, inner, kind, stored, backward=bool(inner.get("go_backwards"))))
     if any(config.get(key) != backward["config"].get(key) for key in ("return_sequences", "return_state")):
-        raise LayerRefusal("two directions that return different things")
+        raise Refusal("two directions that return different things")
     # version 2 does not write this down, both do it
     config = {**config, "zero_output_for_mask": bool(config.get("return_sequences"))}
     return _recurrent(layer, cells, config, merge=merge)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
 from graphir.converters.tensorflow.importing.layout import Layout, channels_first, finish, unless_all_one
 from graphir.converters.tensorflow.importing.ops.convolution import import_conv, import_depthwise_conv
 from graphir.converters.tensorflow.importing.ops.pooling import import_pool
 from graphir.converters.tensorflow.keras.activations import activated
-from graphir.converters.tensorflow.keras.context import Layer, LayerRefusal
+from graphir.converters.tensorflow.keras.context import Layer
 from graphir.errors import FormatError
 from graphir.graph import Value
 from graphir.ops.convolution import ConvTranspose
@@ -93,7 +94,7 @@ def _transposed(axes: int) -> Callable[[Layer], Endpoint]:
     def transposed(layer: Layer) -> Endpoint:
         strides, kernel, dilations = (layer.numbers(key, axes) for key in ("strides", "kernel_size", "dilation_rate"))
         if max(dilations) > 1 and (max(strides) > 1 or layer.config.get("output_padding") is not None):
-            raise LayerRefusal("a transposed convolution with dilation and stride, which Keras does not define alike")
+            raise Refusal("a transposed convolution with dilation and stride, which Keras does not define alike")
         spans = [(width - 1) * dilation + 1 for width, dilation in zip(kernel, dilations, strict=True)]
         stated = layer.config.get("output_padding")
         cuts, extra = [], []
@@ -214,7 +215,7 @@ def _up_sampling(axes: int) -> Callable[[Layer], Endpoint]:
         factors = tuple(float(number) for number in layer.numbers("size", axes, 2))
         stated = layer.config.get("interpolation", "nearest")
         if stated not in MODES:
-            raise LayerRefusal(f"the interpolation {stated!r}; nearest and bilinear are read")
+            raise Refusal(f"the interpolation {stated!r}; nearest and bilinear are read")
         mode, nearest = MODES[stated]
         coordinates = Coordinates.ASYMMETRIC if stated == "nearest" else Coordinates.HALF_PIXEL
         op = Resize(mode, coordinates, nearest, factors=factors, axes=tuple(range(2, axes + 2)))
@@ -236,9 +237,9 @@ def resizing(layer: Layer) -> Endpoint:
     stated = layer.config.get("interpolation", "bilinear")
     odd = [key for key in ("crop_to_aspect_ratio", "pad_to_aspect_ratio", "antialias") if layer.config.get(key)]
     if odd:
-        raise LayerRefusal(f"{', '.join(odd)}")
+        raise Refusal(f"{', '.join(odd)}")
     if stated not in RESIZERS:
-        raise LayerRefusal(f"the interpolation {stated!r}; {', '.join(RESIZERS)} are read")
+        raise Refusal(f"the interpolation {stated!r}; {', '.join(RESIZERS)} are read")
     data = layer.data
     if layer.channels_first:
         data = layer.add("Transpose", "to_last", [data, layer.constant("last", [0, 2, 3, 1])])

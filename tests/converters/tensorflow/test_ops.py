@@ -6,8 +6,8 @@ import pkgutil
 
 import pytest
 
+from graphir.converters.kernel.importing import joined
 from graphir.converters.tensorflow.importing import ops
-from graphir.converters.tensorflow.importing.context import families
 from graphir.converters.tensorflow.importing.ops import FAMILIES, import_table
 from graphir.converters.tensorflow.schema.operators import operator_schema
 from graphir.errors import GraphirError
@@ -32,5 +32,5 @@ def test_imported_operator_exists_in_tensorflow(op):
 
 def test_an_operator_that_comes_twice_is_an_error():
     function = import_table()["Relu"]
-    with pytest.raises(GraphirError, match="two import functions for Relu"):
-        families({"Relu": function}, {"Relu": function})
+    with pytest.raises(GraphirError, match="two functions for Relu"):
+        joined({"Relu": function}, {"Relu": function})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 
-from graphir.converters.mxnet.importing.context import ImportFunction, families
+from graphir.converters.kernel.importing import families
+from graphir.converters.mxnet.importing.context import ImportFunction
 from graphir.converters.mxnet.importing.ops.checks import checked
 
 FAMILIES = (
@@ -38,8 +38,7 @@ FAMILIES = (
 @cache
 def import_table() -> dict[str, ImportFunction]:
     """The import function of every MXNet operator that can be imported, by canonical name."""
-    found = families(*(import_module(f"{__name__}.{family}").IMPORTS for family in FAMILIES))
-    return {name: checked(name, function) for name, function in found.items()}
+    return {name: checked(name, function) for name, function in families(__name__, FAMILIES).items()}
 
 
 __all__ = ["FAMILIES", "import_table"]

@@ -76,12 +76,12 @@ def _import_prelu(node: ImportNode) -> Value:
     """The slopes are one for all or one for each channel (axis 1, axis 0 of a vector)."""
     data, gamma = node.input(0), node.input(1)
     if gamma.shape is None:
-        gamma = node.parameter(1, (_channels(data),))
+        gamma = node.shaped(1, (_channels(data),))
     assert gamma.shape is not None
     if len(gamma.shape) != 1 or gamma.shape == (1,):
         return node.emit(PRelu(), data, gamma)
     rank = node.rank(data)
-    gamma = node.parameter(1, (_channels(data),))
+    gamma = node.shaped(1, (_channels(data),))
     if rank > 2:
         gamma = node.step(Reshape(), gamma, node.vector([-1, *(1,) * (rank - 2)]), suffix="slope")
     return node.emit(PRelu(), data, gamma)

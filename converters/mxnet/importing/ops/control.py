@@ -20,7 +20,7 @@ from graphir.types import DType, TensorType
 
 def import_foreach(node: ImportNode) -> Sequence[Value]:
     """`_foreach`: the outputs of all iterations, stacked, then the last states."""
-    attrs, values = node.attrs, node.inputs()
+    attrs, values = node.attrs, node.inputs
     data_places, state_places, kept_places = attrs["in_data_locs"], attrs["in_state_locs"], attrs["remain_locs"]
     count = len(data_places)
     data, states, kept = values[:count], values[count : count + len(state_places)], values[count + len(state_places) :]
@@ -54,7 +54,7 @@ def _slice(node: ImportNode, body: Graph, value: Value) -> Value:
 
 def import_while_loop(node: ImportNode) -> Sequence[Value]:
     """`_while_loop`: the outputs of all iterations, filled up to `max_iterations`, then the last loop variables."""
-    attrs, values = node.attrs, node.inputs()
+    attrs, values = node.attrs, node.inputs
     split, most = attrs["num_out_data"], attrs["max_iterations"]
     function_places, condition_places = attrs["func_input_locs"], attrs["cond_input_locs"]
     variables = [function_places[place] for place in attrs["func_var_locs"]]
@@ -98,7 +98,7 @@ def _filled(node: ImportNode, value: Value, most: int) -> Value:
 
 def import_cond(node: ImportNode) -> Sequence[Value]:
     """`_cond`: the outputs of the branch that the first symbol chooses."""
-    attrs, values = node.attrs, node.inputs()
+    attrs, values = node.attrs, node.inputs
     pick = [[values[place] for place in attrs[f"{name}_input_locs"]] for name in ("cond", "then", "else")]
     condition = _truth(node, node.symbol_inside(0, node.graph, pick[0]), node.graph)
     branches = []

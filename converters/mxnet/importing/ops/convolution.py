@@ -26,9 +26,9 @@ def import_convolution(node: ImportNode) -> Value:
         padding=symmetric(attrs["pad"] or (0,) * rank),
         group=attrs["num_group"],
     )
-    bias = None if attrs["no_bias"] else node.parameter(2, (filters,), stated=(filters,))
+    bias = None if attrs["no_bias"] else node.shaped(2, (filters,), stated=(filters,))
     if is_channels_first(layout):
-        weight = node.parameter(1, weight_shape, stated=weight_shape)
+        weight = node.shaped(1, weight_shape, stated=weight_shape)
         return node.emit(op, node.input(0), weight, *([] if bias is None else [bias]))
     data = channels_first(node, node.input(0), layout)
     weight = _channels_first_weight(node, layout, weight_shape)
@@ -40,7 +40,7 @@ def _channels_first_weight(node: ImportNode, layout: str, shape: tuple[Dim, ...]
     """MXNet lays a weight out as it lays out the data, with the filters in place of the batch."""
     letters = "NC" + "".join(letter for letter in layout if letter not in "NC")
     stored = tuple(shape[letters.index(letter)] for letter in layout)
-    weight = node.parameter(1, stored, stated=stored)
+    weight = node.shaped(1, stored, stated=stored)
     return node.step(Transpose(tuple(layout.index(letter) for letter in letters)), weight, suffix="weight")
 
 
@@ -77,9 +77,9 @@ def import_deconvolution(node: ImportNode) -> Value:
         output_shape=fixed,
     )
     shape: tuple[Dim, ...] = (UNKNOWN, filters // group, *kernel)
-    bias = [] if attrs["no_bias"] else [node.parameter(2, (filters,), stated=(filters,))]
+    bias = [] if attrs["no_bias"] else [node.shaped(2, (filters,), stated=(filters,))]
     if is_channels_first(layout):
-        return node.emit(op, data, node.parameter(1, shape, stated=shape), *bias)
+        return node.emit(op, data, node.shaped(1, shape, stated=shape), *bias)
     weight = _channels_first_weight(node, layout, shape)
     return finish(node, node.step(op, data, weight, *bias, suffix="deconv"), layout)
 

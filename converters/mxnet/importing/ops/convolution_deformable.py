@@ -42,8 +42,8 @@ def _operator(node: ImportNode) -> DeformConv:
 
 def _weights(node: ImportNode, slot: int) -> tuple[Value, Value | None]:
     attrs = node.attrs
-    weight = node.parameter(slot, (attrs["num_filter"], UNKNOWN, *attrs["kernel"]))
-    return weight, None if attrs["no_bias"] else node.parameter(slot + 1, (attrs["num_filter"],))
+    weight = node.shaped(slot, (attrs["num_filter"], UNKNOWN, *attrs["kernel"]))
+    return weight, None if attrs["no_bias"] else node.shaped(slot + 1, (attrs["num_filter"],))
 
 
 def import_modulated(node: ImportNode) -> Value:

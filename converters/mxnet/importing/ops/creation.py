@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, converted
+from graphir.converters.kernel.numbers import converted
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.sizes import axis_size, static_shape
 from graphir.converters.mxnet.schema.values import TYPE_FLAGS
 from graphir.graph import Value

@@ -182,7 +182,7 @@ def import_roi_align(node: ImportNode) -> Value:
     """
     attrs = node.attrs
     rows, columns = node.several("pooled_size", 2)
-    data, rois = node.input(0), node.parameter(1, (UNKNOWN, 5))
+    data, rois = node.input(0), node.shaped(1, (UNKNOWN, 5))
     axis = node.vector([1])
     lacking = may_lack_image(rois)
     held = with_image(node, rois) if lacking else rois

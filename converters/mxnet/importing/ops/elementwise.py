@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, converted, to_single
+from graphir.converters.kernel.numbers import converted
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
 from graphir.converters.mxnet.importing.ops.arithmetic import distance, modulo, power, truth
 from graphir.converters.mxnet.importing.ops.elementwise_unary import COMPOSITIONS
 from graphir.converters.mxnet.importing.ops.integers import with_integers
@@ -88,7 +90,7 @@ def import_logical_not(node: ImportNode) -> Value:
 
 def import_add_n(node: ImportNode) -> Value:
     """The sum of any number of tensors of one shape."""
-    values = node.inputs()
+    values = node.inputs
     if len(values) == 1:
         return values[0]
     node.same_shapes(*values)
@@ -151,9 +153,9 @@ def import_amp_cast(node: ImportNode) -> Value:
     return import_cast(node) if data.dtype is None or data.dtype in AMP else data
 
 
-def import_amp_multicast(node: ImportNode) -> list[Value]:
+def import_amp_multicast(node: ImportNode) -> Sequence[Value]:
     """All inputs of 16 and 32 floating bits in the widest dtype among them, or with `cast_narrow` in the narrowest."""
-    values = node.inputs()
+    values = node.inputs
     if any(value.dtype is None for value in values):
         node.refuse("the dtype of an input is unknown; state the inputs' dtypes")
     floats = [value.dtype for value in values if value.dtype in AMP]
@@ -169,7 +171,7 @@ def import_amp_multicast(node: ImportNode) -> list[Value]:
 
 def import_where(node: ImportNode) -> Value:
     """x where the condition is not 0, else y; a condition of fewer axes runs along the first ones."""
-    condition, x, y = node.inputs()
+    condition, x, y = node.inputs
     for value, other in ((x, y), (y, x)):  # MXNet wants them alike, which says how large zeros of open sizes are
         node.graph.refine(value, TensorType(None, other.shape))
     if condition.dtype is not DType.BOOL:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from graphir.converters.mxnet.importing.context import ImportNode, converted
+from graphir.converters.kernel.numbers import converted
+from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.converters.mxnet.importing.sizes import static_shape, static_size
 from graphir.graph import Value
 from graphir.ops import elementwise as ew

@@ -46,7 +46,7 @@ def import_embedding(node: ImportNode) -> Value:
     """Rows of the weight (input_dim, output_dim); indices outside are limited to the table."""
     data = node.input(0)
     size = (node.attrs["input_dim"], node.attrs["output_dim"])
-    weight = node.parameter(1, size, stated=size)
+    weight = node.shaped(1, size, stated=size)
     if weight.dtype is None:
         node.graph.refine(weight, TensorType(DType.of(node.attrs["dtype"])))
     return node.emit(Gather(), weight, _inside(node, data, weight, 0, "clip"))
@@ -148,7 +148,7 @@ def _lengths(node: ImportNode, data: Value, batch_axis: int) -> Value:
     if batch_axis >= len(shape):
         raise ShapeError(f"{data.name} is {data.type}, expected at least two axes")
     size = shape[batch_axis]
-    node.parameter(1, (size if isinstance(size, int) else UNKNOWN,))
+    node.shaped(1, (size if isinstance(size, int) else UNKNOWN,))
     return _integers(node, node.input(1))
 
 

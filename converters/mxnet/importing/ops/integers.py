@@ -47,10 +47,10 @@ def on_integers(
 
 def _widened(node: ImportNode, wide: DType) -> list[Value]:
     made: dict[Value, Value] = {}
-    for value in node.inputs():
+    for value in node.inputs:
         if value not in made:
             made[value] = node.step(ir.Cast(wide), value) if is_integer(value) else value
-    return [made[value] for value in node.inputs()]
+    return [made[value] for value in node.inputs]
 
 
 def import_whole(node: ImportNode) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import string
+from collections.abc import Sequence
 
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.graph import Value
@@ -24,10 +25,10 @@ def import_fully_connected(node: ImportNode) -> Value:
     features: Dim = UNKNOWN
     if data.shape:
         features = product(data.shape[1:]) if flatten else data.shape[-1]
-    weight = node.parameter(
+    weight = node.shaped(
         1, (hidden, features if isinstance(features, int) else UNKNOWN), stated=(hidden, UNKNOWN)
     )
-    bias = () if attrs["no_bias"] else (node.parameter(2, (hidden,), stated=(hidden,)),)
+    bias = () if attrs["no_bias"] else (node.shaped(2, (hidden,), stated=(hidden,)),)
     if flatten and data.rank != 2:
         data = node.step(Flatten(), data, suffix="flatten")
     if flatten or data.rank == 2:
@@ -94,7 +95,7 @@ def import_batch_dot(node: ImportNode) -> Value:
 def import_gemm2(node: ImportNode) -> Value:
     """alpha op(A) op(B); with a third operand beta C is added."""
     attrs = node.attrs
-    left, right, *addend = node.inputs()
+    left, right, *addend = node.inputs
     rank = node.rank(left)
     rows = attrs["axis"] % rank if -rank <= attrs["axis"] < rank else node.refuse(f"axis {attrs['axis']} of {rank}")
     alpha, beta = attrs["alpha"], attrs["beta"] if addend else 1.0
@@ -118,10 +119,10 @@ def import_gemm2(node: ImportNode) -> Value:
     if moved:
         found = node.step(op_and_operands[0], *op_and_operands[1:])
         op_and_operands = (Transpose(tuple(order.index(axis) for axis in range(rank))), found)
-    return _alike(node, node.emit(op_and_operands[0], *op_and_operands[1:]), node.inputs()[2:])
+    return _alike(node, node.emit(op_and_operands[0], *op_and_operands[1:]), node.inputs[2:])
 
 
-def _alike(node: ImportNode, result: Value, addend: list[Value]) -> Value:
+def _alike(node: ImportNode, result: Value, addend: Sequence[Value]) -> Value:
     """The result, whose shape MXNet wants what is added to have too."""
     node.same_shapes(result, *addend)
     return result

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, NeedsShape
+from graphir.converters.kernel.refusals import NeedsShape
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.graph import Value
 from graphir.ops.activation import Sigmoid, Softmax
 from graphir.ops.elementwise import Cast, Log, Max, Neg

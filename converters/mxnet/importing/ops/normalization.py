@@ -55,8 +55,8 @@ def import_batch_norm(node: ImportNode) -> Imported:
     data = node.input(0)
     axis = _axis(node, data, 1)
     channels = (_size(data, axis),)
-    beta, mean, variance = (node.parameter(slot, channels) for slot in (2, 3, 4))
-    scale = node.parameter(1, channels)
+    beta, mean, variance = (node.shaped(slot, channels) for slot in (2, 3, 4))
+    scale = node.shaped(1, channels)
     dtype = data.dtype if data.dtype is DType.FLOAT64 else DType.FLOAT32  # of float16 data too
     for vector in (scale, beta, mean, variance):
         if vector.dtype is None:
@@ -112,7 +112,7 @@ def _ones(node: ImportNode, gamma: Value, beta: Value, data: Value, axis: int) -
         node.graph.set_tensor(gamma, Tensor.of(np.ones(gamma.tensor.shape, dtype.numpy())))
         gamma.sources = ()  # its elements are not those of the file
         return gamma
-    for vector in (gamma, beta, *node.inputs()[3:]):
+    for vector in (gamma, beta, *node.inputs[3:]):
         if vector.shape is not None and isinstance(vector.shape[0], int):
             return _ones_of(node, vector.shape[0], dtype)
     if data.shape is not None and axis >= len(data.shape):
@@ -148,7 +148,7 @@ def import_instance_norm(node: ImportNode) -> Value:
     channels = (_size(data, 1),) if data.rank is None or data.rank > 1 else (UNKNOWN,)
     _unstated(node, "eps", "others have 1e-5")
     op = ir.InstanceNormalization(epsilon=node.attrs["eps"])
-    return node.emit(op, data, node.parameter(1, channels), node.parameter(2, channels))
+    return node.emit(op, data, node.shaped(1, channels), node.shaped(2, channels))
 
 
 def _stash(data: Value) -> DType:
@@ -162,7 +162,7 @@ def import_layer_norm(node: ImportNode) -> Imported:
     data = node.input(0)
     axis = _axis(node, data, -1)
     size = (_size(data, axis),)
-    gamma, beta = node.parameter(1, size), node.parameter(2, size)
+    gamma, beta = node.shaped(1, size), node.shaped(2, size)
     op = ir.LayerNormalization(axis=-1, epsilon=attrs["eps"], stash_type=_stash(data))
     rank = None if axis == -1 else node.rank(data)
     statistics = attrs["output_mean_var"]
@@ -205,7 +205,7 @@ def import_group_norm(node: ImportNode) -> Imported:
     gamma, beta = node.input(1), node.input(2)
     known = [vector.shape for vector in (gamma, beta) if vector.shape is not None and UNKNOWN not in vector.shape]
     stated: tuple[Dim, ...] = known[0] if known else (groups,)
-    gamma, beta = node.parameter(1, stated), node.parameter(2, stated)
+    gamma, beta = node.shaped(1, stated), node.shaped(2, stated)
     per_group = stated == (groups,)
     if per_group and channels == groups:
         result = node.emit(ir.InstanceNormalization(epsilon=eps), data, gamma, beta)

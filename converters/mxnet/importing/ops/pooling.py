@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.importing.context import ImportNode, NeedsShape
+from graphir.converters.kernel.refusals import NeedsShape
+from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.converters.mxnet.importing.layout import channels_first, finish, is_channels_first, layout_of
 from graphir.converters.mxnet.importing.regions import may_lack_image, with_image, zeros_without_image
 from graphir.graph import Value
@@ -304,7 +305,7 @@ def import_roi_pooling(node: ImportNode) -> Value:
     """
     attrs = node.attrs
     op = MaxRoiPool(pooled_shape=attrs["pooled_size"], spatial_scale=attrs["spatial_scale"])
-    data, rois = node.input(0), node.parameter(1, (UNKNOWN, 5))
+    data, rois = node.input(0), node.shaped(1, (UNKNOWN, 5))
     if not may_lack_image(rois):
         return node.emit(op, data, rois)
     pooled = node.step(op, data, with_image(node, rois), suffix="pooled")

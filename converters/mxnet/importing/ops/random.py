@@ -121,7 +121,7 @@ def _sampled(node: ImportNode) -> list[Value]:
     _decide(node)
     count = tuple(node.attrs["shape"] or ())
     found = []
-    for value in node.inputs():
+    for value in node.inputs:
         value = value if value.dtype is DType.FLOAT64 else node.step(Cast(DType.FLOAT32), value, suffix="parameter")
         if count:
             axes = node.vector(range(node.rank(value), node.rank(value) + len(count)))

@@ -118,7 +118,7 @@ def _stacked(node: ImportNode, finals: list[Value], suffix: str) -> Value:
 
 def import_rnn_param_concat(node: ImportNode) -> Value:
     """_rnn_param_concat: flat parameters joined to the one vector that RNN takes."""
-    return node.emit(Concat(node.attrs["dim"]), *node.inputs())
+    return node.emit(Concat(node.attrs["dim"]), *node.inputs)
 
 
 IMPORTS = {"RNN": import_rnn, "_rnn_param_concat": import_rnn_param_concat}

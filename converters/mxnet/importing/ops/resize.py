@@ -28,7 +28,7 @@ def import_upsampling(node: ImportNode) -> Value:
         node.refuse(f"scale {scale} is below 1")
     if attrs["sample_type"] == "bilinear":
         return _bilinear_upsampling(node, scale)
-    inputs = node.inputs()
+    inputs = node.inputs
     if len(inputs) == 1:
         return node.emit(*_enlarged(node, inputs[0], scale))
     values = [inputs[0] if scale == 1 else node.step(*_enlarged(node, inputs[0], scale), suffix="enlarged")]
@@ -91,7 +91,7 @@ def _bilinear_upsampling(node: ImportNode, scale: int) -> Value:
     op = ConvTranspose(
         kernel_shape=(kernel, kernel), strides=(scale, scale), padding=symmetric((pad, pad)), group=channels
     )
-    return node.emit(op, data, node.parameter(1, (channels, 1, kernel, kernel)))
+    return node.emit(op, data, node.shaped(1, (channels, 1, kernel, kernel)))
 
 
 def import_bilinear_resize(node: ImportNode) -> Value:
@@ -200,7 +200,7 @@ def import_grid_generator(node: ImportNode) -> Value:
 
 def import_bilinear_sampler(node: ImportNode) -> Value:
     """data (N, C, H, W) read at the positions of grid (N, 2, H', W'), x then y in [-1, 1]; 0 outside."""
-    data, grid = node.input(0), node.parameter(1, (UNKNOWN, 2, UNKNOWN, UNKNOWN))
+    data, grid = node.input(0), node.shaped(1, (UNKNOWN, 2, UNKNOWN, UNKNOWN))
     turned = node.step(Transpose((0, 2, 3, 1)), grid, suffix="grid")
     return node.emit(GridSample(align_corners=True), data, turned)
 

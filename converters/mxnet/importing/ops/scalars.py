@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 
-from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, converted
+from graphir.converters.kernel.numbers import converted
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.arithmetic import distance, modulo, power, remainder_of_floats, truth
 from graphir.graph import Value
 from graphir.ops import elementwise as ir

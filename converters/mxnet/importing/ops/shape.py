@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, NeedsShape
+from graphir.converters.kernel.refusals import NeedsShape
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.sizes import Axes, Entry, Tail, axis_of, reshape, shape_vector, static_size
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis

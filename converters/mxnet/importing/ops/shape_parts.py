@@ -17,7 +17,7 @@ from graphir.types import UNKNOWN, TensorType, unify_dim
 
 def import_concat(node: ImportNode) -> Value:
     """The inputs joined along `dim`."""
-    values = node.inputs()
+    values = node.inputs
     return values[0] if len(values) == 1 else node.emit(Concat(node.attrs["dim"]), *values)
 
 
@@ -25,8 +25,8 @@ def import_stack(node: ImportNode) -> Value:
     """The inputs joined along a new axis."""
     axis = node.attrs["axis"]
     place = node.vector([axis])
-    node.same_shapes(*node.inputs())
-    apart = [node.step(Unsqueeze(), value, place) for value in node.inputs()]
+    node.same_shapes(*node.inputs)
+    apart = [node.step(Unsqueeze(), value, place) for value in node.inputs]
     return apart[0] if len(apart) == 1 else node.emit(Concat(axis), *apart)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 
-from graphir.converters.tensorflow.importing.context import ImportFunction, families
+from graphir.converters.kernel.importing import families
+from graphir.converters.tensorflow.importing.context import ImportFunction
 
 FAMILIES = (
     "activation",
@@ -41,7 +41,7 @@ FAMILIES = (
 @cache
 def import_table() -> dict[str, ImportFunction]:
     """The import function of every TensorFlow operator that can be imported."""
-    return families(*(import_module(f"{__name__}.{family}").IMPORTS for family in FAMILIES))
+    return families(__name__, FAMILIES)
 
 
 __all__ = ["FAMILIES", "import_table"]

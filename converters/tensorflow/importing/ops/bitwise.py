@@ -16,7 +16,7 @@ def shifting(direction: bw.Direction) -> ImportFunction:
     """
 
     def import_shift(node: ImportNode) -> Value:
-        data, places = node.inputs()
+        data, places = node.inputs
         dtype = node.dtype()
         known = node.known(1)
         is_in_range = known is not None and all(0 <= count < dtype.bits for count in known)

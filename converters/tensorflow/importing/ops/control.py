@@ -92,7 +92,7 @@ def _conditional(node: ImportNode, graph: Graph, condition: Value, branches: Seq
 
 
 def _run(node: ImportNode, graph: Graph, body: Body) -> Sequence[Value]:
-    operands = node.inputs()[1:]
+    operands = node.inputs[1:]
     if len(operands) != len(body.arguments):
         node.refuse(f"its function {body.name} takes {len(body.arguments)} values and is given {len(operands)}")
     return import_nodes(node, graph, body, dict(zip(body.arguments, operands, strict=True)), body.results)

@@ -146,17 +146,17 @@ def import_range(node: ImportNode) -> Value:
     """Range; dtypes that ONNX has no Range in are computed in int64 or float32."""
     dtype = node.dtype()
     if dtype in RANGES:
-        return node.emit(Range(), *node.inputs())
+        return node.emit(Range(), *node.inputs)
     wider = DType.FLOAT32 if dtype.is_float else DType.INT64
     if dtype.is_float:
         node.decide("precision", f"a Range of {dtype} is computed in {wider} and rounded once")
-    ends = [node.step(Cast(wider), value, suffix="wider") for value in node.inputs()]
+    ends = [node.step(Cast(wider), value, suffix="wider") for value in node.inputs]
     return node.emit(Cast(dtype), node.step(Range(), *ends))
 
 
 def import_lin_space(node: ImportNode) -> Value:
     """LinSpace: `num` numbers from start to stop, both included; start alone if it is 1."""
-    start, stop, num = node.inputs()
+    start, stop, num = node.inputs
     dtype = node.dtype()
     count = node.int64(num) if num.shape == () else node.step(Reshape(), node.int64(num), node.vector([]))
     one = node.constant(1, DType.INT64)

@@ -83,7 +83,7 @@ def import_approximate_equal(node: ImportNode) -> Value:
 
 def import_add_n(node: ImportNode) -> Value:
     """AddN and AccumulateNV2: the sum of all inputs, which have one shape."""
-    values = node.inputs()
+    values = node.inputs
     if len(values) == 1:
         return values[0]
     if len(values) == 2:
@@ -104,7 +104,7 @@ def import_bias_add(node: ImportNode) -> Value:
 
 def import_select(node: ImportNode) -> Value:
     """Select of version 1: a condition of rank 1 chooses whole rows of operands of a higher rank."""
-    condition, x, y = node.inputs()
+    condition, x, y = node.inputs
     if node.rank(condition) == 1 and node.rank(x) > 1:
         condition = node.step(Unsqueeze(), condition, node.vector(range(1, node.rank(x))), suffix="rows")
     return node.emit(ew.Where(), condition, x, y)
@@ -115,7 +115,7 @@ def import_clip(node: ImportNode) -> Value:
 
     Where the limits cross, TensorFlow gives the lower one, a Clip the higher.
     """
-    data, low, high = node.inputs()
+    data, low, high = node.inputs
     constant = all(limit.shape == () and limit.tensor is not None for limit in (low, high))
     if constant and not node.elements(1, "the lower limit") > node.elements(2, "the higher limit"):
         return node.emit(ew.Clip(), data, low, high)
@@ -124,31 +124,31 @@ def import_clip(node: ImportNode) -> Value:
 
 def import_div_no_nan(node: ImportNode) -> Value:
     """x / y, and 0 where y is 0."""
-    x, y = node.inputs()
+    x, y = node.inputs
     return _zero_where_zero(node, y, node.step(ew.Div(), x, y))
 
 
 def import_mul_no_nan(node: ImportNode) -> Value:
     """x * y, and 0 where y is 0 even if x is no number."""
-    x, y = node.inputs()
+    x, y = node.inputs
     return _zero_where_zero(node, y, node.step(ew.Mul(), x, y))
 
 
 def import_xdivy(node: ImportNode) -> Value:
     """x / y, and 0 where x is 0."""
-    x, y = node.inputs()
+    x, y = node.inputs
     return _zero_where_zero(node, x, node.step(ew.Div(), x, y))
 
 
 def import_xlogy(node: ImportNode) -> Value:
     """x * log(y), and 0 where x is 0."""
-    x, y = node.inputs()
+    x, y = node.inputs
     return _zero_where_zero(node, x, node.step(ew.Mul(), x, node.step(ew.Log(), y)))
 
 
 def import_xlog1py(node: ImportNode) -> Value:
     """x * log(1 + y), and 0 where x is 0."""
-    x, y = node.inputs()
+    x, y = node.inputs
     log = node.step(ew.Log(), node.step(ew.Add(), y, node.scalar_like(y, 1)))
     return _zero_where_zero(node, x, node.step(ew.Mul(), x, log))
 
@@ -160,7 +160,7 @@ def _zero_where_zero(node: ImportNode, decider: Value, value: Value) -> Value:
 
 def import_atan2(node: ImportNode) -> Value:
     """The angle of (x, y): atan(y / x), moved by pi on the left, and half of pi on the vertical axis."""
-    return angle_of(node, *node.inputs())
+    return angle_of(node, *node.inputs)
 
 
 def angle_of(node: ImportNode, y: Value, x: Value) -> Value:

@@ -81,7 +81,7 @@ def scattering(reduction: ix.Reduction, *, negated: bool = False) -> ImportFunct
 
     def import_tensor_scatter(node: ImportNode) -> Value:
         _check_policy(node)
-        data, indices, updates = node.inputs()
+        data, indices, updates = node.inputs
         if negated:
             updates = node.step(ew.Sub(), node.scalar_like(updates, 0), updates, suffix="negated")
         return node.emit(ix.ScatterND(reduction), data, node.int64(indices), updates)
@@ -92,7 +92,7 @@ def scattering(reduction: ix.Reduction, *, negated: bool = False) -> ImportFunct
 def import_scatter_nd(node: ImportNode) -> Value:
     """ScatterNd: zeros with the updates at index vectors; updates at one place are added up."""
     _check_policy(node)
-    indices, updates, shape = node.inputs()
+    indices, updates, shape = node.inputs
     reduction = ix.Reduction.NONE if _are_apart(node, indices) else ix.Reduction.ADD
     if reduction is ix.Reduction.ADD and not node.dtype(1).is_integer and not node.dtype(1).is_float:
         node.refuse(f"computed indices with updates of {node.dtype(1)}, which may have to be added up")
@@ -112,7 +112,7 @@ def _are_apart(node: ImportNode, indices: Value) -> bool:
 
 def import_sparse_to_dense(node: ImportNode) -> Value:
     """SparseToDense: values at places of a tensor that is `default` elsewhere; indices of rank 0, 1 or 2."""
-    indices, shape, held, default = node.inputs()
+    indices, shape, held, default = node.inputs
     vectors = node.int64(indices)
     rank = node.rank(indices)
     if rank < 2:
@@ -127,7 +127,7 @@ def import_sparse_to_dense(node: ImportNode) -> Value:
 
 def import_one_hot(node: ImportNode) -> Value:
     """OneHot: `on` at the index along a new axis; negative indices hit nothing, where ONNX counts from the end."""
-    indices, depth, on, off = node.inputs()
+    indices, depth, on, off = node.inputs
     axis = int(node.attrs["axis"])
     if node.dtype(2) not in ONE_HOT:
         spread = node.step(Unsqueeze(), node.int64(indices), node.vector([axis]), suffix="apart")
@@ -191,7 +191,7 @@ def import_bincount(node: ImportNode) -> Value:
 
     A matrix is counted row by row. The comparison with all `size` numbers takes (elements * size) memory.
     """
-    data, size, weights = node.inputs()
+    data, size, weights = node.inputs
     dense = node.op == "DenseBincount"
     rank = node.rank(data) if dense else 1
     if not dense:
@@ -225,7 +225,7 @@ def import_dynamic_stitch(node: ImportNode) -> Value:
     """DynamicStitch: row i of the data goes to place indices[i]; the last one at a place stays."""
     half = len(node) // 2
     places, rows = [], []
-    for indices, data in zip(node.inputs()[:half], node.inputs()[half:], strict=True):
+    for indices, data in zip(node.inputs[:half], node.inputs[half:], strict=True):
         rank = node.rank(indices)
         places.append(node.step(Reshape(), node.int64(indices), node.vector([-1]), suffix="places"))
         rows.append(_rows(node, data, rank))
@@ -254,7 +254,7 @@ def _rows(node: ImportNode, data: Value, rank: int) -> Value:
 
 def import_dynamic_partition(node: ImportNode) -> tuple[Value, ...]:
     """DynamicPartition: the rows of each partition."""
-    data, partitions = node.inputs()
+    data, partitions = node.inputs
     rank = node.rank(partitions)
     rows = _rows(node, data, rank)
     numbers = partitions if rank == 1 else node.step(Reshape(), partitions, node.vector([-1]), suffix="numbers")

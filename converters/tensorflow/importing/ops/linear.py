@@ -60,7 +60,7 @@ def import_sparse_mat_mul(node: ImportNode) -> Value:
 
 def import_einsum(node: ImportNode) -> Value:
     """Einsum, whose equations are numpy's."""
-    return node.emit(Einsum(node.attrs["equation"].replace(" ", "")), *node.inputs())
+    return node.emit(Einsum(node.attrs["equation"].replace(" ", "")), *node.inputs)
 
 
 def import_l2_loss(node: ImportNode) -> Value:
@@ -72,7 +72,7 @@ def import_l2_loss(node: ImportNode) -> Value:
 def import_cross(node: ImportNode) -> Value:
     """The cross product of vectors of three elements along the last axis."""
     turned = {}
-    for name, value in zip("ab", node.inputs(), strict=True):
+    for name, value in zip("ab", node.inputs, strict=True):
         for first, order in ((1, (1, 2, 0)), (2, (2, 0, 1))):
             turned[name, first] = node.step(Gather(axis=-1), value, node.vector(order), suffix=f"{name}_from_{first}")
     left = node.step(Mul(), turned["a", 1], turned["b", 2], suffix="left")

@@ -16,7 +16,7 @@ def import_fused_batch_norm(node: ImportNode) -> tuple[Value, ...]:
 
     Inputs: data, scale, offset, mean, variance. Results: the normalized data, mean and variance.
     """
-    data, scale, offset, mean, variance = node.inputs()
+    data, scale, offset, mean, variance = node.inputs
     spatial = node.rank(data) - 2
     layout = layout_of(node, spatial)
     if node.attrs["is_training"]:
@@ -28,7 +28,7 @@ def import_fused_batch_norm(node: ImportNode) -> tuple[Value, ...]:
 
 def _with_batch_statistics(node: ImportNode, axes: range, channels_last: bool) -> Value:
     """What TensorFlow computes under `is_training`: mean and variance of this batch, whatever is stored."""
-    data, scale, offset = node.inputs()[:3]
+    data, scale, offset = node.inputs[:3]
     node.decide(
         "training flag",
         "is_training is set: the data are normalized by the statistics of the batch that is run, as TensorFlow does",

@@ -111,7 +111,7 @@ def import_fake_quant_vars(node: ImportNode) -> Value:
 
 def _over_computed_range(node: ImportNode) -> Value:
     """The same by arithmetic alone, for a range that is computed. An empty range gives 0."""
-    data, low, high = node.inputs()
+    data, low, high = node.inputs
     least = 1 if node.attrs["narrow_range"] else 0
     most = 2 ** int(node.attrs["num_bits"]) - 1
     width = node.step(ew.Sub(), high, low, suffix="width")

@@ -66,7 +66,7 @@ def drawing(*, normal: bool) -> ImportFunction:
 
 def import_uniform_integers(node: ImportNode) -> Value:
     """Whole numbers from `minval` to below `maxval`: floor(u * (maxval - minval)) + minval."""
-    low, high = node.inputs()[-2:]
+    low, high = node.inputs[-2:]
     dtype = node.dtype(-1)
     known = node.known(-2), node.known(-1)
     span = None if known[0] is None or known[1] is None else known[1][0] - known[0][0]

@@ -110,7 +110,7 @@ def import_lstm_cell(node: ImportNode) -> Sequence[Value]:
 
 def import_gru_cell(node: ImportNode) -> Sequence[Value]:
     """GRUBlockCell: one step; the reset gate multiplies the state before its product."""
-    x, state, gates, new, gates_bias, new_bias = node.inputs()
+    x, state, gates, new, gates_bias, new_bias = node.inputs
     add = _in(node)
     product = add(ew.Add(), add(MatMul(), add(Concat(-1), x, state), gates), gates_bias)
     gates_of: tuple[Value, Value] = add(Split(2, -1), add(act.Sigmoid(), product), results=2)

@@ -95,7 +95,7 @@ def import_nth_element(node: ImportNode) -> Value:
 
 def import_in_top_k(node: ImportNode) -> Value:
     """InTopK: whether fewer than k predictions (batch, classes) are above the target's, and all are finite."""
-    predictions, targets = node.inputs()[:2]
+    predictions, targets = node.inputs[:2]
     node.decide("targets", "targets are taken to be classes; for others TensorFlow gives False")
     places = node.step(Unsqueeze(), targets, node.vector([1]), suffix="targets")
     wanted = node.step(GatherElements(axis=1), predictions, places, suffix="wanted")
@@ -145,7 +145,7 @@ REDUCTIONS = {
 
 def import_segment(node: ImportNode) -> Value:
     """SegmentSum and its like: the rows of each segment; their numbers rise, the last one says how many there are."""
-    data, ids = node.inputs()
+    data, ids = node.inputs
     ids = node.int64(ids)
     last = node.step(red.ReduceMax(), ids, node.vector([0]), suffix="last")
     count = node.step(ew.Add(), last, node.vector([1]), suffix="segments")
@@ -154,7 +154,7 @@ def import_segment(node: ImportNode) -> Value:
 
 def import_sparse_segment(node: ImportNode) -> Value:
     """SparseSegmentSum, Mean and SqrtN: the same of rows that are looked up first. Their number may be stated."""
-    data, places, ids, *stated = node.inputs()
+    data, places, ids, *stated = node.inputs
     ids = node.int64(ids)
     rows = node.step(Gather(axis=0), data, places, suffix="rows")
     if stated:
@@ -171,7 +171,7 @@ def import_unsorted_segment(node: ImportNode) -> Value:
 
     Segments without a row have the number that changes nothing: 0, 1, the lowest or the largest of the dtype.
     """
-    data, ids, count = node.inputs()
+    data, ids, count = node.inputs
     rank = node.rank(ids)
     if rank != 1:
         data = _flat_rows(node, data, rank)

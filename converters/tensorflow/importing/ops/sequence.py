@@ -104,7 +104,7 @@ def import_gather(node: ImportNode) -> Value:
 
 def import_scatter_existing(node: ImportNode) -> Value:
     """TensorListScatterIntoExistingList: rows of a tensor put at these places."""
-    held, tensor, indices = node.inputs()
+    held, tensor, indices = node.inputs
     known = node.known(2)
     reserved = node.importer.reserved.get(held)
     if reserved is not None and known == tuple(range(len(known or ()))) and reserved.size in (len(known or ()), None):

@@ -19,7 +19,7 @@ def import_identity(node: ImportNode) -> Value:
 
 def import_identity_n(node: ImportNode) -> tuple[Value, ...]:
     """The inputs themselves."""
-    return node.inputs()
+    return node.inputs
 
 
 def import_reshape(node: ImportNode) -> Value:
@@ -72,7 +72,7 @@ def _pads(node: ImportNode) -> Value:
 
 def import_pad(node: ImportNode) -> Value:
     """Pad with zeros, PadV2 with a constant that is an input."""
-    value = node.inputs()[2:]
+    value = node.inputs[2:]
     return node.emit(Pad(), node.input(0), _pads(node), *value)
 
 
@@ -115,7 +115,7 @@ def import_broadcast_to(node: ImportNode) -> Value:
 
 def import_broadcast_args(node: ImportNode) -> Value:
     """The shape that two shapes broadcast to."""
-    shapes = node.inputs()
+    shapes = node.inputs
     lengths = [node.sizes(shape, [0])[0] for shape in shapes]
     longest = max(lengths)
     both = []
@@ -132,7 +132,7 @@ def import_shape_n(node: ImportNode) -> list[Value]:
     """The sizes of several tensors."""
     wanted = node.attrs["out_type"]
     found = []
-    for value in node.inputs():
+    for value in node.inputs:
         sizes = node.step(Shape(), value, suffix="sizes")
         found.append(sizes if wanted is DType.INT64 else node.step(Cast(wanted), sizes, suffix="sizes_cast"))
     return found
@@ -179,7 +179,7 @@ def import_print(node: ImportNode) -> Value:
 
 def import_list_diff(node: ImportNode) -> tuple[Value, ...]:
     """ListDiff: the elements of x that are not in y, and their places."""
-    x, y = node.inputs()
+    x, y = node.inputs
     wanted = node.attrs["out_idx"]
     left, right = node.known(0), node.known(1)
     if left is not None and right is not None:

@@ -16,17 +16,17 @@ TO_THE_END = (1 << 63) - 1
 
 def import_concat(node: ImportNode) -> Value:
     """Concat: the axis is the first input."""
-    return _joined(node, node.inputs()[1:], node.integer(0, "the axis"))
+    return _joined(node, node.inputs[1:], node.integer(0, "the axis"))
 
 
 def import_concat_v2(node: ImportNode) -> Value:
     """ConcatV2: the axis is the last input."""
-    return _joined(node, node.inputs()[:-1], node.integer(-1, "the axis"))
+    return _joined(node, node.inputs[:-1], node.integer(-1, "the axis"))
 
 
 def import_parallel_concat(node: ImportNode) -> Value:
     """ParallelConcat: along the first axis."""
-    return _joined(node, node.inputs(), 0)
+    return _joined(node, node.inputs, 0)
 
 
 def _joined(node: ImportNode, values: tuple[Value, ...], axis: int) -> Value:
@@ -36,7 +36,7 @@ def _joined(node: ImportNode, values: tuple[Value, ...], axis: int) -> Value:
 def import_pack(node: ImportNode) -> Value:
     """The inputs stacked along a new axis."""
     axis = node.attrs["axis"]
-    parts = [node.step(Unsqueeze(), value, node.vector([axis]), suffix="part") for value in node.inputs()]
+    parts = [node.step(Unsqueeze(), value, node.vector([axis]), suffix="part") for value in node.inputs]
     return node.emit(Concat(axis=axis), *parts)
 
 

@@ -91,7 +91,7 @@ def _part(node: ImportNode, value: Value, place: int) -> Value:
 
 def import_complex(node: ImportNode) -> Value:
     """Complex: the two parts together, which broadcast."""
-    real, imaginary = node.inputs()
+    real, imaginary = node.inputs
     zero = node.scalar_like(real, 0.0)
     if real.shape is None or real.shape != imaginary.shape:
         spread = node.step(ew.Mul(), imaginary, zero, suffix="spread")

@@ -34,7 +34,7 @@ def import_slice(node: ImportNode) -> Value:
 
 def _computed_slice(node: ImportNode) -> Value:
     """A Slice whose bounds are computed; a size that may be -1 is looked at when the graph runs."""
-    data, begin, size = node.inputs()
+    data, begin, size = node.inputs
     starts = node.int64(begin)
     sizes = node.int64(size)
     ends = node.step(Add(), starts, sizes, suffix="ends")

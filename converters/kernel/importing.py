@@ -1,0 +1,188 @@
+"""What importers share: one import in the making, and the node that an import function sees. See `node`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NoReturn, TypeVar, Union
+
+from graphir.converters.kernel.node import NodeView
+from graphir.converters.kernel.numbers import converted
+from graphir.converters.kernel.refusals import NeedsShape, Refusals
+from graphir.errors import GraphirError, ImportFailure
+from graphir.graph import Graph, Value
+from graphir.inference import infer_graph
+from graphir.ops.base import Operator
+from graphir.structure.names import Names
+from graphir.tensor import Tensor
+from graphir.types import DType
+
+K = TypeVar("K")
+F = TypeVar("F")
+Imported = Union[Value, Sequence[Value]]
+
+
+@dataclass
+class Trial:
+    """An attempt whose records stay only if it is kept."""
+
+    kept: bool = False
+
+
+class BaseImporter:
+    """One import: the graph in the making, its names, and all that is wrong, not the first thing only.
+
+    `broken` are the stand-ins for the results of nodes that could not be imported, and what depends on them.
+    """
+
+    def __init__(self, graph: Graph, names: Iterable[str] = ()) -> None:
+        self.graph = graph
+        self.broken: set[Value] = set()
+        self.names = Names(names)
+        self.refusals = Refusals()
+        self._inferred_at = -1
+
+    @property
+    def failures(self) -> int:
+        """How many problems were recorded so far."""
+        return len(self.refusals)
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, or with a number: a name that nothing in the model has."""
+        return self.names.fresh(wanted)
+
+    def infer_now(self) -> None:
+        """Run the whole inference on what there is, unless nothing was added since the last time."""
+        if self._inferred_at != len(self.graph):
+            self._inferred_at = len(self.graph)
+            infer_graph(self.graph)
+
+    def refuse(self, operator: str, reason: str, node: str) -> None:
+        """Record that a node cannot be imported."""
+        self.refusals.refuse(operator, reason, node)
+
+    def problem(self, text: str) -> None:
+        """Record what is wrong with the model."""
+        self.refusals.problems.append(text)
+
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """Take back, unless the trial is `kept`, what is recorded while it lasts: names, problems, decisions."""
+        mark, refusals, decisions = self.names.mark(), self.refusals.copy(), len(self.graph.decisions)
+        outcome = Trial()
+        yield outcome
+        if not outcome.kept:
+            self.names.back_to(mark)
+            self.refusals = refusals
+            del self.graph.decisions[decisions:]
+
+    def raise_problems(self, what: str = "the model") -> None:
+        """Raise UnsupportedOpError with every gap, or ImportFailure with every other problem, if there are any."""
+        self.refusals.raise_gaps("node(s) of the model cannot be imported:")
+        problems = self.refusals.problems
+        if len(problems) == 1:
+            raise ImportFailure(problems[0])
+        if problems:
+            raise ImportFailure(f"{len(problems)} problems with {what}:\n  " + "\n  ".join(problems))
+
+
+class BaseImportNode(NodeView):
+    """One foreign node on its way into the graph.
+
+    `op` is the foreign operator's name. `emit` adds the operator whose results are the node's, `step` one before it.
+    Its names are the node's with `JOINT` and a suffix, those of its further results that with `SLOT` and a number.
+    """
+
+    __slots__ = ("graph", "importer", "name", "op")
+
+    JOINT = "_"
+    SLOT = "_"
+
+    def __init__(self, importer: BaseImporter, graph: Graph, name: str, op: str) -> None:
+        self.importer = importer
+        self.graph = graph
+        self.name = name
+        self.op = op
+
+    @property
+    def operator(self) -> str:
+        """The foreign operator's name."""
+        return self.op
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, or with a number: a name that nothing in the model has."""
+        return self.importer.fresh_name(wanted)
+
+    def infer_now(self) -> None:
+        """Infer what is not known yet."""
+        self.importer.infer_now()
+
+    def lacks(self, what: str) -> NoReturn:
+        """Say that the model does not fix what the node needs."""
+        raise NeedsShape(f"{self.op} needs {what}")
+
+    def result_names(self, count: int) -> list[str]:
+        """Fresh names for the node's results."""
+        return [self.fresh_name(f"{self.name}{self.SLOT}{slot}" if slot else self.name) for slot in range(count)]
+
+    def emit(self, op: Operator, *inputs: Value | None) -> Value:
+        """Add the operator whose first result is the node's."""
+        return self.emit_all(op, *inputs)[0]
+
+    def emit_all(self, op: Operator, *inputs: Value | None) -> tuple[Value, ...]:
+        """Add the operator whose results are, one by one, the node's."""
+        names = self.result_names(op.output_count)
+        return self.graph.add_node(op, inputs, name=self.name, output_names=names).outputs
+
+    def step(self, op: Operator, *inputs: Value | None, suffix: str = "") -> Value:
+        """Add an operator on the way and give its first result."""
+        return self.steps(op, *inputs, suffix=suffix)[0]
+
+    def steps(self, op: Operator, *inputs: Value | None, suffix: str = "") -> tuple[Value, ...]:
+        """Add an operator on the way and give its results."""
+        name = self.fresh_name(f"{self.name}{self.JOINT}{suffix or op.name.lower()}")
+        others = [self.fresh_name(f"{name}{self.SLOT}{slot}") for slot in range(1, op.output_count)]
+        return self.graph.add_node(op, inputs, name=name, output_names=[name, *others]).outputs
+
+    def constant(self, elements: object, dtype: DType | None = None) -> Value:
+        """A constant; equal small ones are shared."""
+        return self.graph.constant(elements, dtype, name=self.fresh_name(f"{self.name}{self.JOINT}const"))
+
+    def scalar_like(self, value: Value, number: float) -> Value:
+        """A constant scalar of the value's dtype (float32 where that is unknown), converted as C does."""
+        dtype = value.dtype or DType.FLOAT32
+        return self.constant(converted(number, dtype), dtype)
+
+    def vector(self, numbers: Sequence[int]) -> Value:
+        """A constant int64 vector. Raises FormatError for one that is longer than the limit allows."""
+        self.charge_vector(numbers)
+        return self.constant(list(numbers), DType.INT64)
+
+    def parameter(self, tensor: Tensor, slot: int = 0) -> Value:
+        """A parameter that is one of the node's results."""
+        return self.graph.add_parameter(self.result_names(slot + 1)[slot], tensor)
+
+    def decide(self, kind: str, text: str) -> None:
+        """Record a decision about this node."""
+        self.importer.graph.decide(kind, self.name, text)
+
+
+def families(package: str, names: Iterable[str], table: str = "IMPORTS") -> dict[Any, Any]:
+    """One mapping of operators to what the families of a package say. An operator that comes twice is an error."""
+    return joined(*(getattr(import_module(f"{package}.{name}"), table) for name in names))
+
+
+def joined(*tables: Mapping[K, F]) -> dict[K, F]:
+    """One mapping of several. Raises GraphirError for an operator that comes twice."""
+    found: dict[K, F] = {}
+    for entries in tables:
+        for operator, function in entries.items():
+            if operator in found:
+                raise GraphirError(f"two functions for {getattr(operator, '__name__', operator)}")
+            found[operator] = function
+    return found
+
+
+__all__ = ["BaseImportNode", "BaseImporter", "Imported", "Trial", "families", "joined"]

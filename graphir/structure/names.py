@@ -1,0 +1,69 @@
+"""Names that nothing else has."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphir.graph import Graph
+
+
+def free_name(wanted: str, taken: Container[str], numbers: dict[str, int]) -> str:
+    """`wanted` if it is not taken, else `wanted` with a number behind it.
+
+    `numbers` remembers the next one of each name, so that asking often for the same takes no longer each time.
+
+    >>> numbers = {}
+    >>> [free_name(wanted, {"a", "a_1"}, numbers) for wanted in ("a", "a", "b")]
+    ['a_2', 'a_3', 'b']
+    """
+    if wanted not in taken:
+        return wanted
+    number = numbers.get(wanted, 1)
+    while f"{wanted}_{number}" in taken:
+        number += 1
+    numbers[wanted] = number + 1
+    return f"{wanted}_{number}"
+
+
+class Names:
+    """Names, none given twice."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = dict.fromkeys(taken)  # in order, so that the last ones can be given up
+        self._numbers: dict[str, int] = {}
+
+    def fresh(self, wanted: str) -> str:
+        """`wanted` or, if that is taken, `wanted` with a number; taken from now on."""
+        name = free_name(wanted, self._taken, self._numbers)
+        self._taken[name] = None
+        return name
+
+    def claim(self, name: str) -> bool:
+        """Take a name if it is free; whether it was."""
+        is_free = name not in self._taken
+        self._taken[name] = None
+        return is_free
+
+    def mark(self) -> tuple[int, dict[str, int]]:
+        """What `back_to` wants, to give up the names that are taken from now on."""
+        return len(self._taken), dict(self._numbers)
+
+    def back_to(self, mark: tuple[int, dict[str, int]]) -> None:
+        """Give up the names that were taken since `mark` said this."""
+        count, self._numbers = mark
+        while len(self._taken) > count:
+            self._taken.popitem()
+
+
+def value_names(graph: Graph) -> Iterator[str]:
+    """The names of all values of a graph and of the graphs inside it."""
+    pending = [graph]
+    while pending:
+        held = pending.pop()
+        yield from (value.name for value in held.values)
+        pending.extend(inner for node in held.nodes for inner in node.subgraphs)
+
+
+__all__ = ["Names", "free_name", "value_names"]
