@@ -5,17 +5,18 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Union
+from typing import Any, Union
 
 import numpy as np
 
+from graphir.converters.kernel.exporting import BaseExportNode
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.files.records import OPSET
 from graphir.converters.onnx.padding import pad_attributes
-from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
-from graphir.safety.limits import charge_elements, charge_list
+from graphir.structure.names import Names, value_names
 from graphir.tensor import Tensor
 from graphir.types import DType, Type
 
@@ -49,10 +50,6 @@ Attribute = Union[
 ]  # fmt: skip
 
 
-class Refusal(GraphirError):
-    """An export function cannot say this node in the target opset; the exporter gathers all of them."""
-
-
 @dataclass(slots=True)
 class OnnxNode:
     """One ONNX node as plain data. Inputs and outputs are names, "" where absent; attributes without None."""
@@ -63,24 +60,6 @@ class OnnxNode:
     name: str
     attributes: dict[str, Any]
     domain: str = ""
-
-
-class Names:
-    """Names of one ONNX graph, none given twice."""
-
-    def __init__(self, taken: Sequence[str]) -> None:
-        self._taken = set(taken)
-        self._next: dict[str, int] = {}
-
-    def fresh(self, wanted: str) -> str:
-        """`wanted` or, if that is taken, `wanted` with a number."""
-        name = wanted
-        while name in self._taken:
-            number = self._next.get(wanted, 1)
-            self._next[wanted] = number + 1
-            name = f"{wanted}_{number}"
-        self._taken.add(name)
-        return name
 
 
 class Casts(enum.Enum):
@@ -115,7 +94,7 @@ class Export:
         self.is_own = opset_of_source(graph) == opset
         self.asked: bool = asked if outer is None else outer.asked
         self.casts: Casts = casts if outer is None else outer.casts
-        self.names: Names = Names(() if alone else _all_names(graph)) if outer is None else outer.names
+        self.names: Names = Names(() if alone else value_names(graph)) if outer is None else outer.names
         self.refused: dict[tuple[str, str], list[Node]] = {} if outer is None else outer.refused
         self.noted: dict[tuple[str, str], list[str]] = {} if outer is None else outer.noted
         self.nodes: list[OnnxNode] = []
@@ -152,26 +131,14 @@ class Export:
         return known
 
 
-def _all_names(graph: Graph) -> list[str]:
-    found = [value.name for value in graph.values]
-    for node in graph.nodes:
-        for inner in node.subgraphs:
-            found += _all_names(inner)
-    return found
+class ExportNode(BaseExportNode[Any]):
+    """One node of the graph on its way out: `emit` adds the ONNX node that gives its results. Operands are names."""
 
-
-class ExportNode:
-    """One node of the graph on its way out.
-
-    `emit` adds the ONNX node whose outputs are the node's results, `step` one before it. Operands are names.
-    """
-
-    __slots__ = ("_export", "node", "op")
+    __slots__ = ("_export",)
 
     def __init__(self, export: Export, node: Node) -> None:
+        super().__init__(node)
         self._export = export
-        self.node = node
-        self.op: Any = node.op
 
     @property
     def opset(self) -> int:
@@ -206,24 +173,6 @@ class ExportNode:
         while names and not names[-1]:
             names.pop()
         return names
-
-    def value(self, slot: int) -> Value | None:
-        """The operand in a slot, None if absent."""
-        return self.node.inputs[slot] if slot < len(self.node.inputs) else None
-
-    def known(self, slot: int) -> tuple[int, ...] | None:
-        """The elements of a small integer operand if they are all numbers; None for an absent operand too."""
-        value = self.value(slot)
-        if value is None or value.known is None:
-            return None
-        return value.known.integers()
-
-    def dtype(self, slot: int = 0) -> DType:
-        """The dtype of an operand. Refuses if it is unknown."""
-        value = self.value(slot)
-        if value is None or value.dtype is None:
-            self.refuse(f"the dtype of operand {slot} is unknown")
-        return value.dtype
 
     def emit(
         self, op_type: str, inputs: Sequence[str], *, domain: str = "", every_output: bool = False, **attributes: Any
@@ -281,26 +230,18 @@ class ExportNode:
         self._export.append(op_type, inputs, outputs, name, _present(attributes))
         return outputs
 
-    def charge(self, count: int, what: str) -> None:
-        """Count the elements of a table that the node becomes. Raises FormatError beyond the limit."""
-        charge_elements(count, f"node {self.node.name!r} ({self.node.op.name}): {what}")
-
     def constant(self, elements: object, dtype: DType | None = None, suffix: str = "const") -> str:
         """The name of an initializer with these elements."""
         return self._export.constant(elements, dtype, f"{self.node.name}_{suffix}")
 
     def vector(self, numbers: Sequence[int]) -> str:
         """The name of an int64 vector. Raises FormatError for one that is longer than the limit allows."""
-        charge_list(len(numbers), f"node {self.node.name!r} ({self.node.op.name}): a list of numbers")
+        self.charge_vector(numbers)
         return self.constant(np.asarray(numbers, np.int64))
 
     def scalar(self, number: float, dtype: DType | None = None) -> str:
         """The name of a scalar, of the first operand's dtype if none is given."""
         return self.constant(number, dtype or self.dtype())
-
-    def refuse(self, reason: str) -> NoReturn:
-        """Say that this node cannot be said in the target."""
-        raise Refusal(reason)
 
 
 def _metadata(graph: Graph, key: str) -> str | None:

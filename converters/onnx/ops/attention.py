@@ -14,7 +14,7 @@ def export_attention(node: ExportNode) -> None:
     op: ir.Attention = node.op
     if node.opset < 23:
         node.refuse(f"Attention exists from opset 23 on, the target is {node.opset}")
-    if node.value(6) is not None and node.opset < 24:
+    if node.optional(6) is not None and node.opset < 24:
         node.refuse(f"Attention with nonpad_kv_seqlen exists from opset 24 on, the target is {node.opset}")
     if (op.left_window_size, op.right_window_size) != (-1, -1) and node.opset < 25:
         node.refuse(f"Attention in a window exists from opset 25 on, the target is {node.opset}")
@@ -44,7 +44,7 @@ def export_causal_conv(node: ExportNode) -> None:
     if node.opset >= 27:
         node.emit("CausalConvWithState", names, **{key: onnx_value(held) for key, held in op.attributes().items()})
         return
-    weight = node.value(1)
+    weight = node.optional(1)
     if weight is None or weight.shape is None or not all(isinstance(size, int) for size in weight.shape):
         node.refuse(f"without the weight's shape it can be said from opset 27 on only, the target is {node.opset}")
     channels, _, width = weight.shape

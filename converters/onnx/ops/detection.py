@@ -85,7 +85,7 @@ class _Steps:
 
     def size(self, value: str, slot: int, axis: int) -> str:
         """An int64 vector of one element: the size of the operand in `slot`, whose name may be `value`."""
-        operand = self.node.value(slot)
+        operand = self.node.optional(slot)
         known = None if operand is None or operand.shape is None else operand.shape[axis]
         if isinstance(known, int):
             return self.node.vector([known])
@@ -183,7 +183,7 @@ def _converted(steps: _Steps, rows: str, op: BoxNMS) -> str:
     else:
         box = [node.step("Div", [node.step("Add", [first, second]), two]), node.step("Sub", [second, first])]
     before = [steps.columns(rows, 0, start)] if start else []
-    value = node.value(0)
+    value = node.optional(0)
     width = value.shape[2] if value is not None and value.shape is not None else None
     behind = [] if width == start + 4 else [steps.columns(rows, start + 4, ALL)]
     return node.step("Concat", [*before, *box, *behind], axis=2, suffix="converted")
@@ -247,7 +247,7 @@ def _unsuppressed(steps: _Steps, op: MultiBoxDetection, rows: str, ids: str, val
 
 def _class_count(node: ExportNode) -> int | None:
     """The number of classes but the background, if it is known."""
-    value = node.value(0)
+    value = node.optional(0)
     count = value.shape[1] if value is not None and value.shape is not None else None
     return count - 1 if isinstance(count, int) else None
 

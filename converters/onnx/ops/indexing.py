@@ -40,7 +40,7 @@ def export_one_hot(node: ExportNode) -> None:
     Values of a dtype that the runtime's OneHot lacks are chosen by where it places a 1.
     """
     op: ir.OneHot = node.op
-    names, indices = node.input_names(), node.value(0)
+    names, indices = node.input_names(), node.optional(0)
     is_scalar = indices is not None and indices.rank == 0
     is_chosen = node.needs_composition()
     axis = op.axis if op.axis != -1 and not is_scalar else None

@@ -42,7 +42,7 @@ def _cast(node: ExportNode, name: str, dtype: DType, to: DType) -> str:
 def _trailing_axes(node: ExportNode, axis: int) -> tuple[int, ...]:
     """The axes from `axis` to the last, counted from the back; only an axis counted from the front needs the rank."""
     if axis >= 0:
-        value = node.value(0)
+        value = node.optional(0)
         if value is None or value.rank is None:
             node.refuse(f"axis {axis} counts from the front, and the operand's rank is unknown")
         axis -= value.rank
@@ -126,7 +126,7 @@ def compose_group_normalization(node: ExportNode) -> None:
     """The groups as the channels of an InstanceNormalization, then scale and bias for each channel."""
     op: ir.GroupNormalization = node.op
     data, scale, bias = node.input_names()
-    value = node.value(0)
+    value = node.optional(0)
     if value is None or value.rank is None:
         node.refuse("its rank is unknown")
     dtype, stash = node.dtype(), op.stash_type

@@ -50,7 +50,7 @@ def _rounds_down_anyway(node: ExportNode) -> bool:
     infers for older ones count it.
     """
     op: MaxPool | AveragePool | LpPool = node.op
-    value = node.value(0)
+    value = node.optional(0)
     sizes = value.shape[2:] if value is not None and value.shape is not None else ()
     assert isinstance(op.padding, Explicit)
     if node.opset >= 22 or not sizes:
@@ -177,7 +177,7 @@ def _pool_regions_by_masks(node: ExportNode) -> None:
 
 def _places(node: ExportNode, axis: int) -> str:
     """0, 1, 2... along an axis of the image, in its dtype."""
-    image = node.value(0)
+    image = node.optional(0)
     if image is not None and image.rank == 4 and isinstance(image.shape[axis], int):  # type: ignore[index]
         size = image.shape[axis]  # type: ignore[index]
         node.charge(size, "its places")

@@ -41,7 +41,7 @@ def _check(node: ExportNode, quantized: DType | None, real: DType | None) -> Non
 def export_quantize(node: ExportNode) -> None:
     """QuantizeLinear. Before opset 21 the zero point alone says which dtype comes out."""
     op: ir.QuantizeLinear = node.op
-    x, scale, zero = (node.value(slot) for slot in range(3))
+    x, scale, zero = (node.optional(slot) for slot in range(3))
     assert x is not None
     assert scale is not None
     _check(node, node.node.outputs[0].dtype, scale.dtype)
@@ -75,7 +75,7 @@ def export_quantize(node: ExportNode) -> None:
 def export_dequantize(node: ExportNode) -> None:
     """DequantizeLinear."""
     op: ir.DequantizeLinear = node.op
-    x, scale = node.value(0), node.value(1)
+    x, scale = node.optional(0), node.optional(1)
     assert x is not None
     assert scale is not None
     _check(node, x.dtype, scale.dtype)

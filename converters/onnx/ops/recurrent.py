@@ -13,7 +13,7 @@ from graphir.ops.shape import Transpose
 def export_recurrent(node: ExportNode) -> None:
     """RNN, GRU or LSTM; `hidden_size` is stated wherever it is known, since runtimes insist on it."""
     op: RNN | GRU | LSTM = node.op
-    recurrent = node.value(2)
+    recurrent = node.optional(2)
     hidden = op.hidden_size
     if hidden is None and recurrent is not None and recurrent.shape is not None:
         size = recurrent.shape[2]

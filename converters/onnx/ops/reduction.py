@@ -13,7 +13,7 @@ def export_reduce_with_attribute(node: ExportNode) -> None:
     """A reduction whose axes are an attribute; they must be known."""
     op = node.op
     axes = node.known(1)
-    if node.value(1) is not None and axes is None:
+    if node.optional(1) is not None and axes is None:
         node.refuse(f"{op.name} over computed axes exists from opset 18 on, the target is {node.opset}")
     if not axes and op.noop_with_empty_axes:
         _export_without_axes(node)

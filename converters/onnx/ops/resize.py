@@ -89,13 +89,13 @@ def export_resize(node: ExportNode) -> None:
 def _can_name_all_axes(node: ExportNode) -> bool:
     """Whether sizes or factors of all axes can be said, and better so."""
     op: Resize = node.op
-    value = node.value(0)
+    value = node.optional(0)
     if value is None or value.shape is None or op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH:
         return False
     if len(node.input_names()) > 1 and node.input_names()[1]:
         return False
     axes = [axis % len(value.shape) for axis in op.axes]
-    if op.factors or node.value(3) is None:
+    if op.factors or node.optional(3) is None:
         return bool(op.factors)
     if node.known(3) is not None:
         others = [size for axis, size in enumerate(value.shape) if axis not in axes]
@@ -110,7 +110,7 @@ def _exact_factors(node: ExportNode, rank: int) -> tuple[float, ...]:
     They are quotients in float32, rounded up where a runtime that multiplies in more digits would lose an element. The
     nearest element may be another one by such a quotient, so that it has to be exact for that.
     """
-    known, value = node.known(3) if node.value(3) is not None else None, node.value(0)
+    known, value = node.known(3) if node.optional(3) is not None else None, node.optional(0)
     shape = () if value is None or value.shape is None else value.shape
     axes = [axis % rank for axis in node.op.axes]
     if known is None or all(isinstance(size, int) for axis, size in enumerate(shape) if axis not in axes):
@@ -145,7 +145,7 @@ def _is_behind_transpose(value: Value) -> bool:
 
 
 def _rank(node: ExportNode) -> int:
-    value = node.value(0)
+    value = node.optional(0)
     if value is None or value.rank is None:
         node.refuse(f"Resize of some axes needs the number of axes before opset 18, the target is {node.opset}")
     return value.rank
@@ -154,7 +154,7 @@ def _rank(node: ExportNode) -> int:
 def _all_sizes(node: ExportNode, rank: int) -> str:
     """The sizes of all axes, from those of the axes that are resized and the data's own."""
     op: Resize = node.op
-    value = node.value(0)
+    value = node.optional(0)
     axes = [axis % rank for axis in op.axes]
     known = node.known(3)
     shape = value.shape if value is not None else None
@@ -204,7 +204,7 @@ def export_grid_sample(node: ExportNode) -> None:
 def _sample_by_gathering(node: ExportNode) -> None:
     """Bilinear sampling of images from four gathered neighbours each, weighted; 0 outside."""
     op: GridSample = node.op
-    image = node.value(0)
+    image = node.optional(0)
     if op.mode is not SampleMode.LINEAR or op.padding_mode is not SamplePadding.ZEROS or image is None:
         node.refuse(f"GridSample other than linear with zeros exists from opset 16 on, the target is {node.opset}")
     shape = image.shape or ()

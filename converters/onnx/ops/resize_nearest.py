@@ -11,7 +11,7 @@ from graphir.types import DType
 def is_of_places(node: ExportNode) -> bool:
     """Whether the elements are only moved, axis by axis, in a dtype that the runtime cannot resize exactly."""
     op: Resize = node.op
-    value = node.value(0)
+    value = node.optional(0)
     return (
         op.mode is ResizeMode.NEAREST
         and op.coordinates is not Coordinates.TF_CROP_AND_RESIZE
@@ -26,7 +26,7 @@ def export_by_places(node: ExportNode) -> None:
     """Of every axis the places 0, 1, 2... are resized, and the data is gathered by them: no element changes."""
     op: Resize = node.op
     data, _, scales, sizes = (*node.input_names(), "", "", "")[:4]
-    value = node.value(0)
+    value = node.optional(0)
     assert value is not None
     assert value.rank is not None
     axes = [axis % value.rank for axis in op.axes] or list(range(value.rank))
@@ -57,7 +57,7 @@ def _part(node: ExportNode, vector: str, slot: int) -> str:
 
 def _places(node: ExportNode, data: str, axis: int) -> str:
     """0, 1, 2... along an axis, in float32, which tells 2**24 of them apart."""
-    value = node.value(0)
+    value = node.optional(0)
     size = None if value is None or value.shape is None else value.shape[axis]
     if isinstance(size, int):
         return node.constant(range(size), DType.FLOAT32)

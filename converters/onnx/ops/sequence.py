@@ -46,7 +46,7 @@ def export_optional(node: ExportNode) -> None:
 
 def export_optional_get_element(node: ExportNode) -> None:
     """OptionalGetElement; what is no optional passes through, which before opset 18 an Identity says."""
-    value = node.value(0)
+    value = node.optional(0)
     assert value is not None
     certain = value.type != ANYTHING and not isinstance(value.type, OptionalType)
     if node.opset < 18 and certain:
@@ -59,7 +59,7 @@ def export_optional_get_element(node: ExportNode) -> None:
 
 def export_optional_has_element(node: ExportNode) -> None:
     """OptionalHasElement; before opset 18 its operand must be an optional, otherwise the answer is a constant."""
-    value = node.value(0)
+    value = node.optional(0)
     certain = value is None or (value.type != ANYTHING and not isinstance(value.type, OptionalType))
     if node.opset < 18 and certain:
         node.emit("Constant", (), value=Tensor.of(value is not None, DType.BOOL))

@@ -33,7 +33,7 @@ def export_pad(node: ExportNode) -> None:
     if op.mode is PadMode.WRAP and node.opset < 19:
         node.refuse(f"Pad with mode wrap exists from opset 19 on, the target is {node.opset}")
     if len(names) > 3 and node.opset < 18:
-        axes, pads, value = node.known(3), node.known(1), node.value(0)
+        axes, pads, value = node.known(3), node.known(1), node.optional(0)
         if axes is None or pads is None or value is None or value.rank is None:
             node.refuse(f"Pad with computed axes exists from opset 18 on, the target is {node.opset}")
         full = [0] * (2 * value.rank)
@@ -57,7 +57,7 @@ def _would_be_fused_wrongly(node: ExportNode) -> bool:
     op = users[0].op if len(users) == 1 else None
     if node.op.mode is not PadMode.CONSTANT or not isinstance(op, MaxPool | AveragePool):
         return False
-    value = node.value(2)
+    value = node.optional(2)
     zeros = value is None or (value.tensor is not None and not value.tensor.numpy().any())
     return zeros and (isinstance(op, MaxPool) or _pads_too_much(node, op))
 
@@ -75,7 +75,7 @@ def _pads_too_much(node: ExportNode, op: AveragePool) -> bool:
 
 def _emit_unfused_pad(node: ExportNode, names: list[str]) -> None:
     """A Pad that onnxruntime does not fuse: with its axes as an operand, or before opset 18 with a step behind."""
-    data = node.value(0)
+    data = node.optional(0)
     if node.opset >= 18 and (len(names) > 3 or (data is not None and data.rank is not None)):
         if len(names) < 4:
             assert data is not None

@@ -33,7 +33,7 @@ def export_split(node: ExportNode) -> None:
     if len(names) == 1 and node.opset >= 18:
         count = op.num_outputs
     elif len(names) == 1:
-        value = node.value(0)
+        value = node.optional(0)
         size = value.shape[op.axis] if value is not None and value.shape is not None else None
         if isinstance(size, int) and size % op.num_outputs:
             names = [*names, node.vector([int(part) for part in even_parts(size, op.num_outputs)])]  # type: ignore[arg-type]

@@ -60,12 +60,12 @@ def export_dft(node: ExportNode) -> None:
     if node.opset < 17:
         node.refuse(f"DFT exists from opset 17 on, the target is {node.opset}")
     axis = -2
-    if node.value(2) is not None:
+    if node.optional(2) is not None:
         found = node.known(2)
         if found is None:
             node.refuse(f"an axis that is computed exists from opset 20 on, the target is {node.opset}")
         axis = found[0]
-    x = node.value(0)
+    x = node.optional(0)
     if axis < 0 and x is not None and x.rank is not None:
         axis += x.rank
     node.emit("DFT", [name for name in names[:2] if name], axis=axis, inverse=inverse, onesided=onesided)
