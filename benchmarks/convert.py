@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO
 
 HERE = Path(__file__).resolve().parent
 IMPORTS = """
@@ -121,7 +122,7 @@ def peak_anonymous(command: Sequence[str]) -> float:
     return peak / 1024
 
 
-def refuse_failure(command: Sequence[str], code: int, errors: object) -> None:
+def refuse_failure(command: Sequence[str], code: int, errors: IO[bytes]) -> None:
     if code == 0:
         return
     errors.seek(0)

@@ -9,13 +9,14 @@ import os
 import sys
 import types
 import warnings
+from typing import Any
 
 import numpy as np
 
 OPSET = 13
 
 
-def give_back_numpy_names():
+def give_back_numpy_names() -> None:
     names = {"bool": bool, "object": object, "int": int, "float": float, "complex": complex, "str": str}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -24,27 +25,28 @@ def give_back_numpy_names():
                 setattr(np, name, builtin)
 
 
-def give_back_onnx_mapping():
+def give_back_onnx_mapping() -> None:
     import onnx
     from onnx import checker, defs, helper
 
-    mapping = types.ModuleType("onnx.mapping")
+    mapping: Any = types.ModuleType("onnx.mapping")
     known = (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13)
     mapping.TENSOR_TYPE_TO_NP_TYPE = {number: helper.tensor_dtype_to_np_dtype(number) for number in known}
     mapping.NP_TYPE_TO_TENSOR_TYPE = {dtype: number for number, dtype in mapping.TENSOR_TYPE_TO_NP_TYPE.items()}
-    sys.modules["onnx.mapping"] = onnx.mapping = mapping
+    sys.modules["onnx.mapping"] = mapping
+    vars(onnx)["mapping"] = mapping
 
     defs.onnx_opset_version = lambda: OPSET
     context = checker.C.CheckerContext()
     context.ir_version = 8
     context.opset_imports = {"": OPSET}
     check_graph, make_model = checker.check_graph, helper.make_model
-    checker.check_graph = lambda graph, _=None: check_graph(graph, context)
+    vars(checker)["check_graph"] = lambda graph, _=None: check_graph(graph, context)
     pinned = {"opset_imports": [helper.make_opsetid("", OPSET)], "ir_version": 8}
     helper.make_model = lambda graph, **_: make_model(graph, **pinned)
 
 
-def main(symbol, params, feeds, target):
+def main(symbol: str, params: str, feeds: str, target: str) -> None:
     give_back_numpy_names()
     import onnx
 

@@ -36,7 +36,8 @@ def seeded(seed: int = 0) -> Weights:
         if kind in ("beta", "bias", "moving_mean", "mean"):
             return (0.1 * random.standard_normal(shape)).astype(np.float32)
         fan_in = np.prod(shape[:2]) if shape[-1] == 1 else np.prod(shape[:-1])  # one filter a channel is depthwise
-        return (random.standard_normal(shape) * np.sqrt(2 / fan_in)).astype(np.float32)
+        drawn: Array = random.standard_normal(shape) * np.sqrt(2 / fan_in)
+        return drawn.astype(np.float32)
 
     return make
 

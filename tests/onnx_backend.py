@@ -39,6 +39,7 @@ from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET
 from graphir.errors import GraphirError
 from graphir.graph import Graph
 from graphir.ops.foreign import Foreign
+from tests.typed import present
 
 os.environ["ALLOW_RELEASED_ONNX_OPSET_ONLY"] = "0"  # onnxruntime then tries the newest opsets too
 
@@ -98,10 +99,10 @@ def samples(kinds: Sequence[str] = KINDS) -> Iterator[Sample]:
             cases = load_model_tests(kind=kind)
         for case in cases:
             if case.model is not None:
-                data = [(list(inputs), list(outputs)) for inputs, outputs in case.data_sets]
+                data = [(list(inputs), list(outputs)) for inputs, outputs in present(case.data_sets)]
                 yield Sample(kind, case.name, case.model, data, case.rtol, case.atol)
             else:
-                folder = Path(case.model_dir)
+                folder = Path(present(case.model_dir))
                 model = onnx.load(folder / "model.onnx")
                 yield Sample(kind, case.name, model, _read_data(folder, model), case.rtol, case.atol)
 

@@ -18,6 +18,8 @@ from graphir.padding import (
     window_size,
 )
 from graphir.symbolic.dims import UNKNOWN, substitute, symbol
+from graphir.types import Dim
+from tests.typed import untyped
 
 SIZES = range(1, 40)
 KERNELS = range(1, 8)
@@ -54,7 +56,7 @@ def touching(size: int, kernel: int, stride: int, dilation: int, pads: tuple[int
 @windows
 @strided
 @dilated
-def test_same_is_the_fewest_that_suffice(kernel, stride, dilation):
+def test_same_is_the_fewest_that_suffice(kernel: int, stride: int, dilation: int) -> None:
     found = [same_total(size, kernel, stride, dilation) for size in SIZES]
     assert found == [fewest(size, kernel, stride, dilation) for size in SIZES]
 
@@ -62,8 +64,8 @@ def test_same_is_the_fewest_that_suffice(kernel, stride, dilation):
 @windows
 @strided
 @dilated
-def test_same_gives_the_size_divided_by_the_stride(kernel, stride, dilation):
-    pads = [split_same(same_total(size, kernel, stride, dilation), SameMode.UPPER) for size in SIZES]
+def test_same_gives_the_size_divided_by_the_stride(kernel: int, stride: int, dilation: int) -> None:
+    pads = [split_same(untyped(same_total(size, kernel, stride, dilation)), SameMode.UPPER) for size in SIZES]
     found = [window_size(size, kernel, stride, dilation, pair) for size, pair in zip(SIZES, pads, strict=True)]
     assert found == [-(-size // stride) for size in SIZES]
 
@@ -71,14 +73,14 @@ def test_same_gives_the_size_divided_by_the_stride(kernel, stride, dilation):
 @windows
 @strided
 @dilated
-def test_same_of_a_symbolic_size(kernel, stride, dilation):
+def test_same_of_a_symbolic_size(kernel: int, stride: int, dilation: int) -> None:
     symbolic = same_total(N, kernel, stride, dilation)
     found = [substitute(symbolic, {"N": size}) for size in SIZES]
     assert found == [same_total(size, kernel, stride, dilation) for size in SIZES]
 
 
 @strided
-def test_only_the_remainder_matters_to_same(stride):
+def test_only_the_remainder_matters_to_same(stride: int) -> None:
     """A size that is a known multiple of the stride, plus a number, needs no more to be known."""
     found = [same_total(stride * N + rest, 7, stride, 2) for rest in range(stride)]
     assert found == [same_total(stride * 50 + rest, 7, stride, 2) for rest in range(stride)]
@@ -86,7 +88,7 @@ def test_only_the_remainder_matters_to_same(stride):
 
 @pytest.mark.parametrize("total", range(20))
 @pytest.mark.parametrize("mode", SameMode)
-def test_halves(total, mode):
+def test_halves(total: int, mode: SameMode) -> None:
     before, after = split_same(total, mode)
     assert before + after == total
     assert after - before == (total % 2 if mode is SameMode.UPPER else -(total % 2))
@@ -98,7 +100,7 @@ ROOMY = [(size, pads) for size in range(22, 40) for pads in ((0, 0), (1, 1), (0,
 @windows
 @strided
 @dilated
-def test_windows(kernel, stride, dilation):
+def test_windows(kernel: int, stride: int, dilation: int) -> None:
     found = [window_size(size, kernel, stride, dilation, pads) for size, pads in ROOMY]
     assert found == [fitting(size, kernel, stride, dilation, pads) for size, pads in ROOMY]
 
@@ -113,7 +115,7 @@ def room(kernel: int, dilation: int) -> list[tuple[int, tuple[int, int]]]:
 @windows
 @strided
 @dilated
-def test_windows_rounded_up(kernel, stride, dilation):
+def test_windows_rounded_up(kernel: int, stride: int, dilation: int) -> None:
     rows = room(kernel, dilation)
     found = [window_size(size, kernel, stride, dilation, pads, ceil_mode=True) for size, pads in rows]
     assert found == [touching(size, kernel, stride, dilation, pads) for size, pads in rows]
@@ -123,7 +125,7 @@ def test_windows_rounded_up(kernel, stride, dilation):
 @strided
 @dilated
 @pytest.mark.parametrize("ceil_mode", [False, True])
-def test_windows_of_a_symbolic_size(kernel, stride, dilation, ceil_mode):
+def test_windows_of_a_symbolic_size(kernel: int, stride: int, dilation: int, ceil_mode: bool) -> None:
     rows = room(kernel, dilation)
     symbolic = {pads: window_size(N, kernel, stride, dilation, pads, ceil_mode=ceil_mode) for _, pads in rows}
     found = [substitute(symbolic[pads], {"N": size}) for size, pads in rows]
@@ -134,7 +136,7 @@ def test_windows_of_a_symbolic_size(kernel, stride, dilation, ceil_mode):
     (UNKNOWN, (1, 1), False, UNKNOWN), (UNKNOWN, (1, 1), True, UNKNOWN), (N, (0, 9), True, UNKNOWN),
     (N, (1, 1), False, (N + 1) // 2), (2 * N, (0, 1), False, N),
 ])  # fmt: skip
-def test_windows_of_what_is_not_known(size, pads, ceil_mode, expected):
+def test_windows_of_what_is_not_known(size: Dim, pads: tuple[int, int], ceil_mode: bool, expected: Dim) -> None:
     assert window_size(size, 3, 2, 1, pads, ceil_mode=ceil_mode) == expected
 
 
@@ -154,12 +156,18 @@ LOWER = Same(SameMode.LOWER)
     (Same(), (8, N), (3, 3), (2, 2), None),
     (Same(), (5,), (1,), (3,), ((0, 0),)),
 ])  # fmt: skip
-def test_resolve(padding, sizes, kernel, strides, expected):
+def test_resolve(
+    padding: Explicit | Same,
+    sizes: tuple[Dim, ...],
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    expected: tuple[tuple[int, int], ...] | None,
+) -> None:
     found = resolve(padding, sizes, kernel, strides, (1,) * len(kernel))
     assert found == (None if expected is None else Explicit(expected))
 
 
-def test_resolve_wants_a_number_for_each_axis():
+def test_resolve_wants_a_number_for_each_axis() -> None:
     with pytest.raises(ValueError, match="zip"):
         resolve(Same(), (5, 5), (3,), (1,), (1,))
 
@@ -167,5 +175,5 @@ def test_resolve_wants_a_number_for_each_axis():
 @pytest.mark.parametrize(("padding", "zero", "even"), [
     (valid(2), True, True), (symmetric((1, 2)), False, True), (Explicit(((0, 1),)), False, False),
 ])  # fmt: skip
-def test_kinds_of_explicit_padding(padding, zero, even):
+def test_kinds_of_explicit_padding(padding: Explicit, zero: bool, even: bool) -> None:
     assert (padding.is_zero, padding.is_symmetric) == (zero, even)

@@ -90,14 +90,18 @@ def history(registries: dict[int, Registry]) -> dict[str, Any]:
 def _operator_history(name: str, newest_first: list[int], registries: dict[int, Registry]) -> dict[str, Any]:
     schema = operator_schema(name)
     names = (name, *schema.aliases)
-    since, called, parameters, were = newest_first[0], {}, {}, {}
+    since = newest_first[0]
+    called: dict[str, int] = {}
+    parameters: dict[str, int] = {}
+    were: dict[str, Any] = {}
     newer = registries[newest_first[0]]["operators"].get(name, {})
     for release in newest_first:
         registry = registries[release]
-        written = next((known for known in names if known in registry["names"]), None)
+        written = next((alias for alias in names if alias in registry["names"]), None)
         if written is None:
             break
-        held = next((registry["operators"][known] for known in names if known in registry["operators"]), {})
+        known = registry["operators"]
+        held: dict[str, Any] = next((known[alias] for alias in names if alias in known), {})
         if written != name:
             called.setdefault(written, release)
         for parameter, text in newer.items():

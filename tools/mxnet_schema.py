@@ -78,7 +78,7 @@ class Registry:
         names, types, texts = (ctypes.POINTER(ctypes.c_char_p)() for _ in range(3))
         places = (name, text, count, names, types, texts, key, returned)
         self.check(self.lib.MXSymbolGetAtomicSymbolInfo(ctypes.c_void_p(handle), *map(ctypes.byref, places)))
-        operator = name.value.decode()
+        operator = (name.value or b"").decode()
         self.handles[operator] = handle
         self.documented[operator] = [(names[i].decode(), types[i].decode()) for i in range(count.value)]
         if key.value:

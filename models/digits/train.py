@@ -21,6 +21,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from numpy.typing import NDArray
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MXNET_SUBGRAPH_BACKEND", "NONE")
 
@@ -42,10 +44,11 @@ def import_mxnet() -> ModuleType:
                 setattr(np, name, builtin)
         import mxnet
 
-    return mxnet
+    module: ModuleType = mxnet
+    return module
 
 
-def load_digits() -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+def load_digits() -> tuple[tuple[NDArray[Any], NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]:
     """(train images, labels), (test images, labels): images float32 (N, 1, 8, 8) in [0, 1], labels int64 (N,)."""
     from sklearn.datasets import load_digits as sklearn_digits
     from sklearn.model_selection import train_test_split
@@ -79,7 +82,7 @@ def lenet(mx: ModuleType) -> Any:
     return sym.SoftmaxOutput(net, name="softmax")
 
 
-def train_lenet(mx: ModuleType, train: tuple, test: tuple, folder: Path) -> float:
+def train_lenet(mx: ModuleType, train: tuple[Any, ...], test: tuple[Any, ...], folder: Path) -> float:
     """Train with Module, save `digits-symbol.json` and `digits-0020.params`; returns the accuracy of the saved files.
 
     The stored gamma of `bn1` is overwritten with values other than 1: under fix_gamma MXNet computes with 1, whatever
@@ -109,7 +112,7 @@ def train_lenet(mx: ModuleType, train: tuple, test: tuple, folder: Path) -> floa
     return float(np.mean(predicted.argmax(axis=1) == test[1]))
 
 
-def train_gluon(mx: ModuleType, train: tuple, test: tuple, folder: Path) -> float:
+def train_gluon(mx: ModuleType, train: tuple[Any, ...], test: tuple[Any, ...], folder: Path) -> float:
     """Train the gluon twin and save `digits-symbol.json`, `digits-0000.params` (export) and `digits.params`."""
     seed_everything(mx)
     nn = mx.gluon.nn

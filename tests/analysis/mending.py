@@ -45,7 +45,7 @@ def mended_onnx(model: onnx.ModelProto, fix: str) -> onnx.ModelProto:
         graph.initializer.append(numpy_helper.from_array(np.array(stated["pads"], np.int64), names[1]))
         if "constant_value" in stated:
             names.append("mended_fill")
-            graph.initializer.append(numpy_helper.from_array(np.float32(stated["constant_value"]), names[2]))
+            graph.initializer.append(numpy_helper.from_array(np.array(stated["constant_value"], np.float32), names[2]))
         graph.node.insert(0, helper.make_node("Pad", names, ["mended"], mode=stated["mode"]))
         window = next(node for node in graph.node if node.op_type in WINDOWS)
         window.input[0] = "mended"

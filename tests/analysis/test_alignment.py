@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from graphir.analysis.alignment import align
 from graphir.analysis.fingerprint import fingerprint
@@ -21,6 +24,7 @@ from graphir.ops.shape_parts import Concat
 from graphir.padding import symmetric
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
+from tests.typed import present
 
 ARRAY = np.random.default_rng(1).standard_normal((4, 3, 2, 5)).astype(np.float32)
 OTHER = ARRAY.copy()
@@ -42,11 +46,19 @@ PRINTS = [
 
 
 @pytest.mark.parametrize(("left", "right", "same"), PRINTS)
-def test_fingerprints_see_elements_not_layout(left, right, same):
+def test_fingerprints_see_elements_not_layout(left: NDArray[Any], right: NDArray[Any], same: bool) -> None:
     assert (fingerprint(Tensor.of(left)) == fingerprint(Tensor.of(right))) == same
 
 
-def network(*, blocks=3, prefix="", swap=False, weights=True, transposes=False, tail=False) -> Graph:
+def network(
+    *,
+    blocks: int = 3,
+    prefix: str = "",
+    swap: bool = False,
+    weights: bool = True,
+    transposes: bool = False,
+    tail: bool = False,
+) -> Graph:
     """Blocks of two branches that are joined; variants of what another framework may have made of it."""
     graph = Graph("net")
     value = graph.add_input(f"{prefix}x", TensorType(DType.FLOAT32, (1, 4, 9, 9)))
@@ -90,25 +102,27 @@ COPIES = [
 
 
 @pytest.mark.parametrize("changes", COPIES, ids=str)
-def test_a_copy_is_found_again(changes):
+def test_a_copy_is_found_again(changes: dict[str, Any]) -> None:
     prefix = changes.get("prefix", "")
     assert named(network(), network(**changes)) == {name: prefix + name for name in CONVS}
 
 
-def test_of_equal_models_everything_is_paired():
+def test_of_equal_models_everything_is_paired() -> None:
     graph = network()
-    assert all(left is not None and left.op == right.op for left, right in align(graph, network(prefix="z")).pairs)
+    assert all(
+        left is not None and left.op == present(right).op for left, right in align(graph, network(prefix="z")).pairs
+    )
 
 
-def test_an_inserted_block_is_what_is_left_over():
+def test_an_inserted_block_is_what_is_left_over() -> None:
     longer = network(blocks=4, prefix="z")
     assert named(network(), longer) == {name: f"z{name}" for name in CONVS}
-    alone = [right.name for left, right in align(network(), longer).pairs if left is None]
+    alone = [present(right).name for left, right in align(network(), longer).pairs if left is None]
     assert sorted(alone) == ["zb3_0", "zb3_1", "zb3_1_relu", "zjoin3"]
 
 
 @pytest.mark.parametrize("count", [1, 40])
-def test_pairs_are_in_order_and_complete(count):
+def test_pairs_are_in_order_and_complete(count: int) -> None:
     left, right = network(blocks=count), network(blocks=count + 1, prefix="z")
     pairs = align(left, right).pairs
     assert [node for node, _ in pairs if node is not None] == list(left.nodes)
@@ -116,7 +130,7 @@ def test_pairs_are_in_order_and_complete(count):
 
 
 @pytest.fixture(scope="module")
-def golden_pair(shared):
+def golden_pair(shared: Path) -> tuple[Graph, Graph, list[dict[str, Any]]]:
     """Inception-ResNet-v2 as Keras has it and as apache/mxnet publishes it, and which layer is which."""
     folder = shared / "golden"
     paths = [folder / f"irv2_{name}_symbol.json" for name in ("keras_port", "apache_example")]
@@ -125,20 +139,22 @@ def golden_pair(shared):
     return *graphs, facts
 
 
-def test_every_layer_of_inception_resnet_v2_is_found(golden_pair):
+def test_every_layer_of_inception_resnet_v2_is_found(golden_pair: tuple[Graph, Graph, list[dict[str, Any]]]) -> None:
     left, right, facts = golden_pair
     wanted = {row["keras"]: row["mxnet"] for row in facts}
     assert named(left, right) == wanted
 
 
-def test_the_audit_finds_the_published_networks_defects_and_nothing_else(golden_pair):
+def test_the_audit_finds_the_published_networks_defects_and_nothing_else(
+    golden_pair: tuple[Graph, Graph, list[dict[str, Any]]],
+) -> None:
     left, right, facts = golden_pair
     found = audit_graphs(left, right, "mxnet")
     by_kind = {kind: found.count(kind) for kind in ("padding", "filters", "divisor")}
     assert by_kind == {"padding": 40, "filters": 20, "divisor": 1}
     disagreeing = [pair for pair in found.pairs if pair.disagreements]
     assert len(disagreeing) == 61
-    held = {(pair.right.name, text.kind) for pair in disagreeing for text in pair.disagreements}
+    held = {(present(pair.right).name, text.kind) for pair in disagreeing for text in pair.disagreements}
     held -= {("pooling2", "divisor")}
     wanted = {(row["mxnet"], "padding") for row in facts if not row["pad_equal"]}
     assert held == wanted | {(row["mxnet"], "filters") for row in facts if not row["channels_equal"]}
@@ -148,13 +164,15 @@ def test_the_audit_finds_the_published_networks_defects_and_nothing_else(golden_
     assert fixes == {"pad=(0, 3)", "pad=(3, 0)", "num_filter=128", "count_include_pad=False"}
 
 
-def test_the_published_network_is_mended_by_the_fixes(golden_pair, shared):
+def test_the_published_network_is_mended_by_the_fixes(
+    golden_pair: tuple[Graph, Graph, list[dict[str, Any]]], shared: Path
+) -> None:
     """Each of the 61 fixes is an attribute; with all of them done nothing disagrees."""
     left, right, _ = golden_pair
     symbol = json.loads((shared / "golden" / "irv2_apache_example_symbol.json").read_text())
     nodes = {node["name"]: node for node in symbol["nodes"]}
     pairs = audit_graphs(left, right, "mxnet").pairs
-    fixes = [(nodes[pair.right.name], *text.fix.split("=")) for pair in pairs for text in pair.disagreements]
+    fixes = [(nodes[present(pair.right).name], *text.fix.split("=")) for pair in pairs for text in pair.disagreements]
     changed = [node["attrs"].update({name: value}) for node, name, value in fixes]
     mended = from_symbol(json.dumps(symbol), shapes={"data": (1, 3, 299, 299)})
     assert len(changed) == 61

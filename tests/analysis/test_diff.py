@@ -38,7 +38,7 @@ def weight(graph: Graph, name: str, *shape: int, seed: int = 0, change: Callable
     return graph.add_parameter(name, Tensor.of(array if change is None else change(array)))
 
 
-def network(prefix: str = "", *, batch: object = "N", **changes: Any) -> Graph:
+def network(prefix: str = "", *, batch: int | str = "N", **changes: Any) -> Graph:
     """Two blocks with a shortcut, a head and a second output; `changes` replaces an operator or a weight by name."""
     graph = Graph("net")
     dims = tuple(symbol(dim) if isinstance(dim, str) else dim for dim in (batch, 4, 9, 9))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from graphir.analysis.padding_audit import audit, compare
 from graphir.analysis.windows import Window, find_windows
 from graphir.graph import Graph
+from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.pooling import AveragePool, MaxPool
 from graphir.ops.shape import Pad
@@ -18,9 +20,17 @@ from graphir.report.padding import audit_json, audit_text, windows_json, windows
 from graphir.report.padding_html import audit_html, windows_html
 from graphir.symbolic.dims import symbol
 from graphir.types import DType, TensorType
+from tests.typed import untyped
 
 
-def window_of(op, sizes=(224, 224), *, filters=4, pads=None, channels=3) -> Window:
+def window_of(
+    op: Operator,
+    sizes: tuple[int | str, ...] = (224, 224),
+    *,
+    filters: int = 4,
+    pads: tuple[int, ...] | None = None,
+    channels: int = 3,
+) -> Window:
     """The only window of a graph over (1, channels, *sizes), with a Pad in front if `pads` are given."""
     graph = Graph("one")
     dims = [symbol(size) if isinstance(size, str) else size for size in sizes]
@@ -57,17 +67,29 @@ SEEN = [
 
 
 @pytest.mark.parametrize(("op", "sizes", "policy", "pads", "flags"), SEEN)
-def test_windows_show_policy_numbers_and_flags(op, sizes, policy, pads, flags):
+def test_windows_show_policy_numbers_and_flags(
+    op: Operator,
+    sizes: tuple[int | str, ...],
+    policy: str,
+    pads: tuple[tuple[int, ...], ...] | None,
+    flags: tuple[str, ...],
+) -> None:
     found = window_of(op, sizes)
     assert (found.policy, found.pads, found.flags) == (policy, pads, flags)
 
 
-def test_a_pad_in_front_is_the_windows_own():
+def test_a_pad_in_front_is_the_windows_own() -> None:
     found = window_of(Conv((3, 3), strides=(2, 2)), pads=(0, 0, 0, 0, 0, 0, 1, 1))
     assert (found.pads, found.policy, found.also) == (((0, 1), (0, 1)), "explicit", "SAME_UPPER")
 
 
-def conv(pads, *, kernel=(3, 3), stride=2, **more):
+def conv(
+    pads: Same | tuple[tuple[int, int], ...],
+    *,
+    kernel: tuple[int, ...] = (3, 3),
+    stride: int = 2,
+    **more: Any,
+) -> Conv:
     return Conv(kernel, strides=(stride, stride), padding=pads if isinstance(pads, Same) else Explicit(pads), **more)
 
 
@@ -105,7 +127,9 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize(("left", "right", "framework", "kind", "words", "fix"), DIFFERENT)
-def test_a_disagreement_is_explained_and_mended(left, right, framework, kind, words, fix):
+def test_a_disagreement_is_explained_and_mended(
+    left: Window | None, right: Window | None, framework: str, kind: str, words: str, fix: str
+) -> None:
     (found,) = compare(left, right, framework)
     assert (found.kind, found.fix) == (kind, fix)
     assert words in found.text
@@ -130,11 +154,11 @@ AGREEING = [
 
 
 @pytest.mark.parametrize(("left", "right"), AGREEING)
-def test_what_reads_the_same_data_agrees(left, right):
+def test_what_reads_the_same_data_agrees(left: Window, right: Window) -> None:
     assert compare(left, right) == []
 
 
-def test_reports_hold_every_pair():
+def test_reports_hold_every_pair() -> None:
     pairs = [DIFFERENT[0][:2], AGREEING[0], (None, DIFFERENT[0][1])]
     found = audit(pairs, "mxnet")
     assert not found.agrees
@@ -149,8 +173,8 @@ def test_reports_hold_every_pair():
     assert audit_text(audit(pairs[1:2]), "a", "b").startswith("agreed: 1 window of both models read the same data")
 
 
-def test_one_models_windows_as_text_json_and_page():
-    windows = [window_of(*row[:2]) for row in SEEN]
+def test_one_models_windows_as_text_json_and_page() -> None:
+    windows = [window_of(op, untyped(sizes)) for op, sizes, *_ in SEEN]
     assert "10 windows: 3 asymmetric, 2 size-dependent, 1 dilated, 1 divisor, 1 ceil" in windows_text(windows)
     assert [row["pads"] for row in json.loads(json.dumps(windows_json(windows)))][2] is None
     assert windows_html(windows, "model").count("<tr>") == len(SEEN) + 1

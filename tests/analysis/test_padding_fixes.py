@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -9,29 +11,33 @@ from hypothesis import HealthCheck, assume, given, settings
 from graphir.analysis.padding_audit import audit_graphs
 from graphir.converters.mxnet import from_symbol
 from graphir.converters.onnx import from_model, to_model
+from graphir.graph import Graph
 from graphir.ops.shape import PadMode
 from graphir.padding import Explicit, Same, SameMode, symmetric
 from tests.analysis.mending import mended_onnx, mxnet_symbol
 from tests.analysis.windowed import LOWEST, Model, computed, equal, is_sound, variants
+from tests.typed import present
 
 SAME, LOWER = Same(), Same(SameMode.LOWER)
 NONE, ONE = symmetric((0, 0)), symmetric((1, 1))
 BEHIND = ((0, 1), (0, 1))
 
 
-def conv(padding=NONE, **more) -> Model:
+def conv(padding: Explicit | Same = NONE, **more: Any) -> Model:
     return Model("conv", (8, 9), (3, 3), (2, 2), padding, **more)
 
 
-def pool(kind, padding=NONE, **more) -> Model:
+def pool(kind: str, padding: Explicit | Same = NONE, **more: Any) -> Model:
     return Model(kind, (8, 9), (3, 2), (2, 2), padding, **more)
 
 
-def transposed(padding=NONE, **more) -> Model:
+def transposed(padding: Explicit | Same = NONE, **more: Any) -> Model:
     return Model("transposed", (5, 6), (3, 4), (2, 2), padding, **more)
 
 
-def front(pads=BEHIND, mode=PadMode.CONSTANT, fill=0.0):
+def front(
+    pads: tuple[tuple[int, int], ...] = BEHIND, mode: PadMode = PadMode.CONSTANT, fill: float = 0.0
+) -> tuple[PadMode, float, tuple[tuple[int, int], ...]]:
     return mode, fill, pads
 
 
@@ -68,7 +74,7 @@ MENDED = [
 
 
 @pytest.mark.parametrize(("left", "right", "kind", "fix"), MENDED)
-def test_an_onnx_model_is_mended(left, right, kind, fix):
+def test_an_onnx_model_is_mended(left: Model, right: Model, kind: str, fix: str) -> None:
     model = to_model(right.graph())
     (found,) = [text for pair in audit_graphs(left.graph(), right.graph(), "onnx").pairs for text in pair.disagreements]
     assert (found.kind, found.fix) == (kind, fix)
@@ -119,13 +125,15 @@ MENDED_SYMBOLS = [
 ]  # fmt: skip
 
 
-def read(symbol: str, model: Model):
-    weights = {value.name: value.tensor.numpy() for value in model.graph().parameters if value.name == "layer_weight"}
+def read(symbol: str, model: Model) -> Graph:
+    weights = {
+        value.name: present(value.tensor).numpy() for value in model.graph().parameters if value.name == "layer_weight"
+    }
     return from_symbol(symbol, weights, shapes={"data": (1, 2, *model.sizes)})
 
 
 @pytest.mark.parametrize(("left", "op", "attrs", "fix"), MENDED_SYMBOLS)
-def test_an_mxnet_symbol_is_mended(left, op, attrs, fix):
+def test_an_mxnet_symbol_is_mended(left: Model, op: str, attrs: dict[str, Any], fix: str) -> None:
     right = read(mxnet_symbol(op, attrs), left)
     found = [text for pair in audit_graphs(left.graph(), right, "mxnet").pairs for text in pair.disagreements]
     assert found[0].fix == fix
@@ -149,14 +157,14 @@ POLICIES = [
 
 
 @pytest.mark.parametrize(("left", "right", "fix"), POLICIES)
-def test_a_tensorflow_model_gets_a_policy_where_there_is_one(left, right, fix):
+def test_a_tensorflow_model_gets_a_policy_where_there_is_one(left: Model, right: Model, fix: str) -> None:
     found = audit_graphs(left.graph(), right.graph(), "tensorflow")
     assert [text.fix for pair in found.pairs for text in pair.disagreements] == [fix]
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(variants())
-def test_models_that_agree_compute_the_same(pair):
+def test_models_that_agree_compute_the_same(pair: tuple[Model, ...]) -> None:
     left, right = pair
     assume(is_sound(left) and is_sound(right))
     assume(audit_graphs(left.graph(), right.graph()).agrees)

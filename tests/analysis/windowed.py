@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from graphir.errors import GraphirError
 from graphir.graph import Graph
@@ -65,12 +66,12 @@ class Model:
         graph.set_outputs(graph.add_node(self.operator(), operands, name="layer").outputs[:1])
         return graph
 
-    def data(self) -> np.ndarray:
+    def data(self) -> NDArray[Any]:
         """Mostly negative numbers: zeros are no harmless padding of a maximum."""
         return np.random.default_rng(0).standard_normal((1, 2, *self.sizes), np.float32) - 1
 
 
-def computed(model: bytes, x: np.ndarray) -> np.ndarray:
+def computed(model: bytes, x: NDArray[Any]) -> NDArray[Any]:
     """The only result of an ONNX model with the input x, as it is written: onnxruntime fuses some Pads wrongly."""
     import onnxruntime
 
@@ -81,7 +82,7 @@ def computed(model: bytes, x: np.ndarray) -> np.ndarray:
     return session.run(None, {session.get_inputs()[0].name: x})[0]
 
 
-def equal(one: np.ndarray, other: np.ndarray) -> bool:
+def equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return one.shape == other.shape and bool(np.allclose(one, other, rtol=1e-5, atol=1e-5))
 
 

@@ -14,6 +14,7 @@ import os
 import runpy
 import sys
 import zipfile
+from typing import Any
 
 import h5py
 import numpy as np
@@ -207,7 +208,8 @@ def keras_files(folder: str) -> None:
     foreign = {"module": "os", "class_name": "Dense", "registered_name": None}
     own = {"module": "keras.layers", "class_name": "Dense", "registered_name": "Custom>Dense"}
     function = {"class_name": "function", "config": "enable_unsafe_deserialization", "module": "keras.config"}
-    changes = {"lambda": lambda_, "module": foreign, "custom": own, "unsafe": {"config": {"activation": function}}}
+    unsafe = {"config": {"activation": function}}
+    changes: dict[str, dict[str, Any]] = {"lambda": lambda_, "module": foreign, "custom": own, "unsafe": unsafe}
     for name, change in changes.items():
         with zipfile.ZipFile(os.path.join(folder, "honest.keras")) as archive:
             parts = {part: archive.read(part) for part in archive.namelist()}
@@ -223,7 +225,7 @@ def keras_files(folder: str) -> None:
             held.attrs["model_config"] = json.dumps(changed(json.loads(held.attrs["model_config"]), change))
 
 
-def changed(model: dict, change: dict) -> dict:
+def changed(model: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     """The configuration with the first dense layer's entry changed."""
     entry = next(layer for layer in model["config"]["layers"] if layer["class_name"] == "Dense")
     entry |= {**change, "config": {**entry["config"], **change.get("config", {})}}
@@ -261,7 +263,7 @@ def stateful() -> str:
     return " ".join(operator.name for operator in held.op if operator.is_stateful)
 
 
-def outcome(child: dict, allowed: dict, folder: str, name: str) -> str:
+def outcome(child: dict[str, Any], allowed: dict[str, Any], folder: str, name: str) -> str:
     """The first row of what a model computes of ones, or the error."""
     path = os.path.join(folder, name)
     kind = "keras" if name.endswith((".keras", ".h5")) else "graph" if name.endswith(".pb") else "saved_model"

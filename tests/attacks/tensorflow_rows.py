@@ -6,6 +6,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from graphir.converters.tensorflow.files.sstable import MAGIC
 from tests.attacks.attack import Attack
 from tests.tensorflow.checkpoints import INDEX, append, block_of, saved_models, table_of, table_parts
@@ -13,6 +15,7 @@ from tests.tensorflow.graphdef import const, encode, function, graph_def, node, 
 
 Node = Mapping[str, Any]
 X = placeholder("x", "float32", (2, 4))
+OBJECTS = np.array(["a", "b"], object)
 IMAGE = placeholder("x", "float32", (1, 8, 8, 4))
 
 
@@ -213,7 +216,7 @@ SCHEMA = (
     graph("a result that a node has not", [relu("y", "x:7")], "is result 7 of x"),
     graph("a result of 5000 digits", [relu("y", "x:" + "9" * 5000)], "not in the graph"),
     graph("a result with a digit of another script", [relu("y", "x:\u0661")], "not in the graph"),
-    graph("texts where numbers are due", [const("s", ["a", "b"], object), relu("y", "s")], "expected float32"),
+    graph("texts where numbers are due", [const("s", OBJECTS), relu("y", "s")], "expected float32"),
     graph("a list of two kinds", [bare("MaxPool", "y", ["x"], ksize={"list": {"i": [1], "f": [1.0]}})], "list of both"),
     pooled("strides of 0", "at least 1", strides=[1, 0, 0, 1]),
     pooled("negative strides", "at least 1", strides=[1, -2, -2, 1]),

@@ -230,7 +230,8 @@ def test_what_a_child_cannot_do(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "child.py").write_text(CHILD)
     limits = json.dumps({"memory": 1 << 29, "seconds": 10})
-    program = [sys.executable, child_limits.__file__, limits, tmp_path / "child.py", tmp_path / "folder", tmp_path]
+    paths = [tmp_path / "child.py", tmp_path / "folder", tmp_path]
+    program = [sys.executable, child_limits.__file__, limits, *map(str, paths)]
     done = subprocess.run(program, capture_output=True, text=True, check=True, input="")
     found = json.loads(done.stdout)
     assert (found.pop("large"), found.pop("allocate"), found.pop("path")) == ("OSError", "MemoryError", [])
@@ -248,7 +249,8 @@ def test_what_a_child_cannot_write_without_landlock(tmp_path: Path) -> None:
     script = "from pathlib import Path; [Path(name).write_bytes(bytes(4096 + more)) for more, name in enumerate('ab')]"
     (tmp_path / "child.py").write_text(script)
     limits = json.dumps({"memory": 1 << 30, "seconds": 10})
-    program = [sys.executable, "-c", UNLOCKED, child_limits.__file__, limits, tmp_path / "child.py", tmp_path]
+    paths = [tmp_path / "child.py", tmp_path]
+    program = [sys.executable, "-c", UNLOCKED, child_limits.__file__, limits, *map(str, paths)]
     done = subprocess.run(program, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert "File too large" in done.stderr
     assert [(tmp_path / name).stat().st_size for name in "ab"] == [4096, 4096]

@@ -15,12 +15,17 @@ from tests.attacks.mxnet_rows import node, symbol
 from tests.attacks.onnx_tensor_rows import edited, lies_elsewhere
 
 Make = Callable[[Path], object]
-KINDS = {
+def link_to_a_pipe(path: Path) -> None:
+    os.mkfifo(f"{path}-pipe")
+    path.symlink_to(f"{path}-pipe")
+
+
+KINDS: dict[str, Callable[[Path], object]] = {
     "pipe": os.mkfifo,
     "folder": os.mkdir,
     "device": lambda path: path.symlink_to("/dev/zero"),
     "link to itself": lambda path: path.symlink_to(path.name),
-    "link to a pipe": lambda path: (os.mkfifo(f"{path}-pipe"), path.symlink_to(f"{path}-pipe")),
+    "link to a pipe": link_to_a_pipe,
     "link to nothing": lambda path: path.symlink_to("nothing"),
 }
 EXTERNAL = edited("external", lies_elsewhere(location="w.bin")).files["m.onnx"]

@@ -181,7 +181,7 @@ def in_the_middle(scene: Scene, number: int, turn: int) -> None:
             os.kill(os.getpid(), number)
             return write(tensor, file, sources)
 
-        Tensor.write_to = interrupted  # type: ignore[method-assign]
+        type.__setattr__(Tensor, "write_to", interrupted)
 
     before = scene.state()
     scene.expect(scene.wait(scene.convert(scene.sources[turn % 2], prepare)), {str(128 + number)}, "in the middle")
@@ -279,9 +279,9 @@ def main(kind: str, seed: str, count: str = "") -> None:
     folder.chmod(0o755)
     try:
         scene = Scene(kind, folder, int(seed))
-        for disturb, number, times in DISTURBANCES.values():
+        for disturb, interrupt, times in DISTURBANCES.values():
             for turn in range(int(count or times)):
-                disturb(scene, number, turn)
+                disturb(scene, interrupt, turn)
         scene.expect(scene.wait(scene.convert(scene.sources[0])), {"0"}, "the run after all")
         scene.check_folder("the run after all")
         if scene.check("the run after all") != 0:

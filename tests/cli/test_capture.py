@@ -41,7 +41,7 @@ def test_capture_agrees(graphir: Command, digits: Path, tmp_path: Path, mxnet: M
         stored = {name: archive[name] for name in archive.files}
     stored["internal:bn2_output"] = stored["internal:bn2_output"] * 1.01
     stored["output:0:softmax_output"] = stored["output:0:softmax_output"] * 1.01
-    np.savez(capture, **stored)  # type: ignore[arg-type]
+    np.savez(capture, **stored)
     changed = graphir("verify", capture, digits, "--per-layer")
     assert changed.code == 4
     assert "the first is bn2_output" in changed.out

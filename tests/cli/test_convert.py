@@ -56,7 +56,7 @@ def test_unfitting_labelled_data(
     graphir: Command, digits: Path, tmp_path: Path, arrays: dict[str, tuple[int, ...]], said: str
 ) -> None:
     data = tmp_path / "set.npz"
-    np.savez(data, **{name: np.zeros(shape, np.float32) for name, shape in arrays.items()})  # type: ignore[arg-type]
+    np.savez(data, **{name: np.zeros(shape, np.float32) for name, shape in arrays.items()})
     outcome = graphir("convert", digits, tmp_path / "m.onnx", "--accuracy", data)
     assert outcome.code == 1
     assert said in outcome.err

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ WEIGHT = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float3
 SAME = Same()
 
 
-def network(padding=SAME, size=8, *, bare=False) -> Graph:
+def network(padding: Explicit | Same = SAME, size: int | str = 8, *, bare: bool = False) -> Graph:
     graph = Graph("net")
     dims = [symbol(size)] * 2 if isinstance(size, str) else [size] * 2
     value = graph.add_input("x", TensorType(DType.FLOAT32, (1, 3, *dims)))
@@ -33,7 +35,7 @@ def network(padding=SAME, size=8, *, bare=False) -> Graph:
 
 
 @pytest.fixture
-def written(tmp_path: Path):
+def written(tmp_path: Path) -> Callable[..., Any]:
     """Writes graphs and gives their paths."""
 
     def write(*graphs: Graph, suffix: str = ".onnx") -> list[Path]:
@@ -58,7 +60,9 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("left", "right", "code", "said"), PAIRS)
-def test_two_models(graphir: Command, written, left, right, code, said):
+def test_two_models(
+    graphir: Command, written: Callable[..., Any], left: Graph, right: Graph, code: int, said: str
+) -> None:
     paths = written(left, right)
     outcome = graphir("padding", *paths)
     assert (outcome.code, outcome.err) == (code, "")
@@ -72,7 +76,9 @@ def test_two_models(graphir: Command, written, left, right, code, said):
     (["-i", "x:1,3,8,8"], ([8, 8], [8, 8])),
     (["-i", "x:1,3,8,8", "--other-input", "x:1,3,10,10"], ([8, 8], [10, 10])),
 ])  # fmt: skip
-def test_shapes_are_given_for_both_or_for_each(graphir: Command, written, arguments, sizes):
+def test_shapes_are_given_for_both_or_for_each(
+    graphir: Command, written: Callable[..., Any], arguments: list[str], sizes: tuple[list[int], ...]
+) -> None:
     paths = written(network(size="S"), network(size="S"))
     (pair,) = graphir("padding", *paths, *arguments, "--json").data["pairs"]
     assert (pair["first"]["input"], pair["second"]["input"]) == sizes
@@ -80,7 +86,7 @@ def test_shapes_are_given_for_both_or_for_each(graphir: Command, written, argume
 
 
 @pytest.mark.parametrize("suffix", [".onnx", ".graphir.json", "-symbol.json"])
-def test_one_model(graphir: Command, written, suffix):
+def test_one_model(graphir: Command, written: Callable[..., Any], suffix: str) -> None:
     (path,) = written(network(), suffix=suffix)
     outcome = graphir("padding", path)
     assert outcome.code == 0
@@ -90,7 +96,7 @@ def test_one_model(graphir: Command, written, suffix):
     assert (window["pads"], window["input"], window["output"]) == ([[0, 1], [0, 1]], [8, 8], [4, 4])
 
 
-def test_reports_are_written(graphir: Command, written, tmp_path):
+def test_reports_are_written(graphir: Command, written: Callable[..., Any], tmp_path: Path) -> None:
     paths = written(network(), network(symmetric((1, 1))))
     page, data = tmp_path / "audit.html", tmp_path / "audit.json"
     assert graphir("padding", *paths, "--report", page, "-q").out == ""
@@ -101,13 +107,15 @@ def test_reports_are_written(graphir: Command, written, tmp_path):
     assert "SAME_UPPER" in page.read_text()
 
 
-def test_verbose_lists_every_pair(graphir: Command, written):
+def test_verbose_lists_every_pair(graphir: Command, written: Callable[..., Any]) -> None:
     lines = graphir("padding", *written(network(), network(BEHIND)), "-v").out.splitlines()
     assert lines[-1].split()[:3] == ["conv", "conv", "Conv"]
     assert lines[-1].split()[-1] == "agreed"
 
 
-def test_a_symbol_alone_that_was_written_is_read_again(graphir: Command, written, tmp_path):
+def test_a_symbol_alone_that_was_written_is_read_again(
+    graphir: Command, written: Callable[..., Any], tmp_path: Path
+) -> None:
     (path,) = written(network(), suffix="-symbol.json")
     path.with_name(path.name.replace("-symbol.json", "-0000.params")).unlink()
     copy = tmp_path / "copy-symbol.json"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,12 +17,14 @@ from graphir.ops.convolution import Conv
 from graphir.ops.shape import Flatten, Transpose
 from graphir.padding import symmetric
 from graphir.symbolic.dims import symbol
-from graphir.types import DType, TensorType
+from graphir.types import Dim, DType, TensorType
 
 WEIGHT = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32)
 
 
-def network(prefix: str, *, pad=1, last=False, sizes=(6, 7), tail=False) -> Graph:
+def network(
+    prefix: str, *, pad: int = 1, last: bool = False, sizes: tuple[Dim, ...] = (6, 7), tail: bool = False
+) -> Graph:
     graph = Graph(prefix)
     shape = (1, *sizes, 3) if last else (1, 3, *sizes)
     value = graph.add_input(f"{prefix}x", TensorType(DType.FLOAT32, shape))
@@ -46,13 +52,15 @@ CASES = [
 
 
 @pytest.mark.parametrize(("changes", "verdicts"), CASES)
-def test_layers_are_held_against_each_other(changes, verdicts):
+def test_layers_are_held_against_each_other(changes: dict[str, Any], verdicts: list[str]) -> None:
     found = [pair.verdict for pair in compare_shapes(network("a"), network("b", **changes))]
     assert sorted(found) == sorted(verdicts)
 
 
 @pytest.mark.parametrize(("pad", "code"), [(1, 0), (0, 4)])
-def test_the_command_says_which_layer_is_the_first(graphir, tmp_path, pad, code):
+def test_the_command_says_which_layer_is_the_first(
+    graphir: Callable[..., Any], tmp_path: Path, pad: int, code: int
+) -> None:
     paths = [tmp_path / f"{name}.graphir.json" for name in "ab"]
     save(network("a"), paths[0])
     save(network("b", pad=pad), paths[1])

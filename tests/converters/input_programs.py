@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.tensorflow.graphdef import graph_def, node, placeholder
+from tests.typed import untyped
 
 Array = NDArray[Any]
 # The name of an input, or `sub` (a - b) or `product` (a times b transposed) of two trees.
@@ -113,7 +114,9 @@ def as_onnx(program: Program) -> onnx.ModelProto:
 
     def write(kind: str, name: str, left: str, right: str) -> None:
         attrs = {"transB": 1} if kind == "product" else {}
-        nodes.append(onnx.helper.make_node("Gemm" if kind == "product" else "Sub", [left, right], [name], **attrs))
+        nodes.append(
+            onnx.helper.make_node("Gemm" if kind == "product" else "Sub", [left, right], [name], **untyped(attrs))
+        )
 
     def info(name: str) -> onnx.ValueInfoProto:
         return onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [SIZE, SIZE])

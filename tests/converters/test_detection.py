@@ -8,6 +8,7 @@ import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,7 +61,7 @@ def onnx_bytes() -> bytes:
 
 
 def own() -> bytes:
-    lists = {name: [] for name in ("inputs", "parameters", "nodes", "outputs")}
+    lists: dict[str, list[Any]] = {name: [] for name in ("inputs", "parameters", "nodes", "outputs")}
     return json.dumps({"format": "graphir", "version": 1, "name": "g", **lists}).encode()
 
 
@@ -178,7 +179,7 @@ def test_names_with_marks_are_names(
     write_params(f"{prefix}-0000.params", {"arg:unused": np.ones(1, np.float32)})
     assert len(graphir.load(prefix)) == 1
     assert len(graphir.load(f"{prefix}-symbol.json")) == 1
-    assert len(graphir.converters.mxnet.from_symbol(f"{prefix}-symbol.json")) == 1  # type: ignore[attr-defined]
+    assert len(graphir.converters.mxnet.from_symbol(f"{prefix}-symbol.json")) == 1
     assert graphir.verify(f"{prefix}-symbol.json", prefix, against="reference").ok
     assert read_params(f"{prefix}-0000.params").keys() == {"arg:unused"}
 

@@ -7,7 +7,9 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,7 @@ def left(folder: Path, target: str, kind: str = PARTIAL) -> Path:
     return folder / f"{partial_prefix(target)}{'0' * 32}{kind}"
 
 
-def test_all_take_their_places(tmp_path):
+def test_all_take_their_places(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"old")
     left(tmp_path, "b").write_bytes(b"what a killed run left, longer than what comes")
     with replacing(tmp_path / "a", str(tmp_path / "b")) as (first, second):
@@ -42,7 +44,7 @@ def stop(error: BaseException, *paths: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_error_leaves_the_old_ones(tmp_path, error):
+def test_an_error_leaves_the_old_ones(tmp_path: Path, error: type[Any]) -> None:
     (tmp_path / "a").write_bytes(b"old")
     with pytest.raises(error, match="stopped"):
         stop(error("stopped"), tmp_path / "a", tmp_path / "b")
@@ -52,7 +54,7 @@ def test_an_error_leaves_the_old_ones(tmp_path, error):
 @pytest.mark.parametrize(("target", "text"), [
     ("missing/a", "folder does not exist"), ("folder", "it is a folder"), ("a/b", "folder does not exist"),
 ])  # fmt: skip
-def test_targets_that_cannot_be_written(tmp_path, target, text):
+def test_targets_that_cannot_be_written(tmp_path: Path, target: str, text: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "a").write_bytes(b"old")
     with pytest.raises(ExportFailure, match=text), replacing(tmp_path / "first", tmp_path / target):
@@ -60,7 +62,7 @@ def test_targets_that_cannot_be_written(tmp_path, target, text):
     assert contents(tmp_path) == {"a": b"old"}
 
 
-def test_a_full_disk_is_said(tmp_path):
+def test_a_full_disk_is_said(tmp_path: Path) -> None:
     with pytest.raises(ExportFailure, match="No space left"):
         stop(OSError(28, os.strerror(28)), tmp_path / "a")
     assert contents(tmp_path) == {}
@@ -83,7 +85,7 @@ def fifo(target: Path) -> None:
     (fifo, "is a named pipe"), (Path.mkdir, "is a folder"),
 ])  # fmt: skip
 @pytest.mark.parametrize("place", ["first", "last"])
-def test_targets_that_are_no_files(tmp_path, make, text, place):
+def test_targets_that_are_no_files(tmp_path: Path, make: Callable[..., Any], text: str, place: str) -> None:
     (tmp_path / "secret").write_bytes(b"secret")
     make(tmp_path / "a")
     targets = [tmp_path / "a", tmp_path / "b"] if place == "first" else [tmp_path / "b", tmp_path / "a"]
@@ -92,7 +94,7 @@ def test_targets_that_are_no_files(tmp_path, make, text, place):
     assert (contents(tmp_path)["secret"], os.listdir(tmp_path).count("b")) == (b"secret", 0)
 
 
-def test_names_cannot_be_guessed_and_links_are_not_followed(tmp_path):
+def test_names_cannot_be_guessed_and_links_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"secret")
     left(tmp_path, "a").symlink_to("secret")
     (tmp_path / ".a.graphir-partial").symlink_to("secret")
@@ -111,7 +113,7 @@ def locked(path: Path) -> int:
 
 
 @pytest.mark.parametrize("kind", [PARTIAL, WEIGHTS])
-def test_what_a_living_run_writes_stays(tmp_path, kind):
+def test_what_a_living_run_writes_stays(tmp_path: Path, kind: str) -> None:
     left(tmp_path, "a", kind).write_bytes(b"by another run")
     held = locked(left(tmp_path, "a", kind))
     with replacing(tmp_path / "a") as (file,):
@@ -121,14 +123,14 @@ def test_what_a_living_run_writes_stays(tmp_path, kind):
 
 
 @pytest.mark.parametrize("name", [".graphir-0-0.partial", "a.partial", partial_prefix("other") + "0.partial"])
-def test_files_of_others_stay(tmp_path, name):
+def test_files_of_others_stay(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"other")
     with replacing(tmp_path / "a") as (file,):
         file.write(b"1")
     assert contents(tmp_path) == {"a": b"1", name: b"other"}
 
 
-def test_weights_that_the_target_refers_to_stay_until_it_is_replaced(tmp_path):
+def test_weights_that_the_target_refers_to_stay_until_it_is_replaced(tmp_path: Path) -> None:
     left(tmp_path, "w", WEIGHTS).write_bytes(b"w")
     with pytest.raises(ValueError, match="stopped"):
         stop(ValueError("stopped"), tmp_path / "w", tmp_path / "a")
@@ -139,7 +141,7 @@ def test_weights_that_the_target_refers_to_stay_until_it_is_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("umask, mode", [(0o022, 0o644), (0o077, 0o600)])
-def test_permissions(tmp_path, umask, mode):
+def test_permissions(tmp_path: Path, umask: int, mode: int) -> None:
     (tmp_path / "old").write_bytes(b"")
     (tmp_path / "old").chmod(0o640)
     before = os.umask(umask)
@@ -151,7 +153,7 @@ def test_permissions(tmp_path, umask, mode):
     assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("new", "old")] == [mode, 0o640]
 
 
-def test_a_name_as_long_as_a_name_can_be(tmp_path):
+def test_a_name_as_long_as_a_name_can_be(tmp_path: Path) -> None:
     with replacing(tmp_path / ("n" * 255)) as (file,):
         file.write(b"1")
     assert contents(tmp_path) == {"n" * 255: b"1"}
@@ -166,7 +168,7 @@ def write_pair(folder: Path, weights: bytes) -> list[str]:
     return [name for name, _ in pair.descriptions]
 
 
-def test_a_new_pair_and_its_successor(tmp_path):
+def test_a_new_pair_and_its_successor(tmp_path: Path) -> None:
     assert write_pair(tmp_path, b"1") == ["w"]
     assert contents(tmp_path) == {"w": b"1", "a": b"w"}
     first, second = write_pair(tmp_path, b"2")
@@ -202,7 +204,7 @@ else:
 
 
 @pytest.mark.parametrize("step", range(6))
-def test_killed_between_the_renames_of_a_pair(tmp_path, step):
+def test_killed_between_the_renames_of_a_pair(tmp_path: Path, step: int) -> None:
     write_pair(tmp_path, b"old")
     subprocess.run([sys.executable, "-c", KILLED, tmp_path, str(step), "named"], check=False)
     described = (tmp_path / "a").read_text()
@@ -215,7 +217,7 @@ def test_killed_between_the_renames_of_a_pair(tmp_path, step):
     (0, {"a": b"old", "w": b"old"}), (1, {"a": b"old"}), (2, {"a": b"new"}), (3, {"a": b"new", "w": b"new"}),
     (4, {"a": b"new", "w": b"new"}),
 ])  # fmt: skip
-def test_killed_between_the_renames_of_fixed_names(tmp_path, step, found):
+def test_killed_between_the_renames_of_fixed_names(tmp_path: Path, step: int, found: dict[str, bytes]) -> None:
     (tmp_path / "a").write_bytes(b"old")
     (tmp_path / "w").write_bytes(b"old")
     subprocess.run([sys.executable, "-c", KILLED, tmp_path, str(step), "fixed"], check=False)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from graphir.errors import GraphError, ShapeError
 from graphir.graph import Decision, Graph
@@ -14,6 +18,7 @@ from graphir.passes.rewrite import replace_node
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, DType
 from tests.ops.rule import tensor
+from tests.typed import present
 
 SMALL = tensor("float32[2, 3]")
 TWO = Foreign("test", "Two", (), 2)
@@ -84,7 +89,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("change", "text"), REFUSED)
-def test_a_refused_change_changes_nothing(change, text):
+def test_a_refused_change_changes_nothing(change: Callable[..., Any], text: str) -> None:
     graph = sample()
     before = state(graph)
     with pytest.raises((GraphError, ShapeError), match=text):
@@ -95,19 +100,19 @@ def test_a_refused_change_changes_nothing(change, text):
 
 
 @pytest.mark.parametrize(("elements", "text"), [(np.zeros(7, "f4"), "refuses its operands"), (np.ones(3), "float64")])
-def test_a_replaced_operand_must_suit(elements, text):
+def test_a_replaced_operand_must_suit(elements: NDArray[Any], text: str) -> None:
     graph = sample()
     new = graph.constant(elements, name="new")
     before = state(graph)
     with pytest.raises(ShapeError, match=text):
-        graph.replace_input(graph["s"].producer, 1, new)
+        graph.replace_input(present(graph["s"].producer), 1, new)
     assert state(graph) == before
 
 
-def test_erased_values_cannot_be_used():
+def test_erased_values_cannot_be_used() -> None:
     graph = sample()
     gone = graph.add(Neg(), graph["x"], name="gone")
-    graph.erase(gone.producer)
+    graph.erase(present(gone.producer))
     unused = graph.add_parameter("unused")
     graph.erase_value(unused)
     for value in (gone, unused):
@@ -118,7 +123,7 @@ def test_erased_values_cannot_be_used():
     graph.check()
 
 
-def test_results_are_named_after_the_node():
+def test_results_are_named_after_the_node() -> None:
     graph = sample()
     names = [value.name for value in graph.add_node(TWO, [graph["x"], None], name="t").outputs]
     assert names == ["t_0", "t_1"]
@@ -127,13 +132,13 @@ def test_results_are_named_after_the_node():
     assert graph.fresh_name("free") == "free"
 
 
-def test_only_one_result_is_the_output():
+def test_only_one_result_is_the_output() -> None:
     graph = sample()
     with pytest.raises(GraphError, match="has 2 results; choose one"):
         assert graph.add_node(TWO, [graph["x"]], name="t").output
 
 
-def test_operands_that_may_be_absent():
+def test_operands_that_may_be_absent() -> None:
     graph = sample()
     high = graph.constant(1.0, DType.FLOAT32)
     node = graph.add_node(Clip(), [graph["x"], None, high], name="clip")
@@ -143,7 +148,7 @@ def test_operands_that_may_be_absent():
     graph.check()
 
 
-def test_nodes_stand_where_they_are_put():
+def test_nodes_stand_where_they_are_put() -> None:
     graph = sample()
     graph.add(Neg(), graph["x"], name="last")
     graph.add(Neg(), graph["x"], name="middle", before=graph["y"].producer)
@@ -152,28 +157,28 @@ def test_nodes_stand_where_they_are_put():
     assert len(graph) == 5
 
 
-def test_use_lists():
+def test_use_lists() -> None:
     graph = sample()
     twice = graph.add(Add(), graph["x"], graph["x"], name="twice")
     assert [(node.name, slot) for node, slot in graph["x"].uses] == [("s", 0), ("twice", 0), ("twice", 1)]
     assert [node.name for node in graph["x"].users()] == ["s", "twice"]
     graph.replace_uses(graph["x"], graph["w"])
     assert not graph["x"].uses
-    assert twice.producer.inputs == (graph["w"],) * 2
+    assert present(twice.producer).inputs == (graph["w"],) * 2
     graph.check()
 
 
-def test_replaced_outputs_keep_their_place_and_sources():
+def test_replaced_outputs_keep_their_place_and_sources() -> None:
     graph = sample()
     new = graph.add(Identity(), graph["x"], name="new", before=graph["y"].producer)
     graph.replace_uses(graph["s"], new)
     assert [value.name for value in graph.outputs] == ["y", "new"]
     assert new.sources == ("sum_output",)
-    graph.erase(graph["s"].producer)
+    graph.erase(present(graph["s"].producer))
     graph.check()
 
 
-def test_outputs_can_be_kept():
+def test_outputs_can_be_kept() -> None:
     graph = sample()
     graph.replace_uses(graph["s"], graph["x"], outputs=False)
     assert [value.name for value in graph.outputs] == ["y", "s"]
@@ -181,7 +186,7 @@ def test_outputs_can_be_kept():
     assert not graph.is_output(graph["x"])
 
 
-def test_renamed_parameters_keep_their_place():
+def test_renamed_parameters_keep_their_place() -> None:
     graph = sample()
     graph.add_parameter("b")
     graph.rename(graph["w"], "weight")
@@ -191,7 +196,7 @@ def test_renamed_parameters_keep_their_place():
     graph.check()
 
 
-def test_small_constants_are_shared():
+def test_small_constants_are_shared() -> None:
     graph = sample()
     one = graph.constant([1, 2])
     assert graph.constant(np.array([1, 2])) is one
@@ -206,32 +211,32 @@ def test_small_constants_are_shared():
     lambda graph, value: graph.set_tensor(value, Tensor.of([3, 4])),
     lambda graph, value: graph.set_tensor(value, None),
 ])  # fmt: skip
-def test_constants_that_changed_are_not_shared(change):
+def test_constants_that_changed_are_not_shared(change: Callable[..., Any]) -> None:
     graph = sample()
     first = graph.constant([1, 2])
     change(graph, first)
     second = graph.constant([1, 2])
     assert second is not first
-    assert second.known.elements == (1, 2)
+    assert present(second.known).elements == (1, 2)
 
 
-def test_renamed_constants_are_shared():
+def test_renamed_constants_are_shared() -> None:
     graph = sample()
     first = graph.constant([1, 2])
     graph.rename(first, "sizes")
     assert graph.constant([1, 2]) is first
 
 
-def test_parameters_get_their_elements_later():
+def test_parameters_get_their_elements_later() -> None:
     graph = sample()
     late = graph.add_parameter("late", None, tensor("?[2]"))
     graph.set_tensor(late, Tensor.of([5, 6]))
-    assert (str(late.type), late.known.elements) == ("int64[2]", (5, 6))
+    assert (str(late.type), present(late.known).elements) == ("int64[2]", (5, 6))
     graph.set_tensor(late, None)
     assert (late.tensor, late.known, str(late.type)) == (None, None, "int64[2]")
 
 
-def test_decisions_and_metadata():
+def test_decisions_and_metadata() -> None:
     graph = sample()
     graph.decide("default", "bn0", "eps is 1e-3")
     assert graph.decisions == [Decision("default", "bn0", "eps is 1e-3")]
@@ -249,28 +254,28 @@ def with_subgraph() -> tuple[Graph, Graph]:
     return graph, inner
 
 
-def test_a_subgraph_sees_the_values_around_it():
+def test_a_subgraph_sees_the_values_around_it() -> None:
     graph, inner = with_subgraph()
     assert [node.name for node in graph["x"].users()] == ["s", "t", "branch"]
     graph.replace_uses(graph["x"], graph.add_input("z", SMALL))
-    assert inner["t"].producer.inputs == (inner["own"], graph["z"])
+    assert present(inner["t"].producer).inputs == (inner["own"], graph["z"])
     graph.check()
 
 
-def test_what_a_subgraph_gives_cannot_be_erased():
+def test_what_a_subgraph_gives_cannot_be_erased() -> None:
     graph, inner = with_subgraph()
     graph.set_outputs([])
-    graph.erase(graph["y"].producer)
+    graph.erase(present(graph["y"].producer))
     with pytest.raises(GraphError, match="s is an output"):
-        graph.erase(graph["s"].producer)
+        graph.erase(present(graph["s"].producer))
     new = graph.add(Identity(), graph["x"], name="new", before=graph["s"].producer)
     graph.replace_uses(graph["s"], new)
     assert [value.name for value in inner.outputs] == ["t", "new"]
-    graph.erase(graph["s"].producer)
+    graph.erase(present(graph["s"].producer))
     graph.check()
 
 
-def test_an_erased_node_uses_nothing_through_its_subgraphs():
+def test_an_erased_node_uses_nothing_through_its_subgraphs() -> None:
     graph, inner = with_subgraph()
     deeper = Graph("deeper", parent=inner)
     deeper.set_outputs([deeper.add(Add(), inner["t"], graph["w"], name="u"), inner["own"]])
@@ -279,13 +284,13 @@ def test_an_erased_node_uses_nothing_through_its_subgraphs():
     assert [node.name for node in graph["x"].users()] == ["s"]
     assert [node.name for node in graph["w"].users()] == ["s"]
     graph.set_outputs([])
-    graph.erase(graph["y"].producer)
-    graph.erase(graph["s"].producer)
+    graph.erase(present(graph["y"].producer))
+    graph.erase(present(graph["s"].producer))
     graph.erase_value(graph["x"])
     graph.check()
 
 
-def test_a_node_whose_results_are_used_keeps_its_subgraphs():
+def test_a_node_whose_results_are_used_keeps_its_subgraphs() -> None:
     graph, inner = with_subgraph()
     branch = next(node for node in graph.nodes if node.name == "branch")
     graph.set_outputs([branch.outputs[0]])
@@ -297,7 +302,7 @@ def test_a_node_whose_results_are_used_keeps_its_subgraphs():
     graph.check()
 
 
-def test_a_node_in_place_of_another_takes_its_subgraphs():
+def test_a_node_in_place_of_another_takes_its_subgraphs() -> None:
     graph, inner = with_subgraph()
     branch = next(node for node in graph.nodes if node.name == "branch")
     made = replace_node(graph, branch, Foreign("test", "Other", (), 2))
@@ -306,7 +311,7 @@ def test_a_node_in_place_of_another_takes_its_subgraphs():
     graph.check()
 
 
-def test_values_inside_are_not_seen_from_outside():
+def test_values_inside_are_not_seen_from_outside() -> None:
     graph, inner = with_subgraph()
     with pytest.raises(GraphError, match=r"operand 0 \(t\) belongs to another graph"):
         graph.add(Neg(), inner["t"])
@@ -342,7 +347,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("break_", "text"), BROKEN)
-def test_check_finds(break_, text):
+def test_check_finds(break_: Callable[..., Any], text: str) -> None:
     graph = sample()
     break_(graph)
     with pytest.raises(GraphError, match=text):
@@ -358,7 +363,7 @@ BROKEN_INSIDE = [
 
 
 @pytest.mark.parametrize(("break_", "text"), BROKEN_INSIDE)
-def test_check_finds_inside_subgraphs(break_, text):
+def test_check_finds_inside_subgraphs(break_: Callable[..., Any], text: str) -> None:
     graph, inner = with_subgraph()
     break_(graph, inner)
     with pytest.raises(GraphError, match=text):
@@ -382,7 +387,7 @@ graph sample(x: float32[2, 3]) {
 }"""
 
 
-def test_text():
+def test_text() -> None:
     graph, _ = with_subgraph()
     graph.constant([2, 3], name="size")
     bias = graph.add_parameter("bias", None, ANYTHING)
@@ -413,7 +418,7 @@ def work(count: int) -> float:
     for index, node in enumerate(graph.nodes):
         graph.rename(node.output, f"v{index}")
     end = graph.outputs[0].producer
-    graph.replace_input(end, 0, graph["x"])
+    graph.replace_input(present(end), 0, graph["x"])
     for node in reversed(list(graph.nodes)):
         if not graph.is_output(node.output):
             graph.erase(node)
@@ -427,7 +432,7 @@ def work(count: int) -> float:
     return time.process_time() - start
 
 
-def test_a_hundred_thousand_nodes_are_linear():
+def test_a_hundred_thousand_nodes_are_linear() -> None:
     work(1000)
     small = min(work(5_000), work(5_000))
     assert min(work(100_000), work(100_000)) < 20 * small * 4

@@ -8,18 +8,22 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.strategies._internal.core import DataObject
+from numpy.typing import NDArray
 
 from graphir.errors import FormatError, GraphError, ShapeError
-from graphir.files import regions
 from graphir.files.regions import CHUNK, SMALL, FileRegion, SourceFiles
 from graphir.tensor import Tensor, byte_size, unpacked
 from graphir.types import DType
+from tests.typed import untyped
 
 GRID = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 BIG = 3 * CHUNK // 2
@@ -29,14 +33,14 @@ def raw(tensor: Tensor) -> bytes:
     return b"".join(tensor.chunks())
 
 
-def in_file(folder: Path, array: np.ndarray, offset: int = 0) -> Tensor:
+def in_file(folder: Path, array: NDArray[Any], offset: int = 0) -> Tensor:
     """The array's elements in a file, behind and before other bytes."""
     path = folder / "weights.bin"
     path.write_bytes(b"#" * offset + array.tobytes() + b"#")
     return Tensor.at(path, offset, DType.of(array.dtype), array.shape)
 
 
-def refuse() -> np.ndarray:
+def refuse() -> NDArray[Any]:
     raise AssertionError("the elements were read")
 
 
@@ -50,7 +54,7 @@ def grid(request: pytest.FixtureRequest, tmp_path: Path) -> Tensor:
     return in_file(tmp_path, GRID, 0 if request.param == "region" else 4097)
 
 
-def test_elements(grid):
+def test_elements(grid: Tensor) -> None:
     np.testing.assert_array_equal(grid.numpy(), GRID)
     assert (grid.size, grid.nbytes, str(grid.type), raw(grid)) == (24, 96, "float32[2, 3, 4]", GRID.tobytes())
     assert grid.sha256() == hashlib.sha256(GRID.tobytes()).hexdigest()
@@ -66,7 +70,7 @@ def test_elements(grid):
     (lambda t: t.rows(0, 0), GRID[:0]),
     (lambda t: t.reshaped((6, 4)).rows(1, 5).rows(1, 3), GRID.reshape(6, 4)[2:4]),
 ])  # fmt: skip
-def test_rearranged(grid, change, expected):
+def test_rearranged(grid: Tensor, change: Callable[..., Any], expected: NDArray[Any]) -> None:
     found = change(grid)
     np.testing.assert_array_equal(found.numpy(), expected)
     assert (found.shape, raw(found)) == (expected.shape, expected.tobytes())
@@ -76,7 +80,7 @@ def test_rearranged(grid, change, expected):
     lambda t: t.reshaped((5, 5)), lambda t: t.reshaped((-2, -12)), lambda t: t.transposed((0, 1)),
     lambda t: t.transposed((0, 0, 1)), lambda t: t.rows(0, 3), lambda t: t.rows(-1, 1), lambda t: t.rows(2, 1),
 ])  # fmt: skip
-def test_rearrangements_that_do_not_fit(grid, change):
+def test_rearrangements_that_do_not_fit(grid: Tensor, change: Callable[..., Any]) -> None:
     with pytest.raises(GraphError, match=r"float32\[2, 3, 4\]"):
         change(grid)
 
@@ -87,7 +91,7 @@ def test_rearrangements_that_do_not_fit(grid, change):
     (lambda t: t.reshaped((2, 1, 12)).transposed((1, 0, 2)), FileRegion("w", 8, 96)),
     (lambda t: t.transposed((1, 0, 2)), None),
 ])  # fmt: skip
-def test_what_stays_a_region(change, expected):
+def test_what_stays_a_region(change: Callable[..., Any], expected: FileRegion | None) -> None:
     assert change(Tensor.at("w", 8, DType.FLOAT32, (2, 3, 4))).region == expected
 
 
@@ -95,7 +99,7 @@ def test_what_stays_a_region(change, expected):
     lambda t: t.reshaped((4, 6)), lambda t: t.transposed((2, 1, 0)), lambda t: t.rows(0, 1), repr,
     lambda t: (t.type, t.size, t.nbytes),
 ])  # fmt: skip
-def test_nothing_is_read_before_it_is_needed(change):
+def test_nothing_is_read_before_it_is_needed(change: Callable[..., Any]) -> None:
     change(Tensor.computed(DType.FLOAT32, (2, 3, 4), refuse))
 
 
@@ -105,7 +109,7 @@ def test_nothing_is_read_before_it_is_needed(change):
     (np.zeros((0, 3), np.float16), None, "float16[0, 3]"), ([-8, 7], DType.INT4, "int4[2]"),
     (np.arange(3, dtype=">i2"), None, "int16[3]"), ([0.5], DType.BFLOAT16, "bfloat16[1]"),
 ])  # fmt: skip
-def test_made_of_anything(value, dtype, expected):
+def test_made_of_anything(value: Any, dtype: DType | None, expected: str) -> None:
     assert str(Tensor.of(value, dtype).type) == expected
 
 
@@ -116,26 +120,28 @@ def test_made_of_anything(value, dtype, expected):
     (Tensor.of([1.0]), DType.INT8, GraphError, "no tensor of int8"),
     (np.zeros(1, "M8"), None, ShapeError, "no such dtype"),
 ])  # fmt: skip
-def test_made_of_nonsense(value, dtype, error, text):
+def test_made_of_nonsense(
+    value: Tensor | list[Any] | NDArray[Any], dtype: DType | None, error: type[Exception], text: str
+) -> None:
     with pytest.raises(error, match=text):
         Tensor.of(value, dtype)
 
 
 @pytest.mark.parametrize("sources", [{}, {"array": GRID, "compute": lambda: GRID}])
-def test_one_source_only(sources):
+def test_one_source_only(sources: dict[str, Any]) -> None:
     with pytest.raises(GraphError, match="exactly one"):
         Tensor(DType.FLOAT32, (2, 3, 4), **sources)
 
 
 @pytest.mark.parametrize(("dtype", "shape"), [(DType.FLOAT64, (2, 3, 4)), (DType.FLOAT32, (24,))])
-def test_sources_must_give_what_was_said(dtype, shape):
+def test_sources_must_give_what_was_said(dtype: DType, shape: tuple[int, ...]) -> None:
     with pytest.raises(GraphError, match="float32"):
         Tensor(dtype, shape, array=GRID)
     with pytest.raises(GraphError, match="gave float32"):
         Tensor.computed(dtype, shape, lambda: GRID).numpy()
 
 
-def test_elements_cannot_be_written(tmp_path):
+def test_elements_cannot_be_written(tmp_path: Path) -> None:
     held = GRID.copy()
     for found in (Tensor.of(held).numpy(), in_file(tmp_path, GRID).numpy()):
         with pytest.raises(ValueError, match="read-only"):
@@ -143,14 +149,14 @@ def test_elements_cannot_be_written(tmp_path):
     held[0] = 1
 
 
-def test_big_endian_elements_become_native():
+def test_big_endian_elements_become_native() -> None:
     tensor = Tensor.of(np.arange(3, dtype=">u4"))
     assert raw(tensor) == np.arange(3, dtype="<u4").tobytes()
     assert tensor.numpy().dtype.isnative
 
 
 @pytest.mark.parametrize("use", [Tensor.sha256, raw, lambda t: t.nbytes, lambda t: t.write_to(io.BytesIO())])
-def test_strings_are_no_raw_bytes(use):
+def test_strings_are_no_raw_bytes(use: Callable[..., Any]) -> None:
     with pytest.raises(GraphError, match="strings"):
         use(Tensor.of(["a", "bc"]))
 
@@ -166,7 +172,7 @@ PACKED = [
 
 
 @pytest.mark.parametrize(("dtype", "elements", "expected"), PACKED)
-def test_packed_as_onnx_packs(dtype, elements, expected, tmp_path):
+def test_packed_as_onnx_packs(dtype: DType, elements: list[float], expected: bytes, tmp_path: Path) -> None:
     tensor = Tensor.of(elements, dtype)
     assert (raw(tensor), tensor.nbytes) == (expected, len(expected))
     path = tmp_path / "packed"
@@ -179,7 +185,7 @@ SMALL_DTYPES = [DType.INT2, DType.INT4, DType.UINT2, DType.UINT4, DType.FLOAT4E2
 
 
 @given(st.sampled_from(SMALL_DTYPES), st.binary(max_size=9), st.data())
-def test_packing_gives_the_bytes_back(dtype, code, data):
+def test_packing_gives_the_bytes_back(dtype: DType, code: bytes, data: DataObject) -> None:
     per_byte = 8 // dtype.bits
     count = len(code) * per_byte - (data.draw(st.integers(0, per_byte - 1)) if code else 0)
     found = unpacked(np.frombuffer(code, np.uint8), dtype, (count,))
@@ -193,33 +199,35 @@ def test_packing_gives_the_bytes_back(dtype, code, data):
     (DType.INT8, (), 1),
     (DType.COMPLEX128, (2,), 32), (DType.FLOAT64, (0, 9), 0),
 ])  # fmt: skip
-def test_byte_size(dtype, shape, size):
+def test_byte_size(dtype: DType, shape: tuple[int, ...], size: int) -> None:
     assert byte_size(dtype, shape) == size
 
 
-def test_chunks_are_small(tmp_path):
+def test_chunks_are_small(tmp_path: Path) -> None:
     tensor = in_file(tmp_path, np.arange(BIG, dtype=np.uint8), 3)
     assert [len(chunk) for chunk in tensor.chunks()] == [CHUNK, BIG - CHUNK]
 
 
-def opened(kind: str, folder: Path):
-    return {
+def opened(kind: str, folder: Path) -> Any:
+    return untyped({
         "buffered": lambda: open(folder / "out", "wb"),
         "unbuffered": lambda: open(folder / "out", "wb", buffering=0),
         "both ways": lambda: open(folder / "out", "w+b"),
         "memory": io.BytesIO,
         "append": lambda: open(folder / "out", "ab"),
         "gzip": lambda: gzip.open(folder / "out", "wb"),
-    }[kind]()
+    }[kind])()
 
 
 @pytest.mark.parametrize("kind", ["buffered", "unbuffered", "both ways", "memory", "append", "gzip"])
 @pytest.mark.parametrize("count", [0, 24, SMALL, SMALL + 1, BIG])
 @pytest.mark.parametrize("kernel_copies", [True, False])
-def test_copied_between_files(kind, count, kernel_copies, tmp_path, monkeypatch):
+def test_copied_between_files(
+    kind: str, count: int, kernel_copies: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Bytes before and behind land where they belong, however the target is buffered."""
     if not kernel_copies:
-        monkeypatch.setattr(regions.os, "copy_file_range", refuse_to_copy, raising=False)
+        monkeypatch.setattr(os, "copy_file_range", refuse_to_copy, raising=False)
     elements = np.arange(count, dtype=np.uint32).astype(np.uint8)
     tensor = in_file(tmp_path, elements, 11)
     with opened(kind, tmp_path) as file:
@@ -233,11 +241,11 @@ def test_copied_between_files(kind, count, kernel_copies, tmp_path, monkeypatch)
     assert found == b"head" + elements.tobytes() + b"tail"
 
 
-def refuse_to_copy(*arguments):
+def refuse_to_copy(*arguments: int) -> None:
     raise OSError(18, "Invalid cross-device link")
 
 
-def test_copied_to_another_file_system(tmp_path):
+def test_copied_to_another_file_system(tmp_path: Path) -> None:
     other = Path("/dev/shm")
     if not os.access(other, os.W_OK) or other.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("no second file system to write to")
@@ -251,7 +259,7 @@ def test_copied_to_another_file_system(tmp_path):
         target.unlink()
 
 
-def test_copied_into_a_pipe(tmp_path):
+def test_copied_into_a_pipe(tmp_path: Path) -> None:
     tensor = in_file(tmp_path, np.arange(BIG, dtype=np.uint8))
     with subprocess.Popen([sys.executable, "-c", "import sys; print(len(sys.stdin.buffer.read()))"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:  # fmt: skip
@@ -261,7 +269,7 @@ def test_copied_into_a_pipe(tmp_path):
     assert int(found) == BIG
 
 
-def test_many_tensors_share_open_files(tmp_path):
+def test_many_tensors_share_open_files(tmp_path: Path) -> None:
     tensor = in_file(tmp_path, GRID)
     target = io.BytesIO()
     with SourceFiles() as sources:
@@ -271,7 +279,7 @@ def test_many_tensors_share_open_files(tmp_path):
 
 @pytest.mark.parametrize("count", [100, BIG])
 @pytest.mark.parametrize("use", [Tensor.numpy, Tensor.sha256, lambda t: t.write_to(io.BytesIO())])
-def test_sources_that_were_cut_short(use, count, tmp_path):
+def test_sources_that_were_cut_short(use: Callable[..., Any], count: int, tmp_path: Path) -> None:
     tensor = in_file(tmp_path, np.zeros(count, np.uint8), 5000)
     os.truncate(tmp_path / "weights.bin", 5000 + count // 2)
     with pytest.raises(FormatError, match=r"weights\.bin.*cut short.*at byte"):
@@ -279,7 +287,7 @@ def test_sources_that_were_cut_short(use, count, tmp_path):
 
 
 @pytest.mark.parametrize("count", [100, BIG])
-def test_copies_of_what_was_cut_short_say_where(count, tmp_path):
+def test_copies_of_what_was_cut_short_say_where(count: int, tmp_path: Path) -> None:
     tensor = in_file(tmp_path, np.zeros(count, np.uint8), 5000)
     os.truncate(tmp_path / "weights.bin", 5000 + count // 2)
     with open(tmp_path / "out", "wb") as file, pytest.raises(FormatError, match=f"at byte {5000 + count // 2}"):
@@ -287,7 +295,7 @@ def test_copies_of_what_was_cut_short_say_where(count, tmp_path):
 
 
 @pytest.mark.parametrize("use", [Tensor.numpy, lambda t: t.write_to(io.BytesIO())])
-def test_sources_that_are_gone(use, tmp_path):
+def test_sources_that_are_gone(use: Callable[..., Any], tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="gone"):
         use(Tensor.at(tmp_path / "gone", 0, DType.FLOAT32, (2,)))
 
@@ -312,7 +320,7 @@ print(anonymous() - before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured on Linux")
-def test_anonymous_memory_stays_small(tmp_path):
+def test_anonymous_memory_stays_small(tmp_path: Path) -> None:
     source, target = tmp_path / "sparse", tmp_path / "copy"
     with open(source, "wb") as file:
         file.truncate(16 + (300 << 20))
@@ -324,16 +332,16 @@ def test_anonymous_memory_stays_small(tmp_path):
     assert int(done.stdout) < 16 << 10
 
 
-def shorten(path):
+def shorten(path: Path) -> None:
     os.truncate(path, 100)
 
 
-def rewrite(path):
+def rewrite(path: Path) -> None:
     path.write_bytes(bytes(1 << 20))
     os.utime(path, ns=(0, 1))
 
 
-def replace(path):
+def replace(path: Path) -> None:
     path.with_name("other").write_bytes(bytes(1 << 20))
     os.replace(path.with_name("other"), path)
 
@@ -349,7 +357,9 @@ READERS = [
 ])  # fmt: skip
 @pytest.mark.parametrize("read", READERS, ids=["numpy", "sha256", "chunks", "write"])
 @pytest.mark.parametrize("elements", [16, 1 << 17], ids=["small", "large"])
-def test_a_file_that_changes_before_it_is_read(tmp_path, change, text, read, elements):
+def test_a_file_that_changes_before_it_is_read(
+    tmp_path: Path, change: Callable[..., Any], text: str, read: Callable[..., Any], elements: int
+) -> None:
     (tmp_path / "w").write_bytes(b"\1" * (1 << 20))
     tensor = Tensor.at(tmp_path / "w", 64, DType.FLOAT32, (elements,)).reshaped((2, elements // 2)).rows(1, 2)
     change(tmp_path / "w")
@@ -357,7 +367,7 @@ def test_a_file_that_changes_before_it_is_read(tmp_path, change, text, read, ele
         read(tensor)
 
 
-def test_a_file_that_changes_while_it_is_copied(tmp_path):
+def test_a_file_that_changes_while_it_is_copied(tmp_path: Path) -> None:
     (tmp_path / "w").write_bytes(b"\1" * (1 << 20))
     tensor = Tensor.at(tmp_path / "w", 0, DType.FLOAT32, (1 << 18,))
     sources = SourceFiles()

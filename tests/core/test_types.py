@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -15,11 +16,13 @@ from graphir.errors import ShapeError
 from graphir.symbolic.dims import UNKNOWN, Sym, dim_max, symbol
 from graphir.types import (
     ANYTHING,
+    Dim,
     DType,
     OptionalType,
     SequenceType,
     SparseTensorType,
     TensorType,
+    Type,
     format_shape,
     parse_shape,
     product,
@@ -27,6 +30,7 @@ from graphir.types import (
     unify_dim,
 )
 from tests.ops.rule import tensor
+from tests.typed import tensor_type
 
 from .expressions import expressions
 
@@ -81,102 +85,102 @@ tensor_types = st.builds(TensorType, dtypes, shapes)
 
 
 @pytest.mark.parametrize(("left", "right", "merged"), UNIFIED)
-def test_what_both_say(left, right, merged):
+def test_what_both_say(left: str, right: str, merged: str) -> None:
     assert str(unify(tensor(left), tensor(right))) == merged
 
 
 @pytest.mark.parametrize(("left", "right", "text"), CONTRADICTIONS)
-def test_contradictions_name_both_sides(left, right, text):
+def test_contradictions_name_both_sides(left: Type, right: Type, text: str) -> None:
     with pytest.raises(ShapeError, match=text):
         unify(left, right)
 
 
 @pytest.mark.parametrize("type_", [FLOATS, OptionalType(FLOATS), SparseTensorType(DType.FLOAT32, (2,)), tensor("?[2]")])
-def test_anything_says_nothing(type_):
+def test_anything_says_nothing(type_: Type) -> None:
     assert unify(ANYTHING, type_) == unify(type_, ANYTHING) == type_
 
 
-def test_element_types_are_unified():
+def test_element_types_are_unified() -> None:
     merged = unify(OptionalType(FLOATS), OptionalType(SequenceType(tensor("?[?, 3]"))))
     assert str(merged) == "optional(sequence(float32[2, 3]))"
 
 
-def knowledge(type_):
+def knowledge(type_: TensorType) -> tuple[DType | tuple[Any, ...] | None, ...]:
     """What a type knows, up to which of two expressions stands for a size."""
     shape = type_.shape
     return type_.dtype, shape if shape is None else tuple(Sym if isinstance(dim, Sym) else dim for dim in shape)
 
 
-def attempt(left, right):
+def attempt(left: TensorType, right: TensorType) -> str | tuple[DType | tuple[Any, ...] | None, ...]:
     try:
-        return knowledge(unify(left, right))
+        return knowledge(tensor_type(unify(left, right)))
     except ShapeError:
         return "contradiction"
 
 
 @given(tensor_types, tensor_types)
-def test_the_order_does_not_matter(left, right):
+def test_the_order_does_not_matter(left: TensorType, right: TensorType) -> None:
     assert attempt(left, right) == attempt(right, left)
 
 
 @given(tensor_types)
-def test_a_type_agrees_with_itself(type_):
+def test_a_type_agrees_with_itself(type_: TensorType) -> None:
     assert unify(type_, copy.deepcopy(type_)) == type_
 
 
 @given(tensor_types, tensor_types)
-def test_merging_again_adds_nothing(left, right):
+def test_merging_again_adds_nothing(left: TensorType, right: TensorType) -> None:
     try:
         merged = unify(left, right)
     except ShapeError:
         return
     assert unify(merged, left) == merged
-    assert knowledge(unify(merged, right)) == knowledge(merged)
+    assert knowledge(tensor_type(unify(merged, right))) == knowledge(tensor_type(merged))
 
 
 @given(tensor_types)
-def test_pickles_are_equal(type_):
+def test_pickles_are_equal(type_: TensorType) -> None:
     hash(type_)
     found = pickle.loads(pickle.dumps(type_))
     assert (found, hash(found), found.__dict__.keys() - {"_hash"}) == (type_, hash(type_), {"dtype", "shape"})
 
 
-def test_a_pickle_carries_no_hash_of_this_process():
+def test_a_pickle_carries_no_hash_of_this_process() -> None:
     type_ = tensor("float32[N]")
     hash(type_)
     assert "_hash" not in pickle.loads(pickle.dumps(type_)).__dict__
 
 
 @pytest.mark.parametrize(("left", "right"), [(2, 3), (0, 1)])
-def test_different_numbers_contradict(left, right):
+def test_different_numbers_contradict(left: int, right: int) -> None:
     with pytest.raises(ShapeError, match=f"{left} and {right}"):
         unify_dim(left, right)
 
 
 @pytest.mark.parametrize(("shape", "text"), SHAPES)
-def test_shapes_as_text(shape, text):
+def test_shapes_as_text(shape: tuple[Dim, ...], text: str) -> None:
     assert format_shape(shape) == text
     assert parse_shape(text) == shape
 
 
 @pytest.mark.parametrize(("text", "shape"), READ)
-def test_other_ways_to_write_a_shape(text, shape):
+def test_other_ways_to_write_a_shape(text: str, shape: tuple[Dim, ...]) -> None:
     assert parse_shape(text) == shape
 
 
 @pytest.mark.parametrize("text", ["1,,3", ",", "1;2", "[1,2)", "[1", "1]", "[...]", "2 3", "1.0"])
-def test_text_that_is_no_shape(text):
+def test_text_that_is_no_shape(text: str) -> None:
     with pytest.raises(ValueError, match="not a dimension"):
         parse_shape(text)
 
 
 @given(st.lists(expressions.map(lambda expression: expression.dim), max_size=4).map(tuple))
-def test_shapes_read_back(shape):
+def test_shapes_read_back(shape: tuple[Dim, ...]) -> None:
     assert parse_shape(format_shape(shape)) == shape
 
 
 @pytest.mark.parametrize(("dims", "expected"), [((), 1), ((2, 3), 6), ((2, N), 2 * N), ((N, UNKNOWN), UNKNOWN)])
-def test_product(dims, expected):
+def test_product(dims: tuple[Dim, ...], expected: Dim) -> None:
     assert product(dims) == expected
 
 
@@ -184,7 +188,7 @@ def test_product(dims, expected):
     ("float32[2, 3]", True, 2, 6), ("?[2, 3]", False, 2, 6), ("float32[2, N]", False, 2, 2 * N),
     ("float32[?]", False, 1, UNKNOWN), ("float32[...]", False, None, UNKNOWN), ("int8[]", True, 0, 1),
 ])  # fmt: skip
-def test_what_a_type_tells(text, static, rank, elements):
+def test_what_a_type_tells(text: str, static: bool, rank: int | None, elements: Dim) -> None:
     type_ = tensor(text)
     assert (type_.is_static, type_.rank, type_.elements()) == (static, rank, elements)
 
@@ -195,18 +199,18 @@ def test_what_a_type_tells(text, static, rank, elements):
     (ml_dtypes.bfloat16, DType.BFLOAT16),
     ("float8_e4m3fn", DType.FLOAT8E4M3FN), (np.dtype(ml_dtypes.int4), DType.INT4), (DType.INT2, DType.INT2),
 ])  # fmt: skip
-def test_dtypes_by_other_names(value, dtype):
+def test_dtypes_by_other_names(value: Any, dtype: DType) -> None:
     assert DType.of(value) is dtype
 
 
 @pytest.mark.parametrize("value", ["float33", "", None, dict, np.dtype("M8[s]"), object(), "M8[s]"])
-def test_what_is_no_dtype(value):
+def test_what_is_no_dtype(value: Any) -> None:
     with pytest.raises(ShapeError, match="no such dtype"):
         DType.of(value)
 
 
 @pytest.mark.parametrize("dtype", DType)
-def test_numpy_holds_every_dtype(dtype):
+def test_numpy_holds_every_dtype(dtype: DType) -> None:
     if dtype is DType.FLOAT8E8M0 or dtype is DType.FLOAT4E2M1:
         pytest.importorskip("ml_dtypes", minversion="0.5")
     assert DType.of(dtype.numpy()) is dtype

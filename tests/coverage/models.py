@@ -18,6 +18,7 @@ from graphir.converters.mxnet.source import open_source
 from graphir.converters.onnx import to_model
 from graphir.types import DType, TensorType
 from tests.onnx_backend import NEWEST_IR, samples
+from tests.typed import untyped
 
 SMALL = 64
 """Inputs of up to so many elements may be given as constants."""
@@ -231,7 +232,8 @@ def _dims(case: Case) -> Iterator[tuple[Any, int]]:
         feed = case.feeds.get(info.name)
         if not info.type.HasField("tensor_type") or not hasattr(feed, "shape"):
             continue
-        shape: Sequence[int] = feed.shape() if callable(feed.shape) else feed.shape
+        stated = untyped(feed).shape
+        shape: Sequence[int] = stated() if callable(stated) else stated
         dims = info.type.tensor_type.shape.dim
         if len(dims) == len(shape):
             yield from zip(dims, map(int, shape), strict=True)

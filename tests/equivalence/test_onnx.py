@@ -22,7 +22,7 @@ from graphir.converters.onnx.exporting.opsets import newest_run
 from graphir.errors import GraphirError, UnsupportedOpError
 from graphir.graph import Graph
 from graphir.runtime.kernels import releases
-from graphir.types import TensorType
+from graphir.types import DType, TensorType
 from tests.equivalence.case import Case
 from tests.equivalence.detection import WITHOUT_IMAGE
 from tests.equivalence.table import CASES, REFUSED
@@ -105,7 +105,7 @@ def test_inferred_types_are_true(case: Case) -> None:
     expected = evaluate(read_symbol(case.symbol_json()), case.arrays()).values()
     graph, _ = imported(case)
     assert [value.type for value in graph.outputs] == [
-        TensorType(type(graph.outputs[0].dtype).of(value.dtype), value.shape) for value in expected
+        TensorType(DType.of(value.dtype), value.shape) for value in expected
     ]
 
 

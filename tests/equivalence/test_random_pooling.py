@@ -53,7 +53,7 @@ def test_random_pooling(row: Case, live: Live) -> None:
         (expected,) = live.run(row.symbol_json(), row.arrays()).values()
     (reference,) = evaluate(read_symbol(row.symbol_json()), row.arrays()).values()
     graph, feeds = imported(row)
-    (found,) = run_model(to_model(graph, opset=17), feeds)  # type: ignore[arg-type]
+    (found,) = run_model(to_model(graph, opset=17), feeds)
     assert found.shape == reference.shape == expected.shape
     assert distance(reference, expected) <= TOLERANCE[str(expected.dtype)]
     assert distance(found, expected) <= TOLERANCE[str(expected.dtype)]

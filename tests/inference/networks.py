@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -223,7 +224,7 @@ def grow_softmax(draw: st.DrawFn, graph: Graph, x: Value) -> Sequence[Value]:
 
 def is_handy(shape: tuple[int, ...]) -> bool:
     """Whether a tensor of that shape may be grown further."""
-    return 0 < len(shape) <= 5 and 0 < np.prod(shape) <= MAX_ELEMENTS
+    return 0 < len(shape) <= 5 and 0 < math.prod(shape) <= MAX_ELEMENTS
 
 
 ANY_RANK: tuple[Grow, ...] = (

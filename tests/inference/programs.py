@@ -52,7 +52,8 @@ def operand(draw: st.DrawFn, graph: Graph, value: Value) -> Value:
         for other in graph.values
         if other.producer and numbers(other) is not None and sizes_of(other) in (shape, (), (1,))
     ]
-    if others and draw(st.booleans()):
+    chosen: bool = bool(others) and draw(st.booleans())
+    if chosen:
         return draw(st.sampled_from(others))
     return graph.constant(draw(st.integers(-3, 5)), DType.INT64)
 

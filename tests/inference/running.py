@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnxruntime
+from numpy.typing import NDArray
 
 from graphir.converters.onnx import to_model
 from graphir.graph import Graph
+from tests.typed import present
 
-Arrays = dict[str, np.ndarray]
+Arrays = dict[str, NDArray[Any]]
 
 
 def feeds_of(graph: Graph) -> Arrays:
     """Fixed numbers for each input, whose shapes are known."""
     feeds = {}
     for value in graph.inputs:
-        count = int(np.prod(value.shape))
-        feeds[value.name] = np.sin(np.arange(count, dtype=np.float32)).reshape(value.shape)
+        count = int(np.prod(present(value.shape)))
+        feeds[value.name] = np.sin(np.arange(count, dtype=np.float32)).reshape(present(value.shape))
     return feeds
 
 

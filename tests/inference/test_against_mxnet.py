@@ -7,8 +7,6 @@ counts an unknown size as 0 in Concat, Pad and the like) only the first half is 
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -20,10 +18,7 @@ from graphir.converters.mxnet.importing.symbol_types import infer_symbol
 from graphir.errors import GraphirError
 from tests.equivalence.case import Case
 from tests.equivalence.table import CASES
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
-import symbols
-import zoo
+from tests.models import symbols, zoo
 
 Shapes = dict[str, tuple[int, ...]]
 

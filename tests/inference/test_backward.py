@@ -84,7 +84,7 @@ ROWS = [
 ]  # fmt: skip
 
 
-def test_all_operands_of_a_deformable_convolution():
+def test_all_operands_of_a_deformable_convolution() -> None:
     found = infer_operands(
         DeformConv((3, 3), offset_group=2), types("[...] [4,2,3,3] [...] - [...]"), types("f[1,4,5,6]"), (None,) * 5  # type: ignore[arg-type]
     )
@@ -94,7 +94,7 @@ def test_all_operands_of_a_deformable_convolution():
 
 
 @pytest.mark.parametrize(("op", "operands", "results", "expected"), ROWS)
-def test_what_the_first_operand_must_be(op, operands, results, expected):
+def test_what_the_first_operand_must_be(op: Operator, operands: str, results: str, expected: str) -> None:
     assert backward(op, operands, results) == expected
 
 
@@ -111,6 +111,6 @@ BAD = [
 
 
 @pytest.mark.parametrize(("op", "operands", "results", "text"), BAD)
-def test_what_no_operand_gives(op, operands, results, text):
+def test_what_no_operand_gives(op: Operator, operands: str, results: str, text: str) -> None:
     with pytest.raises(ShapeError, match=text):
         backward(op, operands, results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -103,7 +104,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("graph", "given", "expected"), ROWS)
-def test_results(graph, given, expected):
+def test_results(graph: Graph, given: dict[str, Any], expected: dict[str, str]) -> None:
     found = infer_types(graph, given)
     assert {name: str(found[name]) for name in expected} == expected
 
@@ -128,12 +129,12 @@ def conditional(start: object, after: object) -> Graph:
     (None, False, ["float32[4, 3]", "float32[1, 4, 3]"]), (None, None, ["float32[?, 3]", "float32[?, ?, 3]"]),
     (False, True, ["float32[2, 3]", "float32[0, ?, 3]"]),
 ])  # fmt: skip
-def test_conditions_that_are_known(start, after, expected):
+def test_conditions_that_are_known(start: bool | None, after: bool | None, expected: list[str]) -> None:
     graph = conditional(start, after)
     assert [str(graph[name].type) for name in ("last", "all")] == expected
 
 
-def test_results_at_insertion_are_stored_as_well_as_what_is_inside():
+def test_results_at_insertion_are_stored_as_well_as_what_is_inside() -> None:
     graph = loop(growing, 2)
     body = next(graph.nodes).subgraphs[0]
     assert [str(graph["last"].type), str(body["v"].type), str(body["next"].type)] == [
@@ -146,7 +147,7 @@ def test_results_at_insertion_are_stored_as_well_as_what_is_inside():
     graph.check()
 
 
-def test_inner_values_of_a_run_beside_the_graph():
+def test_inner_values_of_a_run_beside_the_graph() -> None:
     graph = chosen()
     run = infer(graph, {"x": (4, 5)})
     joined, turned = next(graph.nodes).subgraphs
@@ -176,11 +177,11 @@ def nested() -> Graph:
 
 
 @pytest.mark.parametrize(("given", "expected"), [({"x": (2, 3)}, "float32[2, 3]"), ({"x": "N,3"}, "float32[N, 3]")])
-def test_nested(given, expected):
+def test_nested(given: dict[str, Any], expected: str) -> None:
     assert str(infer_types(nested(), given)["y"]) == expected
 
 
-def test_a_shape_that_comes_from_behind_reaches_the_body():
+def test_a_shape_that_comes_from_behind_reaches_the_body() -> None:
     """The input's shape follows backwards from a later node; the loop before it is inferred again."""
     graph = loop(steady, 4, "float32[...]")
     last = graph.add(Add(same_shape=True), graph["x"], graph.add_input("side", tensor("float32[5, 6]")), name="sum")
@@ -211,12 +212,12 @@ def scan(axes: tuple[int, ...] = (), output_axes: tuple[int, ...] = (), state: s
     (scan((-1,), (-1,)), {"x": ("H", 7)}, ["float32[4]", "float32[H, 7]"]),
     (scan(), {"x": None}, ["float32[4]", "float32[...]"]),
 ])  # fmt: skip
-def test_scan(graph, given, expected):
+def test_scan(graph: Graph, given: dict[str, Any], expected: list[str]) -> None:
     found = infer_types(graph, given)
     assert [str(found["last"]), str(found["rows"])] == expected
 
 
-def test_sequence_map():
+def test_sequence_map() -> None:
     graph = Graph("map")
     parts = graph.add_input("parts", SequenceType(tensor("float32[N, 3]")))
     weight = graph.add_input("w", tensor("float32[3, 5]"))
@@ -237,7 +238,7 @@ def reshaped() -> Graph:
     return graph
 
 
-def test_sizes_that_are_computed_around_a_branch():
+def test_sizes_that_are_computed_around_a_branch() -> None:
     assert str(infer_types(reshaped(), {"x": (6, 4), "like": ("N", 8)})["y"]) == "float32[N, 8]"
 
 
@@ -252,13 +253,13 @@ BAD = [
 
 
 @pytest.mark.parametrize(("graph", "given", "words"), BAD)
-def test_contradictions_inside(graph, given, words):
+def test_contradictions_inside(graph: Graph, given: dict[str, tuple[int, ...]], words: list[str]) -> None:
     with pytest.raises(ShapeError) as caught:
         infer_types(graph, given)
     assert [word for word in words if word not in str(caught.value)] == []
 
 
-def test_a_branch_that_never_runs_need_not_fit():
+def test_a_branch_that_never_runs_need_not_fit() -> None:
     assert str(infer_types(chosen(True), {"x": (4, 5)})["y"]) == "float32[4, 10]"
     with pytest.raises(ShapeError, match="subgraph joined"):
         infer_types(chosen(True), {"x": (4,)})
@@ -274,7 +275,7 @@ def test_a_branch_that_never_runs_need_not_fit():
     assert str(infer_types(graph)["y"]) == "float32[4, 5]"
 
 
-def test_a_value_that_a_loop_only_hands_on_keeps_its_elements():
+def test_a_value_that_a_loop_only_hands_on_keeps_its_elements() -> None:
     """The carried shape vector does not change, so that what is reshaped by it behind the loop has known sizes."""
     graph = Graph("kept")
     x = graph.add_input("x", tensor("float32[N, 6]"))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from graphir.errors import GraphError, ShapeError
 from graphir.graph import Graph, Value
@@ -13,7 +16,7 @@ from graphir.inference import infer_graph, infer_types
 from graphir.inference.constraints import Constraint, find_constraints, fits
 from graphir.inference.engine import parse_dims
 from graphir.ops.activation import Relu, Sigmoid
-from graphir.ops.base import Known
+from graphir.ops.base import Known, Operator
 from graphir.ops.convolution import Conv
 from graphir.ops.elementwise import Add, Cast, Div, Identity, Mul, Neg, Sub
 from graphir.ops.indexing import Gather
@@ -23,9 +26,11 @@ from graphir.ops.shape import Flatten, Reshape, Shape, Size, Transpose
 from graphir.ops.shape_parts import Concat
 from graphir.padding import symmetric
 from graphir.symbolic.dims import UNKNOWN, symbol
+from graphir.symbolic.expression import Sym
 from graphir.tensor import Tensor
-from graphir.types import ANYTHING, DType, OptionalType, SequenceType, TensorType
+from graphir.types import ANYTHING, Dim, DType, OptionalType, SequenceType, TensorType, Type
 from tests.ops.rule import tensor
+from tests.typed import present, untyped
 
 SAME = Add(same_shape=True)
 
@@ -34,10 +39,10 @@ def unread(text: str) -> Tensor:
     """A tensor of this type whose elements cannot be read."""
     type_ = tensor(text)
 
-    def compute() -> np.ndarray:
+    def compute() -> NDArray[Any]:
         raise AssertionError("inference read a weight")
 
-    return Tensor.computed(type_.dtype, type_.shape, compute)
+    return Tensor.computed(present(type_.dtype), untyped(type_.shape), compute)
 
 
 def perceptron() -> Graph:
@@ -82,7 +87,7 @@ FOLLOWS = [
 
 
 @pytest.mark.parametrize(("build", "given", "expected"), FOLLOWS)
-def test_what_follows(build, given, expected):
+def test_what_follows(build: Callable[..., Any], given: dict[str, Any], expected: dict[str, str]) -> None:
     found = infer_types(build(), given)
     assert {name: str(found[name]) for name in expected} == expected
 
@@ -99,12 +104,14 @@ CONTRADICTIONS = [
 
 @pytest.mark.parametrize(("build", "given", "texts"), CONTRADICTIONS)
 @pytest.mark.parametrize("slot", range(3))
-def test_contradictions_name_both_sides(build, given, texts, slot):
+def test_contradictions_name_both_sides(
+    build: Callable[..., Any], given: dict[str, tuple[int, ...]], texts: list[str], slot: int
+) -> None:
     with pytest.raises(ShapeError, match=texts[min(slot, len(texts) - 1)]):
         infer_types(build(), given)
 
 
-def test_contradictions_name_both_nodes():
+def test_contradictions_name_both_nodes() -> None:
     """A parameter that two layers share, each of which wants another size of it."""
     graph = Graph("shared")
     weight = graph.add_parameter("weight", None, tensor("float32[10, ?]"))
@@ -115,7 +122,7 @@ def test_contradictions_name_both_nodes():
     assert [word in str(caught.value) for word in ("weight", "first", "second", "[1, 5]", "[10, 6]")] == [True] * 5
 
 
-def test_what_is_wanted_of_a_result_is_named_with_its_node():
+def test_what_is_wanted_of_a_result_is_named_with_its_node() -> None:
     graph = Graph("between")
     x = graph.add_input("x", tensor("float32[...]"))
     middle = graph.add(Relu(), x, name="middle")
@@ -126,7 +133,7 @@ def test_what_is_wanted_of_a_result_is_named_with_its_node():
     assert [word in str(caught.value) for word in ("middle", "one", "two", "[2, 3]", "[2, 4]")] == [True] * 5
 
 
-def test_knowledge_travels_along_long_chains_both_ways():
+def test_knowledge_travels_along_long_chains_both_ways() -> None:
     graph = Graph("long")
     x = first = graph.add_input("x")
     last = first
@@ -151,7 +158,7 @@ def reshaped(start: str) -> tuple[Graph, Value]:
     ("float32[N, C, 4]", "float32[N, 4*C]"),
     ("float32[?, 3, 4]", "float32[?, ?]"), ("float32[2, ?]", "float32[2, ?]"), ("float32[...]", "float32[?, ?]"),
 ])  # fmt: skip
-def test_sizes_that_are_computed(start, expected):
+def test_sizes_that_are_computed(start: str, expected: str) -> None:
     graph, y = reshaped(start)
     assert str(y.type) == expected
     assert str(infer_types(graph)["y"]) == expected
@@ -163,7 +170,7 @@ def test_sizes_that_are_computed(start, expected):
     ([(Mul(), 2), (Add(), 1), (Sub(), 3)], "2*N-2"), ([(Div(), 2)], "N//2"), ([(Cast(DType.INT32), None)], "N"),
     ([(Add(), 1), (Add(), 1), (Div(), 2), (Mul(), 4)], "4*(N//2)+4"), ([(Cast(DType.FLOAT32), None)], "N"),
 ])  # fmt: skip
-def test_arithmetic_on_sizes(operators, expected):
+def test_arithmetic_on_sizes(operators: list[tuple[Operator, int | None]], expected: str) -> None:
     graph = Graph("arithmetic")
     value = graph.add(Size(), graph.add_input("x", tensor("float32[N]")))
     for op, number in operators:
@@ -177,13 +184,15 @@ def test_arithmetic_on_sizes(operators, expected):
     (DType.INT8, 100, 2, None), (DType.INT8, -64, 2, (-128,)),
     (DType.UINT64, 1 << 62, 2, (1 << 63,)),
 ])  # fmt: skip
-def test_numbers_that_would_wrap_around_are_not_known(dtype, start, factor, known):
+def test_numbers_that_would_wrap_around_are_not_known(
+    dtype: DType, start: int, factor: int, known: tuple[int, ...] | None
+) -> None:
     graph = Graph("wrap")
     value = graph.add(Mul(), graph.constant([start], dtype), graph.constant([factor], dtype))
     assert (None if value.known is None else value.known.elements) == known
 
 
-def test_repeated_squares_do_not_grow():
+def test_repeated_squares_do_not_grow() -> None:
     graph = Graph("squares")
     value = graph.constant([3])
     for _ in range(80):
@@ -195,7 +204,7 @@ def snapshot(graph: Graph) -> list[object]:
     return [(value.name, value.type, value.declared, value.known) for value in graph.values]
 
 
-def test_infer_types_leaves_the_graph_alone():
+def test_infer_types_leaves_the_graph_alone() -> None:
     graph = convolution()
     before = snapshot(graph)
     infer_types(graph, {"data": (1, 3, 32, 32)}, {"data": "float16"})
@@ -213,7 +222,9 @@ def test_infer_types_leaves_the_graph_alone():
     (None, {"data": np.float64}, "float64[?, 8, ?, ?]"),
     (None, None, "float32[?, 8, ?, ?]"), ({"data": None}, None, "float32[?, 8, ?, ?]"),
 ])  # fmt: skip
-def test_other_shapes_than_the_graph_was_inferred_with(shapes, dtypes, expected):
+def test_other_shapes_than_the_graph_was_inferred_with(
+    shapes: dict[str, Any] | None, dtypes: dict[str, Any] | None, expected: str
+) -> None:
     """What an earlier inference stored does not bind a later one; what the source declared does."""
     graph = convolution()
     graph.refine(graph["data"], tensor("float32[1, 3, 32, 32]"))
@@ -222,7 +233,7 @@ def test_other_shapes_than_the_graph_was_inferred_with(shapes, dtypes, expected)
     assert str(infer_types(graph, shapes, dtypes)["sum"]) == expected
 
 
-def test_a_stored_dtype_does_not_bind():
+def test_a_stored_dtype_does_not_bind() -> None:
     graph = Graph("open")
     graph.set_outputs([graph.add(SAME, graph.add_input("a", ANYTHING), graph.add_input("b", ANYTHING), name="c")])
     graph.refine(graph["a"], tensor("float32[2]"))
@@ -230,7 +241,7 @@ def test_a_stored_dtype_does_not_bind():
     assert str(infer_types(graph, {"a": (3,)}, {"b": "float16"})["c"]) == "float16[3]"
 
 
-def test_parameters_with_elements_cannot_be_overridden():
+def test_parameters_with_elements_cannot_be_overridden() -> None:
     graph = Graph("fixed")
     graph.add(Gemm(), graph.add_input("x"), graph.add_parameter("w", unread("float32[3, 4]")), name="y")
     assert str(infer_types(graph)["x"]) == "float32[?, 3]"
@@ -238,7 +249,7 @@ def test_parameters_with_elements_cannot_be_overridden():
         infer_types(graph, {"w": (3, 5)})
 
 
-def test_weights_are_not_read():
+def test_weights_are_not_read() -> None:
     graph = Graph("weights")
     x = graph.add_input("x", tensor("float32[N, 3, 8, 8]"))
     y = graph.add(Conv(), x, graph.add_parameter("w", unread("float32[4, 3, 3, 3]")), name="y")
@@ -255,12 +266,12 @@ def test_weights_are_not_read():
     ({"data": ("1+",)}, ShapeError, "not a shape"), ({"data": ("N H",)}, ShapeError, "not a shape"),
     ({"data": ([1],)}, ShapeError, "not a shape"),
 ])  # fmt: skip
-def test_shapes_that_are_none(given, error, text):
+def test_shapes_that_are_none(given: dict[str, Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         infer_types(perceptron(), given)
 
 
-def test_dtypes_that_are_none():
+def test_dtypes_that_are_none() -> None:
     with pytest.raises(ShapeError, match="no such dtype: 'float33'"):
         infer_types(perceptron(), None, {"data": "float33"})
 
@@ -270,11 +281,13 @@ def test_dtypes_that_are_none():
     (("2*N", symbol("H") + 1, UNKNOWN), (2 * symbol("N"), symbol("H") + 1, UNKNOWN)), (None, None), ((), ()),
     ("1,N,?", (1, symbol("N"), UNKNOWN)), ((0,), (0,)),
 ])  # fmt: skip
-def test_shapes_from_outside(shape, expected):
+def test_shapes_from_outside(
+    shape: list[np.generic | NDArray[Any]] | str | tuple[Any, ...] | None, expected: tuple[Dim, ...] | None
+) -> None:
     assert parse_dims(shape) == expected
 
 
-def test_values_that_are_no_tensors():
+def test_values_that_are_no_tensors() -> None:
     graph = Graph("sequence")
     sequence = SequenceType(tensor("float32[2]"))
     graph.set_outputs([graph.add(Identity(), graph.add_input("x", sequence), name="y")])
@@ -292,7 +305,7 @@ def bound() -> Graph:
     return graph
 
 
-def test_sizes_that_weights_bind():
+def test_sizes_that_weights_bind() -> None:
     found = find_constraints(bound())
     assert [(constraint.node, constraint.number) for constraint in found] == [("flat", 50)]
     assert list(fits(found, {"H", "W"})) == [(11, 12)]
@@ -306,11 +319,11 @@ H = symbol("H")
     ([(H * symbol("W"), 49)], [(7, 7)]), ([(7 // (H - 3), 7)], [(4, 4)]),
     ([(H % 2000, 1)], [(1, 1), (2001, 2001), (4001, 4001)]),
 ])  # fmt: skip
-def test_numbers_that_fit(sizes, expected):
+def test_numbers_that_fit(sizes: list[tuple[Sym, int]], expected: list[tuple[int, ...]]) -> None:
     assert list(fits([Constraint("node", size, number) for size, number in sizes], {"H", "W"})) == expected
 
 
-def test_known_elements_as_integers():
+def test_known_elements_as_integers() -> None:
     assert Known.vector((1, 2)).integers() == (1, 2)
     assert Known.scalar(H).integers() is None
 
@@ -338,13 +351,13 @@ def cost(count: int) -> float:
     return time.process_time() - start
 
 
-def test_the_cost_is_linear():
+def test_the_cost_is_linear() -> None:
     cost(500)
     small = min(cost(2_000), cost(2_000))
     assert cost(40_000) < 20 * small * 4
 
 
-def test_types_inside_subgraphs():
+def test_types_inside_subgraphs() -> None:
     """A subgraph reads the types of the graph around it."""
     graph = Graph("outer")
     x = graph.add_input("x", tensor("float32[N]"))
@@ -354,7 +367,7 @@ def test_types_inside_subgraphs():
 
 
 @pytest.mark.parametrize("type_", [SequenceType(TensorType(DType.FLOAT32, (2,))), OptionalType(TensorType())], ids=str)
-def test_a_rule_of_tensors_refuses_other_types(type_):
+def test_a_rule_of_tensors_refuses_other_types(type_: Type) -> None:
     graph = Graph("other")
     x = graph.add_input("x", type_)
     with pytest.raises(ShapeError, match=r"Sigmoid takes tensors, found (sequence|optional)"):

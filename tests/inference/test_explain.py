@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -71,11 +72,18 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("graph", "value", "shapes", "dtypes", "what", "expected"), ROWS)
-def test_steps(graph, value, shapes, dtypes, what, expected):
+def test_steps(
+    graph: Graph,
+    value: str,
+    shapes: dict[str, Any] | None,
+    dtypes: dict[str, str] | None,
+    what: int | str,
+    expected: list[str],
+) -> None:
     assert path(explain(graph, value, shapes, dtypes), what) == expected
 
 
-def test_all_operands_that_a_size_needs_are_causes():
+def test_all_operands_that_a_size_needs_are_causes() -> None:
     found = explain(reshaped("float32[N, 3, 4]")[0], "y")
     step = found.steps[found.answers[1]]
     assert step.fact == "y[1] = 12"
@@ -84,7 +92,7 @@ def test_all_operands_that_a_size_needs_are_causes():
     ]  # fmt: skip
 
 
-def test_elements_are_explained_too():
+def test_elements_are_explained_too() -> None:
     graph = Graph("count")
     size = graph.add(Size(), graph.add_input("x", tensor("float32[N, 2]")), name="size")
     graph.add(Add(), size, graph.constant(3), name="more")
@@ -93,7 +101,7 @@ def test_elements_are_explained_too():
     ]  # fmt: skip
 
 
-def test_a_dtype_that_was_assumed():
+def test_a_dtype_that_was_assumed() -> None:
     graph = Graph("assumed")
     x = graph.add_input("x", ANYTHING)
     x.type = tensor("float32[...]")
@@ -103,7 +111,7 @@ def test_a_dtype_that_was_assumed():
     ]  # fmt: skip
 
 
-def test_an_operator_alone_fixes_a_dtype():
+def test_an_operator_alone_fixes_a_dtype() -> None:
     graph = Graph("cast")
     graph.add(Cast(DType.INT8), graph.add_input("x", tensor("float32[2]")), name="y")
     assert path(explain(graph, "y"), "dtype") == ["dtype of y = int8: Cast y, whatever its operands are"]
@@ -129,17 +137,17 @@ a_59: float32[N, 8, 8, 8]
 """
 
 
-def test_the_text_is_short_for_long_ways():
+def test_the_text_is_short_for_long_ways() -> None:
     assert str(explain(network(300), "a_59")) == TEXT.strip()
 
 
-def test_what_was_told_is_not_told_again():
+def test_what_was_told_is_not_told_again() -> None:
     text = str(explain(reshaped("float32[N, 3, 4]")[0], "y"))
     assert text.count("elements of shape = ") == 1
     assert "elements of wanted = [N, -1]   (see above)" in text
 
 
-def test_json():
+def test_json() -> None:
     found = explain(convolution(), "conv", {"data": "N,3,H,32"}).to_json()
     assert json.loads(json.dumps(found)) == found
     assert found["type"] == "float32[N, 8, (H+1)//2, 16]"
@@ -163,9 +171,14 @@ def residual(blocks: int) -> Graph:
     return graph
 
 
-def test_nodes_that_are_alike_are_asked_about_once(monkeypatch):
+def test_nodes_that_are_alike_are_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(trace, "infer_outputs", lambda *view: asked.append(view) or infer_outputs(*view))
+
+    def noted(*view: Any) -> Any:
+        asked.append(view)
+        return infer_outputs(*view)
+
+    monkeypatch.setattr(trace, "infer_outputs", noted)
     found = explain(residual(300), "relu299")
     assert len(found.steps) == 3 * 901
     assert len(asked) < 100
@@ -174,7 +187,7 @@ def test_nodes_that_are_alike_are_asked_about_once(monkeypatch):
 @pytest.mark.parametrize(("name", "causes"), [
     ("twice7", ["relu6[0] = N"]), ("both7", ["twice7[0] = N", "relu6[0] = N"]), ("relu7", ["both7[0] = N"]),
 ])  # fmt: skip
-def test_alike_nodes_name_their_own_operands(name, causes):
+def test_alike_nodes_name_their_own_operands(name: str, causes: list[str]) -> None:
     found = explain(residual(9), name)
     (step,) = [found.steps[answer] for answer in found.answers if found.steps[answer].what == 0]
     assert [found.steps[cause].fact for cause in step.causes] == causes
@@ -185,7 +198,7 @@ def test_alike_nodes_name_their_own_operands(name, causes):
     (loop(steady), "v", None, ""), (loop(steady), "loop.body/v", None, ""),
     (perceptron(), "data", ShapeError, "fc1"),
 ])  # fmt: skip
-def test_names(graph, name, error, text):
+def test_names(graph: Graph, name: str, error: type[Exception] | None, text: str) -> None:
     if error is None:
         assert explain(graph, name).value == "v"
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from graphir.converters.mxnet.source import open_source
 from graphir.tensor import Tensor
+from graphir.types import Shape
 
 
 def residual(sym: Any) -> Any:
@@ -30,7 +32,7 @@ def stacked(sym: Any) -> Any:
     return sym.Reshape(sym.transpose(sym.Concat(left, right, dim=0)), shape=(-1, 2))
 
 
-CASES = {
+CASES: dict[str, tuple[Callable[[Any], Any], dict[str, tuple[int, ...]]]] = {
     "residual": (residual, {"offset": (4, 5)}),
     "factors": (factors, {"left": (2, 6), "right": (6, 4), "fc_weight": (3, 4), "fc_bias": (3,)}),
     "stacked": (stacked, {"left": (2, 3), "right": (4, 3)}),
@@ -46,7 +48,7 @@ def test_equal_to_live_mxnet(mxnet: ModuleType, name: str) -> None:
     _, inferred, _ = internals.infer_shape_partial(**shapes)
     expected = {name: tuple(shape) for name, shape in zip(internals.list_outputs(), inferred, strict=True) if shape}
     source = open_source(symbol, {name: Tensor.of(np.zeros(shape, np.float32)) for name, shape in shapes.items()})
-    found = {}
+    found: dict[str, Shape | None] = {}
     for value in source.to_graph(simplified=False).values:
         found |= dict.fromkeys((value.name, *value.sources), value.shape)
     assert {name: found.get(name) for name in expected} == expected

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -15,19 +17,20 @@ from graphir.ops.elementwise import Add, Cast, Equal, Identity, Where
 from graphir.ops.linear import Gemm
 from graphir.ops.quantization import DequantizeLinear, QuantizeLinear
 from graphir.ops.shape import Flatten, Reshape, Squeeze, Transpose, Unsqueeze
-from graphir.types import ANYTHING, DType, SequenceType
+from graphir.types import ANYTHING, DType, SequenceType, Type
 from tests.inference.test_engine import convolution, perceptron, snapshot
 from tests.ops.rule import tensor
+from tests.typed import tensor_type
 
 SAME = Add(same_shape=True)
 
 
-def test_full_answers_are_the_partial_ones():
+def test_full_answers_are_the_partial_ones() -> None:
     given = {"data": "N,100"}
     assert graphir.infer_types(perceptron(), given, partial=False) == infer_types(perceptron(), given)
 
 
-def test_everything_that_stays_unknown_is_one_error():
+def test_everything_that_stays_unknown_is_one_error() -> None:
     with pytest.raises(ShapeError) as caught:
         infer_types(perceptron(), {"data": (None, 100)}, partial=False)
     assert str(caught.value).splitlines() == [
@@ -44,7 +47,9 @@ def test_everything_that_stays_unknown_is_one_error():
     (convolution, {"data": (1, 3, 8, 8)}, None), (convolution, {"data": "N,3,H,W"}, None),
     (perceptron, {}, None), (perceptron, {"data": None}, {"data": "float16"}),
 ])  # fmt: skip
-def test_full_or_not_the_graph_stays(build, given, dtypes):
+def test_full_or_not_the_graph_stays(
+    build: Callable[..., Any], given: dict[str, Any], dtypes: dict[str, str] | None
+) -> None:
     graph = build()
     before = snapshot(graph)
     infer_types(graph, given, dtypes)
@@ -58,7 +63,7 @@ def test_full_or_not_the_graph_stays(build, given, dtypes):
     (tensor("float32[?]"), False), (tensor("float32[...]"), False), (tensor("?[2]"), False),
     (SequenceType(tensor("float32[2]")), True), (SequenceType(ANYTHING), False),
 ])  # fmt: skip
-def test_complete(type_, complete):
+def test_complete(type_: Type, complete: bool) -> None:
     assert is_complete(type_) == complete
 
 
@@ -81,17 +86,21 @@ NAMES = ("x", "turned", "w", "b", "fc", "other", "chosen")
 
 @pytest.mark.parametrize("hinted", NAMES)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "float32"])
-def test_dtypes_flow_both_ways(hinted, dtype):
+def test_dtypes_flow_both_ways(hinted: str, dtype: str) -> None:
     found = infer_types(dense(), None, {hinted: dtype})
-    assert {found[name].dtype for name in NAMES} == {DType(dtype)}
-    assert (found["same"].dtype, found["cast"].dtype, found["free"].dtype) == (DType.BOOL, DType.FLOAT16, None)
+    assert {tensor_type(found[name]).dtype for name in NAMES} == {DType(dtype)}
+    assert (tensor_type(found["same"]).dtype, tensor_type(found["cast"]).dtype, tensor_type(found["free"]).dtype) == (
+        DType.BOOL,
+        DType.FLOAT16,
+        None,
+    )
 
 
 @pytest.mark.parametrize(("first", "second", "words"), [
     ("x", "w", ["node fc", "turned: float16", "w: float32"]), ("chosen", "b", ["float16", "float32"]),
     ("cast", "cast", ["node cast", "what was given", "float32", "float16"]),
 ])  # fmt: skip
-def test_dtypes_that_contradict(first, second, words):
+def test_dtypes_that_contradict(first: str, second: str, words: list[str]) -> None:
     with pytest.raises(ShapeError) as caught:
         infer_types(dense(), None, {first: "float16", second: "float32"})
     assert [word for word in words if word not in str(caught.value)] == []
@@ -110,11 +119,11 @@ def assumed() -> Graph:
     (None, DType.FLOAT32), ({"x": "float16"}, DType.FLOAT16), ({"y": "float64"}, DType.FLOAT64),
     ({"sum": "bfloat16"}, DType.BFLOAT16),
 ])  # fmt: skip
-def test_what_was_assumed_yields_to_what_is_known(dtypes, expected):
-    assert {type_.dtype for type_ in infer_types(assumed(), None, dtypes).values()} == {expected}
+def test_what_was_assumed_yields_to_what_is_known(dtypes: dict[str, str] | None, expected: DType) -> None:
+    assert {tensor_type(type_).dtype for type_ in infer_types(assumed(), None, dtypes).values()} == {expected}
 
 
-def test_types_fixed_for_good():
+def test_types_fixed_for_good() -> None:
     """They take the place of what was stored, and bind later inference as what the source declares does."""
     graph = convolution()
     fix_types(graph, {"data": (1, 3, 32, 32)}, None)
@@ -136,7 +145,7 @@ NARROW = [
 
 @pytest.mark.parametrize("name", ["first", "moved", "last"])
 @pytest.mark.parametrize("dtype", NARROW)
-def test_narrow_dtypes_move_through_what_moves_elements(dtype, name):
+def test_narrow_dtypes_move_through_what_moves_elements(dtype: str, name: str) -> None:
     graph = Graph("moves")
     x = graph.add_input("first", tensor("?[2, 6]"))
     value = graph.add(Reshape(), graph.add(Transpose((1, 0)), x), graph.constant([6, 1, 2]), name="moved")
@@ -144,11 +153,11 @@ def test_narrow_dtypes_move_through_what_moves_elements(dtype, name):
     graph.set_outputs([graph.add(Identity(), graph.add(Unsqueeze(), value, graph.constant([1])), name="last")])
     found = infer_types(graph, None, {name: dtype})
     assert str(found["last"]) == f"{dtype}[6, 1, 2]"
-    assert {str(type_.dtype) for type_ in found.values()} == {dtype, "int64"}
+    assert {str(tensor_type(type_).dtype) for type_ in found.values()} == {dtype, "int64"}
 
 
 @pytest.mark.parametrize("dtype", ["float8e4m3fn", "float8e5m2", "int4", "uint4", "int8", "uint8"])
-def test_narrow_dtypes_of_quantized_tensors(dtype):
+def test_narrow_dtypes_of_quantized_tensors(dtype: str) -> None:
     graph = Graph("quantized")
     x, scale = graph.add_input("x", tensor("float32[N, 4]")), graph.add_input("scale", tensor("float32[]"))
     zero = graph.add_input("zero", tensor("?[]"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
+
 import onnx
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from graphir.converters.onnx import from_model, to_model
 from graphir.graph import Graph
@@ -14,6 +16,7 @@ from graphir.ops.base import Element
 from graphir.ops.counts import counted
 from graphir.symbolic.dims import UNKNOWN, substitute
 from graphir.types import DType, TensorType, Unknown
+from tests.typed import present, tensor_type, untyped
 
 from .networks import networks
 from .programs import programs
@@ -52,18 +55,18 @@ def instance(element: Element, sizes: Sizes, true: float) -> float:
 def instance_of_type(type_: TensorType, sizes: Sizes, true: TensorType) -> str:
     shape = true.shape
     if type_.shape is not None and shape is not None and len(type_.shape) == len(shape):
-        shape = tuple(int(instance(dim, sizes, size)) for dim, size in zip(type_.shape, shape, strict=True))
+        shape = tuple(int(instance(dim, sizes, untyped(size))) for dim, size in zip(type_.shape, shape, strict=True))
     elif type_.shape is not None:
         shape = type_.shape
     return str(TensorType(type_.dtype or true.dtype, shape))
 
 
-def computed(graph: Graph) -> dict[str, np.ndarray]:
+def computed(graph: Graph) -> dict[str, NDArray[Any]]:
     note(str(graph))
     return results_of(graph)
 
 
-def types_of(arrays: dict[str, np.ndarray]) -> dict[str, TensorType]:
+def types_of(arrays: dict[str, NDArray[Any]]) -> dict[str, TensorType]:
     return {name: TensorType(DType.of(array.dtype), array.shape) for name, array in arrays.items()}
 
 
@@ -72,7 +75,7 @@ def types_of(arrays: dict[str, np.ndarray]) -> dict[str, TensorType]:
 def test_programs_have_the_types_that_are_computed(graph: Graph) -> None:
     true = types_of(computed(graph))
     types = infer_types(graph)
-    assert {name: instance_of_type(types[name], {}, true[name]) for name in true} == {
+    assert {name: instance_of_type(tensor_type(types[name]), {}, true[name]) for name in true} == {
         name: str(type_) for name, type_ in true.items()
     }
 
@@ -85,7 +88,7 @@ def test_symbolic_programs_have_the_types_that_are_computed(graph: Graph, which:
     assume(sizes)
     note(str(symbolic))
     found = {name: symbolic[name].type for name in true}
-    assert {name: instance_of_type(type_, sizes, true[name]) for name, type_ in found.items()} == {
+    assert {name: instance_of_type(tensor_type(type_), sizes, true[name]) for name, type_ in found.items()} == {
         name: str(type_) for name, type_ in true.items()
     }
 
@@ -98,9 +101,13 @@ def test_symbolic_elements_are_what_is_computed(graph: Graph, which: list[bool])
     note(str(symbolic))
     known = {name: symbolic[name].known for name in arrays if symbolic[name].known is not None}
     true = {name: arrays[name].reshape(-1).tolist() for name in known}
-    assert {name: elements.shape for name, elements in known.items()} == {name: arrays[name].shape for name in known}
+    assert {name: present(elements).shape for name, elements in known.items()} == {
+        name: arrays[name].shape for name in known
+    }
     assert {
-        name: [instance(element, sizes, size) for element, size in zip(elements.elements, true[name], strict=True)]
+        name: [
+            instance(element, sizes, size) for element, size in zip(present(elements).elements, true[name], strict=True)
+        ]
         for name, elements in known.items()
     } == true
 
@@ -112,7 +119,7 @@ def test_networks_of_any_symbolic_sizes(graph: Graph, which: list[bool]) -> None
     symbolic, sizes = with_names(graph, which)
     note(str(symbolic))
     names = [name for name in true if name in symbolic]
-    assert {name: instance_of_type(symbolic[name].type, sizes, true[name]) for name in names} == {
+    assert {name: instance_of_type(tensor_type(symbolic[name].type), sizes, true[name]) for name in names} == {
         name: str(true[name]) for name in names
     }
 
@@ -122,8 +129,11 @@ def test_networks_of_any_symbolic_sizes(graph: Graph, which: list[bool]) -> None
 def test_what_follows_from_unknown_sizes_is_true(graph: Graph) -> None:
     """Nothing but a rank given: x may only get sizes back that it has, as from a Reshape to a known shape."""
     true = types_of(computed(graph))
-    types = infer_types(graph, {"x": [None] * len(graph["x"].shape)})
-    assert {name: instance_of_type(types[name], {}, true[name]) for name in true} == {
+    types = infer_types(graph, {"x": [None] * len(present(graph["x"].shape))})
+    assert {name: instance_of_type(tensor_type(types[name]), {}, true[name]) for name in true} == {
         name: str(type_) for name, type_ in true.items()
     }
-    assert all(dim in (UNKNOWN, size) for dim, size in zip(types["x"].shape, graph["x"].shape, strict=True))
+    assert all(
+        dim in (UNKNOWN, size)
+        for dim, size in zip(present(tensor_type(types["x"]).shape), present(graph["x"].shape), strict=True)
+    )

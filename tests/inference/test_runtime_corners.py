@@ -71,7 +71,7 @@ CASES = {
 
 
 @pytest.fixture(scope="module", params=CASES)
-def case(request) -> tuple[Case, dict[str, str]]:
+def case(request: pytest.FixtureRequest) -> tuple[Case, dict[str, str]]:
     text, expected = CASES[request.param]
     return written(text), expected
 

@@ -38,7 +38,7 @@ def is_true(type_: Type, true: Type) -> bool:
 
 @given(parts())
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_follows_from_parts_is_true(drawn):
+def test_what_follows_from_parts_is_true(drawn: tuple[Graph, dict[str, list[int | None] | None]]) -> None:
     graph, shapes = drawn
     found = infer_types(graph, shapes)
     true = {value.name: value.type for value in graph.values}
@@ -48,7 +48,7 @@ def test_what_follows_from_parts_is_true(drawn):
 
 @given(parts())
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-def test_knowing_more_says_no_less(drawn):
+def test_knowing_more_says_no_less(drawn: tuple[Graph, dict[str, list[int | None] | None]]) -> None:
     """With the input's shape given too, all that was known before is known still."""
     graph, shapes = drawn
     less = infer_types(graph, shapes)

@@ -1,6 +1,6 @@
 """Capture the classics with live MXNet 1.9.1: symbol, parameters, inputs, outputs and shapes.
 
-    python tests/models/capture.py OUT [NAME...] [--internals]       (all of `symbols.CLASSICS` without a name)
+    python -m tests.models.capture OUT [NAME...] [--internals]       (all of `symbols.CLASSICS` without a name)
 
 OUT/NAME/ receives
 
@@ -30,7 +30,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import symbols
+from numpy.typing import NDArray
+
+from tests.models import symbols
 
 SEED = 20240229
 
@@ -39,7 +41,7 @@ def generator(name: str) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64([SEED, zlib.crc32(name.encode())]))
 
 
-def parameter(name: str, shape: tuple[int, ...]) -> np.ndarray:
+def parameter(name: str, shape: tuple[int, ...]) -> NDArray[Any]:
     """The float32 parameter of this name and shape: scale and sign follow the name's ending, never the value's use.
 
     Variances are positive, slopes of PReLU small, gammas around one (also where fix_gamma ignores them), everything
@@ -57,7 +59,7 @@ def parameter(name: str, shape: tuple[int, ...]) -> np.ndarray:
     return rng.standard_normal(shape, dtype=np.float32) * np.float32((1.5 / fan_in) ** 0.5)
 
 
-def feed(name: str, shape: tuple[int, ...], bound: int | None) -> np.ndarray:
+def feed(name: str, shape: tuple[int, ...], bound: int | None) -> NDArray[Any]:
     """The float32 input of this name: normal, or integers below `bound`."""
     rng = generator("input:" + name)
     if bound is not None:
@@ -177,7 +179,8 @@ def main(arguments: list[str] | None = None) -> int:
     groups = {flag: [n for n in names if symbols.CLASSICS[n].needs_onednn is flag] for flag in (False, True)}
     if all(groups.values()):
         extra = ["--internals"] if options.internals else []
-        commands = [[sys.executable, __file__, str(options.out), *group, *extra] for group in groups.values()]
+        program = [sys.executable, "-m", "tests.models.capture", str(options.out)]
+        commands = [[*program, *group, *extra] for group in groups.values()]
         return max(subprocess.run(command, check=False).returncode for command in commands)
 
     os.environ.update(environment(onednn=bool(groups[True])))

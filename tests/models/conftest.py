@@ -1,17 +1,13 @@
-"""The scripts of this folder import each other by bare name, as programs do; live Keras."""
+"""Live Keras."""
 
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from tests.requirements import missing
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,9 @@ def relative(found: Array, expected: Array) -> float:
     return float(np.abs(found.astype(np.float64) - expected.astype(np.float64)).max(initial=0.0)) / scale
 
 
-def import_model(symbol: Path, params: object, shapes: Mapping[str, tuple[int, ...]], **options: Any) -> Graph:
+def import_model(
+    symbol: Path, params: Path | Mapping[str, object] | None, shapes: Mapping[str, tuple[int, ...]], **options: Any
+) -> Graph:
     """The graph, with shapes given for those inputs that the symbol has."""
     source = open_source(symbol, params)
     names = {node.name for node in source.symbol.nodes}

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.layers import seeded
 
@@ -37,6 +38,6 @@ def frozen(model: Any, size: int) -> bytes:
     return convert_variables_to_constants_v2(function).graph.as_graph_def().SerializeToString()
 
 
-def image(size: int, seed: int = 3) -> Array:
+def image(size: int, seed: int = 3) -> NDArray[Any]:
     """One image, channels last."""
     return np.random.default_rng(seed).uniform(-1, 1, (1, size, size, 3)).astype(np.float32)

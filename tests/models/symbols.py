@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-import nets_dense as dense
-import nets_inception as inception
-import nets_recurrent as recurrent
-import nets_vision as vision
+from tests.models import nets_dense as dense
+from tests.models import nets_inception as inception
+from tests.models import nets_recurrent as recurrent
+from tests.models import nets_vision as vision
 
 Shape = tuple[int, ...]
 REMOVED_FROM_NUMPY = {"bool": bool, "object": object, "int": int, "float": float, "complex": complex, "str": str}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import onnxruntime
@@ -49,7 +51,9 @@ DEFAULT = (224, 299)
 
 @pytest.mark.live
 @pytest.mark.parametrize(("name", "size"), TF2ONNX_NODES, ids=lambda value: str(value))
-def test_a_frozen_network_is_the_same_in_onnx_and_mxnet(keras, mxnet, tmp_path, name, size):
+def test_a_frozen_network_is_the_same_in_onnx_and_mxnet(
+    keras: ModuleType, mxnet: ModuleType, tmp_path: Path, name: str, size: int
+) -> None:
     model = keras_model(keras, name, size, top=size in DEFAULT)
     path = tmp_path / "frozen.pb"
     path.write_bytes(frozen(model, size))
@@ -74,7 +78,7 @@ def test_a_frozen_network_is_the_same_in_onnx_and_mxnet(keras, mxnet, tmp_path, 
 
 
 @pytest.mark.live
-def test_the_audit_of_the_published_inception_resnet_v2(keras, shared, tmp_path):
+def test_the_audit_of_the_published_inception_resnet_v2(keras: ModuleType, shared: Path, tmp_path: Path) -> None:
     """keras.applications' own network against the one that apache/mxnet publishes: its defects and nothing else."""
     path = tmp_path / "frozen.pb"
     path.write_bytes(frozen(keras_model(keras, "InceptionResNetV2", 299), 299))

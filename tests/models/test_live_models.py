@@ -11,15 +11,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import capture
 import numpy as np
 import pytest
-import symbols
-from judge import LIMIT, import_model, relative, run_onnx, shapes_by_source
 
 from graphir.converters.mxnet.importing.heads import dropped_heads
 from graphir.converters.mxnet.reference.evaluate import ancestors, entry_names
 from graphir.converters.mxnet.source import open_source
+from tests.models import capture, symbols
+from tests.models.judge import LIMIT, import_model, relative, run_onnx, shapes_by_source
 
 PLAIN = tuple(name for name, classic in symbols.CLASSICS.items() if not classic.needs_onednn)
 RECURRENT = tuple(name for name, classic in symbols.CLASSICS.items() if classic.needs_onednn)
@@ -84,7 +83,7 @@ def test_classics_equal_live_mxnet(mxnet: ModuleType, name: str, tmp_path: Path,
 @pytest.mark.live
 @pytest.mark.parametrize("name", ZOO)
 def test_zoo_equals_live_mxnet(mxnet: ModuleType, name: str, tmp_path: Path, capfd: Any) -> None:
-    import zoo
+    from tests.models import zoo
 
     zoo.capture_zoo(name, tmp_path)
     judge_folder(tmp_path / name, capfd)
@@ -95,11 +94,11 @@ def test_zoo_equals_live_mxnet(mxnet: ModuleType, name: str, tmp_path: Path, cap
 def recurrent(mxnet: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The networks whose fused operator needs oneDNN, which is chosen once a process."""
     folder = tmp_path_factory.mktemp("recurrent")
-    script = Path(capture.__file__)
     subprocess.run(
-        [sys.executable, str(script), str(folder), *RECURRENT],
+        [sys.executable, "-m", "tests.models.capture", str(folder), *RECURRENT],
         check=True,
         capture_output=True,
+        cwd=Path(__file__).resolve().parents[2],
         env={**os.environ, **capture.environment(onednn=True)},
     )
     return folder
@@ -113,6 +112,6 @@ def test_recurrent_classics_equal_live_mxnet(recurrent: Path, name: str, capfd: 
 
 @pytest.mark.live
 def test_zoo_is_complete(mxnet: ModuleType) -> None:
-    import zoo
+    from tests.models import zoo
 
     assert set(zoo.zoo_names(mxnet)) == set(ZOO)

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from judge import LIMIT, Array, import_model, relative, run_onnx
-from test_shared_models import CHECKPOINTS, LIMITS, MODELS, load_rand_param, parameters, read
 
 import graphir
 from graphir.converters.mxnet import from_symbol, to_symbol
@@ -28,7 +26,10 @@ from graphir.errors import FormatError
 from graphir.graph import Graph
 from tests.converters.mxnet.exporting import mxnet_outputs
 from tests.equivalence.live import Live, LivePair
+from tests.models.judge import LIMIT, Array, import_model, relative, run_onnx
+from tests.models.test_shared_models import CHECKPOINTS, LIMITS, MODELS, load_rand_param, parameters, read
 from tests.onnx_backend_mxnet import DTYPES
+from tests.typed import present
 
 Arrays = dict[str, Array]
 ONNX = (
@@ -282,7 +283,7 @@ def test_symbol_without_golden_comes_back(shared: Path, live: LivePair) -> None:
     shapes |= {f"dice_gamma_{layer}": (1, 1) for layer in range(1, 6)}
     rand_param = load_rand_param(shared)
     bare = import_model(path, None, shapes, simplified=False)
-    weights = {value.name: rand_param(value.name, value.shape) for value in bare.parameters if value.sources}
+    weights = {value.name: rand_param(value.name, present(value.shape)) for value in bare.parameters if value.sources}
     inputs = {name: np.asarray(rand_param(name, shape), np.float32) for name, shape in shapes.items()}
     inputs["indicator"] = np.array([0, 1, 1, 0], np.float32)
     graph = through_onnx(import_model(path, weights, shapes))

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from judge import LIMIT, import_model, relative, run_onnx, shapes_by_source
+from numpy.typing import NDArray
 
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx.exporting.exporter import newest_opset
 from graphir.errors import UnsupportedOpError
+from tests.models.judge import LIMIT, import_model, relative, run_onnx, shapes_by_source
+from tests.typed import present
 
 CHECKPOINTS = (
     *("gluoncv-cifar-resnet20-v1", "gluoncv-cifar-resnet20-v2", "go-test-linear", "mtcnn-det1-pnet"),
@@ -32,13 +34,13 @@ LIMITS = {"mxnet_symbol_only/neural-art-squeezenet": 5e-4}
 OPSETS = (13, 17, min(newest_opset(), 26))
 
 
-def read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def read(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     facts = json.loads((folder / "golden.json").read_text())
     with np.load(folder / "golden.npz") as archive:
         return facts, {name: archive[name] for name in archive.files}
 
 
-def load_rand_param(shared: Path) -> Callable[[str, tuple[int, ...]], np.ndarray]:
+def load_rand_param(shared: Path) -> Callable[[str, tuple[int, ...]], NDArray[Any]]:
     """The rule by which the weights of symbols without weights were made."""
     spec = importlib.util.spec_from_file_location("rand_params", shared / "models" / "rand_params.py")
     assert spec is not None
@@ -48,7 +50,7 @@ def load_rand_param(shared: Path) -> Callable[[str, tuple[int, ...]], np.ndarray
     return module.rand_param
 
 
-def parameters(shared: Path, folder: Path, facts: dict[str, Any]) -> object:
+def parameters(shared: Path, folder: Path, facts: dict[str, Any]) -> Path | dict[str, NDArray[Any]]:
     """The checkpoint's file, or stand-in weights from the rule that made the golden."""
     if (folder / "model-0000.params").exists():
         return folder / "model-0000.params"
@@ -116,7 +118,7 @@ def test_symbol_without_golden_equals_the_reference(shared: Path, tmp_path: Path
     shapes |= {f"dice_gamma_{layer}": (1, 1) for layer in range(1, 6)}
     bare = import_model(folder / "model-symbol.json", None, shapes, simplified=False)
     rand_param = load_rand_param(shared)
-    weights = {value.name: rand_param(value.name, value.shape) for value in bare.parameters if value.sources}
+    weights = {value.name: rand_param(value.name, present(value.shape)) for value in bare.parameters if value.sources}
     feeds = {name: rand_param(name, shape) for name, shape in shapes.items()} | {"indicator": np.array([0, 1, 1, 0.0])}
     feeds = {name: np.asarray(array, np.float32) for name, array in feeds.items()}
     graph = import_model(folder / "model-symbol.json", weights, shapes)

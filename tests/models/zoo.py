@@ -1,6 +1,6 @@
 """Capture gluon's model zoo (`mxnet.gluon.model_zoo.vision`) with live MXNet 1.9.1.
 
-    python tests/models/zoo.py OUT [NAME...] [--size N]               (every model of the zoo without a name)
+    python -m tests.models.zoo OUT [NAME...] [--size N]               (every model of the zoo without a name)
 
 The folders hold what `capture.py` writes, the parameters follow the same rule: random, reproducible from their names.
 """
@@ -16,8 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import capture
-import symbols
+from tests.models import capture, symbols
 
 # Where the last pooling has a fixed kernel only the size that it was written for will do.
 FIXED_SIZES = {"inception": 299, "densenet": 224, "squeezenet": 224}

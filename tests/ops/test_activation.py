@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from numpy.typing import NDArray
 
 from graphir.converters.onnx import to_model
 from graphir.converters.onnx.exporting.exporter import newest_opset
@@ -96,7 +99,7 @@ def test_dropout_refused(operands: tuple[str, ...], text: str) -> None:
         infer_outputs(ir.Dropout(), types, (None,) * len(types))
 
 
-def expected(op: Operator, x: np.ndarray) -> np.ndarray:
+def expected(op: Operator, x: NDArray[Any]) -> NDArray[Any]:
     """The operator's formula in float64."""
     x = x.astype(np.float64)
     softplus = np.log1p(np.exp(x))

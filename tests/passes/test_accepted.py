@@ -12,6 +12,7 @@ from graphir.ops.activation import Relu
 from graphir.ops.elementwise import Identity
 from graphir.passes.rewrite import bypass, put_in_place
 from graphir.types import DType, TensorType
+from tests.typed import present
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKED = ROOT / "graphir" / "converters"  # a link to the folder beside it
@@ -68,8 +69,8 @@ def _graph() -> Graph:
 def test_put_in_place_copies_where_bypass_refuses() -> None:
     graph = _graph()
     x, copy = graph.inputs[0], graph["copy"].producer
-    assert not bypass(graph, copy, x)
-    put_in_place(graph, copy, x)
+    assert not bypass(graph, present(copy), x)
+    put_in_place(graph, present(copy), x)
     graph.check()
     assert [value.name for value in graph.outputs] == ["y", "copy"]
-    assert graph["copy"].producer.inputs == (x,)
+    assert present(graph["copy"].producer).inputs == (x,)

@@ -28,7 +28,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_copy_is_the_same(text):
+def test_a_copy_is_the_same(text: str) -> None:
     graph = graph_of(text)
     graph.metadata["author"] = "someone"
     graph.decide("kind", "node", "text")
@@ -43,7 +43,7 @@ def test_a_copy_is_the_same(text):
     assert all(mine.tensor is theirs.tensor for mine, theirs in zip(copy.values, graph.values, strict=True))
 
 
-def test_changes_of_the_copy_do_not_reach_the_original():
+def test_changes_of_the_copy_do_not_reach_the_original() -> None:
     graph = graph_of(NESTED)
     kept = clone(graph)
     copy = clone(graph)
@@ -59,16 +59,16 @@ def test_changes_of_the_copy_do_not_reach_the_original():
     graph.check()
 
 
-def test_constants_go_on_being_shared():
+def test_constants_go_on_being_shared() -> None:
     graph = Graph("shared")
     x = graph.add_input("x", tensor("float32[2]"))
-    graph.set_outputs([graph.add(Add(), x, graph.constant(np.float32([1.0, 2.0])))])
+    graph.set_outputs([graph.add(Add(), x, graph.constant(np.array([1.0, 2.0], np.float32)))])
     copy = clone(graph)
-    assert copy.constant(np.float32([1.0, 2.0])) is copy.parameters[0]
+    assert copy.constant(np.array([1.0, 2.0], np.float32)) is copy.parameters[0]
     assert copy.fresh_name("x") == "x_1"
 
 
-def test_a_subgraph_alone_still_uses_the_graph_around_it():
+def test_a_subgraph_alone_still_uses_the_graph_around_it() -> None:
     graph = graph_of(NESTED)
     body = next(node for node in graph.nodes if node.subgraphs).subgraphs[0]
     assert [user.op.name for user in graph["a"].users()] == ["Add", "Neg"]

@@ -6,13 +6,17 @@ import functools
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from graphir.errors import ShapeError, UnsupportedOpError
 from graphir.graph import Graph
+from graphir.node import Value
 from graphir.ops.activation import Relu
+from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.elementwise import Add
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool
@@ -24,13 +28,14 @@ from graphir.symbolic.dims import symbol
 from graphir.types import DType, TensorType
 from tests.inference.running import outputs_of
 from tests.requirements import missing
+from tests.typed import present, untyped
 
 DATA = next(iter(Path(__file__).resolve().parents[3].glob("shared/golden/padding_golden.json")), None)
 FORBIDDEN = ("p0460", "p0467")  # TensorFlow's documentation forbids stride 2 with dilation 2
 
 
 @functools.cache
-def golden() -> dict[str, dict]:
+def golden() -> dict[str, dict[str, Any]]:
     """The cases that TensorFlow computes, by their numbers; none without the folder of golden data."""
     if DATA is None:
         return {}
@@ -42,14 +47,14 @@ def pieces() -> list[str]:
     return sorted({name[:4] for name in golden()}) or ["none"]
 
 
-def some(piece: str) -> list[dict]:
+def some(piece: str) -> list[dict[str, Any]]:
     """The cases whose number begins so."""
     if piece == "none":
         missing("shared", "no folder `shared` with golden data beside the repository")
     return [case for name, case in golden().items() if name.startswith(piece)]
 
 
-def graph_of(case: dict, data: np.ndarray | None = None, weight: np.ndarray | None = None) -> Graph:
+def graph_of(case: dict[str, Any], data: NDArray[Any] | None = None, weight: NDArray[Any] | None = None) -> Graph:
     """A case as a graph over `x` (N, C, spatial...) with the padding as a policy."""
     rank = len(case["kernel"])
     graph = Graph(case["id"])
@@ -62,9 +67,9 @@ def graph_of(case: dict, data: np.ndarray | None = None, weight: np.ndarray | No
     }
     kernel, dilations = tuple(case["kernel"]), tuple(case["dilation"])
     if case["op"].startswith("max_pool"):
-        node = graph.add_node(MaxPool(kernel, dilations=dilations, **stated), (x,))
+        node = graph.add_node(MaxPool(kernel, dilations=dilations, **untyped(stated)), (x,))
     elif case["op"].startswith("avg_pool"):
-        node = graph.add_node(AveragePool(kernel, dilations=dilations, **stated), (x,))
+        node = graph.add_node(AveragePool(kernel, dilations=dilations, **untyped(stated)), (x,))
     else:
         held = np.zeros(case["weight_shape"], np.float32) if weight is None else weight
         if case["op"].startswith("depthwise"):
@@ -73,17 +78,17 @@ def graph_of(case: dict, data: np.ndarray | None = None, weight: np.ndarray | No
             output = tuple(case["output_shape_argument"][1:-1])
             order = (rank + 1, rank, *range(rank))
             w = graph.constant(np.ascontiguousarray(held.transpose(order)), name="w")
-            node = graph.add_node(ConvTranspose(kernel, output_shape=output, **stated), (x, w))
+            node = graph.add_node(ConvTranspose(kernel, output_shape=output, **untyped(stated)), (x, w))
             graph.set_outputs(node.outputs[:1])
             return graph
         w = graph.constant(np.ascontiguousarray(held.transpose(rank + 1, rank, *range(rank))), name="w")
         group = shape[-1] // held.shape[-2]
-        node = graph.add_node(Conv(kernel, dilations=dilations, group=group, **stated), (x, w))
+        node = graph.add_node(Conv(kernel, dilations=dilations, group=group, **untyped(stated)), (x, w))
     graph.set_outputs(node.outputs[:1])
     return graph
 
 
-def found_in(case: dict) -> tuple[object, ...]:
+def found_in(case: dict[str, Any]) -> tuple[object, ...]:
     """Shape, pads and output padding of a case; "refused" where no window fits."""
     try:
         graph = graph_of(case)
@@ -92,13 +97,13 @@ def found_in(case: dict) -> tuple[object, ...]:
     make_padding_explicit(graph)
     graph.check()
     (node,) = graph.nodes
-    batch, channels, *spatial = graph.outputs[0].shape
-    pads = node.op.padding.pads or ((0, 0),) * len(case["kernel"])
+    batch, channels, *spatial = present(graph.outputs[0].shape)
+    pads = untyped(node.op).padding.pads or ((0, 0),) * len(case["kernel"])
     extra = list(getattr(node.op, "output_padding", ())) or [0] * len(case["kernel"])
     return [batch, *spatial, channels], [list(pair) for pair in pads], extra
 
 
-def wanted_of(case: dict) -> tuple[object, ...]:
+def wanted_of(case: dict[str, Any]) -> tuple[object, ...]:
     """TensorFlow's; it gives an empty tensor where no window fits, which no convolution of ONNX or MXNet does."""
     if 0 in case["tf_output_shape"]:
         return ("refused",)
@@ -107,24 +112,24 @@ def wanted_of(case: dict) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("piece", pieces())
-def test_shapes_and_pads_are_tensorflows(piece):
+def test_shapes_and_pads_are_tensorflows(piece: str) -> None:
     cases = some(piece)
     assert {case["id"]: found_in(case) for case in cases} == {case["id"]: wanted_of(case) for case in cases}
 
 
-def difference(case: dict, arrays: dict[str, np.ndarray]) -> float:
+def difference(case: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> float:
     """How far onnxruntime is from TensorFlow, of the result's scale."""
     x, weight, y = (arrays.get(f"{case['id']}_{name}") for name in "xwy")
     graph = graph_of(case, x, weight)
     make_padding_explicit(graph)
     place = graph.inputs[0]
-    held = graph.constant(np.ascontiguousarray(np.moveaxis(x, -1, 1)), name="held")
+    held = graph.constant(np.ascontiguousarray(np.moveaxis(present(x), -1, 1)), name="held")
     graph.replace_uses(place, held)
     (found,) = outputs_of(graph).values()
-    return float(np.abs(np.moveaxis(found, 1, -1) - y).max() / max(np.abs(y).max(), 1))
+    return float(np.abs(np.moveaxis(found, 1, -1) - y).max() / max(np.abs(present(y)).max(), 1))
 
 
-def test_numbers_are_tensorflows(shared):
+def test_numbers_are_tensorflows(shared: Path) -> None:
     with np.load(shared / "golden" / "padding_golden.npz") as file:
         arrays = {name: file[name] for name in file.files}
     cases = [case for case in golden().values() if case.get("tensors") and 0 not in case["tf_output_shape"]]
@@ -150,11 +155,11 @@ WINDOWS = [
 ]
 
 
-def dims(sizes) -> list:
+def dims(sizes: str | tuple[int | str, ...]) -> list[Any]:
     return [symbol(size) if isinstance(size, str) else size for size in sizes]
 
 
-def window_graph(op, sizes) -> Graph:
+def window_graph(op: Operator, sizes: tuple[int | str, ...]) -> Graph:
     graph = Graph("windows")
     x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 2, *dims(sizes))))
     operands = [x]
@@ -165,13 +170,17 @@ def window_graph(op, sizes) -> Graph:
     return graph
 
 
+def op_with(op: Operator, padding: Same) -> Operator:
+    return cast("Operator", replace(untyped(op), padding=padding))
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("op", WINDOWS)
 @pytest.mark.parametrize("sizes", [(7, 8), (4, 9), (5, 5), (6, 10), (8, 11)], ids=str)
-def test_open_sizes_give_what_known_sizes_give(op, policy, sizes):
-    open_graph = window_graph(replace(op, padding=policy), ("H", "W"))
+def test_open_sizes_give_what_known_sizes_give(op: Operator, policy: Same, sizes: tuple[int, ...]) -> None:
+    open_graph = window_graph(op_with(op, policy), ("H", "W"))
     given = np.sin(np.arange(2 * np.prod(sizes), dtype=np.float32)).reshape(1, 2, *sizes) - 2
-    known_graph = window_graph(replace(op, padding=policy), sizes)
+    known_graph = window_graph(op_with(op, policy), sizes)
     assert make_padding_explicit(known_graph)
     known_graph.check()
     found = run(open_graph, given)
@@ -179,7 +188,7 @@ def test_open_sizes_give_what_known_sizes_give(op, policy, sizes):
     assert found.shape == known_graph.outputs[0].shape
 
 
-def run(graph: Graph, x: np.ndarray) -> np.ndarray:
+def run(graph: Graph, x: NDArray[Any]) -> NDArray[Any]:
     import onnxruntime
 
     from graphir.converters.onnx import to_model
@@ -201,7 +210,9 @@ DECISIONS = [
 
 
 @pytest.mark.parametrize(("op", "sizes", "texts"), DECISIONS)
-def test_what_depends_on_the_size_or_has_sides_is_recorded(op, sizes, texts):
+def test_what_depends_on_the_size_or_has_sides_is_recorded(
+    op: Conv, sizes: tuple[int | str, ...], texts: list[str]
+) -> None:
     graph = window_graph(op, sizes)
     assert make_padding_explicit(graph)
     assert [decision.text for decision in graph.decisions] == texts
@@ -209,13 +220,13 @@ def test_what_depends_on_the_size_or_has_sides_is_recorded(op, sizes, texts):
 
 
 @pytest.mark.parametrize("op", [Conv((3, 3), strides=(2, 2), padding=Same()), MaxPool((2, 2), (2, 2), padding=Same())])
-def test_what_needs_an_open_size_stays(op):
+def test_what_needs_an_open_size_stays(op: Operator) -> None:
     graph = window_graph(op, ("H", 8))
     assert not make_padding_explicit(graph)
     assert next(graph.nodes).op == op
 
 
-def test_indices_of_a_dilated_same_need_the_size():
+def test_indices_of_a_dilated_same_need_the_size() -> None:
     graph = Graph("indices")
     x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 2, *dims("HW"))))
     graph.set_outputs(graph.add_node(MaxPool((2, 2), (2, 2), (2, 2), padding=Same()), (x,)).outputs)
@@ -223,7 +234,15 @@ def test_indices_of_a_dilated_same_need_the_size():
         run(graph, np.zeros((1, 2, 4, 4), np.float32))
 
 
-def padded_graph(op, *, fill=None, mode=PadMode.CONSTANT, pads=(0, 0, 1, 0, 0, 0, 1, 2), relu=False, shared_use=False):
+def padded_graph(
+    op: Operator,
+    *,
+    fill: float | None = None,
+    mode: PadMode = PadMode.CONSTANT,
+    pads: tuple[int, ...] = (0, 0, 1, 0, 0, 0, 1, 2),
+    relu: bool = False,
+    shared_use: bool = False,
+) -> Graph:
     graph = Graph("padded")
     x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 2, 6, 7)))
     data = graph.add(Relu(), x) if relu else x
@@ -231,7 +250,7 @@ def padded_graph(op, *, fill=None, mode=PadMode.CONSTANT, pads=(0, 0, 1, 0, 0, 0
     if fill is not None:
         operands.append(graph.constant(np.float32(fill), name="fill"))
     padded = graph.add(Pad(mode), *operands, name="padded")
-    rest = ()
+    rest: tuple[Value, ...] = ()
     if isinstance(op, Conv):
         weight = np.cos(np.arange(4 * np.prod(op.kernel_shape))).reshape(2, 2, *op.kernel_shape).astype(np.float32)
         rest = (graph.constant(weight, name="w"),)
@@ -267,13 +286,13 @@ KEPT = [
 
 
 @pytest.mark.parametrize(("case", "padding"), MERGED)
-def test_a_pad_joins_the_window_behind_it(case, padding):
+def test_a_pad_joins_the_window_behind_it(case: dict[str, Any], padding: Explicit) -> None:
     graph = padded_graph(**case)
     before = outputs_of(graph)
     assert fold_pads(graph)
     graph.check()
     (node,) = [node for node in graph.nodes if isinstance(node.op, type(case["op"]))]
-    assert node.op.padding == padding
+    assert untyped(node.op).padding == padding
     assert any(isinstance(node.op, Pad) for node in graph.nodes) == case.get("shared_use", False)
     after = outputs_of(graph)
     assert after.keys() == before.keys()
@@ -281,7 +300,9 @@ def test_a_pad_joins_the_window_behind_it(case, padding):
     assert not fold_pads(graph)
 
 
-def last_graph(*, users=1, pads=(0, 1, 0, 0, 0, 1, 2, 0), padded_output=False):
+def last_graph(
+    *, users: int = 1, pads: tuple[int, ...] = (0, 1, 0, 0, 0, 1, 2, 0), padded_output: bool = False
+) -> Graph:
     """A Pad of channels that stand last, a Transpose and convolutions behind it."""
     graph = Graph("last")
     x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 6, 7, 2)))
@@ -298,21 +319,21 @@ TURNED = [({}, True, 0), ({"padded_output": True}, True, 1), ({"users": 2}, Fals
 
 
 @pytest.mark.parametrize(("case", "changed", "left"), TURNED)
-def test_a_pad_joins_the_window_behind_a_transpose(case, changed, left):
+def test_a_pad_joins_the_window_behind_a_transpose(case: dict[str, Any], changed: bool, left: int) -> None:
     graph = last_graph(**case)
     before = outputs_of(graph)
     assert fold_pads(graph).changed == changed
     graph.check()
     assert [type(node.op) for node in graph.nodes].count(Pad) == left
     if changed:
-        assert graph["y0"].producer.op.padding == Explicit(((1, 1), (0, 2)))
-        assert graph["y0"].producer.inputs[0].name == "turned"
+        assert untyped(present(graph["y0"].producer).op).padding == Explicit(((1, 1), (0, 2)))
+        assert present(present(graph["y0"].producer).inputs[0]).name == "turned"
     after = outputs_of(graph)
     assert all(np.allclose(after[name], before[name], rtol=1e-5, atol=1e-6) for name in before)
 
 
 @pytest.mark.parametrize("case", KEPT)
-def test_a_pad_that_means_something_else_stays(case):
+def test_a_pad_that_means_something_else_stays(case: dict[str, Any]) -> None:
     graph = padded_graph(**case)
     assert not fold_pads(graph)
     assert any(isinstance(node.op, Pad) for node in graph.nodes)
@@ -321,7 +342,7 @@ def test_a_pad_that_means_something_else_stays(case):
 @pytest.mark.parametrize("opset", [13, 17, 18, 23])
 @pytest.mark.parametrize("fill", [None, 0.0, -3.0])
 @pytest.mark.parametrize("axes", [False, True])
-def test_onnxruntime_does_not_make_zeros_the_padding_of_a_max_pool(opset, fill, axes):
+def test_onnxruntime_does_not_make_zeros_the_padding_of_a_max_pool(opset: int, fill: float | None, axes: bool) -> None:
     """Its fusion would lose the zeros, which are larger than the negative numbers here."""
     import onnxruntime
 
@@ -330,7 +351,7 @@ def test_onnxruntime_does_not_make_zeros_the_padding_of_a_max_pool(opset, fill, 
     graph = Graph("fusion")
     x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 2, 6, 7)))
     amounts = (1, 0, 1, 2) if axes else (0, 0, 1, 0, 0, 0, 1, 2)
-    operands = [x, graph.constant(np.array(amounts, np.int64))]
+    operands: list[Value | None] = [x, graph.constant(np.array(amounts, np.int64))]
     operands += [None if fill is None else graph.constant(np.float32(fill))]
     if axes:
         operands.append(graph.constant(np.array([2, 3], np.int64)))
@@ -340,7 +361,7 @@ def test_onnxruntime_does_not_make_zeros_the_padding_of_a_max_pool(opset, fill, 
     session = onnxruntime.InferenceSession(to_model(graph, opset=opset).SerializeToString())
     (found,) = session.run(None, {"x": given})
     wide = np.pad(given, ((0, 0), (0, 0), (1, 1), (0, 2)), constant_values=fill or 0.0)
-    wanted = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), (2, 3)).max((-2, -1))
+    wanted = untyped(np.lib.stride_tricks.sliding_window_view)(wide, (3, 3), (2, 3)).max((-2, -1))
     assert np.array_equal(found, wanted)
 
 
@@ -354,7 +375,9 @@ REFUSED = [
 
 @pytest.mark.parametrize("opset", [17, 18, 23])
 @pytest.mark.parametrize(("op", "pads"), REFUSED)
-def test_onnxruntime_does_not_make_zeros_the_padding_of_an_average_that_has_no_room(op, pads, opset):
+def test_onnxruntime_does_not_make_zeros_the_padding_of_an_average_that_has_no_room(
+    op: AveragePool, pads: tuple[int, ...], opset: int
+) -> None:
     """Its fusion would make a model of it that onnxruntime refuses, or with ceil mode other divisors."""
     import onnxruntime
 
@@ -365,5 +388,7 @@ def test_onnxruntime_does_not_make_zeros_the_padding_of_an_average_that_has_no_r
     plain = onnxruntime.SessionOptions()
     plain.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     model = to_model(graph, opset=opset).SerializeToString()
-    results = [onnxruntime.InferenceSession(model, options).run(None, {"x": given})[0] for options in (None, plain)]
-    np.testing.assert_allclose(*results, rtol=1e-5)
+    found, wanted = (
+        onnxruntime.InferenceSession(model, options).run(None, {"x": given})[0] for options in (None, plain)
+    )
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)

@@ -29,7 +29,7 @@ def operators(graph: Graph) -> str:
     return " ".join(node.op.name for node in graph.nodes)
 
 
-def test_static_sizes_become_one_shared_parameter():
+def test_static_sizes_become_one_shared_parameter() -> None:
     graph = added("float32[2, 3]", Fill(1.5, (None, 3)), Fill(1.5, (2, None)))
     assert resolve_fills(graph)
     graph.check()
@@ -39,7 +39,7 @@ def test_static_sizes_become_one_shared_parameter():
     np.testing.assert_array_equal(made.tensor.numpy(), np.full((2, 3), 1.5, np.float32))
 
 
-def test_large_constants_are_not_held():
+def test_large_constants_are_not_held() -> None:
     graph = added("float32[512, 512]", Fill(2.0, None))
     resolve_fills(graph)
     assert operators(graph) == "ConstantOfShape Add"
@@ -54,7 +54,7 @@ def test_large_constants_are_not_held():
         ("float32[N, M]", "Shape ConstantOfShape Add Add"),
     ],
 )
-def test_symbolic_sizes_come_from_the_input(data, expected):
+def test_symbolic_sizes_come_from_the_input(data: str, expected: str) -> None:
     graph = added(data, Fill(0.0, (None, None)), Fill(0.0, (None, None)))
     resolve_fills(graph)
     graph.check()
@@ -70,7 +70,7 @@ def test_symbolic_sizes_come_from_the_input(data, expected):
         ("float32[(N+1)//2, M]", "Shape Gather Add Div Gather Concat ConstantOfShape Identity"),
     ],
 )
-def test_other_shapes_are_put_together(state, expected):
+def test_other_shapes_are_put_together(state: str, expected: str) -> None:
     graph = Graph("state")
     graph.add_input("data", tensor("float32[N, M, 3]"))
     fill = graph.add(Fill(0.0, (None, None)), name="fill")
@@ -82,14 +82,14 @@ def test_other_shapes_are_put_together(state, expected):
     assert str(graph.outputs[0].type) == state
 
 
-def test_unused_fills_vanish():
+def test_unused_fills_vanish() -> None:
     graph = added("float32[N]")
     graph.add(Fill(0.0, (None, 8)), name="begin_state")
     assert resolve_fills(graph)
     assert operators(graph) == ""
 
 
-def test_without_fills_nothing_changes():
+def test_without_fills_nothing_changes() -> None:
     assert not resolve_fills(added("float32[N]"))
 
 
@@ -97,7 +97,7 @@ def test_without_fills_nothing_changes():
     ("shape", "text"),
     [((None, 8), r"begin_state: float32\[\?, 8\]: axes \[0\] are unknown"), (None, "number of axes is unknown")],
 )
-def test_open_sizes_are_named(shape, text):
+def test_open_sizes_are_named(shape: tuple[None, int] | None, text: str) -> None:
     graph = Graph("open")
     graph.add_input("data", tensor("float32[N, 3]"))
     graph.set_outputs([graph.add(Identity(), graph.add(Fill(0.0, shape), name="begin_state"))])
@@ -106,7 +106,7 @@ def test_open_sizes_are_named(shape, text):
     assert "-i data:" in str(caught.value)
 
 
-def test_a_symbol_that_no_input_has_is_named():
+def test_a_symbol_that_no_input_has_is_named() -> None:
     graph = Graph("foreign")
     graph.add_input("data", tensor("float32[N, 3]"))
     fill = graph.add(Fill(0.0, (None,)), name="fill")
@@ -117,7 +117,7 @@ def test_a_symbol_that_no_input_has_is_named():
 
 
 @pytest.mark.parametrize("data", ["float32[2, 3]", "float32[N, 3]"])
-def test_a_fill_that_is_an_output_keeps_its_name(data):
+def test_a_fill_that_is_an_output_keeps_its_name(data: str) -> None:
     graph = Graph("output")
     x = graph.add_input("data", tensor(data))
     fill = graph.add(Fill(1.0, (None, None)), name="ones")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from graphir.errors import ProviderError
 from graphir.graph import Graph
@@ -59,14 +62,14 @@ def test_the_rest_stays(text):
     unchanged(text, fold)
 
 
-def test_results_keep_their_names_and_sources():
+def test_results_keep_their_names_and_sources() -> None:
     graph = graph_of("g (float[2] x) => (float[2] y) <float[2] w = {1.0, 2.0}> { b = Exp(w) y = Add(x, b) }")
     assert fold(graph)
     assert [(value.name, value.sources) for value in graph.parameters] == [("b", ("b",))]
 
 
-def test_weights_beyond_the_limit_are_not_read():
-    def explode():
+def test_weights_beyond_the_limit_are_not_read() -> None:
+    def explode() -> NDArray[Any]:
         raise AssertionError("the weights were read")
 
     graph = Graph("large")
@@ -75,7 +78,7 @@ def test_weights_beyond_the_limit_are_not_read():
     assert not fold(graph)
 
 
-def test_a_node_without_kernel_stays_and_the_rest_is_folded():
+def test_a_node_without_kernel_stays_and_the_rest_is_folded() -> None:
     graph = graph_of("""g (float[2] x) => (float[2] y, bfloat16[2] z) <float[2] w = {1.0, 2.0}> {
         a = Exp(w)  h = Cast<to = 16>(a)  s = Sinh(h)  z = Neg(s)  b = Neg(a)  c = Sin(b)  d = Add(b, c)  y = Add(x, d)
     }""")
@@ -87,8 +90,8 @@ def test_a_node_without_kernel_stays_and_the_rest_is_folded():
     assert str(graph) == text
 
 
-def test_without_onnxruntime_it_says_so(monkeypatch):
-    def missing():
+def test_without_onnxruntime_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
         raise ProviderError("onnxruntime is not installed; pip install")
 
     monkeypatch.setattr(evaluate, "import_onnxruntime", missing)
@@ -100,23 +103,23 @@ def test_without_onnxruntime_it_says_so(monkeypatch):
     assert not fold_known(graph)
 
 
-def test_known_integers_need_no_onnxruntime(monkeypatch):
+def test_known_integers_need_no_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluate, "import_onnxruntime", None)
     graph = graph_of("g (float[2,3] x) => (int64[2] y) { y = Shape(x) }")
     assert fold(graph)
     assert operators(graph) == "Identity"
 
 
-def test_single_values_can_be_asked_for():
+def test_single_values_can_be_asked_for() -> None:
     graph = graph_of("""g (float[2] x) => (float[2] y) <float[2] w = {1.0, 2.0}> { b = Neg(w) c = Add(b, x)
         d = Abs(b) y = Add(c, d) }""")
     found = evaluated(graph, [graph["c"], graph["d"]], EVALUATOR)
     assert list(found) == [graph["d"]]
-    np.testing.assert_array_equal(found[graph["d"]], np.float32([1, 2]))
+    np.testing.assert_array_equal(found[graph["d"]], np.array([1, 2], np.float32))
     assert operators(graph) == "Neg Add Abs Add"
 
 
-def test_an_output_of_a_shape_of_a_parameter():
+def test_an_output_of_a_shape_of_a_parameter() -> None:
     graph = Graph("parameter")
     weight = graph.add_parameter("w", Tensor.of(np.zeros((2, 3), np.float32)))
     graph.set_outputs([graph.add(Shape(), weight, output="s")])

@@ -50,17 +50,17 @@ KEPT = [
 
 
 @pytest.mark.parametrize(("text", "expected"), TAKEN)
-def test_the_branch_that_runs_takes_the_place(text, expected):
+def test_the_branch_that_runs_takes_the_place(text: str, expected: str) -> None:
     graph = lowered(text, inline_branches)
     assert operators(graph) == expected
 
 
 @pytest.mark.parametrize("text", KEPT)
-def test_without_a_known_condition_nothing_changes(text):
+def test_without_a_known_condition_nothing_changes(text: str) -> None:
     unchanged(text, inline_branches)
 
 
-def test_types_follow_the_branch_taken():
+def test_types_follow_the_branch_taken() -> None:
     graph = graph_of("""g (float[2,3] x) => (float[N,M] z) <bool c = {1}> { y = If (c)
         <then_branch = one () => (float[2,3] t) { t = Relu(x) },
          else_branch = two () => (float[3,2] e) { e = Transpose(x) }>
@@ -70,7 +70,7 @@ def test_types_follow_the_branch_taken():
     assert str(graph["z"].type) == "float32[2, 3]"
 
 
-def test_what_the_dead_branch_used_is_free_again():
+def test_what_the_dead_branch_used_is_free_again() -> None:
     graph = graph_of(f"g (float[2] x) => (float[2] y) <bool c = {{1}}> {{ {THEN_OR_ELSE} }}")
     inline_branches(graph)
     assert [node.op.name for node in graph["x"].users()] == ["Relu"]

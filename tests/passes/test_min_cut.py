@@ -26,7 +26,7 @@ def least(edges: list[tuple[int, int, int, int]]) -> int:
 
 
 @given(EDGES)
-def test_cut_is_the_smallest(edges):
+def test_cut_is_the_smallest(edges: list[tuple[int, int, int, int]]) -> None:
     network = Network()
     assert [network.place() for _ in range(PLACES - 2)] == list(range(2, PLACES))
     for edge in edges:
@@ -40,7 +40,7 @@ def test_cut_is_the_smallest(edges):
     assert crossing == total
 
 
-def test_a_long_way_needs_no_recursion():
+def test_a_long_way_needs_no_recursion() -> None:
     network = Network()
     last = SOURCE
     for _ in range(20_000):

@@ -48,10 +48,10 @@ KEPT = [
 
 
 @pytest.mark.parametrize(("text", "expected"), DROPPED)
-def test_dropped(text, expected):
+def test_dropped(text: str, expected: str) -> None:
     assert operators(lowered(text, drop_no_ops)) == expected
 
 
 @pytest.mark.parametrize("text", KEPT)
-def test_kept(text):
+def test_kept(text: str) -> None:
     unchanged(text, drop_no_ops)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from graphir.converters.mxnet import to_symbol
@@ -18,12 +21,13 @@ from graphir.passes.recurrent.to_loop import write_as_loop
 from tests.equivalence.live import LivePair
 from tests.passes.written import feed, run
 from tests.requirements import needing
+from tests.typed import untyped
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 STATES = {"RNN": ("h0",), "GRU": ("h0",), "LSTM": ("h0", "c0")}
 
 
-def layer(kind: str, operands: str = "b", steps: int = 5, hidden: int = 3, **attributes: object) -> onnx.ModelProto:
+def layer(kind: str, operands: str = "b", steps: int = 5, hidden: int = 3, **attributes: Any) -> onnx.ModelProto:
     """A model of one layer over x (steps, 2, 4); `operands` names the optional ones: b, h (states), p, n (lengths)."""
     ways = 2 if attributes.get("direction") == "bidirectional" else 1
     rows = GATES[kind] * hidden
@@ -53,7 +57,7 @@ def written(model: onnx.ModelProto) -> Graph:
 
 
 BOTH, BACK = {"direction": "bidirectional"}, {"direction": "reverse"}
-ROWS = [
+ROWS: list[tuple[str, str, str, dict[str, Any]]] = [
     ("rnn", "RNN", "b", {}),
     ("rnn-both", "RNN", "bh", BOTH | {"activations": ["Relu", "Tanh"]}),
     ("rnn-affine", "RNN", "", {"activations": ["Affine"], "activation_alpha": [0.5], "activation_beta": [0.25]}),
@@ -82,7 +86,7 @@ BACK_AGAIN = [row for row in ROWS if not {"clip"} & set(row[3]) and row[0] not i
 
 @pytest.mark.parametrize(("kind", "operands", "attributes"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
 def test_loop_computes_what_the_layer_does(kind: str, operands: str, attributes: dict[str, object]) -> None:
-    model = layer(kind, operands, **attributes)
+    model = layer(kind, operands, **untyped(attributes))
     graph = written(model)
     assert not [node for node in graph.nodes if isinstance(node.op, RNN | GRU | LSTM)]
     before, after = run(model), run(to_model(graph, opset=21))
@@ -95,7 +99,7 @@ def test_loop_computes_what_the_layer_does(kind: str, operands: str, attributes:
     ("kind", "operands", "attributes"), [row[1:] for row in BACK_AGAIN], ids=[row[0] for row in BACK_AGAIN]
 )
 def test_layer_is_told_again(kind: str, operands: str, attributes: dict[str, object]) -> None:
-    model = layer(kind, operands, **attributes)
+    model = layer(kind, operands, **untyped(attributes))
     graph = written(model)
     assert recognize_recurrent_loops(graph)
     graph.check()
@@ -133,7 +137,7 @@ def test_what_cannot_be_a_loop_stays_as_it_is(model: onnx.ModelProto, reason: st
     ids=["gru", "gru-both", "lstm-coupled", "lstm-clip-backwards"],
 )
 def test_layers_of_many_steps_become_mxnet_s_loop(kind: str, attributes: dict[str, object]) -> None:
-    model = layer(kind, "bh", 1500, **attributes)
+    model = layer(kind, "bh", 1500, **untyped(attributes))
     symbol, params = to_symbol(from_model(model))
     assert '"_foreach"' in symbol
     feeds = {item.name: run_feed(item) for item in model.graph.input}
@@ -144,6 +148,6 @@ def test_layers_of_many_steps_become_mxnet_s_loop(kind: str, attributes: dict[st
         np.testing.assert_allclose(value, wanted, rtol=5e-5, atol=2e-5)
 
 
-def run_feed(item: onnx.ValueInfoProto) -> np.ndarray:
+def run_feed(item: onnx.ValueInfoProto) -> NDArray[Any]:
     """What `run` feeds to an input."""
     return feed(tuple(dim.dim_value for dim in item.type.tensor_type.shape.dim), np.dtype("float32"))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import onnxruntime
 import pytest
+from numpy.typing import NDArray
+from onnx.onnx_ml_pb2 import ModelProto
 
 from graphir.converters.onnx import from_model, to_model
 from graphir.graph import Graph
@@ -14,12 +17,12 @@ from graphir.passes.outcome import Outcome
 from graphir.passes.select_branches import select_branches
 from tests.passes.written import graph_of, model_of, operators, unroll
 
-Arrays = dict[str, np.ndarray]
+Arrays = dict[str, NDArray[Any]]
 TWO_LOOPS = """body (int64 i, bool c, float[2] a) => (bool d, float[2] b)
   { b = Add(a, x) s = ReduceSum<keepdims = 0>(b) d = Less(s, limit) }"""
 
 
-def run(model, feeds: Arrays) -> Arrays:
+def run(model: ModelProto, feeds: Arrays) -> Arrays:
     """The outputs of one run."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -36,7 +39,7 @@ def select(graph: Graph) -> Outcome:
     return outcome
 
 
-X = np.float32([1, -2])
+X = np.array([1, -2], np.float32)
 IF = """g (float[2] x, bool{shape} c) => (float[2] y, int64[2] z) {{ h = Abs(x) y, z = If (c)
     <then_branch = one () => (float[2] t, int64[2] u) {{ a = Exp(h) t = Add(a, x) u = Cast<to = 7>(t) }},
      else_branch = two () => (float[2] e, int64[2] f)
@@ -49,9 +52,9 @@ ROWS = [
     # text, feeds, a part of the operators left
     *((IF.format(shape=shape), {"x": X, "c": np.full(size, value)}, "Where")
       for shape, size in (("", ()), ("[1]", (1,))) for value in (True, False)),
-    *((WHILE, {"x": np.float32([1, 2]), "limit": np.float32(limit)}, "Add ReduceSum Less Where And Add")
+    *((WHILE, {"x": np.array([1, 2], np.float32), "limit": np.float32(limit)}, "Add ReduceSum Less Where And Add")
       for limit in (-5, 0, 7, 10, 1000)),
-    *((START, {"x": np.float32([1, 2]), "k": bool(value)}, "Where") for value in (True, False)),
+    *((START, {"x": np.array([1, 2], np.float32), "k": bool(value)}, "Where") for value in (True, False)),
     # a branch inside a branch, and a branch inside a loop
     *(("""g (float[2] x, bool c, bool d) => (float[2] y) { y = If (c)
       <then_branch = one () => (float[2] t) { t = If (d)
@@ -86,7 +89,7 @@ LOOPS_STAY = [
 
 
 @pytest.mark.parametrize(("text", "feeds", "expected"), ROWS)
-def test_all_is_computed_and_the_same_comes_out(text, feeds, expected):
+def test_all_is_computed_and_the_same_comes_out(text: str, feeds: dict[str, Any], expected: str) -> None:
     model = model_of(text)
     graph = from_model(model)
     assert select(graph)
@@ -99,7 +102,7 @@ def test_all_is_computed_and_the_same_comes_out(text, feeds, expected):
 
 
 @pytest.mark.parametrize(("text", "reason"), STAYS)
-def test_a_branch_that_stays_says_why(text, reason):
+def test_a_branch_that_stays_says_why(text: str, reason: str) -> None:
     graph = graph_of(text)
     shown = str(graph)
     outcome = select_branches(graph)
@@ -109,7 +112,7 @@ def test_a_branch_that_stays_says_why(text, reason):
 
 
 @pytest.mark.parametrize(("text", "reason"), LOOPS_STAY)
-def test_a_loop_that_stays_says_why(text, reason):
+def test_a_loop_that_stays_says_why(text: str, reason: str) -> None:
     graph = graph_of(text)
     shown = str(graph)
     outcome = unroll(graph, masked=True)

@@ -87,7 +87,7 @@ def test_an_output_that_is_a_sequence_stays():
     unchanged("g (float[2] x) => (seq(float[2]) s) { s = SequenceConstruct(x, x) }", resolve_structure)
 
 
-def test_only_a_part_may_be_known():
+def test_only_a_part_may_be_known() -> None:
     graph = graph_of("""g (float[2] x, seq(float[2]) s) => (float[2] a, float[2] b) <int64 p = {0}>
         { a = SequenceAt(s, p) t = SequenceConstruct(x) b = SequenceAt(t, p) }""")
     assert resolve_structure(graph)

@@ -95,19 +95,19 @@ KEPT = [
 
 
 @pytest.mark.parametrize(("body", "held"), WITHOUT)
-def test_none_is_left_between(body, held):
+def test_none_is_left_between(body: str, held: str) -> None:
     graph = lowered(between(body, held), moved)
     assert "Transpose" not in operators(graph)
 
 
 @pytest.mark.parametrize(("body", "result", "held"), ENDS)
-def test_none_is_left_at_an_end_without_a_layout(body, result, held):
+def test_none_is_left_at_an_end_without_a_layout(body: str, result: str, held: str) -> None:
     graph = lowered(ending(body, result, held), moved)
     assert "Transpose" not in operators(graph)
 
 
 @pytest.mark.parametrize(("body", "result", "held", "count"), KEPT)
-def test_what_is_needed_stays(body, result, held, count):
+def test_what_is_needed_stays(body: str, result: str, held: str, count: int) -> None:
     text = ending(body, result, held)
     before = graph_of(text)
     after = graph_of(text)
@@ -118,14 +118,14 @@ def test_what_is_needed_stays(body, result, held, count):
     np.testing.assert_array_equal(run(to_model(after))["y"], run(to_model(before))["y"])
 
 
-def test_one_is_left_where_two_branches_share_it():
+def test_one_is_left_where_two_branches_share_it() -> None:
     body = "a = Flatten(n) b = Relu(n) c = Flatten(b) y = Add(a, c)"
     graph = graph_of(ending(body, "float[a,b]"))
     moved(graph)
     assert operators(graph).split().count("Transpose") == 1
 
 
-def test_they_move_to_where_fewer_are_needed():
+def test_they_move_to_where_fewer_are_needed() -> None:
     graph = lowered(
         f"g (float[2,4,5,3] x, float[2,4,5,3] z) => (float[a,b,c,d] y) {{ a = {FIRST}(x) b = {FIRST}(z) "
         f"c = Add(a, b) d = Relu(c) y = {POOL}(d) }}",
@@ -143,11 +143,11 @@ def test_they_move_to_where_fewer_are_needed():
         f"z = {LAST}(y) }}",
     ],
 )
-def test_borders_stay(text):
+def test_borders_stay(text: str) -> None:
     unchanged(text, move_transposes)
 
 
-def test_swaps_that_undo_themselves():
+def test_swaps_that_undo_themselves() -> None:
     swap = "Transpose<perm = [1,0]>"
     text = f"g (float[2,3] x) => (float[a,b] y) {{ a = {swap}(x) b = Relu(a) y = {swap}(b) }}"
     assert operators(lowered(text, moved)) == "Relu"
@@ -159,7 +159,7 @@ BRANCHES = (
 )
 
 
-def test_a_subgraph_that_uses_the_value_keeps_it():
+def test_a_subgraph_that_uses_the_value_keeps_it() -> None:
     text = between(BRANCHES).replace("x)", "x, bool c)", 1)
     graph = graph_of(text)
     moved(graph)
@@ -168,11 +168,11 @@ def test_a_subgraph_that_uses_the_value_keeps_it():
 
 
 @pytest.mark.parametrize("order", [(0, 3, 1, 2), (1, 0), (2, 0, 1), (0, 4, 1, 2, 3)])
-def test_inverse(order):
+def test_inverse(order: tuple[int, ...]) -> None:
     assert [inverse(order)[axis] for axis in order] == list(range(len(order)))
 
 
-def test_a_long_chain_is_quick():
+def test_a_long_chain_is_quick() -> None:
     count = 3000
     layers = " ".join(
         f"t{i} = {FIRST}(n{i}) p{i} = {POOL}(t{i}) b{i} = {LAST}(p{i}) n{i + 1} = Relu(b{i})" for i in range(count)

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import onnx.parser
 import onnxruntime
+from numpy.typing import NDArray
 
 from graphir.converters.onnx import from_model, to_model
 from graphir.converters.onnx.evaluator import onnx_evaluator
@@ -33,7 +34,7 @@ def graph_of(text: str) -> Graph:
     return from_model(model_of(text))
 
 
-def feed(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def feed(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Fixed numbers of a dtype."""
     count = int(np.prod(shape))
     if dtype.kind == "b":

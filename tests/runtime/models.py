@@ -122,7 +122,9 @@ def affine(folder: Path, weight: float = 2.0, names: tuple[str, str] = ("sum", "
     """An .onnx of two outputs: x + 1 and `weight` * x."""
     one, factor = np.array([1.0], np.float32), np.array([weight], np.float32)
     nodes = [helper.make_node("Add", ["x", "one"], [names[0]]), helper.make_node("Mul", ["x", "factor"], [names[1]])]
-    outputs = {name: (TensorProto.FLOAT, [2, 3]) for name in (reversed(names) if swap else names)}
+    outputs: dict[str, tuple[int, list[Any]]] = {
+        name: (TensorProto.FLOAT, [2, 3]) for name in (reversed(names) if swap else names)
+    }
     model = onnx_model(nodes, {"x": (TensorProto.FLOAT, [2, 3])}, outputs, {"one": one, "factor": factor})
     path = folder / f"affine-{weight}-{'-'.join(names)}-{swap}.onnx"
     onnx.save(model, path)

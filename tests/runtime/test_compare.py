@@ -20,6 +20,7 @@ from graphir.verification.compare import (
     grade,
     noise_limit,
 )
+from tests.typed import untyped
 
 F32, F16, BF16 = np.float32, np.float16, ml_dtypes.bfloat16
 NAN, INF = math.nan, math.inf
@@ -187,7 +188,7 @@ def test_absolute_tolerance_holds_for_a_reference_of_zeros(candidate: Any, verdi
 @pytest.mark.parametrize("name, value", [("rtol", -1.0), ("atol", -1e-9), ("rtol", NAN), ("atol", INF)])
 def test_refused_tolerances(name: str, value: float) -> None:
     with pytest.raises(VerificationError, match=f"{name}={value}"):
-        compare("y", array([1]), array([1]), **{name: value})
+        compare("y", array([1]), array([1]), **untyped({name: value}))
 
 
 def test_a_difference_far_into_a_large_array_is_found() -> None:

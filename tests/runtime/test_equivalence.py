@@ -64,7 +64,7 @@ def with_damaged_weight() -> Graph:
 
 
 def with_damaged_bias() -> Graph:
-    return models.damaged(models.net_graph(), "fc_bias", lambda array: array + np.float32([0, 0.05, 0, 0]))
+    return models.damaged(models.net_graph(), "fc_bias", lambda array: array + np.array([0, 0.05, 0, 0], np.float32))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_good_conversion_is_noise() -> None:
 
 
 def test_saturated_head_does_not_hide_an_error() -> None:
-    graph = models.damaged(models.net_graph(1e4), "fc_bias", lambda array: array + np.float32([0, 300, 0, 0]))
+    graph = models.damaged(models.net_graph(1e4), "fc_bias", lambda array: array + np.array([0, 300, 0, 0], np.float32))
     report = check(graph, 1e4)
     assert [(found.name, found.verdict.passes) for found in report.outputs] == [
         ("softmax_output", True),

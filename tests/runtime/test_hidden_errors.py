@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import graphir
 from graphir.graph import Graph
 from graphir.ops.activation import Relu, Sigmoid, Softmax, Tanh
+from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv
 from graphir.ops.elementwise import Add, Mul
 from graphir.ops.linear import Gemm
@@ -17,12 +23,20 @@ from graphir.ops.shape import Flatten
 from graphir.padding import Explicit, symmetric
 from graphir.types import DType, TensorType
 from graphir.verification.heads import Wiring, one_to_one_heads, scores
+from tests.typed import present
 
 RANDOM = np.random.default_rng(0)
 DENSE = RANDOM.standard_normal((6, 6)).astype(np.float32)
 
 
-def classifier(prefix: str, weight=DENSE, *, head=Softmax, scale=200.0, shift=0.0) -> Graph:
+def classifier(
+    prefix: str,
+    weight: NDArray[Any] = DENSE,
+    *,
+    head: type[Operator] = Softmax,
+    scale: float = 200.0,
+    shift: float = 0.0,
+) -> Graph:
     """Scores that are so large that the head is sure, under names of their own."""
     graph = Graph(prefix)
     x = graph.add_input(f"{prefix}x", TensorType(DType.FLOAT32, (3, 6)))
@@ -46,7 +60,7 @@ HEADS = [
 
 
 @pytest.mark.parametrize(("candidate", "same"), HEADS)
-def test_behind_a_sure_softmax_the_scores_are_compared(candidate, same):
+def test_behind_a_sure_softmax_the_scores_are_compared(candidate: Graph, same: bool) -> None:
     report = graphir.verify(classifier("a"), candidate)
     assert report.ok == same
     assert [found.name for found in report.outputs] == ["ay", "ascores (before the head)"]
@@ -54,18 +68,18 @@ def test_behind_a_sure_softmax_the_scores_are_compared(candidate, same):
 
 @pytest.mark.parametrize("head", [Sigmoid, Tanh])
 @pytest.mark.parametrize(("shift", "same"), [(0, True), (3, False)])
-def test_a_head_of_single_numbers_sees_what_is_added(head, shift, same):
+def test_a_head_of_single_numbers_sees_what_is_added(head: type[Operator], shift: int, same: bool) -> None:
     report = graphir.verify(classifier("a", head=head), classifier("b", head=head, shift=shift))
     assert report.ok == same
 
 
-def test_heads_of_other_kinds_are_no_pair():
+def test_heads_of_other_kinds_are_no_pair() -> None:
     report = graphir.verify(classifier("a"), classifier("b", head=Sigmoid))
     assert not report.ok
     assert any("hides errors" in note for note in report.notes)
 
 
-def test_operands_of_heads_are_found_in_a_graph():
+def test_operands_of_heads_are_found_in_a_graph() -> None:
     wiring = Wiring.of(classifier("a"))
     assert one_to_one_heads(wiring, "ay") == [("Softmax", "ascores")]
     assert one_to_one_heads(wiring, "ascores") == []
@@ -82,13 +96,21 @@ SCORES = [
 
 
 @pytest.mark.parametrize(("kind", "array", "wanted"), SCORES)
-def test_scores(kind, array, wanted):
+def test_scores(kind: str, array: NDArray[Any], wanted: list[list[int]] | NDArray[Any] | None) -> None:
     found = scores(kind, array)
     assert (found is None) == (wanted is None)
-    assert wanted is None or np.array_equal(found, wanted)
+    assert wanted is None or np.array_equal(present(found), wanted)
 
 
-def network(*, weight=None, pads=((1, 1), (1, 1)), epsilon=1e-5, bias=0.0, depth=4, numb=False) -> Graph:
+def network(
+    *,
+    weight: Callable[..., Any] | None = None,
+    pads: tuple[tuple[int, ...], ...] = ((1, 1), (1, 1)),
+    epsilon: float = 1e-5,
+    bias: float = 0.0,
+    depth: int = 4,
+    numb: bool = False,
+) -> Graph:
     """Convolutions with normalizations; `numb` ends in a mean of sigmoids that are all 1."""
     random = np.random.default_rng(1)
     graph = Graph("net")
@@ -96,7 +118,7 @@ def network(*, weight=None, pads=((1, 1), (1, 1)), epsilon=1e-5, bias=0.0, depth
     for layer in range(depth):
         kernel = (random.standard_normal((8, 8, 3, 3)) / 6).astype(np.float32)
         offset = random.standard_normal(8).astype(np.float32) / 10
-        own = pads if layer == 1 else symmetric((1, 1)).pads
+        own: Any = pads if layer == 1 else symmetric((1, 1)).pads
         if layer == 1:
             kernel = kernel if weight is None else weight(kernel)
             offset = offset + np.float32(bias) * np.eye(8, dtype=np.float32)[3]
@@ -115,17 +137,17 @@ def network(*, weight=None, pads=((1, 1), (1, 1)), epsilon=1e-5, bias=0.0, depth
     return graph
 
 
-def one_weight(kernel):
+def one_weight(kernel: NDArray[Any]) -> NDArray[Any]:
     changed = kernel.copy()
     changed[5, 2, 1, 1] += np.abs(kernel).mean()
     return changed
 
 
-def one_filter(kernel):
+def one_filter(kernel: NDArray[Any]) -> NDArray[Any]:
     return kernel * np.where(np.arange(8) == 5, 1.01, 1).astype(np.float32)[:, None, None, None]
 
 
-def turned(kernel):
+def turned(kernel: NDArray[Any]) -> NDArray[Any]:
     return kernel.transpose(1, 0, 2, 3).copy()
 
 
@@ -142,14 +164,14 @@ BROKEN = [
 
 @pytest.mark.parametrize("numb", [False, True])
 @pytest.mark.parametrize("change", BROKEN, ids=lambda change: getattr(change.get("weight"), "__name__", str(change)))
-def test_a_small_fault_is_no_noise(change, numb):
+def test_a_small_fault_is_no_noise(change: dict[str, Any], numb: bool) -> None:
     assert graphir.verify(network(numb=numb), network(numb=numb)).ok
     report = graphir.verify(network(numb=numb), network(numb=numb, **change))
     assert not report.ok
     assert any("does not react" in note for note in report.notes) == numb
 
 
-def test_inputs_of_the_reference_are_what_is_fed(tmp_path):
+def test_inputs_of_the_reference_are_what_is_fed(tmp_path: Path) -> None:
     paths = [tmp_path / "a.onnx", tmp_path / "b.graphir.json"]
     for prefix, path in zip("ab", paths, strict=True):
         graphir.save(classifier(prefix, scale=1), path)
@@ -158,7 +180,7 @@ def test_inputs_of_the_reference_are_what_is_fed(tmp_path):
     assert list(report.feeds) == ["ax"]
 
 
-def test_a_capture_goes_to_inputs_of_other_names(tmp_path):
+def test_a_capture_goes_to_inputs_of_other_names(tmp_path: Path) -> None:
     x = RANDOM.standard_normal((3, 6)).astype(np.float32)
     (y,) = graphir.Session(classifier("a", scale=1)).run({"ax": x}).values()
     np.savez(tmp_path / "capture.npz", **{"input:ax": x, "output:0:ay": y})

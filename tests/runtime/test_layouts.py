@@ -18,7 +18,9 @@ from graphir.verification.layouts import fit_inputs, fitted_feeds, laid_out, lai
 WEIGHT = np.random.default_rng(0).standard_normal((5, 3, 2, 2)).astype(np.float32)
 
 
-def network(name: str, *, last: bool, result_last: bool | None = None, factor: float = 1.0, pooled=False) -> Graph:
+def network(
+    name: str, *, last: bool, result_last: bool | None = None, factor: float = 1.0, pooled: bool = False
+) -> Graph:
     """A convolution over channels in the last or the second place."""
     graph = Graph("net")
     shape = (1, 6, 7, 3) if last else (1, 3, 6, 7)
@@ -44,7 +46,7 @@ SAME = [
 
 @pytest.mark.parametrize(("reference", "candidate"), SAME)
 @pytest.mark.parametrize("swapped", [False, True])
-def test_the_same_network_in_another_layout_is_verified(reference, candidate, swapped):
+def test_the_same_network_in_another_layout_is_verified(reference: Graph, candidate: Graph, swapped: bool) -> None:
     pair = (candidate, reference) if swapped else (reference, candidate)
     report = graphir.verify(*pair)
     assert report.ok
@@ -52,13 +54,13 @@ def test_the_same_network_in_another_layout_is_verified(reference, candidate, sw
 
 
 @pytest.mark.parametrize(("reference", "candidate"), SAME)
-def test_another_network_is_not(reference, candidate):
-    last = candidate.inputs[0].shape[-1] == 3
+def test_another_network_is_not(reference: Graph, candidate: Graph) -> None:
+    last = present(candidate.inputs[0].shape)[-1] == 3
     other = network(candidate.inputs[0].name, last=last, factor=1.001)
     assert not graphir.verify(network("x", last=True), other).ok
 
 
-def test_inputs_of_other_names_go_by_position_and_are_told():
+def test_inputs_of_other_names_go_by_position_and_are_told() -> None:
     feeds = {"a": np.zeros((2, 8, 9, 3)), "b": np.zeros((4,))}
     fitting, notes = fit_inputs(feeds, {"x": ("N", 3, 8, 9), "y": (4,)})
     assert fitting == {"x": ("a", (0, 3, 1, 2)), "y": ("b", ())}
@@ -83,11 +85,13 @@ ORDERS = [
 
 
 @pytest.mark.parametrize(("shape", "wanted", "order"), ORDERS)
-def test_channels_move_only_where_that_fits(shape, wanted, order):
+def test_channels_move_only_where_that_fits(
+    shape: tuple[int, ...], wanted: tuple[int | str, ...], order: tuple[int, ...]
+) -> None:
     assert channel_order(shape, wanted) == order
 
 
-def test_results_come_into_the_expected_order():
+def test_results_come_into_the_expected_order() -> None:
     array = np.arange(24.0).reshape(1, 2, 3, 4)
     found, moved = laid_out(array.transpose(0, 2, 3, 1), array)
     assert moved
@@ -96,12 +100,14 @@ def test_results_come_into_the_expected_order():
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 3, 1), (0, 3, 1, 2)])
 @pytest.mark.parametrize("shape", [(2, 3, 3, 3), (1, 4, 4, 4)])
-def test_values_inside_come_into_the_expected_order_where_sizes_do_not_tell(shape, order):
+def test_values_inside_come_into_the_expected_order_where_sizes_do_not_tell(
+    shape: tuple[int, ...], order: tuple[int, ...]
+) -> None:
     array = np.arange(float(np.prod(shape))).reshape(shape)
     assert np.array_equal(laid_out_inside(array.transpose(order), array), array)
 
 
-def test_outputs_of_equal_sizes_are_not_turned():
+def test_outputs_of_equal_sizes_are_not_turned() -> None:
     array = np.arange(27.0).reshape(1, 3, 3, 3)
     found, moved = laid_out(array.transpose(0, 2, 3, 1), array)
     assert not moved

@@ -235,10 +235,12 @@ def test_nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.live
 def test_a_model_that_mxnet_cannot_run_is_held_against_the_reference(tmp_path: Path) -> None:
-    nodes = [{"op": "null", "name": name, "inputs": []} for name in ("data", "c_weight", "c_bias")]
+    nodes: list[dict[str, Any]] = [
+        {"op": "null", "name": name, "inputs": []} for name in ("data", "c_weight", "c_bias")
+    ]
     attrs = {"kernel": "(3, 3)", "num_filter": "4", "layout": "NHWC"}
     nodes.append({"op": "Convolution", "name": "c", "attrs": attrs, "inputs": [[0, 0, 0], [1, 0, 0], [2, 0, 0]]})
-    document = {"nodes": nodes, "arg_nodes": [0, 1, 2], "heads": [[3, 0, 0]]}
+    document: dict[str, Any] = {"nodes": nodes, "arg_nodes": [0, 1, 2], "heads": [[3, 0, 0]]}
     document["attrs"] = {"mxnet_version": ["int", 10901]}
     (tmp_path / "m-symbol.json").write_text(json.dumps(document))
     arrays = {"arg:c_weight": np.ones((4, 3, 3, 2), np.float32), "arg:c_bias": np.ones(4, np.float32)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from graphir.ops.shape import Transpose
 from graphir.padding import symmetric
 from graphir.passes.clone import clone
 from graphir.symbolic.dims import symbol
-from graphir.types import DType, TensorType
+from graphir.types import Dim, DType, TensorType
 from graphir.verification.layouts import fit_inputs
 from graphir.verification.matches import Match, parse_match
 
@@ -33,7 +34,7 @@ def results(names: str, order: str = "") -> Graph:
     return graph
 
 
-def difference(names: str, shapes=((2, 5), (2, 5)), order: str = "") -> Graph:
+def difference(names: str, shapes: tuple[tuple[int, ...], ...] = ((2, 5), (2, 5)), order: str = "") -> Graph:
     """3 a - b for inputs a and b under these names, in this order."""
     graph = Graph("difference")
     sizes = dict(zip(names, shapes, strict=True))
@@ -46,7 +47,7 @@ def difference(names: str, shapes=((2, 5), (2, 5)), order: str = "") -> Graph:
 WEIGHT = np.random.default_rng(0).standard_normal((3, 3, 3, 3)).astype(np.float32)
 
 
-def network(shape, *, last=False, result_last=None, name="x") -> Graph:
+def network(shape: tuple[Dim, ...], *, last: bool = False, result_last: bool | None = None, name: str = "x") -> Graph:
     graph = Graph("network")
     value = graph.add_input(name, TensorType(DType.FLOAT32, shape))
     value = graph.add(Transpose((0, 3, 1, 2)), value) if last else value
@@ -72,7 +73,7 @@ PAIRED = [
 
 
 @pytest.mark.parametrize(("reference", "candidate", "said"), PAIRED)
-def test_what_names_and_shapes_tell_is_paired(reference, candidate, said):
+def test_what_names_and_shapes_tell_is_paired(reference: Graph, candidate: Graph, said: str) -> None:
     report = graphir.verify(reference, candidate)
     assert report.ok
     assert any(said in note for note in report.notes)
@@ -91,7 +92,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(("reference", "candidate", "options"), ASKED)
-def test_a_pairing_that_was_a_guess_becomes_a_question(reference, candidate, options):
+def test_a_pairing_that_was_a_guess_becomes_a_question(reference: Graph, candidate: Graph, options: list[str]) -> None:
     report = graphir.verify(reference, candidate)
     asked = [part for note in report.notes for part in re.findall(r"--match (\S+)", note)]
     assert (asked, report.ok) == (options, report.ok and not options)
@@ -108,7 +109,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("reference", "candidate"), WRONG)
-def test_models_that_never_agree_are_asked_nothing(reference, candidate):
+def test_models_that_never_agree_are_asked_nothing(reference: Graph, candidate: Graph) -> None:
     wrong = clone(candidate)
     factor = wrong.constant(np.float32(1.01))
     wrong.set_outputs([wrong.add(Mul(), value, factor, name=f"{value.name}_more") for value in wrong.outputs])
@@ -126,7 +127,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(("text", "match"), TEXTS)
-def test_matches_are_read_and_written(text, match):
+def test_matches_are_read_and_written(text: str, match: Match) -> None:
     assert (parse_match(text), str(match)) == (match, text)
 
 
@@ -142,12 +143,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("match", "said"), REFUSED)
-def test_matches_that_say_nothing_are_refused(match, said):
+def test_matches_that_say_nothing_are_refused(match: list[str], said: str) -> None:
     with pytest.raises(VerificationError, match=re.escape(said)):
         graphir.verify(difference("ab"), difference("pq"), match=match)
 
 
-def test_the_command_asks_and_takes_the_answer(tmp_path, capsys):
+def test_the_command_asks_and_takes_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [str(tmp_path / name) for name in ("a.onnx", "b.onnx")]
     for graph, path in zip((network((1, 3, 3, 3)), network((1, 3, 3, 3), last=True)), paths, strict=True):
         graphir.save(graph, path)
@@ -157,7 +158,7 @@ def test_the_command_asks_and_takes_the_answer(tmp_path, capsys):
     assert main(["verify", *paths, *options]) == 0
 
 
-def test_what_is_stated_goes_before_names():
+def test_what_is_stated_goes_before_names() -> None:
     feeds = {"a": np.zeros((2, 5)), "b": np.zeros((2, 5))}
     fitting, notes = fit_inputs(feeds, {"a": (2, 5), "b": (2, 5)}, {"a": ("b", ())})
     assert (fitting["a"], fitting["b"][0]) == (("b", ()), "a")

@@ -191,7 +191,7 @@ def test_files_that_are_no_npz(content: bytes | None, converted: Path, tmp_path:
 
 @pytest.mark.parametrize("prefix", ["", "input:"])
 def test_feeds_from_a_file(prefix: str, checkpoint: Path, converted: Path, tmp_path: Path) -> None:
-    np.savez(tmp_path / "feeds.npz", **{f"{prefix}data": X, "label": np.ones(2)})
+    np.savez(tmp_path / "feeds.npz", **untyped({f"{prefix}data": X, "label": np.ones(2)}))
     report = verify(checkpoint, converted, feeds=tmp_path / "feeds.npz", against="reference")
     assert report.ok
     assert report.feeds == {"data": "float32[2, 3, 8, 8]"}
@@ -228,7 +228,7 @@ def embedding(folder: Path) -> Path:
         helper.make_node("Mul", ["picked", "scale"], ["scaled"]),
         helper.make_node("Where", ["keep", "scaled", "picked"], ["y"]),
     ]
-    inputs = {"rows": (7, ["N", 3]), "scale": (1, [1]), "keep": (9, ["N", 3, 1])}
+    inputs: dict[str, tuple[int, list[Any]]] = {"rows": (7, ["N", 3]), "scale": (1, [1]), "keep": (9, ["N", 3, 1])}
     table = np.arange(20, dtype=np.float32).reshape(5, 4)
     onnx.save(models.onnx_model(nodes, inputs, {"y": (1, ["N", 3, 4])}, {"table": table}), folder / "e.onnx")
     return folder / "e.onnx"
@@ -292,7 +292,7 @@ def test_made_up_sizes_fit_the_operators() -> None:
     from graphir.verification.seeded import make_feeds
 
     graph = Graph()
-    shapes = {"a": (UNKNOWN, UNKNOWN), "b": (64,)}
+    shapes: dict[str, tuple[Dim, ...]] = {"a": (UNKNOWN, UNKNOWN), "b": (64,)}
     inputs = [graph.add_input(name, TensorType(DType.FLOAT32, shape)) for name, shape in shapes.items()]
     graph.set_outputs([graph.add(Add(), *inputs)])
     assert {name: array.shape for name, array in make_feeds(graph).items()} == {"a": (2, 64), "b": (64,)}

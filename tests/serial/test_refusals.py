@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 
 from graphir.errors import FormatError, UnsupportedOpError
 from graphir.serial import load_graph, schema
+from tests.typed import present
 
 SCHEMA = Draft202012Validator(schema())
 WEIGHTS = "a.graphir.safetensors"
@@ -86,7 +87,7 @@ def test_the_document_that_the_rows_break_is_sound(tmp_path: Path) -> None:
     SCHEMA.validate(DOCUMENT)
     graph = load_graph(written(tmp_path))
     graph.check()
-    assert graph["w"].tensor.numpy().shape == (4, 3, 3, 3)
+    assert present(graph["w"].tensor).numpy().shape == (4, 3, 3, 3)
 
 
 # Place, value, what the message says, its JSON path, and whether the schema finds it as well.
@@ -382,10 +383,10 @@ def test_weights_that_are_cut_after_loading_are_noticed(tmp_path: Path) -> None:
     graph = load_graph(written(tmp_path))
     (tmp_path / WEIGHTS).write_bytes(b"")
     with pytest.raises(FormatError, match="cut short since"):
-        graph["w"].tensor.numpy()
+        present(graph["w"].tensor).numpy()
 
 
 def test_elements_in_the_document_cannot_be_written_to(tmp_path: Path) -> None:
-    array = load_graph(written(tmp_path))["s"].tensor.numpy()
+    array = present(load_graph(written(tmp_path))["s"].tensor).numpy()
     with pytest.raises(ValueError, match="read-only"):
         np.add(array, 1, out=array)

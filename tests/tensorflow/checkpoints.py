@@ -121,9 +121,8 @@ def _graph(*, calls: bool = False) -> dict[str, Any]:
         inputs = ["serve_x", "kernel/read", "bias/read"]
         nodes.append(node("StatefulPartitionedCall", "y", inputs, f="dense", **types))
         return {**held, "node": nodes, "library": {"function": [dense]}}
-    inputs = {"input": ["serve_x", "kernel/read"]}
     added = node("BiasAdd", "y", ["product", "bias/read"], T="float32", data_format="NHWC")
-    return {**held, "node": [*nodes, {**product, **inputs}, added]}
+    return {**held, "node": [*nodes, {**product, "input": ["serve_x", "kernel/read"]}, added]}
 
 
 def _restoring() -> dict[str, Any]:
@@ -181,8 +180,8 @@ def saved_models() -> list[tuple[str, Files]]:
         saved = {"saved_model_schema_version": 1, "meta_graphs": [meta]}
         found.append((".", {"saved_model.pb": encode("SavedModel", saved), **files}))
     for graph, sliced in ((_graph(), ()), (_restoring(), ("kernel",))):
-        meta = encode("MetaGraphDef", _meta(graph, signed=False))
-        found.append(("model.meta", {"model.meta": meta, **checkpoint("model", plain, sliced)}))
+        encoded = encode("MetaGraphDef", _meta(graph, signed=False))
+        found.append(("model.meta", {"model.meta": encoded, **checkpoint("model", plain, sliced)}))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def _conditional(
     return network(f"{op}-{title}", made, *summed, inputs=(condition, data(4, name="x")), functions=BRANCHES, **more)
 
 
-def _flag(value: bool, role: str = "data") -> Input:
+def _flag(value: bool, role: Literal["data", "param"] = "data") -> Input:
     return Input("c", (), B, role=role, values=(value,))
 
 
@@ -64,7 +64,7 @@ def _cases(title: str, index: Input, *branches: str, op: str = "Case", **more: A
     return network(f"{op}-{title}", made, inputs=(index, data(4, name="x")), functions=BRANCHES, **more)
 
 
-def _index(value: int, role: str = "data") -> Input:
+def _index(value: int, role: Literal["data", "param"] = "data") -> Input:
     return Input("i", (), I, role=role, values=(value,))
 
 

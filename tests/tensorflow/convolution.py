@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.tensorflow.case import Case, case, data, ints, param
 
 
-def conv(variant: str, x: tuple[int, ...], w: tuple[int, ...], strides: tuple[int, ...], **attrs: object) -> Case:
+def conv(variant: str, x: tuple[int, ...], w: tuple[int, ...], strides: tuple[int, ...], **attrs: Any) -> Case:
     """A Conv2D in NHWC with strides of the spatial axes."""
     attrs = {"padding": "VALID", **attrs}
-    return case("Conv2D", variant, data(*x), param("w", *w), strides=(1, *strides, 1), **attrs)  # type: ignore[arg-type]
+    return case("Conv2D", variant, data(*x), param("w", *w), strides=(1, *strides, 1), **attrs)
 
 
-def depthwise(variant: str, x: tuple[int, ...], w: tuple[int, ...], stride: int, **attrs: object) -> Case:
+def depthwise(variant: str, x: tuple[int, ...], w: tuple[int, ...], stride: int, **attrs: Any) -> Case:
     """A DepthwiseConv2dNative in NHWC; its strides are equal."""
     strides = (1, stride, stride, 1)
-    return case("DepthwiseConv2dNative", variant, data(*x), param("w", *w), strides=strides, **attrs)  # type: ignore[arg-type]
+    return case("DepthwiseConv2dNative", variant, data(*x), param("w", *w), strides=strides, **attrs)
 
 
 def transposed(
     variant: str, sizes: tuple[int, ...], w: tuple[int, ...], x: tuple[int, ...], stride: int, padding: str,
-    **attrs: object,
+    **attrs: Any,
 ) -> Case:  # fmt: skip
     """A Conv2DBackpropInput in NHWC; the data's sizes have to be known where its result has not the usual size."""
     return case(
         "Conv2DBackpropInput", variant, ints(*sizes), param("w", *w), data(*x),
         strides=(1, stride, stride, 1), padding=padding, **attrs,
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
 
 
 CASES = (

@@ -30,7 +30,7 @@ def most(count: int) -> Input:
 
 
 V3, V4, V5 = (f"NonMaxSuppressionV{version}" for version in (3, 4, 5))
-PAD = {"pad_to_max_output_size": True}
+PAD: dict[str, Any] = {"pad_to_max_output_size": True}
 
 
 def combined(variant: str, kinds: int, each: int, total: int, least: float = -1.0, **attrs: Any) -> Case:

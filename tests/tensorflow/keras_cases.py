@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tests.tensorflow.keras_arithmetic import MODELS as ARITHMETIC
 from tests.tensorflow.keras_networks import NETWORKS, Build
@@ -43,6 +44,15 @@ def _two(*shapes: tuple[int | None, ...]) -> Callable[[Callable[[Any], Any]], Bu
         return build
 
     return of
+
+
+def _called(layer: str, *arguments: Any, **options: Any) -> Callable[[Any], Any]:
+    """Makes the layer of this name."""
+    return lambda layers: getattr(layers, layer)(*arguments, **options)
+
+
+def _merged(mode: str | None) -> Callable[[Any], Any]:
+    return lambda layers: layers.Bidirectional(layers.LSTM(5, return_sequences=True), merge_mode=mode)
 
 
 LINE, IMAGE, VOLUME = _one(9, 3), _one(8, 9, 4), _one(6, 5, 7, 2)
@@ -77,7 +87,7 @@ LAYERS: Mapping[str, Build] = {
     "average-pooling3d": VOLUME(lambda k: k.AveragePooling3D(2, strides=1)),
     **{
         f"global-{kind.lower()}-pooling{axes}d{'-keepdims' * keep}": row(
-            lambda k, kind=kind, axes=axes, keep=keep: getattr(k, f"Global{kind}Pooling{axes}D")(keepdims=bool(keep))
+            _called(f"Global{kind}Pooling{axes}D", keepdims=bool(keep))
         )
         for kind in ("Max", "Average")
         for axes, row in ((1, LINE), (2, IMAGE), (3, VOLUME))
@@ -100,7 +110,7 @@ LAYERS: Mapping[str, Build] = {
     "center-crop": IMAGE(lambda k: k.CenterCrop(5, 4)),
     # activations
     **{
-        f"activation-{name}": ROW(lambda k, name=name: k.Activation(name))
+        f"activation-{name}": ROW(_called("Activation", name))
         for name in (
             "elu", "exponential", "gelu", "hard_sigmoid", "leaky_relu", "linear", "log_softmax", "mish", "relu",
             "relu6", "selu", "sigmoid", "silu", "softmax", "softplus", "softsign", "swish", "tanh",
@@ -140,7 +150,7 @@ LAYERS: Mapping[str, Build] = {
     "repeat-vector": ROW(lambda k: k.RepeatVector(3)),
     # merging
     **{
-        name.lower(): _two((5, 4), (5, 4))(lambda k, name=name: getattr(k, name)())
+        name.lower(): _two((5, 4), (5, 4))(_called(name))
         for name in ("Add", "Average", "Maximum", "Minimum", "Multiply", "Subtract")
     },
     "add-of-different-ranks": _two((5, 4), (4,))(lambda k: k.Add()),
@@ -151,13 +161,13 @@ LAYERS: Mapping[str, Build] = {
     "dot-vector-matrix": _two((4,), (3, 4))(lambda k: k.Dot(axes=(1, 2))),
     # what does nothing at inference
     **{
-        name.lower(): STEPS(lambda k, name=name: getattr(k, name)(0.3))
+        name.lower(): STEPS(_called(name, 0.3))
         for name in ("AlphaDropout", "Dropout", "GaussianDropout", "GaussianNoise", "SpatialDropout1D")
     },
     "spatial-dropout2d": IMAGE(lambda k: k.SpatialDropout2D(0.3)),
     "spatial-dropout3d": VOLUME(lambda k: k.SpatialDropout3D(0.3)),
     **{
-        f"random-{name.lower()}": IMAGE(lambda k, name=name: getattr(k, f"Random{name}")(0.2))
+        f"random-{name.lower()}": IMAGE(_called(f"Random{name}", 0.2))
         for name in ("Brightness", "Contrast", "Rotation", "Zoom")
     },
     "random-flip": IMAGE(lambda k: k.RandomFlip("horizontal")),
@@ -198,9 +208,7 @@ LAYERS: Mapping[str, Build] = {
     "bidirectional": STEPS(lambda k: k.Bidirectional(k.LSTM(5))),
     "bidirectional-sequences": OPEN(lambda k: k.Bidirectional(k.GRU(5, return_sequences=True))),
     **{
-        f"bidirectional-{mode}": STEPS(
-            lambda k, mode=mode: k.Bidirectional(k.LSTM(5, return_sequences=True), merge_mode=mode)
-        )
+        f"bidirectional-{mode}": STEPS(_merged(mode))
         for mode in ("sum", "mul", "ave", None)
     },
     "bidirectional-states": STEPS(lambda k: k.Bidirectional(k.LSTM(5, return_state=True))),
@@ -239,7 +247,7 @@ def names_of(module: str) -> list[str]:
 def feeds(name: str, model: Any) -> list[Any]:
     """Inputs: three samples; words are 0 at other places in each, in the last everywhere."""
     random = np.random.Generator(np.random.PCG64(zlib.crc32(name.encode())))
-    found = []
+    found: list[NDArray[Any]] = []
     for held in model.inputs:
         shape = [size or (3 if place == 0 else 6) for place, size in enumerate(held.shape)]
         if "int" in str(getattr(held.dtype, "name", held.dtype)):

@@ -6,6 +6,7 @@ environment variable GRAPHIR_TENSORFLOW_PYTHON names. Graph optimisations and on
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -91,9 +92,9 @@ def serve() -> None:
     """Answer messages on stdin until it ends; TensorFlow's own output goes to stderr."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    missing, tf = "", None
+    missing = ""
     try:
-        import tensorflow as tf
+        tf: Any = importlib.import_module("tensorflow")
     except ImportError as error:
         missing = str(error) or "tensorflow is not installed"
     while True:

@@ -87,7 +87,7 @@ def write_functions(folder: Path) -> None:
     """Functions of TensorFlow 2 with many results, and a signature of TensorFlow 1."""
     import tensorflow as tf
 
-    class Module(tf.Module):  # type: ignore[misc]
+    class Module(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec((2, 3), name=name) for name in NAMES])
         def many(self, zz: Any, b: Any, m: Any, a: Any) -> Any:
             return tuple(zz * float(place) - b + m * a for place in range(12))

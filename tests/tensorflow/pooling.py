@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.tensorflow.case import Case, case, data, ints, param
 
 
 def pool(
     op: str, variant: str, x: tuple[int, ...], kernel: tuple[int, ...], strides: tuple[int, ...], padding: str,
-    dtype: str = "float32", **attrs: object,
+    dtype: str = "float32", **attrs: Any,
 ) -> Case:  # fmt: skip
     """A pooling of channels-last data."""
     return case(
         op, variant, data(*x, dtype=dtype), ksize=(1, *kernel, 1), strides=(1, *strides, 1), padding=padding, **attrs
-    )  # type: ignore[arg-type]
+    )
 
 
 SHAPES = (
@@ -36,14 +38,14 @@ def argmax(variant: str, x: tuple[int, ...], *row: object, **attrs: object) -> C
 
 def dilation(
     variant: str, x: tuple[int, ...], kernel: tuple[int, ...], strides: tuple[int, ...], padding: str,
-    dtype: str = "float32", **attrs: object,
+    dtype: str = "float32", **attrs: Any,
 ) -> Case:  # fmt: skip
     """A Dilation2D by drawn filters."""
     attrs = {"rates": (1, 1, 1, 1), **attrs}
     return case(
         "Dilation2D", variant, data(*x, dtype=dtype), param("f", *kernel, x[-1], dtype=dtype),
         strides=(1, *strides, 1), padding=padding, open_axes="batch", **attrs,
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
 
 
 CASES = (

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 Draw = random.Random
 Make = Callable[[Draw, Any, Any], Any]
@@ -214,7 +215,7 @@ ANY: Sequence[Make] = (
 BY_RANK = {2: (product,), 3: (product,), 4: (convolved, convolved, pooled, pooled)}
 
 
-def draw_function(seed: int, tf: Any) -> tuple[Callable[..., list[Any]], list[np.ndarray]]:
+def draw_function(seed: int, tf: Any) -> tuple[Callable[..., list[Any]], list[NDArray[Any]]]:
     """The function of that number, and what to call it with."""
     r = random.Random(seed)
     generator = np.random.Generator(np.random.PCG64(seed))

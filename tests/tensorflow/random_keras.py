@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tests.tensorflow.random_layers import BY_RANK, EMBED, MERGE, Draw, Layers, sizes
 
@@ -100,7 +101,7 @@ def set_weights(model: Any, seed: int) -> None:
         weight.assign((np.abs(drawn) + 0.3 if "variance" in name else drawn).astype(held.dtype))
 
 
-def feeds_of(model: Any, seed: int) -> list[np.ndarray]:
+def feeds_of(model: Any, seed: int) -> list[NDArray[Any]]:
     """Inputs by position."""
     generator = np.random.Generator(np.random.PCG64(seed + 1))
     found = []
@@ -114,13 +115,13 @@ def feeds_of(model: Any, seed: int) -> list[np.ndarray]:
     return found
 
 
-def results(model: Any, feeds: Sequence[np.ndarray]) -> list[np.ndarray]:
+def results(model: Any, feeds: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     """What Keras computes, by position."""
     found = model(list(feeds) if len(feeds) > 1 else feeds[0], training=False)
     return [np.asarray(value) for value in (found if isinstance(found, list | tuple) else [found])]
 
 
-def save_frozen(model: Any, path: Path, feeds: Sequence[np.ndarray]) -> list[np.ndarray]:
+def save_frozen(model: Any, path: Path, feeds: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     """The model as a frozen graph, with the inputs x0, x1 and so on, and the outputs y0, y1; what that computes.
 
     It is not always what the model computes: version 3.15 lets TimeDistributed walk over the batch where the number of
@@ -173,7 +174,7 @@ def write(folder: Path, module: str, seed: int) -> str:
     else:
         model.save(str(target), save_format="tf")
         names = model.input_names, model.output_names
-    frozen: list[np.ndarray] = []
+    frozen: list[NDArray[Any]] = []
     try:
         frozen = save_frozen(model, folder / f"{seed}.pb", feeds)
     except Exception:  # what TensorFlow itself cannot run (see `save_frozen`)

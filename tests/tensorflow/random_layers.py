@@ -50,7 +50,9 @@ def _first(r: Draw) -> str:
 
 
 def _channels(value: Any, layout: str) -> int:
-    return int(sizes(value)[0 if layout == "channels_first" else -1])
+    found = sizes(value)[0 if layout == "channels_first" else -1]
+    assert found is not None
+    return int(found)
 
 
 def _groups(r: Draw, channels: int) -> int:
@@ -214,7 +216,7 @@ def reshape(r: Draw, k: Layers, x: Any) -> Any:
 def recurrent(r: Draw, k: Layers, x: Any) -> Any:
     """A recurrent layer, of one direction or both."""
     kind = r.choice(("LSTM", "GRU", "SimpleRNN"))
-    more = {"return_sequences": flag(r), "return_state": r.random() < 0.4, "use_bias": r.random() < 0.8}
+    more: dict[str, Any] = {"return_sequences": flag(r), "return_state": r.random() < 0.4, "use_bias": r.random() < 0.8}
     if kind != "SimpleRNN" and flag(r):
         more["recurrent_activation"] = r.choice(GATES)
     if flag(r):
@@ -237,14 +239,14 @@ def begun(r: Draw, k: Layers, x: Any) -> Any:
     kind, units = r.choice(("LSTM", "GRU", "SimpleRNN")), r.randint(1, 5)
     layer = getattr(k.layers, kind)
     _, *states = layer(units, return_state=True, go_backwards=flag(r))(x)
-    more = {"return_sequences": flag(r), "return_state": flag(r), "go_backwards": flag(r)}
+    more: dict[str, Any] = {"return_sequences": flag(r), "return_state": flag(r), "go_backwards": flag(r)}
     return layer(units, **more)(x, initial_state=states if len(states) > 1 else states[0])
 
 
 def cells(r: Draw, k: Layers, x: Any) -> Any:
     """Cells in one loop."""
     drawn = [getattr(k.layers, f"{r.choice(('LSTM', 'GRU', 'SimpleRNN'))}Cell")(r.randint(1, 4)) for _ in range(2)]
-    more = {"return_sequences": flag(r), "go_backwards": flag(r)}
+    more: dict[str, Any] = {"return_sequences": flag(r), "go_backwards": flag(r)}
     return k.layers.RNN(drawn if flag(r) else drawn[0], **more)(x)
 
 
@@ -266,7 +268,7 @@ def masking(r: Draw, k: Layers, x: Any) -> Any:
 
 def each_step(r: Draw, k: Layers, x: Any) -> Any:
     """A layer on each step."""
-    inner = {
+    inner: Callable[[], Any] = {
         2: lambda: k.layers.Dense(r.randint(1, 4), activation=r.choice(ACTIVATIONS)),
         3: lambda: r.choice((k.layers.LSTM, k.layers.GRU))(r.randint(1, 3), return_sequences=flag(r)),
         4: lambda: k.layers.Conv2D(r.randint(1, 3), 2, padding=r.choice(("same", "valid"))),

@@ -58,9 +58,9 @@ def _cells(layers: Any) -> Any:
     return layers.RNN(cells, return_sequences=True, return_state=True)
 
 
-ALL = {"return_sequences": True}
+ALL: dict[str, Any] = {"return_sequences": True}
 STATES = {"return_sequences": True, "return_state": True}
-STATE = {"return_state": True}
+STATE: dict[str, Any] = {"return_state": True}
 BACK = {"go_backwards": True}
 # Name: the operators that the import has to find, and the model.
 KERAS: dict[str, tuple[str, Build]] = {
@@ -168,7 +168,8 @@ VERSION_1: dict[str, tuple[str, Build, Build]] = {
     "v1_limited": ("Loop", _cell("LSTMCell", cell_clip=0.5), _dynamic()),
     "v1_projected": ("Loop", _cell("LSTMCell", num_proj=3), _dynamic()),
 }
-KINDS = {name: row[0].split() for name, row in (*KERAS.items(), *VERSION_1.items())}
+KINDS = {name: row[0].split() for name, row in KERAS.items()}
+KINDS |= {name: row[0].split() for name, row in VERSION_1.items()}
 
 
 def write_keras(folder: Path) -> None:

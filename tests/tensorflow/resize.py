@@ -7,9 +7,10 @@ from typing import Any
 from tests.tensorflow.case import Case, case, data, ints
 from tests.tensorflow.graphdef import node
 from tests.tensorflow.networks import network
+from tests.typed import untyped
 
-CENTERS = {"half_pixel_centers": True}
-CORNERS = {"align_corners": True}
+CENTERS: dict[str, Any] = {"half_pixel_centers": True}
+CORNERS: dict[str, Any] = {"align_corners": True}
 CONVENTIONS: tuple[tuple[str, dict[str, bool]], ...] = (("legacy", {}), ("centers", CENTERS), ("corners", CORNERS))
 SIZES = (("grow", (4, 5), (8, 15)), ("odd", (5, 7), (8, 10)), ("shrink", (9, 8), (4, 3)), ("one", (5, 4), (1, 1)),
          ("mixed", (3, 10), (7, 5)))  # fmt: skip
@@ -25,7 +26,7 @@ def resized(
 def conventions(op: str, **more: Any) -> tuple[Case, ...]:
     """Every change of size in every convention."""
     return tuple(
-        resized(op, f"{name}_{change}", old, new, **attrs, **more)
+        resized(op, f"{name}_{change}", old, new, **untyped(attrs), **more)
         for name, attrs in CONVENTIONS
         for change, old, new in SIZES
     )
@@ -64,12 +65,12 @@ CASES: tuple[Case, ...] = (
     resized("ResizeNearestNeighbor", "float32_legacy", (26, 14), (22, 46), open_axes="batch"),
     resized("ResizeNearestNeighbor", "float32_centers", (4, 2), (41, 47), **CENTERS, open_axes="batch"),
     resized("ResizeNearestNeighbor", "float32_corners", (16, 14), (59, 45), **CORNERS, open_axes="batch"),
-    *(resized("ResizeBicubic", f"{name}_grow", (4, 5), (8, 20), **attrs) for name, attrs in CONVENTIONS[:2]),
+    *(resized("ResizeBicubic", f"{name}_grow", (4, 5), (8, 20), **untyped(attrs)) for name, attrs in CONVENTIONS[:2]),
     resized("ResizeBicubic", "corners", (5, 9), (9, 17), **CORNERS),
     resized("ResizeBicubic", "odd", (5, 7), (8, 10), **CENTERS, tolerance=ROUNDED),
     resized("ResizeBicubic", "legacy_odd", (5, 7), (8, 10), tolerance=ROUNDED),
     resized("ResizeBicubic", "uint8", (4, 5), (8, 10), "uint8", **CENTERS),
-    *(resized("ResizeBicubic", f"{name}_{change}", (9, 7), new, open_axes="batch", **attrs)
+    *(resized("ResizeBicubic", f"{name}_{change}", (9, 7), new, open_axes="batch", **untyped(attrs))
       for name, attrs in CONVENTIONS for change, new in (("shrink", (4, 3)), ("one", (1, 9)))),
     resized("ResizeArea", "whole", (8, 9), (4, 3), open_axes="batch"),
     resized("ResizeArea", "parts", (7, 10), (3, 4), open_axes="batch"),

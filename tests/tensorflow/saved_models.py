@@ -51,7 +51,7 @@ def write_modules(folder: Path) -> None:
     """Modules with several signatures, and a loop."""
     import tensorflow as tf
 
-    class Module(tf.Module):  # type: ignore[misc]
+    class Module(tf.Module):
         def __init__(self) -> None:
             super().__init__()
             self.weight = tf.Variable(np.arange(6, dtype=np.float32).reshape(2, 3))

@@ -10,7 +10,7 @@ from tests.tensorflow.networks import network
 
 
 def strided(variant: str, shape: tuple[int, ...], begin: tuple[int, ...], end: tuple[int, ...],
-            strides: tuple[int, ...] = (), open_axes: str = "all", **masks: int) -> Case:  # fmt: skip
+            strides: tuple[int, ...] = (), open_axes: str = "all", **masks: Any) -> Case:  # fmt: skip
     """A StridedSlice; strides are 1 unless given."""
     return case(
         "StridedSlice", variant, data(*shape), ints(*begin), ints(*end), ints(*(strides or (1,) * len(begin))),

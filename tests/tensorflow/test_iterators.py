@@ -13,6 +13,7 @@ from graphir.converters.tensorflow import load
 from graphir.errors import FormatError, UnsupportedOpError
 from graphir.types import DType
 from tests.tensorflow.graphdef import graph_def, node, placeholder
+from tests.typed import untyped
 
 TYPES, SHAPES = ("float32", "float32"), ((None, 4), (None, 4))
 
@@ -21,7 +22,7 @@ def iterated(*more: dict[str, Any], types: tuple[str, ...] = TYPES, op: str = "I
     """A graph of TensorFlow 1 that reads two arrays from an iterator and subtracts them."""
     attrs = {"output_types": types, "output_shapes": SHAPES}
     return graph_def(
-        node("IteratorV2", "iterator", **attrs, shared_name="", container=""),
+        node("IteratorV2", "iterator", **untyped(attrs), shared_name="", container=""),
         node("IteratorToStringHandle", "handle", ["iterator"]), node(op, "next", ["iterator"], **attrs),
         node("Sub", "y", ["next:1", "next"], T="float32"), *more,
     )  # fmt: skip
@@ -59,7 +60,7 @@ def test_an_element_can_be_an_output_and_the_graph_be_cut_elsewhere() -> None:
 def test_a_handle_alone_is_refused_with_its_type() -> None:
     attrs = {"output_types": ("variant", "float32"), "output_shapes": ((), (None, 4))}
     nodes = (
-        node("IteratorV2", "iterator", **attrs, shared_name="", container=""),
+        node("IteratorV2", "iterator", **untyped(attrs), shared_name="", container=""),
         node("IteratorGetNext", "next", ["iterator"], **attrs), node("Identity", "z", ["next"], T="variant"),
     )  # fmt: skip
     with pytest.raises(UnsupportedOpError, match="an input of type variant"):

@@ -47,7 +47,7 @@ def write(path: Path, config: Mapping[str, Any], weights: Arrays, **attrs: str) 
 
 def sequential(*layers: tuple[str, dict[str, Any]], shape: Sequence[int], listed: bool = False) -> dict[str, Any]:
     """A Sequential model; old ones list their layers without anything around."""
-    entries = [{"class_name": name, "config": dict(config)} for name, config in layers]
+    entries: list[dict[str, Any]] = [{"class_name": name, "config": dict(config)} for name, config in layers]
     entries[0]["config"]["batch_input_shape"] = [None, *shape]
     return {"class_name": "Sequential", "config": entries if listed else {"name": "m", "layers": entries}}
 
@@ -110,7 +110,8 @@ def test_version_1_means_what_version_2_does(tmp_path: Path, title: str) -> None
         for version, layer in (("2.3.1", new), ("1.2.2", old))
     ]  # fmt: skip
     x = draw(2, *shape)
-    np.testing.assert_array_equal(*(run(path, x) for path in paths))
+    found, wanted = (run(path, x) for path in paths)
+    np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])

@@ -84,7 +84,7 @@ def test_layer_equals_keras(folders: dict[str, Path], module: str, name: str, su
     session = onnxruntime.InferenceSession(to_model(graph, opset=18).SerializeToString(), options)
     held = np.load(folder / f"{name}.npz")
     found = session.run(None, {value.name: held[f"in{place}"] for place, value in enumerate(session.get_inputs())})
-    keys = [str(key) for key in held["keys"]] or list(range(len(found)))
+    keys: list[str] | list[int] = [str(key) for key in held["keys"]] or list(range(len(found)))
     titles = [value.name for value in session.get_outputs()] if held["keys"].size else list(range(len(found)))
     assert sum(title.startswith("out") for title in held.files) == len(found)
     wanted = [held[f"out{keys.index(title)}"] for title in titles]  # type: ignore[arg-type]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
+
 import onnx
 import onnxruntime
 import pytest
+from numpy.typing import NDArray
 
 from graphir.converters.onnx import to_model
 from graphir.converters.onnx.exporting.exporter import newest_opset
@@ -21,6 +23,7 @@ from tests.tensorflow.case import NODE, Case
 from tests.tensorflow.conftest import Oracle
 from tests.tensorflow.reduction import COMPUTED_AXES
 from tests.tensorflow.table import CASES, REFUSED
+from tests.typed import tensor_type
 
 onnxruntime.set_default_logger_severity(3)
 pytestmark = pytest.mark.live
@@ -39,7 +42,7 @@ def imported(case: Case, open_axes: str = "") -> Graph:
     return graph
 
 
-def as_run(found: TensorType, real: np.ndarray) -> TensorType:
+def as_run(found: TensorType, real: NDArray[Any]) -> TensorType:
     """The inferred type, but sizes that only a run can tell (of Where, Unique...) are those of the run."""
     if found.shape is None or len(found.shape) != real.ndim:
         return found
@@ -47,7 +50,7 @@ def as_run(found: TensorType, real: np.ndarray) -> TensorType:
     return TensorType(found.dtype, tuple(size if counted(dim) else dim for dim, size in sizes))
 
 
-def assert_computes(case: Case, graph: Graph, opset: int, expected: list[np.ndarray]) -> None:
+def assert_computes(case: Case, graph: Graph, opset: int, expected: list[NDArray[Any]]) -> None:
     """The graph as ONNX gives what TensorFlow gave."""
     model = to_model(graph, opset=opset)
     onnx.checker.check_model(model, full_check=True)
@@ -90,7 +93,7 @@ def test_computed_axes_equal_tensorflow(case: Case, tensorflow: Oracle) -> None:
 def test_inferred_types_are_true(case: Case, tensorflow: Oracle) -> None:
     graph = imported(case)
     assert [
-        as_run(value.type, real) for value, real in zip(graph.outputs, tensorflow(case), strict=True)
+        as_run(tensor_type(value.type), real) for value, real in zip(graph.outputs, tensorflow(case), strict=True)
     ] == [TensorType(DType.of(real.dtype), real.shape) for real in tensorflow(case)]
 
 

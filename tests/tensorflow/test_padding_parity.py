@@ -26,7 +26,7 @@ from graphir.graph import Graph
 from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.pooling import AveragePool, MaxPool
-from graphir.padding import Same, SameMode
+from graphir.padding import Explicit, Same, SameMode
 from graphir.passes.explicit_padding import KIND
 from tests.equivalence.live import LivePair as MXNet
 from tests.passes.test_explicit_padding import golden, pieces, some, wanted_of, window_graph
@@ -119,7 +119,7 @@ def imported(case: Mapping[str, Any]) -> tuple[object, ...]:
     except GraphirError as error:
         return ("refused" if "no window fits" in str(error) else str(error),)
     (op,) = [node.op for node in graph.nodes if isinstance(node.op, Conv | ConvTranspose | MaxPool | AveragePool)]
-    assert not isinstance(op.padding, str)
+    assert isinstance(op.padding, Explicit)
     whole = len(op.kernel_shape)
     pads = op.padding.pads or ((0, 0),) * whole
     extra = getattr(op, "output_padding", ()) or (0,) * whole

@@ -5,9 +5,11 @@ compute. The written loops of `recurrent_loops` are computed by the tests of all
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import graphir
 from graphir.converters.mxnet import to_symbol
@@ -77,10 +79,10 @@ def outputs_of(path: Path) -> list[str]:
     return sorted(name for name in names if name[:1] == "y" and name[1:].isdigit())
 
 
-def feeds_of(graph: Graph, batch: int, steps: int, most: int) -> dict[str, np.ndarray]:
+def feeds_of(graph: Graph, batch: int, steps: int, most: int) -> dict[str, NDArray[Any]]:
     """Values of all inputs; lengths from 0 to `most`."""
     random = np.random.Generator(np.random.PCG64(batch * 100 + steps))
-    found: dict[str, np.ndarray] = {}
+    found: dict[str, NDArray[Any]] = {}
     for value in graph.inputs:
         if value.name == "lens":
             found[value.name] = random.integers(0, most + 1, batch).astype(np.int32)

@@ -25,6 +25,7 @@ from graphir.converters.onnx import from_model, to_model
 from graphir.graph import Graph
 from tests.equivalence.live import Live, LivePair
 from tests.requirements import needing
+from tests.typed import present, tensor_type
 
 Array = NDArray[Any]
 GENERATOR = np.random.default_rng(0)
@@ -97,10 +98,10 @@ class Row:
         model = helper.make_model(graph, opset_imports=[opset], ir_version=NEWEST_IR)
         types = {value.name: value.type for value in from_model(model.SerializeToString()).outputs}
         for slot, name in enumerate(results):
-            kind = helper.np_dtype_to_tensor_dtype(np.dtype(types[name].dtype.numpy()))
+            kind = helper.np_dtype_to_tensor_dtype(np.dtype(present(tensor_type(types[name]).dtype).numpy()))
             output = model.graph.output[slot]
             output.CopyFrom(helper.make_tensor_value_info(name, kind, None))
-            if types[name].shape == ():
+            if tensor_type(types[name]).shape == ():
                 model.graph.initializer.append(numpy_helper.from_array(np.array([1], np.int64), f"{name}_shape"))
                 model.graph.node.append(helper.make_node("Reshape", [name, f"{name}_shape"], [f"{name}_1"]))
                 output.name = f"{name}_1"
@@ -191,7 +192,7 @@ def mxnet_outputs(
     """What live MXNet computes. Skips where there is no MXNet, unless it is required."""
     names = [node["name"] for node in json.loads(text)["nodes"] if node["op"] == "null"]
     with needing("MXNet"):
-        return list(live.run(text, {name: params.get(name, feeds.get(name)) for name in names}).values())
+        return list(live.run(text, {name: params.get(name, present(feeds.get(name))) for name in names}).values())
 
 
 def read_again(

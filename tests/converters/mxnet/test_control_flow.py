@@ -112,19 +112,19 @@ ROWS = [
         drawn(x=(5, 2), s=(2,))),
     *(Row(f"cond_{sign}", symbol("x", "w", "k = sum(x)", "g = _greater_scalar(k) scalar=0", f"c = _cond(g x w) {COND}",
                                  heads="c:0 c:1", inside={"c": CHOOSE}),
-          {"x": np.float32([1, 2]) * sign, "w": np.float32([5, 6])}) for sign in (1, -1)),
+          {"x": np.array([1, 2], np.float32) * sign, "w": np.array([5, 6], np.float32)}) for sign in (1, -1)),
     *(Row(f"while_loop_{most}", symbol(
         "i", "s", f"l = _while_loop(i s) {WHILE.format(most=most, outs='num_out_data=1 num_outputs=3')}",
         heads="l:0 l:1 l:2", inside={"l": COUNTING}),
-        {"i": np.float32([0]), "s": np.float32([7, 8])}, {0: min(most, 3)}) for most in (2, 3, 7)),
+        {"i": np.array([0], np.float32), "s": np.array([7, 8], np.float32)}, {0: min(most, 3)}) for most in (2, 3, 7)),
     *(Row(f"while_loop_without_rows_{first}", symbol(
         "i", "s", "l = _while_loop(i s) cond_input_locs=[0] func_input_locs=[0,1] func_var_locs=[0,1] "
         "max_iterations=5 num_args=4 num_out_data=0 num_outputs=2", heads="l:0 l:1", inside={"l": SILENT}),
-        {"i": np.float32([first]), "s": np.float32([7, 8])}) for first in (0, 2, 5)),
+        {"i": np.array([first], np.float32), "s": np.array([7, 8], np.float32)}) for first in (0, 2, 5)),
     Row("while_loop_of_a_sum", symbol(
         "s", "w", "i", "l = _while_loop(s w i) cond_input_locs=[0] func_input_locs=[0,1,2] func_var_locs=[2,0] "
         "max_iterations=6 num_args=5 num_out_data=1 num_outputs=3", heads="l:0 l:1 l:2", inside={"l": GROWING}),
-        {"s": np.float32([7, 7]), "w": np.float32([3, 4]), "i": np.float32([1])}, {0: 4}),
+        {"s": np.array([7, 7], np.float32), "w": np.array([3, 4], np.float32), "i": np.array([1], np.float32)}, {0: 4}),
 ]  # fmt: skip
 
 
@@ -191,10 +191,10 @@ def test_what_cannot_be_imported_inside_is_named() -> None:
 def test_a_loop_of_no_iterations_is_refused_by_the_reference() -> None:
     row = next(row for row in ROWS if row.name == "while_loop_2")
     with pytest.raises(VerificationError, match="no iteration"):
-        evaluate(read_symbol(row.text), {**row.arrays, "i": np.float32([9])})
+        evaluate(read_symbol(row.text), {**row.arrays, "i": np.array([9], np.float32)})
 
 
-NATIVE = {
+NATIVE: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
     "scan": ("""g (float[2] s, float[N,2] xs) => (float[2] last, float[N,2] all)
         { last, all = Scan <num_scan_inputs = 1, body =
           b (float[2] a, float[2] x) => (float[2] n, float[2] r) { n = Add(a, x) r = Exp(n) }> (s, xs) }""",
@@ -236,7 +236,7 @@ NATIVE = {
 }  # fmt: skip
 
 
-WHILE_LOOPS = {
+WHILE_LOOPS: dict[str, tuple[str, dict[str, list[Any]]]] = {
     "trip_count_at_run_time": ("""g (float[2] x, int64[1] m, float[2] w) => (float[2] s)
         { n = Squeeze(m) s = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] b)
           { d = Identity(c) f = Cast<to = 1>(i) g = Add(f, w) b = Add(a, g) }> }""", {"m": [0, 1, 4]}),

@@ -181,7 +181,7 @@ def test_an_input_that_nothing_reads_is_a_decision() -> None:
     assert [(made.kind, made.node) for made in graph.decisions] == [("unused input", "unread")]
 
 
-BOUND = (
+BOUND: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("a sum", "float[5] w = {1, 2, 3, 4, 5}", "z = Add(x, w)", {"w": "(5,)"}),
     ("a product", "float[3, 5] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6}", "z = Gemm <transB = 1> (x, w)", {}),
     ("turned", "float[2, 3] w = {1, 2, 3, 4, 5, 6}", "z = Gemm <transA = 1> (x, w)", {"w": "(2, 3)"}),

@@ -100,7 +100,7 @@ def test_gather_elements(rank: int, data: some.DataObject) -> None:
     assert np.array_equal(found, array[tuple(places)])
 
 
-COMBINE = {
+COMBINE: dict[Reduction, np.ufunc] = {
     Reduction.ADD: np.add,
     Reduction.MUL: np.multiply,
     Reduction.MAX: np.maximum,

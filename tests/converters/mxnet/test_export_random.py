@@ -11,6 +11,7 @@ from graphir.errors import UnsupportedOpError
 from graphir.types import DType, TensorType
 from tests.converters.mxnet.exporting import Array, Row, mxnet_outputs, read_again, row, written
 from tests.equivalence.live import Live
+from tests.typed import untyped
 
 SIZE = (60, 70)
 ZEROS = np.zeros(SIZE, np.float32)
@@ -18,13 +19,13 @@ CHANCES = np.log(np.array([[0.1, 0.6, 0.3], [0.5, 0.25, 0.25]], np.float32)) + 2
 NORMAL, UNIFORM, DOUBLE = {"mean": 3.0, "scale": 0.5}, {"low": -1.0, "high": 5.0}, 11
 EVEN = (2.0, 6 / 12**0.5)
 ROWS = (
-    (row("normal", "RandomNormal", shape=SIZE, seed=3.0, wanted=("_random_normal",), **NORMAL), (3.0, 0.5)),
-    (row("uniform", "RandomUniform", shape=SIZE, wanted=("_random_uniform",), **UNIFORM), EVEN),
-    (row("float64", "RandomUniform", shape=SIZE, dtype=DOUBLE, **UNIFORM), EVEN),
-    (row("like", "RandomNormalLike", ZEROS, wanted=("_random_normal_like",), **NORMAL), (3.0, 0.5)),
-    (row("like", "RandomUniformLike", ZEROS, wanted=("_random_uniform_like",), **UNIFORM), EVEN),
+    (row("normal", "RandomNormal", shape=SIZE, seed=3.0, wanted=("_random_normal",), **untyped(NORMAL)), (3.0, 0.5)),
+    (row("uniform", "RandomUniform", shape=SIZE, wanted=("_random_uniform",), **untyped(UNIFORM)), EVEN),
+    (row("float64", "RandomUniform", shape=SIZE, dtype=DOUBLE, **untyped(UNIFORM)), EVEN),
+    (row("like", "RandomNormalLike", ZEROS, wanted=("_random_normal_like",), **untyped(NORMAL)), (3.0, 0.5)),
+    (row("like", "RandomUniformLike", ZEROS, wanted=("_random_uniform_like",), **untyped(UNIFORM)), EVEN),
     (row("another dtype", "RandomNormalLike", ZEROS.astype(np.int32), dtype=DOUBLE,
-         wanted=("Cast", "_random_normal_like"), **NORMAL), (3.0, 0.5)),
+         wanted=("Cast", "_random_normal_like"), **untyped(NORMAL)), (3.0, 0.5)),
     (row("chances", "Bernoulli", ZEROS + np.float32(0.3)), (0.3, 0.458)),
     (row("truths", "Bernoulli", ZEROS + np.float32(0.3), dtype=9), (0.3, 0.458)),
     (row("integers", "Bernoulli", ZEROS.astype(np.float64) + 0.3, dtype=6), (0.3, 0.458)),

@@ -87,7 +87,7 @@ def test_layers_of_one_rnn(build: Callable[[], Graph], layers: list[int]) -> Non
 
 def test_gluon_parameters_keep_their_names() -> None:
     generator = np.random.default_rng(3)
-    shapes = {"i2h_weight": (4 * HIDDEN, WIDTH), "h2h_weight": (4 * HIDDEN, HIDDEN)}
+    shapes: dict[str, tuple[int, ...]] = {"i2h_weight": (4 * HIDDEN, WIDTH), "h2h_weight": (4 * HIDDEN, HIDDEN)}
     shapes |= {"i2h_bias": (4 * HIDDEN,), "h2h_bias": (4 * HIDDEN,)}
     given = {f"l0_{name}": generator.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
     state = (1, BATCH, HIDDEN)

@@ -58,7 +58,7 @@ def with_zero_states(mode: str = "lstm", layers: int = 1, **attrs: object) -> st
 
 def gluon_layer() -> str:
     """An LSTM as gluon exports it: its parameters are variables of their own, flattened and joined."""
-    shapes = {"i2h_weight": (4 * HIDDEN, WIDTH), "h2h_weight": (4 * HIDDEN, HIDDEN)}
+    shapes: dict[str, tuple[int, ...]] = {"i2h_weight": (4 * HIDDEN, WIDTH), "h2h_weight": (4 * HIDDEN, HIDDEN)}
     shapes |= {"i2h_bias": (4 * HIDDEN,), "h2h_bias": (4 * HIDDEN,)}
     nodes = [node("null", "data0")]
     flat = []
@@ -92,13 +92,13 @@ def operators(graph: Graph) -> list[str]:
 def test_sequence_lengths(case: Any, opset: int) -> None:
     expected = list(evaluate(read_symbol(case.symbol_json()), case.arrays()).values())
     graph, feeds = imported(case)
-    found = run_model(to_model(graph, opset=opset), feeds)  # type: ignore[arg-type]
+    found = run_model(to_model(graph, opset=opset), feeds)
     assert max(map(distance, found, expected)) < 2e-5
 
 
 def test_sequence_lengths_are_a_decision() -> None:
     graph, _ = imported(LENGTHS[0])
-    assert "sequence length" in {decision.kind for decision in graph.decisions}  # type: ignore[attr-defined]
+    assert "sequence length" in {decision.kind for decision in graph.decisions}
 
 
 def test_zero_begin_states_are_left_out_for_any_batch() -> None:

@@ -15,6 +15,7 @@ from graphir.converters.mxnet.source import open_source
 from graphir.graph import Graph
 from graphir.tensor import Tensor
 from graphir.types import DType
+from tests.typed import tensor_type
 
 
 def symbol(*rows: tuple[Any, ...]) -> str:
@@ -56,7 +57,7 @@ ANNOTATED = symbol(
     (CAST, {"x": DType.FLOAT64}, {}, {"x": DType.FLOAT64, "y": DType.FLOAT16}), (CAST, {}, {}, {"y": DType.FLOAT16}),
     (ANNOTATED, {}, {}, {"x": DType.FLOAT64, "y": DType.FLOAT64}),
 ])  # fmt: skip
-def test_what_follows(text, given, stored, expected):
+def test_what_follows(text: str, given: dict[str, DType], stored: dict[str, str], expected: dict[str, DType]) -> None:
     params = {name: Tensor.of(np.zeros((3, 3), dtype)) for name, dtype in stored.items()}
     assert likely_dtypes(read_symbol(text), params, given) == expected
 
@@ -66,7 +67,7 @@ def test_what_follows(text, given, stored, expected):
     ("null", {}, {"__dtype__": "-1"}, None), ("null", {}, {}, None), ("null", {}, {"__dtype__": "nonsense"}, None),
     ("Cast", {"dtype": "int8"}, {}, DType.INT8), ("Cast", {"dtype": "int8"}, {"__dtype__": "2"}, DType.INT8),
 ])  # fmt: skip
-def test_stated(op, attrs, annotations, expected):
+def test_stated(op: str, attrs: dict[str, str], annotations: dict[str, str], expected: DType | None) -> None:
     assert stated_dtype(NNVMNode(op, "n", attrs, annotations)) == expected
 
 
@@ -78,15 +79,15 @@ def imported(text: str, **dtypes: str) -> Graph:
     (DENSE, {"w": "float16"}, "float16"), (DENSE, {"x": "float64"}, "float64"), (DENSE, {}, "float32"),
     (ANNOTATED, {}, "float64"),
 ])  # fmt: skip
-def test_the_graph_has_the_dtype_throughout(text, hints, expected):
+def test_the_graph_has_the_dtype_throughout(text: str, hints: dict[str, str], expected: str) -> None:
     graph = imported(text, **hints)
     assert {str(value.dtype) for value in graph.values} - {"int64"} == {expected}
 
 
-def test_an_assumption_is_a_decision_and_does_not_bind():
+def test_an_assumption_is_a_decision_and_does_not_bind() -> None:
     graph = imported(DENSE)
     assert [str(decision) for decision in graph.decisions if decision.kind == "input dtype"] == [
         "[input dtype] x: nothing states it: float32, as MXNet binds it"
     ]
-    assert (graph["x"].dtype, graph["x"].declared.dtype) == (DType.FLOAT32, None)
+    assert (graph["x"].dtype, tensor_type(graph["x"].declared).dtype) == (DType.FLOAT32, None)
     assert not any(decision.kind == "input dtype" for decision in imported(DENSE, x="float16").decisions)

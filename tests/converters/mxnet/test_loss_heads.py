@@ -16,7 +16,7 @@ from tests.converters.mxnet.composed import Part, node, symbol_json, variable
 
 WEIGHT = {"fc_weight": np.ones((4, 3), np.float32), "fc_bias": np.zeros(4, np.float32)}
 WEIGHTS = variable("fc_weight"), variable("fc_bias")
-SHAPES = {"data": (2, 3)}
+SHAPES: dict[str, tuple[int, ...]] = {"data": (2, 3)}
 
 
 def net() -> Part:

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from onnx.onnx_ml_pb2 import ModelProto
 
 from graphir.converters.mxnet import save, to_symbol
 from graphir.converters.mxnet.exporting import writer
@@ -127,7 +130,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch) -> Lacking:
     return forget
 
 
-def fed(model) -> dict[str, Array]:
+def fed(model: ModelProto) -> dict[str, Array]:
     """Fixed numbers for the inputs, small enough to be indices."""
     kinds = {1: np.float32, 7: np.int64, 9: np.bool_}
     given = {}
@@ -175,7 +178,9 @@ def test_what_is_written_reads_back_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "operator", "nodes", "reason"), LEFT_OVER)
-def test_what_is_left_over_has_the_names_of_the_original(text, operator, nodes, reason) -> None:
+def test_what_is_left_over_has_the_names_of_the_original(
+    text: str, operator: str, nodes: tuple[str, ...], reason: str
+) -> None:
     graph = graph_of(text)
     kept = clone(graph)
     with pytest.raises(UnsupportedOpError, match=reason) as caught:
@@ -207,7 +212,7 @@ def test_decisions_reach_the_graph_once(lacking: Lacking) -> None:
     assert [decision.kind for decision in graph.decisions] == ["constants computed"]
 
 
-def test_a_failure_writes_nothing(tmp_path) -> None:
+def test_a_failure_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedOpError):
         save(graph_of(LEFT_OVER[0][0]), tmp_path / "x-symbol.json")
     assert list(tmp_path.iterdir()) == []

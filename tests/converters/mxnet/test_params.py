@@ -52,7 +52,7 @@ def stored(tmp_path: Path, data: bytes) -> Path:
 
 def npy(array: np.ndarray[Any, Any], descr: str | None = None) -> bytes:
     buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, array)
+    np.save(buffer, array)
     raw = buffer.getvalue()
     if descr is None:
         return raw
@@ -63,7 +63,8 @@ def npy(array: np.ndarray[Any, Any], descr: str | None = None) -> bytes:
 def archive(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", compression) as zipped:
-        [zipped.writestr(name, data) for name, data in members.items()]
+        for name, data in members.items():
+            zipped.writestr(name, data)
     return buffer.getvalue()
 
 
@@ -428,7 +429,8 @@ def test_find_checkpoint(
     epoch: int | None,
     others: list[str],
 ) -> None:
-    [(tmp_path / name).touch() for name in files]
+    for name in files:
+        (tmp_path / name).touch()
     found = find_checkpoint(tmp_path / asked)
     assert found.symbol == tmp_path / symbol
     assert found.params == (None if params is None else tmp_path / params)
@@ -447,7 +449,8 @@ def test_find_checkpoint(
     ],
 )
 def test_find_checkpoint_refuses(tmp_path: Path, files: tuple[str, ...], asked: str, message: str) -> None:
-    [(tmp_path / name).touch() for name in files]
+    for name in files:
+        (tmp_path / name).touch()
     with pytest.raises(ImportFailure, match=message):
         find_checkpoint(tmp_path / asked)
 

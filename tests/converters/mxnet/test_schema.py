@@ -16,6 +16,7 @@ from graphir.converters.mxnet.schema.operators import canonical_name, node_signa
 from graphir.converters.mxnet.schema.registry import canonical_names, operator_schema
 from graphir.converters.mxnet.schema.values import parse_parameter
 from graphir.errors import FormatError
+from tests.typed import untyped
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = json.loads(Path(schema_module.__file__).with_name("operators.json").read_text())
@@ -156,7 +157,7 @@ def test_values(op: str, name: str, text: str, expected: object) -> None:
     ],
 )
 def test_bad_values_name_everything(op: str, name: str, text: str, expected: str) -> None:
-    bad = node(op, **(CONV | {"dtype": "float32"} | {name: text}))
+    bad = node(op, **(untyped(CONV | {"dtype": "float32"} | {name: text})))
     with pytest.raises(FormatError) as caught:
         typed_attributes(bad)
     message = str(caught.value)

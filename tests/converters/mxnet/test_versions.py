@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import graphir
 from graphir.cli import main
@@ -299,7 +300,10 @@ def test_parameter_is_there_since(operator: str, parameter: str, since: int) -> 
 
 @pytest.mark.parametrize("layout", ["V0", "V1", "V2"])
 def test_arrays_of_every_layout_are_read_back(layout: str, tmp_path: Path) -> None:
-    given = {"arg:w": np.arange(6, dtype=np.float64).reshape(2, 3), "aux:m": np.array([1, 2], np.uint8)}
+    given: dict[str, NDArray[Any]] = {
+        "arg:w": np.arange(6, dtype=np.float64).reshape(2, 3),
+        "aux:m": np.array([1, 2], np.uint8),
+    }
     write_params(tmp_path / "m.params", given, layout=layout)
     opened_file = open_params(tmp_path / "m.params")
     assert opened_file.container == layout

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx.onnx_ml_pb2 import ModelProto
 
 from graphir.converters.onnx import from_model, to_model
 from graphir.errors import GraphirError
@@ -13,7 +16,12 @@ from graphir.errors import GraphirError
 FLOAT = TensorProto.FLOAT
 
 
-def model(data, inner, result, dtype=FLOAT):
+def model(
+    data: tuple[int | str, ...],
+    inner: tuple[int | str, ...] | None,
+    result: tuple[int | str, ...] | None,
+    dtype: int = FLOAT,
+) -> ModelProto:
     """Conv then Relu over data of 3 channels; `inner` and `result` are the shapes that it declares."""
     nodes = [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), helper.make_node("Relu", ["c"], ["y"])]
     weight = numpy_helper.from_array(np.random.default_rng(0).normal(size=(4, 3, 3, 3)).astype("float32"), "w")
@@ -39,7 +47,14 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("data", "inner", "result", "c", "y", "refuted"), ROWS)
-def test_what_the_operators_give_stands(data, inner, result, c, y, refuted):
+def test_what_the_operators_give_stands(
+    data: tuple[int | str, ...],
+    inner: tuple[int | str, ...] | None,
+    result: tuple[int | str, ...] | None,
+    c: str,
+    y: str,
+    refuted: list[str],
+) -> None:
     source = model(data, inner, result)
     graph = from_model(source)
     assert (str(graph["c"].type), str(graph["y"].type)) == (f"float32{c}", f"float32{y}")
@@ -52,7 +67,7 @@ def test_what_the_operators_give_stands(data, inner, result, c, y, refuted):
     np.testing.assert_allclose(first, second, rtol=1e-6)
 
 
-def test_several_are_one_decision():
+def test_several_are_one_decision() -> None:
     texts = [decision.text for decision in from_model(model(("N", 3, 8, 8), (1, 4, 8, 8), (1, 4, 8, 8))).decisions]
     assert texts == [
         "the model declares float32[1, 4, 8, 8], but its operators give float32[N, 4, 8, 8], which stands; "
@@ -68,6 +83,6 @@ def test_several_are_one_decision():
         (((2, 3, 8, 8), (2, 4, 8, 8), None, TensorProto.DOUBLE), r"declares c as float64.*dtypes float32 and float64"),
     ],
 )
-def test_outputs_and_dtypes_must_agree(declared, text):
+def test_outputs_and_dtypes_must_agree(declared: tuple[Any, ...], text: str) -> None:
     with pytest.raises(GraphirError, match=text):
         from_model(model(*declared))

@@ -63,7 +63,7 @@ def expanded(graph: Graph) -> list[str]:
 
 
 @pytest.mark.parametrize(("text", "expected"), EXPANDED)
-def test_definitions_compute_the_same(text, expected):
+def test_definitions_compute_the_same(text: str, expected: str | None) -> None:
     model = model_of(text)
     graph = from_model(model)
     before = [(value.name, value.sources, str(value.type)) for value in graph.outputs]
@@ -81,7 +81,7 @@ def test_definitions_compute_the_same(text, expected):
 
 
 @pytest.mark.parametrize("text", WITHOUT)
-def test_without_a_definition_nothing_changes(text):
+def test_without_a_definition_nothing_changes(text: str) -> None:
     graph = graph_of(text)
     shown = str(graph)
     with pytest.raises(NoExpansion) as caught:
@@ -91,7 +91,7 @@ def test_without_a_definition_nothing_changes(text):
     graph.check()
 
 
-def test_known_elements_reach_the_definition():
+def test_known_elements_reach_the_definition() -> None:
     graph = graph_of("""g (float[2,3,5] x) => (float[4,3,5] y) { s = Shape<start = 0, end = 1>(x)
         d = Add(s, s) y = CenterCropPad<axes = [0]>(x, d) }""")
     (node,) = [node for node in graph.nodes if node.op.name == "CenterCropPad"]
@@ -100,7 +100,7 @@ def test_known_elements_reach_the_definition():
     assert str(graph["y"].type) == "float32[4, 3, 5]"
 
 
-def test_new_nodes_know_what_they_were_made_for():
+def test_new_nodes_know_what_they_were_made_for() -> None:
     graph = graph_of("g (float[2,3] x) => (float[2,3] y) { y = Mish(x) }")
     (node,) = graph.nodes
     names = Names(graph)
@@ -108,7 +108,7 @@ def test_new_nodes_know_what_they_were_made_for():
     assert {names.ancestors[new] for new in made} == {node}
 
 
-def test_operators_of_other_frameworks_become_what_onnx_writes_for_them():
+def test_operators_of_other_frameworks_become_what_onnx_writes_for_them() -> None:
     graph = Graph("boxes")
     x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 8, 6)))
     graph.set_outputs([graph.add(BoxNMS(overlap_thresh=0.4), x, name="kept")])

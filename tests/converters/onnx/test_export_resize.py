@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import graphir
 from graphir.converters.onnx import to_model
@@ -55,7 +57,7 @@ def test_resize_behind_a_transpose_runs(
     model = to_model(graph, opset=opset)
     counts = Counter(node.op_type for node in model.graph.node)
     assert sum(counts.values()) == len(graph) + more
-    feeds = {"x": np.random.default_rng(1).normal(size=(2, 5, 4, 3)).astype(np.float32)}
+    feeds: dict[str, NDArray[Any]] = {"x": np.random.default_rng(1).normal(size=(2, 5, 4, 3)).astype(np.float32)}
     if given == "computed":
         feeds["sizes"] = np.array(wanted, np.int64)
     (found,) = run_model(model, feeds)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnxruntime
 import pytest
+from numpy.typing import NDArray
 
 from graphir.converters.onnx import from_model, to_model
 from tests.converters.onnx.build import model
@@ -14,7 +17,7 @@ NARROW = ("int8", "int16", "uint8", "uint16")
 OPERATORS = ("Add", "Sub", "Mul", "Div")
 
 
-def extremes(dtype: str) -> dict[str, np.ndarray]:
+def extremes(dtype: str) -> dict[str, NDArray[Any]]:
     """The largest and smallest numbers with such that wrap around."""
     held = np.iinfo(dtype)
     left = np.array([held.min, held.max, held.max, 7, 100, held.max // 3], dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -73,7 +75,9 @@ BEYOND = (
 
 
 @pytest.mark.parametrize(("opset", "text", "operands", "target", "reason"), BEYOND)
-def test_what_an_older_target_cannot_say(opset, text, operands, target, reason):
+def test_what_an_older_target_cannot_say(
+    opset: int, text: str, operands: dict[str, Any], target: int, reason: str
+) -> None:
     graph = from_model(model(text, opset, operands))
     with pytest.raises(UnsupportedOpError, match=reason):
         to_model(graph, opset=target)

@@ -50,7 +50,7 @@ BEYOND = (
 
 
 @pytest.mark.parametrize(("opset", "text", "target", "reason"), BEYOND)
-def test_what_an_older_target_cannot_say(opset, text, target, reason):
+def test_what_an_older_target_cannot_say(opset: int, text: str, target: int, reason: str) -> None:
     graph = from_model(model(text, opset, X))
     with pytest.raises(UnsupportedOpError, match=reason):
         to_model(graph, opset=target)

@@ -14,6 +14,7 @@ from graphir.converters.onnx import from_model, to_model
 from graphir.converters.onnx.exporting.opsets import IR_VERSIONS, ir_version_of
 from graphir.errors import UnsupportedOpError
 from graphir.graph import Graph
+from graphir.node import Value
 from graphir.ops.activation import Gelu, Relu
 from graphir.ops.base import Operator
 from graphir.ops.bitwise import BitwiseAnd
@@ -31,7 +32,7 @@ RELU = "g (float[2] x) => (float[2] y) { y = Relu(x) }"
 def graph_of(*nodes: tuple[Operator, tuple[str, ...]]) -> Graph:
     """A graph of nodes that stand beside each other, with inputs of these types."""
     made = Graph("g")
-    results = []
+    results: list[Value] = []
     for number, (op, types) in enumerate(nodes):
         operands = [made.add_input(f"i{number}{slot}", tensor(text)) for slot, text in enumerate(types)]
         results += made.add_node(op, operands, name=f"n{number}").outputs

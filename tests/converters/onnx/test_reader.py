@@ -20,6 +20,7 @@ from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.tensor import Tensor
 from graphir.types import DType
 from tests.converters.onnx.build import Change, add_weight, external, model, write
+from tests.typed import untyped
 
 ADD = "g (float[N] x) => (float[N] y) { y = Add(x, w) }"
 LARGE = np.arange(1000, dtype=np.float32)
@@ -169,7 +170,7 @@ BAD_EXTERNAL = [
 def test_external_data_lies_in_its_file(tmp_path: Path, entries: dict[str, str], reason: str) -> None:
     (tmp_path / "w.bin").write_bytes(LARGE.tobytes())
     with pytest.raises(ImportFailure, match=f"initializer w.*{reason}"):
-        tensor_of(external("w", (1000,), location="w.bin", **entries), tmp_path)
+        tensor_of(external("w", (1000,), location="w.bin", **untyped(entries)), tmp_path)
 
 
 def test_external_data_of_a_model_in_memory() -> None:

@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import pytest
 
 from graphir.converters.tensorflow import load
 from graphir.errors import ImportFailure, UnsupportedOpError
-from graphir.types import DType, symbol
+from graphir.graph import Graph
+from graphir.node import Value
+from graphir.types import Dim, DType, symbol
 from tests.tensorflow.graphdef import attr_value, const, graph_def, node, placeholder
+from tests.typed import tensor_type
 
 X = placeholder("x", "float32", (None, 3))
 
 
-def relu(name, *inputs):
+def relu(name: str, *inputs: str) -> dict[str, Any]:
     return node("Relu", name, inputs, T="float32")
 
 
-def names(values):
+def names(values: Iterable[Value]) -> list[str]:
     return [value.name for value in values]
 
 
-def kinds(graph):
+def kinds(graph: Graph) -> list[str]:
     return [decision.kind for decision in graph.decisions]
 
 
-def test_names_and_sources():
+def test_names_and_sources() -> None:
     graph = load(graph_def(X, node("Identity", "i", ["x"], T="float32"), relu("scope/r", "i:0"), relu("y", "scope/r")))
     assert names(graph.values) == ["x", "scope/r", "y"]
     assert [value.sources for value in graph.values] == [("x:0", "i:0"), ("scope/r:0",), ("y:0",)]
     assert graph["x"].shape == (symbol("N"), 3)
 
 
-def test_order_in_the_file_does_not_matter():
+def test_order_in_the_file_does_not_matter() -> None:
     graph = load(graph_def(relu("y", "r"), relu("r", "x"), X))
     assert names(graph.values) == ["x", "r", "y"]
 
@@ -50,26 +56,26 @@ def test_order_in_the_file_does_not_matter():
         ),
     ],
 )
-def test_outputs_are_what_nothing_uses(nodes, expected):
+def test_outputs_are_what_nothing_uses(nodes: list[dict[str, Any]], expected: list[str]) -> None:
     assert names(load(graph_def(*nodes)).outputs) == expected
 
 
 @pytest.mark.parametrize(
     ("outputs", "expected"), [(["a"], ["a"]), (["b:0", "a"], ["b", "a"]), (["x"], ["x_1"]), (["a", "a:0"], ["a"])]
 )
-def test_outputs_can_be_chosen(outputs, expected):
+def test_outputs_can_be_chosen(outputs: list[str], expected: list[str]) -> None:
     graph = load(graph_def(X, relu("a", "x"), relu("b", "a")), outputs=outputs)
     graph.check()
     assert names(graph.outputs) == expected
 
 
-def test_inputs_stand_in_the_order_of_the_file():
+def test_inputs_stand_in_the_order_of_the_file() -> None:
     other = placeholder("z", "float32", (None, 3))
     graph = load(graph_def(X, other, node("Sub", "y", ["z", "x"], T="float32")))
     assert names(graph.inputs) == ["x", "z"]
 
 
-def test_what_no_output_needs_is_left_out():
+def test_what_no_output_needs_is_left_out() -> None:
     broken = node("NoSuchOp", "bad", ["x"])
     graph = load(graph_def(X, placeholder("label", "int64", (None,)), relu("a", "x"), broken), outputs=["a"])
     assert names(graph.inputs) == ["x"]
@@ -88,7 +94,12 @@ def test_what_no_output_needs_is_left_out():
         (1882, None, "1,4", (1, 4)),
     ],
 )
-def test_shapes_of_inputs(producer, shape, given, expected):
+def test_shapes_of_inputs(
+    producer: int,
+    shape: tuple[int | None, ...] | None,
+    given: str | tuple[int | str, ...] | None,
+    expected: tuple[Dim, ...] | None,
+) -> None:
     data = graph_def(placeholder("x", "float32", shape), relu("y", "x"), producer=producer)
     graph = load(data, shapes={} if given is None else {"x:0": given})
     assert graph.inputs[0].shape == expected
@@ -102,17 +113,19 @@ def test_shapes_of_inputs(producer, shape, given, expected):
         ((2, 3), (2, 3, 1), r"declares \[2, 3\], given was \[2, 3, 1\]; give a shape"),
     ],
 )
-def test_a_given_shape_that_contradicts_the_file_is_refused(stated, given, text):
+def test_a_given_shape_that_contradicts_the_file_is_refused(
+    stated: tuple[int | None, ...], given: tuple[int, ...], text: str
+) -> None:
     with pytest.raises(ImportFailure, match=text):
         load(graph_def(placeholder("x", "float32", stated), relu("y", "x")), shapes={"x": given})
 
 
-def test_a_given_dtype_is_taken():
+def test_a_given_dtype_is_taken() -> None:
     graph = load(graph_def(placeholder("x", "float32", (2, 3)), relu("y", "x")), dtypes={"x": "float64"})
-    assert graph.outputs[0].type.dtype is DType.FLOAT64
+    assert tensor_type(graph.outputs[0].type).dtype is DType.FLOAT64
 
 
-def test_an_input_with_a_default_becomes_one_if_its_shape_is_given():
+def test_an_input_with_a_default_becomes_one_if_its_shape_is_given() -> None:
     nodes = [
         const("d", np.ones((1, 3), np.float32)),
         node("PlaceholderWithDefault", "p", ["d"], dtype="float32", shape=(None, 3)),
@@ -127,15 +140,22 @@ def test_an_input_with_a_default_becomes_one_if_its_shape_is_given():
     ("stated", "given", "expected"),
     [(None, (), "float32[]"), ((None, 3), None, "float32[N, 3]"), (None, ("N",), "float32[N]")],
 )
-def test_an_input_with_a_default_has_the_shape_that_is_given_or_stated(stated, given, expected):
-    nodes = [const("d", np.float32(1)), node("PlaceholderWithDefault", "p", ["d"], dtype="float32", shape=stated)]
+def test_an_input_with_a_default_has_the_shape_that_is_given_or_stated(
+    stated: tuple[None, int] | None, given: tuple[str, ...] | None, expected: str
+) -> None:
+    nodes = [
+        const("d", np.array(1, np.float32)),
+        node("PlaceholderWithDefault", "p", ["d"], dtype="float32", shape=stated),
+    ]
     data = graph_def(*nodes, relu("y", "p"))
     shapes = None if given is None else {"p": given}
     graph = load(data, shapes=shapes, dtypes={"p": "float32"})
     assert [str(value.type) for value in graph.inputs] == [expected]
 
 
-def function(name, inputs, outputs, nodes, ret):
+def function(
+    name: str, inputs: list[str], outputs: list[str], nodes: list[dict[str, Any]], ret: dict[str, str]
+) -> dict[str, Any]:
     """A FunctionDef of float tensors."""
     signature = {
         "name": name,
@@ -156,7 +176,7 @@ OUTER = function(
 )  # fmt: skip
 
 
-def call(name, function_name, *inputs, results=1):
+def call(name: str, function_name: str, *inputs: str, results: int = 1) -> dict[str, Any]:
     types = {"Tin": ["float32"] * len(inputs), "Tout": ["float32"] * results}
     return node("StatefulPartitionedCall", name, inputs, f=function_name, **types)
 
@@ -165,10 +185,10 @@ ENDLESS = function("self", ["a"], ["b"], [call("again", "self", "a")], {"b": "ag
 ODD = function("odd", ["a"], ["b"], [], {"b": "none:y:0"})
 
 
-def test_functions_are_inlined():
+def test_functions_are_inlined() -> None:
     nodes = [
         X,
-        const("one", np.float32([1])),
+        const("one", np.array([1], np.float32)),
         call("f", "outer", "x", "one", results=2),
         node("Mul", "y", ["f:0", "f:1"], T="float32"),
     ]
@@ -177,17 +197,17 @@ def test_functions_are_inlined():
     assert kinds(graph) == ["functions inlined"]
 
 
-def test_a_call_is_an_output_under_its_own_name():
+def test_a_call_is_an_output_under_its_own_name() -> None:
     graph = load(graph_def(X, call("f", "inner", "x"), functions=[INNER]))
     assert names(graph.outputs) == ["f"]
 
 
-def test_a_legacy_call_names_its_function():
+def test_a_legacy_call_names_its_function() -> None:
     legacy = {"name": "f", "op": "inner", "input": ["x"], "attr": {}}
     assert names(load(graph_def(X, legacy, functions=[INNER])).outputs) == ["f"]
 
 
-def test_attributes_of_a_call_are_bound():
+def test_attributes_of_a_call_are_bound() -> None:
     bound = {"name": "r", "op": "Relu", "input": ["a"], "attr": {"T": {"placeholder": "U"}}}
     generic = function("g", ["a"], ["b"], [bound], {"b": "r:activations:0"})
     legacy = {"name": "f", "op": "g", "input": ["x"], "attr": {"U": attr_value("type", "float32")}}
@@ -206,12 +226,12 @@ def test_attributes_of_a_call_are_bound():
         ([X], [], "nothing in it computes an output"),
     ],
 )  # fmt: skip
-def test_broken_graphs(nodes, functions, reason):
+def test_broken_graphs(nodes: list[dict[str, Any]], functions: list[dict[str, Any]], reason: str) -> None:
     with pytest.raises(ImportFailure, match=reason):
         load(graph_def(*nodes, functions=functions))
 
 
-def test_all_unknown_operators_are_listed():
+def test_all_unknown_operators_are_listed() -> None:
     nodes = [
         X,
         node("MyOp", "a", ["x"]),
@@ -226,7 +246,7 @@ def test_all_unknown_operators_are_listed():
     assert "yet" in raised.value.gaps[1].reason
 
 
-def test_all_unfrozen_variables_are_listed():
+def test_all_unfrozen_variables_are_listed() -> None:
     nodes = [
         X,
         node("VarHandleOp", "w", dtype="float32", shape=(3,)), node("ReadVariableOp", "read", ["w"], dtype="float32"),
@@ -239,12 +259,12 @@ def test_all_unfrozen_variables_are_listed():
     assert "freeze" in str(raised.value)
 
 
-def test_shapes_for_what_is_no_input_are_an_error():
+def test_shapes_for_what_is_no_input_are_an_error() -> None:
     with pytest.raises(ImportFailure, match="'q', which is no input; the inputs are: x"):
         load(graph_def(X, relu("y", "x")), shapes={"q": (1,)})
 
 
-def test_a_result_that_the_import_does_not_give_is_refused_by_name():
+def test_a_result_that_the_import_does_not_give_is_refused_by_name() -> None:
     norm = node("FusedBatchNormV3", "n", ["i", *"smvw"], T="float32", U="float32", is_training=False)
     vectors = [const(name, np.ones(3, np.float32)) for name in "smvw"]
     image = placeholder("i", "float32", (1, 2, 2, 3))
@@ -252,7 +272,7 @@ def test_a_result_that_the_import_does_not_give_is_refused_by_name():
         load(graph_def(image, *vectors, norm, relu("y", "n:3")))
 
 
-def test_assignments_that_nodes_wait_for_are_recorded():
+def test_assignments_that_nodes_wait_for_are_recorded() -> None:
     assign = node("AssignVariableOp", "assign", ["w", "x"], dtype="float32")
     nodes = [X, node("VarHandleOp", "w", dtype="float32", shape=(3,)), assign, relu("y", "x", "^assign")]
     graph = load(graph_def(*nodes))

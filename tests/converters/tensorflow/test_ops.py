@@ -17,20 +17,20 @@ from graphir.ops import FAMILIES as OWN_FAMILIES
 MERGED = {"blocks", "diagonal", "elementwise_unary", "slicing"}
 
 
-def test_every_family_has_its_file():
+def test_every_family_has_its_file() -> None:
     assert sorted(FAMILIES) == sorted(module.name for module in pkgutil.iter_modules(ops.__path__))
 
 
-def test_families_are_those_of_the_operators():
+def test_families_are_those_of_the_operators() -> None:
     assert set(FAMILIES) - MERGED <= set(OWN_FAMILIES)
 
 
 @pytest.mark.parametrize("op", sorted(import_table()))
-def test_imported_operator_exists_in_tensorflow(op):
+def test_imported_operator_exists_in_tensorflow(op: str) -> None:
     assert operator_schema(op) is not None
 
 
-def test_an_operator_that_comes_twice_is_an_error():
+def test_an_operator_that_comes_twice_is_an_error() -> None:
     function = import_table()["Relu"]
     with pytest.raises(GraphirError, match="two functions for Relu"):
         joined({"Relu": function}, {"Relu": function})

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import graphir
 from graphir.converters.tensorflow.files.reader import open_model, read_graph
@@ -15,9 +19,10 @@ from graphir.converters.tensorflow.schema.operators import operator_schema, outp
 from graphir.errors import FormatError, ImportFailure
 from graphir.types import UNKNOWN, DType
 from tests.tensorflow.graphdef import const, graph_def, node, placeholder
+from tests.typed import present
 
 
-def tensor(text):
+def tensor(text: str) -> NDArray[Any] | None:
     """The elements of a TensorProto in text format."""
     return TensorSource().tensor(parse(text, "TensorProto"), "w").numpy()
 
@@ -29,28 +34,29 @@ SHAPE = "tensor_shape { dim { size: 2 } dim { size: 2 } }"
     ("text", "expected"),
     [
         ("dtype: DT_FLOAT tensor_shape { } float_val: 2.5", np.float32(2.5)),
-        (f"dtype: DT_FLOAT {SHAPE} float_val: [1, 2, 3, 4]", np.float32([[1, 2], [3, 4]])),
+        (f"dtype: DT_FLOAT {SHAPE} float_val: [1, 2, 3, 4]", np.array([[1, 2], [3, 4]], np.float32)),
         (f"dtype: DT_FLOAT {SHAPE} float_val: 7", np.full((2, 2), 7, np.float32)),
-        (f"dtype: DT_INT32 {SHAPE} int_val: [1, 2]", np.int32([[1, 2], [2, 2]])),
+        (f"dtype: DT_INT32 {SHAPE} int_val: [1, 2]", np.array([[1, 2], [2, 2]], np.int32)),
         (f"dtype: DT_DOUBLE {SHAPE}", np.zeros((2, 2))),
-        (f"dtype: DT_HALF {SHAPE} half_val: [15360, 49152]", np.float16([[1, -2], [-2, -2]])),
+        (f"dtype: DT_HALF {SHAPE} half_val: [15360, 49152]", np.array([[1, -2], [-2, -2]], np.float16)),
         ("dtype: DT_BFLOAT16 tensor_shape { } half_val: 16256", np.array(1, ml_dtypes.bfloat16)),
         ("dtype: DT_INT64 tensor_shape { dim { size: 0 } }", np.zeros(0, np.int64)),
-        ("dtype: DT_UINT8 tensor_shape { dim { size: 1 } } int_val: 200", np.uint8([200])),
+        ("dtype: DT_UINT8 tensor_shape { dim { size: 1 } } int_val: 200", np.array([200], np.uint8)),
         ("dtype: DT_BOOL tensor_shape { dim { size: 2 } } bool_val: [true, false]", np.array([True, False])),
         ("dtype: DT_UINT64 tensor_shape { } uint64_val: 18446744073709551615", np.uint64(2**64 - 1)),
         ("dtype: DT_COMPLEX64 tensor_shape { } scomplex_val: [1, 2]", np.complex64(1 + 2j)),
         (r'dtype: DT_STRING tensor_shape { dim { size: 2 } } string_val: "a" string_val: "\303\244"',
          np.array(["a", "\u00e4"], object)),
-        (r'dtype: DT_INT16 tensor_shape { dim { size: 2 } } tensor_content: "\001\000\377\377"', np.int16([1, -1])),
+        (r'dtype: DT_INT16 tensor_shape { dim { size: 2 } } tensor_content: "\001\000\377\377"',
+         np.array([1, -1], np.int16)),
         ("dtype: DT_FLOAT tensor_shape { dim { size: 100 } dim { size: 100 } } float_val: 3",
          np.full((100, 100), 3, np.float32)),
     ],
 )  # fmt: skip
-def test_tensors(text, expected):
+def test_tensors(text: str, expected: np.generic | NDArray[Any]) -> None:
     found = tensor(text)
-    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_array_equal(found, expected)
+    assert (present(found).dtype, present(found).shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(present(found), expected)
 
 
 @pytest.mark.parametrize(
@@ -65,12 +71,12 @@ def test_tensors(text, expected):
         ("dtype: 77 tensor_shape { }", "type 77"),
     ],
 )
-def test_bad_tensors(text, reason):
+def test_bad_tensors(text: str, reason: str) -> None:
     with pytest.raises(FormatError, match=reason):
         tensor(text)
 
 
-def test_weights_of_a_file_are_regions_of_it(tmp_path):
+def test_weights_of_a_file_are_regions_of_it(tmp_path: Path) -> None:
     weights = np.arange(600, dtype=np.float32).reshape(20, 30)
     path = tmp_path / "model.pb"
     path.write_bytes(graph_def(const("w", weights), node("Identity", "y", ["w"], T="float32")))
@@ -94,7 +100,7 @@ library { function { signature { name: "g" input_arg { name: "a" } output_arg { 
 """
 
 
-def test_records():
+def test_records() -> None:
     graph = read_graph(parse(TEXT, "GraphDef"), TensorSource())
     x, s, f = graph.nodes
     assert x.attrs == {"dtype": DType.FLOAT32, "shape": (UNKNOWN, 3)}
@@ -109,7 +115,7 @@ def test_records():
     assert [held.inputs for held in function.nodes] == [("a",)]
 
 
-def test_text_and_binary_files_are_the_same_model(tmp_path):
+def test_text_and_binary_files_are_the_same_model(tmp_path: Path) -> None:
     text = tmp_path / "model.pbtxt"
     text.write_text(
         'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } '
@@ -142,7 +148,7 @@ def test_text_and_binary_files_are_the_same_model(tmp_path):
         ("model.pbtxt", b"node {\xff", "UTF-8"),
     ],
 )
-def test_bad_files(tmp_path, name, content, reason):
+def test_bad_files(tmp_path: Path, name: str, content: bytes, reason: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(FormatError, match=reason) as raised:
@@ -150,7 +156,7 @@ def test_bad_files(tmp_path, name, content, reason):
     assert str(path) in str(raised.value)
 
 
-def test_a_missing_file(tmp_path):
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ImportFailure, match="cannot read"):
         graphir.load(tmp_path / "none.pb", format="tensorflow")
 
@@ -159,11 +165,11 @@ def test_a_missing_file(tmp_path):
     ("text", "expected"),
     [("x", Endpoint("x")), ("x:0", Endpoint("x")), ("a/b:12", Endpoint("a/b", 12)), ("odd:name", Endpoint("odd:name"))],
 )
-def test_endpoints(text, expected):
+def test_endpoints(text: str, expected: Endpoint) -> None:
     assert Endpoint.of(text) == expected
 
 
-def test_schema():
+def test_schema() -> None:
     schema = operator_schema("Conv2D")
     assert schema is not None
     assert schema.defaults["dilations"] == (1, 1, 1, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -36,11 +37,11 @@ from graphir.errors import FormatError
         ("debug_info { anything: 3 more { deep: [1] } } version: 1", "GraphDef", {"version": 1}),
     ],
 )
-def test_texts(text, message, expected):
+def test_texts(text: str, message: str, expected: dict[str, Any]) -> None:
     assert parse(text, message) == expected
 
 
-def test_tensor_content_is_bytes_without_a_place():
+def test_tensor_content_is_bytes_without_a_place() -> None:
     found = parse(r'tensor_content: "\000\000\200?"', "TensorProto")["tensor_content"]
     assert isinstance(found, Blob)
     assert bytes(found.data) == b"\x00\x00\x80?"
@@ -68,7 +69,7 @@ def test_tensor_content_is_bytes_without_a_place():
         ("version: 1 $", 1, "unexpected"),
     ],
 )
-def test_errors_name_the_line(text, line, reason):
+def test_errors_name_the_line(text: str, line: int, reason: str) -> None:
     with pytest.raises(FormatError) as raised:
         parse(text, "GraphDef")
     assert f"line {line}:" in str(raised.value)

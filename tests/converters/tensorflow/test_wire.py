@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -28,11 +30,11 @@ NODE = {"name": "x", "op": "Placeholder", "input": ["a", "^b"], "attr": {"T": {"
         ("FunctionDef", {"signature": {"name": "f", "input_arg": [{"name": "x"}]}, "ret": {"y": "n:y:0"}}),
     ],
 )
-def test_what_is_written_is_read(message, content):
+def test_what_is_written_is_read(message: str, content: dict[str, Any]) -> None:
     assert decode(memoryview(encode(message, content)), message) == content
 
 
-def test_large_content_is_a_view_with_its_place():
+def test_large_content_is_a_view_with_its_place() -> None:
     data = encode("TensorProto", {"dtype": 1, "tensor_content": b"weights!"})
     found = decode(memoryview(data), "TensorProto")["tensor_content"]
     assert isinstance(found, Blob)
@@ -44,18 +46,18 @@ def test_large_content_is_a_view_with_its_place():
     ("field", "packed", "expected"),
     [
         ("int64_val", varint(3) + varint(1 << 35), [3, 1 << 35]),
-        ("float_val", np.float32([1.5, -2]).tobytes(), [1.5, -2.0]),
+        ("float_val", np.array([1.5, -2], np.float32).tobytes(), [1.5, -2.0]),
         ("bool_val", b"\x01\x00", [True, False]),
         ("int_val", varint((1 << 64) - 1), [-1]),
     ],
 )
-def test_packed_numbers(field, packed, expected):
+def test_packed_numbers(field: str, packed: bytes, expected: list[float]) -> None:
     number = next(number for number, held in messages()["TensorProto"].items() if held.name == field)
     data = varint(number << 3 | 2) + varint(len(packed)) + packed
     assert decode(memoryview(data), "TensorProto") == {field: expected}
 
 
-def test_unknown_fields_are_passed_over():
+def test_unknown_fields_are_passed_over() -> None:
     extra = varint(999 << 3 | 2) + b"\x03abc" + varint(998 << 3) + b"\x07" + varint(997 << 3 | 1) + bytes(8)
     assert decode(memoryview(extra + encode("Dim", {"size": 4})), "Dim") == {"size": 4}
 
@@ -67,7 +69,7 @@ ENDS = [len(encode("GraphDef", {"node": NODES[:count]})) for count in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("end", range(1, len(WHOLE)))
-def test_a_cut_file_is_refused_or_ends_between_fields(end):
+def test_a_cut_file_is_refused_or_ends_between_fields(end: int) -> None:
     if end in ENDS:
         assert len(decode(memoryview(WHOLE)[:end], "GraphDef")["node"]) == ENDS.index(end) + 1
         return
@@ -87,12 +89,12 @@ def test_a_cut_file_is_refused_or_ends_between_fields(end):
         (encode("NodeDef", {"name": "x"})[:-1], "cut short"),
     ],
 )
-def test_no_graph_is_refused(data, text):
+def test_no_graph_is_refused(data: bytes, text: str) -> None:
     with pytest.raises(FormatError, match=text):
         decode(memoryview(data), "GraphDef")
 
 
-def test_deep_nesting_is_refused():
+def test_deep_nesting_is_refused() -> None:
     data = b""
     for _ in range(150):
         data = varint(1 << 3 | 2) + varint(len(data)) + data
@@ -102,6 +104,6 @@ def test_deep_nesting_is_refused():
 
 
 @pytest.mark.parametrize("message", sorted(messages()))
-def test_every_field_has_a_known_kind(message):
+def test_every_field_has_a_known_kind(message: str) -> None:
     kinds = {held.kind for held in messages()[message].values()}
     assert kinds <= SCALARS | set(messages())

@@ -49,12 +49,12 @@ def main() -> int:
                     shown.setdefault(key, f"{drawn}\n      {outcome.text[-700:]}")
     if arguments.log:
         with arguments.log.open("w", encoding="ascii") as stream:
-            for key, places in findings.items():
-                stream.write(json.dumps([*key, len(places), places[:5], shown[key]]) + "\n")
-    for key in sorted(findings, key=lambda key: (key[0], key[1], -len(findings[key]))):
-        road, kind, op, _ = key
-        if kind is not Kind.REFUSED or arguments.only is not None:
-            print(f"{road} {kind} {op} x{len(findings[key])} (case {findings[key][0]}): {shown[key]}")
+            for row, places in findings.items():
+                stream.write(json.dumps([*row, len(places), places[:5], shown[row]]) + "\n")
+    for row in sorted(findings, key=lambda row: (row[0], row[1], -len(findings[row]))):
+        way, why, op, _ = row
+        if why is not Kind.REFUSED or arguments.only is not None:
+            print(f"{way} {why} {op} x{len(findings[row])} (case {findings[row][0]}): {shown[row]}")
     print(f"{len(numbers)} cases, MXNet runs {accepted}")
     for road in ROADS:
         print(f"  {road}: " + ", ".join(f"{kind} {counts[road, kind]}" for kind in Kind))

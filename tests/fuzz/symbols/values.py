@@ -58,8 +58,8 @@ def _plain(source: Input, generator: np.random.Generator) -> NDArray[Any]:
         return generator.integers(0, 2, source.shape).astype(dtype)
     if kind == "distinct" and dtype.kind in "iu":
         count = int(np.prod(source.shape))
-        numbers = generator.permutation(count) - (count // 2 if dtype.kind == "i" else 0)
-        return numbers.reshape(source.shape).astype(dtype)
+        distinct = generator.permutation(count) - (count // 2 if dtype.kind == "i" else 0)
+        return distinct.reshape(source.shape).astype(dtype)
     if dtype.kind == "u" and kind in ("normal", "scale", "halves", "unit"):
         return generator.integers(0, 9, source.shape).astype(dtype)
     if dtype.kind in "iu" and kind in ("positive", "unit", "scale"):

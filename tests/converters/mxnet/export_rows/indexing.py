@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.converters.mxnet.exporting import row
+from tests.typed import untyped
 
 RANDOM = np.random.default_rng(13)
 DTYPES = ("float16", "float64", "int8", "uint8", "int32", "int64")
@@ -70,7 +71,7 @@ GATHER_ELEMENTS = (
     *(row(f"{dtype}", "GatherElements", normal(3, 4, dtype=dtype), indices(-3, 3, 2, 4)) for dtype in DTYPES),
 )
 ONE_HOT = tuple(
-    row(name, "OneHot", array, np.int64(5), np.array(values), constants=constants, **attributes)
+    row(name, "OneHot", array, np.int64(5), np.array(values), constants=constants, **untyped(attributes))
     for name, array, values, constants, attributes in (
         ("int64", indices(-5, 5, 3), np.array([0, 1], np.float32), (1, 2), {}),
         ("uint8", indices(0, 5, 3, dtype="uint8"), np.array([0, 1], np.float32), (1, 2), {}),
@@ -141,7 +142,7 @@ REPEATED_ELEMENTS = (
           normal(4, 7, dtype=dtype), axis=1, reduction="add") for dtype in ("float64", "int32", "int64")),
 )  # fmt: skip
 RUNNING = tuple(
-    row(f"{shape} {axis} {flags}", "CumSum", normal(*shape), np.array(axis, np.int64), **flags)
+    row(f"{shape} {axis} {flags}", "CumSum", normal(*shape), np.array(axis, np.int64), **untyped(flags))
     for shape, axis in (((5,), 0), ((3, 4), 1), ((3, 4), -2), ((2, 3, 4), 1), ((3, 1), 1))
     for flags in ({}, {"reverse": 1}, {"exclusive": 1}, {"exclusive": 1, "reverse": 1})
 ) + tuple(
@@ -149,7 +150,7 @@ RUNNING = tuple(
     for dtype in ("float64", "int32", "int64")
 )
 PRODUCTS = (
-    *(row(f"{shape} {axis} {flags}", "CumProd", normal(*shape), np.int64(axis), opset=26, **flags)
+    *(row(f"{shape} {axis} {flags}", "CumProd", normal(*shape), np.int64(axis), opset=26, **untyped(flags))
       for shape, axis in (((5,), 0), ((3, 7), 1), ((2, 4, 3), -2), ((3, 1), 1))
       for flags in ({}, {"reverse": 1}, {"exclusive": 1}, {"exclusive": 1, "reverse": 1})),
     *(row(f"{dtype}", "CumProd", normal(3, 4, dtype=dtype) % 9, np.int32(1), opset=26)
@@ -170,7 +171,7 @@ BOOLS = (
 )
 CONSTANTS = (
     row("NonZero", "NonZero", np.array([[1, 0], [2, 3]], np.float32), constants=(0,)),
-    *(row(f"{flags}", "Unique", np.array([2, 1, 1, 3, 4, 3], np.float32), constants=(0,), results=4, **flags)
+    *(row(f"{flags}", "Unique", np.array([2, 1, 1, 3, 4, 3], np.float32), constants=(0,), results=4, **untyped(flags))
       for flags in ({}, {"sorted": 0}, {"axis": 0})),
     row("rows", "Unique", np.array([[2, 1], [1, 3], [2, 1]], np.float32), constants=(0,), results=4, axis=0, sorted=0),
 )  # fmt: skip

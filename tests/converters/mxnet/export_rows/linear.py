@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.converters.mxnet.exporting import row
+from tests.typed import untyped
 
 RANDOM = np.random.default_rng(7)
 
@@ -94,7 +95,7 @@ QUANTIZED = (
 )  # fmt: skip
 EINSUM = tuple(
     row(equation, "Einsum", *(normal(*shape) for shape in shapes), equation=equation)
-    for equation, *shapes in [
+    for equation, *shapes in untyped([
         ("ij->ji", (3, 4)), ("ij->i", (3, 4)), ("ij->", (3, 4)), ("ij,jk->ik", (3, 4), (4, 5)), ("i,i->", (4,), (4,)),
         ("i,j->ij", (3,), (4,)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
         ("bhid,bhjd->bhij", (2, 2, 3, 5), (2, 2, 4, 5)),
@@ -106,7 +107,7 @@ EINSUM = tuple(
         ("abc,dc->abd", (2, 3, 4), (5, 4)), ("ijk,ilm,njm,nlk->", (2, 3, 4), (2, 5, 3), (3, 3, 3), (3, 5, 4)),
         ("ij,jk->ik", (3, 1), (4, 5)), ("bij,bjk->bik", (2, 3, 4), (2, 1, 5)), ("bij,bjk->bik", (1, 3, 4), (2, 4, 5)),
         ("iij,jkk->ik", (3, 3, 4), (4, 2, 2)), ("b i j -> b j i", (2, 3, 4)), ("ba", (2, 3)),
-    ]
+    ])
 )  # fmt: skip
 EINSUM_DTYPES = (
     row("float16", "Einsum", normal(2, 3, 4, dtype="float16"), normal(2, 4, dtype="float16"), equation="bij,bj->bi"),

@@ -22,7 +22,7 @@ def grams(name: str, data: np.ndarray[Any, Any], mode: str = "TF", shortest: int
 
 
 WEIGHTS = [0.5, 2.0, 3.0, 0.25, 5.0, 7.0, 11.0]
-TRIPLES = {"ngram_counts": [0, 0, 0], "ngram_indexes": [1, 0], "pool_int64s": [3, 3, 7, 7, 6, 5]}
+TRIPLES: dict[str, Any] = {"ngram_counts": [0, 0, 0], "ngram_indexes": [1, 0], "pool_int64s": [3, 3, 7, 7, 6, 5]}
 ROWS = (
     grams("line", LINE),
     grams("table", TABLE),

@@ -21,7 +21,10 @@ LINE, IMAGE, VOLUME = normal(2, 3, 11), normal(2, 3, 9, 10), normal(1, 2, 5, 6, 
 BYTES, SIGNED = integers(0, 255, 1, 2, 6, 7, dtype="uint8"), integers(-128, 127, 1, 2, 6, 7, dtype="int8")
 HALF = normal(1, 2, 7, 6, dtype="float16")
 MANY = normal(1, 2, 2, 3, 2, 3)
-UNPOOLED = {"x": np.array([[[[5, 6], [7, 8.0]]]], np.float32), "i": np.array([[[[5, 7], [13, 15]]]], np.int64)}
+UNPOOLED: dict[str, Array] = {
+    "x": np.array([[[[5, 6], [7, 8.0]]]], np.float32),
+    "i": np.array([[[[5, 7], [13, 15]]]], np.int64),
+}
 
 BATCHES = dict.fromkeys(
     ("MaxPool", "AveragePool", "LpPool", "GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool", "MaxRoiPool"),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.converters.mxnet.exporting import Row, row
+from tests.typed import untyped
 
 RANDOM = np.random.default_rng(19)
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -55,7 +56,7 @@ def layer(
 
 
 FUSED = (
-    *(layer(f"{op} {name}", op, **attributes, **({"linear_before_reset": 1} if op == "GRU" else {}))
+    *(layer(f"{op} {name}", op, **attributes, **(untyped({"linear_before_reset": 1} if op == "GRU" else {})))
       for op in GATES
       for name, attributes in (
           ("plain", {}), ("no bias", {"bias": False}), ("states", {"states": True}),
@@ -71,10 +72,10 @@ FUSED = (
 )  # fmt: skip
 WITH_LENGTHS = (
     *(layer(f"lengths {op} {direction}", op, lengths=(2, 5, 3), direction=direction, states=True, results=2,
-            **({"linear_before_reset": 1} if op == "GRU" else {}))
+            **(untyped({"linear_before_reset": 1} if op == "GRU" else {})))
       for op in GATES for direction in ("forward", "reverse", "bidirectional")),
     *(layer(f"empty sequences {op} {direction} {results}", op, lengths=(0, 5, 3), direction=direction, states=True,
-            results=results, **({"linear_before_reset": 1} if op == "GRU" else {}))
+            results=results, **(untyped({"linear_before_reset": 1} if op == "GRU" else {})))
       for op, results in (("RNN", 2), ("GRU", 2), ("LSTM", 2), ("LSTM", 3))
       for direction in ("forward", "reverse", "bidirectional")),
     layer("lengths and cell", "LSTM", lengths=(2, 5, 3), states=True),
@@ -92,7 +93,7 @@ UNROLLED = (
     *(layer(f"clip {op}", op, clip=0.3) for op in GATES),
     *(layer(f"one step {op}", op, clip=0.4, steps=1) for op in GATES),
     layer("relu and tanh", "RNN", activations=["Relu", "Tanh"], direction="bidirectional"),
-    *(layer(name, "RNN", activations=[name], **arguments) for name, arguments in (
+    *(layer(name, "RNN", activations=[name], **untyped(arguments)) for name, arguments in (
         ("Sigmoid", {}), ("Softsign", {}), ("Softplus", {}),
         ("Affine", {"activation_alpha": [0.5], "activation_beta": [0.1]}),
         ("LeakyRelu", {"activation_alpha": [0.2]}), ("ThresholdedRelu", {"activation_alpha": [0.3]}),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.converters.mxnet.exporting import row
+from tests.typed import untyped
 
 RANDOM = np.random.default_rng(11)
 KINDS = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
@@ -37,7 +38,7 @@ SHAPES: tuple[tuple[str, tuple[int, ...] | None, dict[str, int]], ...] = (
     ("absent, nothing", None, {"noop_with_empty_axes": 1}),
 )  # fmt: skip
 REDUCTIONS = tuple(
-    row(name, f"Reduce{kind}", DATA, None if axes is None else vector(*axes), constants=(1,), **attributes)
+    row(name, f"Reduce{kind}", DATA, None if axes is None else vector(*axes), constants=(1,), **untyped(attributes))
     for kind in KINDS
     for name, axes, attributes in SHAPES
     if not (kind.startswith(("L", "SumSq")) and "nothing" in name)
@@ -65,7 +66,7 @@ INFINITE = (
     row("large", "ReduceLogSumExp", np.array([[800, 801.5], [-900, -900]], np.float32), vector(1), constants=(1,)),
 )  # fmt: skip
 POSITIONS = (
-    *(row(f"{shape} {attributes}", kind, ties(*shape), **attributes)
+    *(row(f"{shape} {attributes}", kind, ties(*shape), **untyped(attributes))
       for kind in ("ArgMax", "ArgMin")
       for shape, attributes in (
           ((3, 5), {}), ((3, 5), {"axis": 1}), ((3, 5), {"axis": -1, "keepdims": 0}), ((7,), {"keepdims": 0}),
@@ -80,8 +81,8 @@ POSITIONS = (
     row("float16, far", "ArgMax", np.eye(1, 2100, 2099, dtype=np.float16), axis=1),
 )  # fmt: skip
 TOP = (
-    *(row(f"{shape} {k} {attributes}", "TopK", ties(*shape), vector(k), constants=(1,), results=2, **attributes)
-      for shape, k, attributes in (
+    *(row(f"{shape} {k} {attrs}", "TopK", ties(*shape), vector(k), constants=(1,), results=2, **untyped(attrs))
+      for shape, k, attrs in (
           ((3, 5), 2, {}), ((3, 5), 5, {}), ((3, 5), 1, {"axis": 0}), ((3, 5), 2, {"largest": 0, "axis": 0}),
           ((2, 9, 3), 4, {"axis": 1}), ((2, 9, 3), 4, {"axis": -2, "largest": 0}), ((40,), 3, {"axis": 0}),
           ((40,), 40, {}), ((3, 300), 150, {}), ((3, 300), 17, {"largest": 0}), ((2, 70, 2), 9, {"axis": 1}),

@@ -30,7 +30,7 @@ def sized(variant: str, mode: str, sizes: list[int], data: Array = IMAGE, **opti
 def cropped(variant: str, mode: str, region: list[float], sizes: list[int], **attrs: Any) -> Row:
     """A Resize of a region to sizes."""
     attrs |= {"mode": mode, "coordinate_transformation_mode": "tf_crop_and_resize"}
-    held = {"r": np.array(region, np.float32), "n": np.array(sizes, np.int64)}
+    held: dict[str, Array] = {"r": np.array(region, np.float32), "n": np.array(sizes, np.int64)}
     return Row(f"Resize-{variant}", "Resize", attrs, {"x": IMAGE}, held, ("x", "r", "", "n"), opset=19)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.converters.mxnet.exporting import Row, row
+from tests.typed import untyped
 
 RANDOM = np.random.default_rng(23)
 
@@ -17,7 +18,7 @@ def normal(*shape: int, dtype: str = "float32") -> np.ndarray[Any, Any]:
 
 
 WINDOWS = tuple(
-    row(f"{size} {attributes}", f"{kind}Window", np.int64(size), tolerance=1e-7, **attributes)
+    row(f"{size} {attributes}", f"{kind}Window", np.int64(size), tolerance=1e-7, **untyped(attributes))
     for kind in ("Hann", "Hamming", "Blackman")
     for size, attributes in ((10, {}), (9, {"periodic": 0}), (7, {"output_datatype": 11}))
 )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.converters.mxnet.exporting import row
+from tests.typed import untyped
 
 RANDOM = np.random.default_rng(17)
 DTYPES = ("float16", "float64", "int8", "uint8", "int32", "int64")
@@ -25,7 +26,7 @@ TRIANGLES = (
       for dtype in ("float64", "int32", "int64")),
 )  # fmt: skip
 DIAGONALS = tuple(
-    row(f"{shape} {attributes}", "EyeLike", normal(*shape, dtype=dtype), **attributes)
+    row(f"{shape} {attributes}", "EyeLike", normal(*shape, dtype=dtype), **untyped(attributes))
     for shape, dtype, attributes in (
         ((3, 4), "float32", {}), ((4, 3), "float64", {"k": 1}), ((4, 3), "int32", {"k": -2}),
         ((2, 2), "int64", {"k": 9}),
@@ -33,7 +34,7 @@ DIAGONALS = tuple(
     )
 )  # fmt: skip
 REVERSED = tuple(
-    row(f"{shape} {attributes}", "ReverseSequence", normal(*shape), np.array(lengths, np.int64), **attributes)
+    row(f"{shape} {attributes}", "ReverseSequence", normal(*shape), np.array(lengths, np.int64), **untyped(attributes))
     for shape, lengths, attributes in (
         ((4, 3), (1, 4, 2), {"time_axis": 0, "batch_axis": 1}), ((3, 4), (1, 4, 2), {"time_axis": 1, "batch_axis": 0}),
         ((4, 3, 2, 2), (1, 4, 2), {"time_axis": 0, "batch_axis": 1}),

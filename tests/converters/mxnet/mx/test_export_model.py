@@ -345,7 +345,7 @@ def test_operator_support() -> None:
     ids=["free", "freed by another", "an input's name"],
 )
 def test_output_names(names: tuple[str, str], expected: list[str], tmp_path: Path) -> None:
-    nodes = [{"op": "null", "name": "x", "inputs": []}]
+    nodes: list[dict[str, Any]] = [{"op": "null", "name": "x", "inputs": []}]
     nodes += [{"op": "relu", "name": name, "inputs": [[0, 0, 0]]} for name in names]
     symbol = json.dumps({"nodes": nodes, "arg_nodes": [0], "heads": [[1, 0, 0], [2, 0, 0]]})
     path = mx.onnx.export_model(symbol, {}, [(2, 3)], onnx_file_path=str(tmp_path / "net.onnx"))

@@ -11,6 +11,7 @@ import pytest
 
 from graphir.converters.mxnet import mx
 from graphir.errors import FormatError, GraphirError
+from tests.typed import untyped
 
 GIVEN = np.array([[1.5, 2, 3], [4, 5, 6]])
 
@@ -124,4 +125,4 @@ def test_names_of_older_scripts() -> None:
     assert array.T.asnumpy().tolist() == [[1, 4], [2, 5], [3, 6]]
     assert array.copyto(mx.gpu(1)).context == mx.gpu(1)
     with pytest.raises(TypeError, match="copyto does not support"):
-        array.copyto(array)
+        array.copyto(untyped(array))
