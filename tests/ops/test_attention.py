@@ -17,6 +17,7 @@ from graphir.ops.attention import (
 )
 from tests.ops.late import late
 from tests.ops.rule import backwards, results, tensor
+from tests.typed import tensor_type
 
 PACKED = Attention(q_num_heads=8, kv_num_heads=2)
 LINEAR = LinearAttention(4, 2, UpdateRule.LINEAR)
@@ -115,22 +116,22 @@ BACKWARD = (
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op, operands, expected):
+def test_infers(op: Operator, operands: tuple[str | None, ...], expected: list[str]) -> None:
     assert results(op, *operands) == expected
 
 
 @pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op, operands, text):
+def test_refuses(op: Operator, operands: tuple[str | None, ...], text: str) -> None:
     with pytest.raises(ShapeError, match=text):
         results(op, *operands)
 
 
 @pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op, operands, found, expected):
+def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
     assert backwards(op, operands, found) == expected
 
 
-def test_attention_counts_both_products():
+def test_attention_counts_both_products() -> None:
     operands = tuple(map(tensor, ("float32[1,8,4,16]", "float32[1,2,6,16]", "float32[1,2,6,10]")))
     found = infer_outputs(Attention(), operands, (None,) * 3)
-    assert Attention().macs(operands, found) == 8 * 4 * 6 * (16 + 10)
+    assert Attention().macs(operands, tuple(map(tensor_type, found))) == 8 * 4 * 6 * (16 + 10)

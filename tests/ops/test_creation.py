@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphir.errors import ShapeError
+from graphir.ops.base import Known, Operator
 from graphir.ops.creation import ConstantOfShape, EyeLike, Fill, Range
 from graphir.types import DType
 from tests.ops.rule import backwards, elements, known, results, scalar
@@ -41,20 +42,20 @@ VALUES = (
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op, operands, expected):
+def test_infers(op: Operator, operands: tuple[Known | str, ...], expected: str) -> None:
     assert results(op, *operands) == [expected]
 
 
 @pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op, operands, text):
+def test_refuses(op: Operator, operands: tuple[Known | str, ...], text: str) -> None:
     with pytest.raises(ShapeError, match=text):
         results(op, *operands)
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), VALUES, ids=str)
-def test_propagates_elements(op, operands, expected):
+def test_propagates_elements(op: Operator, operands: tuple[Known, ...], expected: list[str | None]) -> None:
     assert elements(op, *operands) == expected
 
 
-def test_eye_infers_backwards():
+def test_eye_infers_backwards() -> None:
     assert backwards(EyeLike(DType.INT64), ("float32[...]",), ("int64[2, N]",)) == ["float32[2, N]"]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from graphir.ops.base import Known, Operator
 from graphir.ops.creation import Range
 from graphir.ops.elements import held
 from graphir.ops.elementwise import Add, Cast, Ceil, Div, Floor, Max, Mul, Pow, Reciprocal, Round, Sqrt, Sub
 from graphir.ops.reduction import ReduceSum
 from graphir.ops.resize import Resize
+from graphir.symbolic.expression import Sym
+from graphir.symbolic.unknown import Unknown
 from graphir.types import UNKNOWN, DType, symbol
-from tests.ops.rule import elements, known, real, results
+from tests.ops.rule import Typed, elements, known, real, results
 
 N = symbol("N")
 SINGLE_TENTH = 0.10000000149011612
@@ -41,7 +44,7 @@ VALUES = (
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), VALUES, ids=str)
-def test_propagates_elements(op, operands, expected):
+def test_propagates_elements(op: Operator, operands: tuple[Known | Typed, ...], expected: list[str | None]) -> None:
     assert elements(op, *operands) == expected
 
 
@@ -59,7 +62,7 @@ SIZES = (
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), SIZES, ids=str)
-def test_sizes_from_floats(op, operands, expected):
+def test_sizes_from_floats(op: Operator, operands: tuple[str | Typed | None, ...], expected: list[str]) -> None:
     assert results(op, *operands) == expected
 
 
@@ -85,5 +88,7 @@ HELD = (
 
 
 @pytest.mark.parametrize(("element", "dtype", "expected"), HELD, ids=str)
-def test_what_a_dtype_holds(element, dtype, expected):
+def test_what_a_dtype_holds(
+    element: float | Sym | Unknown, dtype: DType | None, expected: float | Sym | Unknown
+) -> None:
     assert held(element, dtype) == expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphir.errors import ShapeError
+from graphir.ops.base import Known, Operator
 from graphir.ops.image import CenterCropPad, Col2Im, ImageDecoder, PixelFormat
 from graphir.padding import Explicit
 from tests.ops.rule import backwards, known, results
@@ -40,16 +41,16 @@ BAD = (
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op, operands, expected):
+def test_infers(op: Operator, operands: tuple[Known | str, ...], expected: str) -> None:
     assert results(op, *operands) == [expected]
 
 
 @pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op, operands, text):
+def test_refuses(op: Operator, operands: tuple[Known | str, ...], text: str) -> None:
     with pytest.raises(ShapeError, match=text):
         results(op, *operands)
 
 
-def test_infers_backwards():
+def test_infers_backwards() -> None:
     assert backwards(Col2Im(), ("?[...]", "int64[2]", "int64[2]"), ("float32[2,3,5,5]",))[0] == "float32[2, ?, ?]"
     assert backwards(CenterCropPad(), ("?[4]", "int64[1]"), ("float32[2]",))[0] == "float32[4]"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from graphir.errors import ShapeError
-from graphir.ops.base import Known
+from graphir.ops.base import Known, Operator
 from graphir.ops.indexing import (
     Compress,
     CumProd,
@@ -126,26 +128,26 @@ VALUES = (
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op, operands, expected):
+def test_infers(op: Operator, operands: tuple[Any, ...], expected: list[str]) -> None:
     assert results(op, *operands) == expected
 
 
 @pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op, operands, text):
+def test_refuses(op: Operator, operands: tuple[Known | str, ...], text: str) -> None:
     with pytest.raises(ShapeError, match=text):
         results(op, *operands)
 
 
 @pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op, operands, found, expected):
+def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
     assert backwards(op, operands, found) == expected
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), VALUES, ids=str)
-def test_propagates_elements(op, operands, expected):
+def test_propagates_elements(op: Operator, operands: tuple[Any, ...], expected: list[str | None]) -> None:
     assert elements(op, *operands) == expected
 
 
-def test_refuses_an_index_outside_of_known_elements():
+def test_refuses_an_index_outside_of_known_elements() -> None:
     with pytest.raises(ShapeError, match="outside the 2 elements"):
         elements(Gather(), known(1, 2), scalar(2))

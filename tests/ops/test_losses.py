@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphir.errors import ShapeError
+from graphir.ops.base import Operator
 from graphir.ops.losses import LossReduction, NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
 from tests.ops.rule import backwards, results
 
@@ -30,16 +31,16 @@ BAD = (
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op, operands, expected):
+def test_infers(op: Operator, operands: tuple[str, ...], expected: list[str]) -> None:
     assert results(op, *operands) == expected
 
 
 @pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op, operands, text):
+def test_refuses(op: Operator, operands: tuple[str, ...], text: str) -> None:
     with pytest.raises(ShapeError, match=text):
         results(op, *operands)
 
 
-def test_infers_backwards():
+def test_infers_backwards() -> None:
     found = backwards(NegativeLogLikelihoodLoss(), ("float32[N,5,4]", "int64[...]", "?[...]"), ("float32[]",))
     assert found == ["float32[N, 5, 4]", "int64[N, 4]", "float32[5]"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 import onnx.reference
@@ -148,12 +150,12 @@ def layer(x: NDArray[np.float64], axes: tuple[int, ...], eps: float) -> tuple[ND
     return (x - mean) * inverse, mean, inverse
 
 
-def run(op: Operator, arrays: list[NDArray[np.generic]], opset: int) -> list[NDArray[np.generic]]:
+def run(op: Operator, arrays: list[NDArray[Any]], opset: int) -> list[NDArray[Any]]:
     """All results of one operator from onnxruntime, the first axis of the first operand symbolic."""
     graph = Graph("one")
     operands = []
     for place, array in enumerate(arrays):
-        shape = (symbol("N"), *array.shape[1:]) if place == 0 else array.shape
+        shape: tuple[Dim, ...] = (symbol("N"), *array.shape[1:]) if place == 0 else array.shape
         operands.append(graph.add_input(f"x{place}", TensorType(DType.of(array.dtype), shape)))
     graph.set_outputs(graph.add_node(op, operands, name="y").outputs)
     model = to_model(graph, opset=opset)
@@ -169,7 +171,7 @@ def run(op: Operator, arrays: list[NDArray[np.generic]], opset: int) -> list[NDA
 OPSETS = (13, 17, 18, 21, 23, min(newest_opset(), 25))
 
 
-def draw(dtype: str, *shapes: tuple[int, ...]) -> list[NDArray[np.generic]]:
+def draw(dtype: str, *shapes: tuple[int, ...]) -> list[NDArray[Any]]:
     """Arrays of these shapes."""
     generator = np.random.default_rng(1)
     return [generator.standard_normal(shape).astype(dtype) for shape in shapes]

@@ -9,6 +9,7 @@ from graphir.ops.base import Operator
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.types import UNKNOWN, Dim, symbol
 from tests.ops.rows import backward, forward, types
+from tests.typed import untyped
 
 BOTH = Direction.BIDIRECTIONAL
 
@@ -90,4 +91,4 @@ MACS = (
 
 @pytest.mark.parametrize(("op", "operands", "count"), MACS)
 def test_macs(op: Operator, operands: str, count: Dim) -> None:
-    assert op.macs(types(operands), types("[...] [...] [...]")[: op.output_count]) == count
+    assert op.macs(types(operands), untyped(types("[...] [...] [...]")[: op.output_count])) == count

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from graphir.errors import ShapeError
+from graphir.ops.base import Operator
 from graphir.ops.sequence import (
     ConcatFromSequence,
     Optional,
@@ -81,15 +84,15 @@ BAD = (
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op, operands, expected):
+def test_infers(op: Operator, operands: tuple[Any, ...], expected: str) -> None:
     assert results(op, *operands) == [expected]
 
 
 @pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op, operands, text):
+def test_refuses(op: Operator, operands: tuple[Any, ...], text: str) -> None:
     with pytest.raises(ShapeError, match=text):
         results(op, *operands)
 
 
-def test_map_has_as_many_results_as_its_body():
+def test_map_has_as_many_results_as_its_body() -> None:
     assert results(SequenceMap(2), FLOATS) == ["sequence(?[...])"] * 2

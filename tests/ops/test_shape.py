@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphir.errors import ShapeError
-from graphir.ops.base import Known
+from graphir.ops.base import Known, Operator
 from graphir.ops.shape import Expand, Flatten, Pad, PadMode, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
 from graphir.types import symbol
 from tests.ops.late import late
@@ -122,21 +122,21 @@ VALUES = (
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op, operands, expected):
+def test_infers(op: Operator, operands: tuple[Known | str | None, ...], expected: str) -> None:
     assert results(op, *operands) == [expected]
 
 
 @pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op, operands, text):
+def test_refuses(op: Operator, operands: tuple[Known | str, ...], text: str) -> None:
     with pytest.raises(ShapeError, match=text):
         results(op, *operands)
 
 
 @pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op, operands, found, expected):
+def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
     assert backwards(op, operands, found) == expected
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), VALUES, ids=str)
-def test_propagates_elements(op, operands, expected):
+def test_propagates_elements(op: Operator, operands: tuple[Known | str, ...], expected: list[str | None]) -> None:
     assert elements(op, *operands) == expected

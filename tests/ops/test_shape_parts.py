@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphir.errors import ShapeError
-from graphir.ops.base import Known
+from graphir.ops.base import Known, Operator
 from graphir.ops.shape_parts import (
     BEYOND,
     Concat,
@@ -99,23 +99,23 @@ VALUES = (
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op, operands, expected):
+def test_infers(op: Operator, operands: tuple[Known | str, ...], expected: list[str]) -> None:
     assert results(op, *operands) == expected
 
 
 @pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op, operands, text):
+def test_refuses(op: Operator, operands: tuple[Known | str, ...], text: str) -> None:
     with pytest.raises(ShapeError, match=text):
         results(op, *operands)
 
 
 @pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op, operands, found, expected):
+def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
     assert backwards(op, operands, found) == expected
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), VALUES, ids=str)
-def test_propagates_elements(op, operands, expected):
+def test_propagates_elements(op: Operator, operands: tuple[Known | str, ...], expected: list[str | None]) -> None:
     assert elements(op, *operands) == expected
 
 
@@ -123,7 +123,7 @@ BOUNDS = st.one_of(st.integers(-12, 12), st.sampled_from([BEYOND, -BEYOND]))
 
 
 @given(st.integers(0, 9), BOUNDS, BOUNDS, st.integers(-4, 4).filter(bool), st.booleans())
-def test_python_slices_as_onnx_says_them(size, start, end, step, is_open):
+def test_python_slices_as_onnx_says_them(size: int, start: int, end: int, step: int, is_open: bool) -> None:
     cut = python_slice(start, end, step, UNKNOWN if is_open else size)
     axis = list(range(size))
     places = places_taken(size, cut.start, cut.end, cut.step)
@@ -131,7 +131,7 @@ def test_python_slices_as_onnx_says_them(size, start, end, step, is_open):
 
 
 @given(st.integers(0, 9), st.integers(-12, 12), st.integers(-12, 12), st.integers(-4, 4).filter(bool))
-def test_slice_size_is_pythons(size, start, end, step):
+def test_slice_size_is_pythons(size: int, start: int, end: int, step: int) -> None:
     """But for a backward slice from before the axis, which ONNX begins at the first place."""
     begin = start if step > 0 else max(start, -size)
     assert slice_size(size, start, end, step) == len(range(size)[begin:end:step])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphir.errors import ShapeError
+from graphir.ops.base import Known, Operator
 from graphir.ops.signal import DFT, STFT, BlackmanWindow, HammingWindow, HannWindow, MelWeightMatrix
 from graphir.types import DType
 from tests.ops.rule import backwards, results, scalar
@@ -45,17 +46,17 @@ BAD = (
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op, operands, expected):
+def test_infers(op: Operator, operands: tuple[Known | str | None, ...], expected: str) -> None:
     assert results(op, *operands) == [expected]
 
 
 @pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op, operands, text):
+def test_refuses(op: Operator, operands: tuple[Known | str | None, ...], text: str) -> None:
     with pytest.raises(ShapeError, match=text):
         results(op, *operands)
 
 
-def test_transforms_infer_backwards():
+def test_transforms_infer_backwards() -> None:
     assert backwards(DFT(), ("?[2,3,1]",), ("float64[2,3,2]",)) == ["float64[2, 3, 1]"]
     found = backwards(STFT(), ("?[...]", "int64[]", "?[8]"), ("float32[N,4,5,2]",))
     assert found == ["float32[N, ?, ?]", "int64[]", "float32[8]"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphir.errors import ShapeError
+from graphir.ops.base import Operator
 from graphir.ops.text import (
     RegexFullMatch,
     StringConcat,
@@ -56,16 +57,16 @@ BACKWARD = (
 
 
 @pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op, operands, expected):
+def test_infers(op: Operator, operands: tuple[str, ...], expected: list[str]) -> None:
     assert results(op, *operands) == expected
 
 
 @pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op, operands, text):
+def test_refuses(op: Operator, operands: tuple[str, ...], text: str) -> None:
     with pytest.raises(ShapeError, match=text):
         results(op, *operands)
 
 
 @pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op, operands, found, expected):
+def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
     assert backwards(op, operands, found) == expected
