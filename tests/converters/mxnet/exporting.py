@@ -192,7 +192,7 @@ def mxnet_outputs(
     """What live MXNet computes. Skips where there is no MXNet, unless it is required."""
     names = [node["name"] for node in json.loads(text)["nodes"] if node["op"] == "null"]
     with needing("MXNet"):
-        return list(live.run(text, {name: params.get(name, present(feeds.get(name))) for name in names}).values())
+        return list(live.run(text, {name: params[name] if name in params else feeds[name] for name in names}).values())
 
 
 def read_again(
