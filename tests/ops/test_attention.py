@@ -15,6 +15,7 @@ from graphir.ops.attention import (
     TensorScatter,
     UpdateRule,
 )
+from graphir.ops.base import Operator
 from tests.ops.late import late
 from tests.ops.rule import backwards, results, tensor
 from tests.typed import tensor_type

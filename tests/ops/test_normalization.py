@@ -18,7 +18,7 @@ from graphir.graph import Graph
 from graphir.inference import infer_outputs
 from graphir.ops import normalization as ir
 from graphir.ops.base import Operator
-from graphir.types import DType, TensorType, parse_shape, symbol
+from graphir.types import Dim, DType, TensorType, parse_shape, symbol
 from tests.ops.late import late, made
 
 onnxruntime.set_default_logger_severity(3)

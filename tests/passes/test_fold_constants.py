@@ -51,14 +51,14 @@ STAYS = [
 
 
 @pytest.mark.parametrize(("text", "expected", "decisions"), FOLDED)
-def test_constants_are_computed(text, expected, decisions):
+def test_constants_are_computed(text: str, expected: str, decisions: int) -> None:
     graph = lowered(text, fold)
     assert operators(graph) == expected
     assert [decision.kind for decision in graph.decisions] == ["constants computed"] * decisions
 
 
 @pytest.mark.parametrize("text", STAYS)
-def test_the_rest_stays(text):
+def test_the_rest_stays(text: str) -> None:
     unchanged(text, fold)
 
 

@@ -71,19 +71,19 @@ STAYS = [
 
 
 @pytest.mark.parametrize(("text", "expected"), RESOLVED)
-def test_known_structure_becomes_tensors(text, expected):
+def test_known_structure_becomes_tensors(text: str, expected: str) -> None:
     graph = lowered(text, resolve_structure)
     assert operators(graph) == expected
 
 
 @pytest.mark.parametrize(("text", "reason"), STAYS)
-def test_what_stays_says_why(text, reason):
+def test_what_stays_says_why(text: str, reason: str) -> None:
     graph = unchanged(text, resolve_structure)
     found, *_ = resolve_structure(graph).reasons.values()
     assert re.search(reason, found)
 
 
-def test_an_output_that_is_a_sequence_stays():
+def test_an_output_that_is_a_sequence_stays() -> None:
     unchanged("g (float[2] x) => (seq(float[2]) s) { s = SequenceConstruct(x, x) }", resolve_structure)
 
 

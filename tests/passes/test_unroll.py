@@ -10,8 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from graphir.converters.onnx import from_model, to_model
+from graphir.graph import Graph
+from graphir.node import Node, Value
 from graphir.passes.fold_constants import _Evaluation
 from tests.passes.written import graph_of, lowered, model_of, operators, run, unchanged, unroll
+from tests.typed import present
 
 SUM = """body (int64 i, bool c, float[2] a) => (bool d, float[2] b, float[2] r)
   { d = Identity(c) b = Add(a, x) r = Mul(b, b) }"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import onnx.parser
@@ -17,7 +18,7 @@ from graphir.passes.fold_constants import fold_constants
 from graphir.passes.outcome import Outcome
 from graphir.passes.unroll import unroll_loops
 
-Arrays = dict[str, np.ndarray]
+Arrays = dict[str, NDArray[Any]]
 EVALUATOR = onnx_evaluator()
 fold = partial(fold_constants, evaluator=EVALUATOR)
 unroll = partial(unroll_loops, evaluator=EVALUATOR)

@@ -14,6 +14,7 @@ from graphir.ops.pooling import GlobalAveragePool
 from graphir.ops.shape import Transpose
 from graphir.types import DType, TensorType
 from graphir.verification.layouts import fit_inputs, fitted_feeds, laid_out, laid_out_inside
+from tests.typed import present
 
 WEIGHT = np.random.default_rng(0).standard_normal((5, 3, 2, 2)).astype(np.float32)
 

@@ -16,9 +16,10 @@ from graphir.converters.mxnet.files.params import write_params
 from graphir.converters.session import Session
 from graphir.errors import VerificationError
 from graphir.graph import Graph
-from graphir.types import UNKNOWN, DType, TensorType
+from graphir.types import UNKNOWN, Dim, DType, TensorType
 from graphir.verification.compare import NOISE_LEAST, Verdict
 from graphir.verification.references import GoldenCapture
+from tests.typed import untyped
 
 from . import models
 
