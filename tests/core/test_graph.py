@@ -322,7 +322,7 @@ def test_values_inside_are_not_seen_from_outside() -> None:
 
 
 def misuse(graph: Graph, slot: int) -> None:
-    node = graph["y"].producer
+    node = present(graph["y"].producer)
     node._inputs = (graph["x"],) if slot else ()
 
 
@@ -393,7 +393,7 @@ def test_text() -> None:
     bias = graph.add_parameter("bias", None, ANYTHING)
     fc = graph.add(Gemm(alpha=0.5), graph["x"], bias, bias, name="fc", before=graph["branch_0"].producer)
     fc.type = tensor("float32[2, N]")
-    fc.producer._inputs = (graph["x"], None, bias)
+    present(fc.producer)._inputs = (graph["x"], None, bias)
     assert str(graph) == TEXT
     assert repr(graph) == "Graph(sample: 4 nodes, 3 parameters)"
     assert (repr(graph["s"]), repr(graph["s"].producer)) == ("Value(s: float32[2, 3])", "Node(s: Add)")

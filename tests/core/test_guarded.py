@@ -26,7 +26,7 @@ def sample() -> Graph:
     return graph
 
 
-FIXED = (
+FIXED: tuple[tuple[str, str, object, str], ...] = (
     ("value", "name", "z", "Value.y.*: name cannot be assigned to; rename it by graph.rename"),
     ("value", "graph", None, "graph cannot be assigned to; a value stays in its graph"),
     ("value", "producer", None, "producer cannot be assigned to"),

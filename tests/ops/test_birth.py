@@ -31,6 +31,7 @@ from graphir.ops.shape_parts import Split
 from graphir.padding import Explicit, Same
 from graphir.types import DType, TensorType
 from tests.ops.late import Late, late, made
+from tests.typed import untyped
 
 PADDED = Explicit(((1, 1),))
 
@@ -120,7 +121,7 @@ NORMALISED = (
     (late(Softmax, _Axis.LAST), Softmax(-1)),
     (late(MaxPool, [np.int64(2), 2], ceil_mode=np.True_), MaxPool((2, 2), ceil_mode=True)),
     (late(MaxPool, (2,), ceil_mode=1), MaxPool((2,), ceil_mode=True)),
-    (late(MaxPool, (2,), padding=Explicit(((np.int64(1), 0),))), MaxPool((2,), padding=Explicit(((1, 0),)))),
+    (late(MaxPool, (2,), padding=untyped(Explicit)(((np.int64(1), 0),))), MaxPool((2,), padding=Explicit(((1, 0),)))),
     (late(GRU, 3, activations=[np.str_("Relu")]), GRU(3, activations=("Relu",))),
     (late(Fill, 0, [2, None]), Fill(0.0, (2, None))),
 )

@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 from graphir.converters.onnx import from_model, to_model
-from graphir.graph import Graph
 from graphir.node import Node, Value
 from graphir.passes.fold_constants import _Evaluation
 from tests.passes.written import graph_of, lowered, model_of, operators, run, unchanged, unroll
@@ -136,9 +135,9 @@ def test_a_condition_that_only_the_body_states_is_a_decision() -> None:
 def test_a_loop_over_constants_is_computed_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     computed = []
 
-    def counted(graph: Graph, nodes: list[Node], *others: Any) -> dict[Value, NDArray[Any]] | None:
+    def counted(evaluation: _Evaluation, nodes: list[Node], *others: Any) -> dict[Value, NDArray[Any]] | None:
         computed.append(len(nodes))
-        return original(graph, nodes, *others)
+        return original(evaluation, nodes, *others)
 
     original = _Evaluation._run
     monkeypatch.setattr(_Evaluation, "_run", counted)

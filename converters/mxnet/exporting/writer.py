@@ -206,4 +206,4 @@ class Writer:
         return [(node, export.refused[node]) for node in self.graph.nodes if node in reached]
 
 
-__all__ = ["Writer"]
+__all__ = ["Writer", "write_node"]

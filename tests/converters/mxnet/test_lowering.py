@@ -14,10 +14,12 @@ from onnx.onnx_ml_pb2 import ModelProto
 
 from graphir.converters.mxnet import save, to_symbol
 from graphir.converters.mxnet.exporting import writer
+from graphir.converters.mxnet.exporting.context import ExportTable
 from graphir.converters.mxnet.exporting.ops import export_table
+from graphir.converters.mxnet.exporting.state import Export
 from graphir.converters.onnx import from_model
 from graphir.errors import ProviderError, UnsupportedOpError
-from graphir.graph import Graph
+from graphir.graph import Graph, Node
 from graphir.ops.activation import Celu, HardSwish, LeakyRelu, Mish, Relu, Selu, Swish
 from graphir.ops.attention import Attention, RotaryEmbedding
 from graphir.ops.base import Operator
@@ -235,7 +237,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     write_node = writer.write_node
 
-    def counted(export, node, table) -> None:
+    def counted(export: Export, node: Node, table: ExportTable) -> None:
         found.append(node.op.name)
         write_node(export, node, table)
 
@@ -287,7 +289,7 @@ def test_a_deep_network_is_written_once(calls: list[str], lacking: Lacking) -> N
 def test_a_plain_network_needs_neither_onnx_nor_onnxruntime() -> None:
     program = """
 import sys
-from graphir.graph import Graph
+from graphir.graph import Graph, Node
 from graphir.ops.activation import Relu
 from graphir.types import DType, TensorType
 from graphir.converters.mxnet import to_symbol
