@@ -16,6 +16,7 @@ from graphir.converters.options import ModelOptions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from graphir.analysis.padding_fixes import Fixes
     from graphir.converters.glance import Glance
     from graphir.graph import Graph
     from graphir.tensor import Tensor
@@ -231,7 +232,8 @@ class Format:
     whether onnxruntime runs the files as they are, `takes` which of the options that not every model has it knows,
     `origin` what a graph's metadata tell of a model of this format that it came from. `other_json` are members by which
     JSON is known that belongs to the framework but is no such model, and what to say then; `arrays` opens files that
-    hold arrays only. A row whose files have little that tells them is `asked_last`.
+    hold arrays only, `fixes` says how padding is mended in the framework's terms. A row whose files have little that
+    tells them is `asked_last`.
     """
 
     name: str
@@ -248,6 +250,7 @@ class Format:
     origin: Callable[[Mapping[str, str]], str] = _no_origin
     other_json: Mapping[str, str] = field(default_factory=dict)
     arrays: Callable[[PathLike], StoredArrays] | None = None
+    fixes: Callable[[], Fixes] | None = None
     asked_last: bool = False
 
 

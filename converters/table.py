@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from graphir.converters import own
 from graphir.converters.formats import Format
@@ -10,6 +11,9 @@ from graphir.converters.mxnet import format as mxnet
 from graphir.converters.onnx import format as onnx
 from graphir.converters.tensorflow import format as tensorflow
 from graphir.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from graphir.analysis.padding_fixes import Fixes
 
 
 def table(*rows: Format) -> dict[str, Format]:
@@ -41,4 +45,12 @@ def origin_of(metadata: Mapping[str, str]) -> str:
     return next((said for row in FORMATS.values() if (said := row.origin(metadata))), "graphir")
 
 
-__all__ = ["FORMATS", "origin_of", "readable", "table", "writable"]
+def fixes_of(format: str) -> Fixes:
+    """How padding of a format's models is mended in its framework's terms; in plain words where it has none."""
+    from graphir.analysis.padding_fixes import PLAIN
+
+    make = FORMATS[format].fixes
+    return PLAIN if make is None else make()
+
+
+__all__ = ["FORMATS", "fixes_of", "origin_of", "readable", "table", "writable"]

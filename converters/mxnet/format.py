@@ -13,6 +13,7 @@ from graphir.converters.formats import Description, Format, Judge, Manner, PathL
 from graphir.converters.options import ModelOptions
 
 if TYPE_CHECKING:
+    from graphir.analysis.padding_fixes import Fixes
     from graphir.converters.glance import Glance
     from graphir.converters.mxnet.files.params import ParamsFile
     from graphir.converters.mxnet.source import MXNetSource
@@ -174,6 +175,13 @@ def _is_json(place: Path) -> bool:
         return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
 
 
+def fixes() -> Fixes:
+    """How padding is mended in the framework's terms."""
+    from graphir.converters.mxnet.padding_fixes import MXNetFixes
+
+    return MXNetFixes()
+
+
 FORMAT = Format(
     name="mxnet",
     brand="MXNet",
@@ -186,6 +194,7 @@ FORMAT = Format(
     takes_folders=True,
     takes_text=takes_text,
     arrays=open_arrays,
+    fixes=fixes,
 )
 
 __all__ = ["FORMAT", "MXNetModel", "model_of", "open_arrays"]

@@ -9,6 +9,7 @@ from graphir.converters.formats import Format, Judge, Manner, PathLike, Ready, S
 from graphir.converters.options import ModelOptions
 
 if TYPE_CHECKING:
+    from graphir.analysis.padding_fixes import Fixes
     from graphir.converters.glance import Glance
     from graphir.graph import Graph
 
@@ -69,6 +70,13 @@ def origin(metadata: Mapping[str, str]) -> str:
     return "" if opset is None else f"ONNX opset {opset}"
 
 
+def fixes() -> Fixes:
+    """How padding is mended in the framework's terms."""
+    from graphir.converters.onnx.padding_fixes import OnnxFixes
+
+    return OnnxFixes()
+
+
 FORMAT = Format(
     name="onnx",
     brand="ONNX",
@@ -81,6 +89,7 @@ FORMAT = Format(
     origin=origin,
     other_json={"irVersion": "an ONNX model as JSON; save it as binary protobuf (onnx.save)"},
     asked_last=True,
+    fixes=fixes,
 )
 
 __all__ = ["FORMAT"]

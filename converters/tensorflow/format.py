@@ -9,6 +9,7 @@ from graphir.converters.formats import Format, Manner, PathLike, Source
 from graphir.converters.options import ModelOptions
 
 if TYPE_CHECKING:
+    from graphir.analysis.padding_fixes import Fixes
     from graphir.converters.glance import Glance
 
 SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt")
@@ -48,6 +49,13 @@ def origin(metadata: Mapping[str, str]) -> str:
     return metadata.get("tensorflow.format", "")
 
 
+def fixes() -> Fixes:
+    """How padding is mended in the framework's terms."""
+    from graphir.converters.tensorflow.padding_fixes import TensorFlowFixes
+
+    return TensorFlowFixes()
+
+
 FORMAT = Format(
     name="tensorflow",
     brand="TensorFlow",
@@ -61,6 +69,7 @@ FORMAT = Format(
         "class_name": "a Keras architecture without its weights; save the whole model (model.save)",
         "modelTopology": "a TensorFlow.js model, which graphir does not read",
     },
+    fixes=fixes,
 )
 
 __all__ = ["FORMAT"]

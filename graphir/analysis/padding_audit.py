@@ -7,16 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from graphir.analysis.alignment import align
-from graphir.analysis.padding_fixes import (
-    attribute_fix,
-    by,
-    divisor_fix,
-    fill_of,
-    filters_fix,
-    listed,
-    padding_fix,
-    rounding,
-)
+from graphir.analysis.padding_fixes import PLAIN, Fixes, by, fill_of, listed, rounding
 from graphir.analysis.skeleton import loose_kind
 from graphir.analysis.windows import Pads, Window, prepared
 from graphir.graph import Graph, Node
@@ -48,11 +39,9 @@ class Compared:
 
 @dataclass(frozen=True)
 class PaddingAudit:
-    """Every pair of windows of two models. `framework` is that of the second, in whose terms fixes are given; `notes`
-    say what to bear in mind about the whole."""
+    """Every pair of windows of two models; `notes` say what to bear in mind about the whole."""
 
     pairs: tuple[Compared, ...]
-    framework: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -65,8 +54,9 @@ class PaddingAudit:
         return sum(found.kind == kind for pair in self.pairs for found in pair.disagreements)
 
 
-def audit_graphs(left: Graph, right: Graph, framework: str = "") -> PaddingAudit:
-    """Align two models and hold their windows against each other. Both stay as they are.
+def audit_graphs(left: Graph, right: Graph, fixes: Fixes = PLAIN) -> PaddingAudit:
+    """Align two models and hold their windows against each other. Both stay as they are; `fixes` says how the second is
+    mended.
 
     Windows that only one of them has are pairs with one side. Where one model has a window over all data and the other
     an operator that always reads all (a global pooling, a matrix product), neither pads, and there is no pair. Raises
@@ -82,7 +72,7 @@ def audit_graphs(left: Graph, right: Graph, framework: str = "") -> PaddingAudit
             pairs.append((found, held))
     pairs = [pair for pair in pairs if pair != (None, None)]
     pairs += [(window, None) for window in sides[0].values()] + [(None, window) for window in sides[1].values()]
-    return replace(audit(pairs, framework), notes=tuple(_notes(pairs, (one, two))))
+    return replace(audit(pairs, fixes), notes=tuple(_notes(pairs, (one, two))))
 
 
 def _reads_all(window: Window | None, other: Node | None) -> bool:
@@ -119,12 +109,12 @@ def _alike(left: Window, right: Window) -> bool:
     return (left.operator, left.kernel, left.strides) == (right.operator, right.kernel, right.strides)
 
 
-def audit(pairs: Iterable[Pair], framework: str = "") -> PaddingAudit:
+def audit(pairs: Iterable[Pair], fixes: Fixes = PLAIN) -> PaddingAudit:
     """Hold each pair's windows against each other. The first model is taken to be right."""
-    return PaddingAudit(tuple(Compared(*pair, tuple(compare(*pair, framework))) for pair in pairs), framework)
+    return PaddingAudit(tuple(Compared(*pair, tuple(compare(*pair, fixes))) for pair in pairs))
 
 
-def compare(left: Window | None, right: Window | None, framework: str = "") -> list[Disagreement]:
+def compare(left: Window | None, right: Window | None, fixes: Fixes = PLAIN) -> list[Disagreement]:
     """What disagrees about two windows.
 
     Padding that no window reads does not count, and a wrong number of input channels is the fault of the layer that
@@ -141,14 +131,14 @@ def compare(left: Window | None, right: Window | None, framework: str = "") -> l
         wanted, held = getattr(left, name), getattr(right, name)
         if wanted != held and not _is_unread(kind, left, right):
             text = f"{kind} {by(wanted)} in the first model, {by(held)} in the second"
-            found.append(Disagreement(kind, text, attribute_fix(framework, kind, wanted)))
+            found.append(Disagreement(kind, text, fixes.attribute(kind, wanted)))
     if not found:
-        found += _padding(left, right, framework)
-        found += _divisor(left, right, framework)
+        found += _padding(left, right, fixes)
+        found += _divisor(left, right, fixes)
     numbers = isinstance(left.filters, int) and isinstance(right.filters, int)
     if numbers and left.filters != right.filters and "Conv" in left.operator:
         text = f"{left.filters} filters in the first model, {right.filters} in the second"
-        found.append(Disagreement("filters", text, filters_fix(framework, left.filters)))
+        found.append(Disagreement("filters", text, fixes.filter_count(left.filters)))
     return found
 
 
@@ -199,7 +189,7 @@ def _missing(left: Window | None, right: Window | None) -> Disagreement:
     return Disagreement("missing", text, "look at the layers before and behind it in both models")
 
 
-def _padding(left: Window, right: Window, framework: str) -> list[Disagreement]:
+def _padding(left: Window, right: Window, fixes: Fixes) -> list[Disagreement]:
     wanted, held = left.effective_pads, right.effective_pads
     exact = wanted is not None and held is not None
     if left.around != right.around:
@@ -219,7 +209,7 @@ def _padding(left: Window, right: Window, framework: str) -> list[Disagreement]:
             return []
         text = f"{_stated(left)}; the second model has {_stated(right)}: whether they agree depends on the input's size"
         return [Disagreement("padding", text, "state the inputs' shapes (-i) to have both as numbers")]
-    fix = padding_fix(framework, left, right)
+    fix = fixes.padding(left, right)
     if same:
         effect = f"the first model fills them with {fill_of(left)}, the second with {fill_of(right)}"
         return [Disagreement("padding", f"{_stated(left)}, as in the second model; {effect}: other borders", fix)]
@@ -283,7 +273,7 @@ def _effect(left: Window, right: Window, wanted: Pads, held: Pads) -> str:
     return moved + (f" (axes {by(shifts)})" if len(set(shifts)) > 1 else "")
 
 
-def _divisor(left: Window, right: Window, framework: str) -> list[Disagreement]:
+def _divisor(left: Window, right: Window, fixes: Fixes) -> list[Disagreement]:
     if left.operator != "AveragePool":
         return []
     wanted, held = left.divisors, right.divisors
@@ -294,7 +284,7 @@ def _divisor(left: Window, right: Window, framework: str) -> list[Disagreement]:
     if not differ:
         return []
     sides = f"the first model divides {_divides(left)}; the second {_divides(right)}"
-    return [Disagreement("divisor", f"{sides}: other values at the border", divisor_fix(framework, left, right))]
+    return [Disagreement("divisor", f"{sides}: other values at the border", fixes.divisor(left, right))]
 
 
 def _reads_padding(*windows: Window) -> bool:

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.converters.table import FORMATS
     from graphir.converters.writing import example, make_ready, target_of
     from graphir.errors import UnsupportedOpError
-    from graphir.report.conversion import operators_text
+    from graphir.report.parts import operators_text
 
     kind, name = options.target, example(options.target)
     stated = target_options(options, name, kind)

@@ -60,11 +60,12 @@ def _show(graph: Graph, line: str, options: argparse.Namespace, console: Console
 
 def _compare(model: Source, other: Source, options: argparse.Namespace, console: Console) -> int:
     from graphir.analysis.padding_audit import audit_graphs
+    from graphir.converters.table import fixes_of
     from graphir.report.padding import audit_json, audit_text
     from graphir.report.write import write_document
 
     console.stage("aligning the models")
-    found = audit_graphs(model.graph, other.graph, other.format)
+    found = audit_graphs(model.graph, other.graph, fixes_of(other.format))
     lines = first_line(model), first_line(other)
     data = {"first": options.source, "second": options.other, **audit_json(found)}
     if options.report:

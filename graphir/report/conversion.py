@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,8 @@ from graphir.converters.table import FORMATS
 from graphir.graph import Decision
 from graphir.safety.foreign_text import one_line, printable
 
-from .text import folded_text, plural, size, table, wrapped
+from .parts import by_count, decisions_text, operators_text
+from .text import folded_text, size
 from .verification import verification_json, verification_text
 
 if TYPE_CHECKING:
@@ -152,8 +153,8 @@ class ConversionReport:
             "opset": self.opset,
             "inputs": [{"name": name, "type": type_} for name, type_ in self.inputs],
             "outputs": [{"name": name, "type": type_} for name, type_ in self.outputs],
-            "source_operators": _by_count(self.source_operators),
-            "target_operators": _by_count(self.target_operators),
+            "source_operators": by_count(self.source_operators),
+            "target_operators": by_count(self.target_operators),
             "parameters": self.parameter_count,
             "parameter_bytes": self.parameter_bytes,
             "folded": list(self.folded),
@@ -202,42 +203,6 @@ def _size_of(path: str | os.PathLike[str]) -> int:
         return 0
 
 
-def decisions_text(groups: Mapping[str, Sequence[Decision]], *, verbose: bool) -> str:
-    """Decisions by kind: all of them, or of each kind the count and one example."""
-    total = sum(len(decisions) for decisions in groups.values())
-    hidden = not verbose and total > len(groups)
-    lines = [plural(total, "decision") + (", one of each kind shown (-v shows all)" if hidden else "") + ":"]
-    for kind, decisions in groups.items():
-        count = f" ({len(decisions)})" if len(decisions) > 1 else ""
-        if not verbose:
-            lines.append(wrapped(f"{kind}{count}: {_about(decisions[0])}"))
-            continue
-        lines.append(f"  {one_line(kind)}{count}")
-        lines += [wrapped(_about(decision), first="    ") for decision in decisions]
-    return "\n".join(lines)
-
-
-def operators_text(before: Mapping[str, int], after: Mapping[str, int], source: str, target: str) -> str:
-    """Two columns of operators with their counts, most frequent first."""
-    left = [*_by_count(before).items(), ("total", sum(before.values()))]
-    right = [*_by_count(after).items(), ("total", sum(after.values()))]
-    length = max(len(left), len(right))
-    blank: tuple[str, int | str] = ("", "")
-    rows = [
-        (*(left[row] if row < len(left) else blank), "", *(right[row] if row < len(right) else blank))
-        for row in range(length)
-    ]
-    return table((source, "nodes", "->", target, "nodes"), rows, right=(1, 4))
-
-
-def _about(decision: Decision) -> str:
-    return decision.text if decision.node in ("", "-") else f"{decision.node}: {decision.text}"
-
-
-def _by_count(operators: Mapping[str, int]) -> dict[str, int]:
-    return dict(sorted(operators.items(), key=lambda entry: (-entry[1], entry[0])))
-
-
 def _versions() -> dict[str, str]:
     import numpy as np
 
@@ -246,10 +211,4 @@ def _versions() -> dict[str, str]:
     return {"graphir": __version__, "python": sys.version.split()[0], "numpy": np.__version__}
 
 
-__all__ = [
-    "ConversionReport",
-    "WrittenFile",
-    "decisions_text",
-    "folded_text",
-    "operators_text",
-]
+__all__ = ["ConversionReport", "WrittenFile"]

@@ -15,6 +15,7 @@ from graphir.analysis.alignment import align
 from graphir.analysis.fingerprint import fingerprint
 from graphir.analysis.padding_audit import audit_graphs
 from graphir.converters.mxnet import from_symbol
+from graphir.converters.table import fixes_of
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.ops.convolution import Conv
@@ -149,7 +150,7 @@ def test_the_audit_finds_the_published_networks_defects_and_nothing_else(
     golden_pair: tuple[Graph, Graph, list[dict[str, Any]]],
 ) -> None:
     left, right, facts = golden_pair
-    found = audit_graphs(left, right, "mxnet")
+    found = audit_graphs(left, right, fixes_of("mxnet"))
     by_kind = {kind: found.count(kind) for kind in ("padding", "filters", "divisor")}
     assert by_kind == {"padding": 40, "filters": 20, "divisor": 1}
     disagreeing = [pair for pair in found.pairs if pair.disagreements]
@@ -171,9 +172,9 @@ def test_the_published_network_is_mended_by_the_fixes(
     left, right, _ = golden_pair
     symbol = json.loads((shared / "golden" / "irv2_apache_example_symbol.json").read_text())
     nodes = {node["name"]: node for node in symbol["nodes"]}
-    pairs = audit_graphs(left, right, "mxnet").pairs
+    pairs = audit_graphs(left, right, fixes_of("mxnet")).pairs
     fixes = [(nodes[present(pair.right).name], *text.fix.split("=")) for pair in pairs for text in pair.disagreements]
     changed = [node["attrs"].update({name: value}) for node, name, value in fixes]
     mended = from_symbol(json.dumps(symbol), shapes={"data": (1, 3, 299, 299)})
     assert len(changed) == 61
-    assert audit_graphs(left, mended, "mxnet").agrees
+    assert audit_graphs(left, mended, fixes_of("mxnet")).agrees

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from graphir.analysis.padding_audit import audit, compare
+from graphir.analysis.padding_fixes import PLAIN
 from graphir.analysis.windows import Window, find_windows
+from graphir.converters.table import fixes_of
 from graphir.graph import Graph
 from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv, ConvTranspose
@@ -130,7 +132,7 @@ DIFFERENT = [
 def test_a_disagreement_is_explained_and_mended(
     left: Window | None, right: Window | None, framework: str, kind: str, words: str, fix: str
 ) -> None:
-    (found,) = compare(left, right, framework)
+    (found,) = compare(left, right, fixes_of(framework) if framework else PLAIN)
     assert (found.kind, found.fix) == (kind, fix)
     assert words in found.text
 
@@ -160,7 +162,7 @@ def test_what_reads_the_same_data_agrees(left: Window, right: Window) -> None:
 
 def test_reports_hold_every_pair() -> None:
     pairs = [DIFFERENT[0][:2], AGREEING[0], (None, DIFFERENT[0][1])]
-    found = audit(pairs, "mxnet")
+    found = audit(pairs, fixes_of("mxnet"))
     assert not found.agrees
     text = audit_text(found, "a.pb", "b-symbol.json", verbose=True)
     assert text.startswith("DISAGREE: 2 of 3 windows (1 padding, 1 missing)")

@@ -16,6 +16,7 @@ from graphir.analysis.padding_audit import audit_graphs
 from graphir.analysis.windows import find_windows
 from graphir.converters.mxnet import from_symbol, to_symbol
 from graphir.converters.onnx import from_model, to_model
+from graphir.converters.table import fixes_of
 from graphir.graph import Graph
 from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv, ConvTranspose
@@ -60,7 +61,7 @@ FORMS = [
 @pytest.mark.parametrize("model", FORMS, ids=lambda model: f"{model.kind}-{model.sizes}-{model.kernel}")
 def test_a_model_agrees_with_what_became_of_it_in_mxnet(model: Model) -> None:
     graph = model.graph()
-    found = audit_graphs(graph, through_mxnet(graph, (1, 2, *model.sizes)), "mxnet")
+    found = audit_graphs(graph, through_mxnet(graph, (1, 2, *model.sizes)), fixes_of("mxnet"))
     assert [text for pair in found.pairs for text in pair.disagreements] == []
     assert len(found.pairs) == 1
 
@@ -71,7 +72,7 @@ def test_a_model_agrees_with_what_became_of_it_in_onnx(pair: tuple[Model, ...]) 
     model = pair[0]
     assume(is_sound(model))
     graph = model.graph()
-    assert audit_graphs(graph, from_model(to_model(graph)), "onnx").agrees
+    assert audit_graphs(graph, from_model(to_model(graph)), fixes_of("onnx")).agrees
     assert audit_graphs(from_model(to_model(graph)), graph).agrees
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from graphir.ops.activation import Relu, Sigmoid
 from graphir.ops.elementwise import Neg
 from graphir.verification.compare import Verdict
 from tests.converters import tiny
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -82,6 +85,31 @@ def test_verify(model: Path, tmp_path: Path) -> None:
     graphir.save(graphir.load(model), tmp_path / "m.onnx")
     assert graphir.verify(model, tmp_path / "m.onnx").reference == "what tiny means"
     assert graphir.verify(tmp_path / "m.onnx", model).ok
+
+
+def compared(tree: ast.AST) -> set[object]:
+    """The texts that a module's code is compared with or chosen by."""
+    found: set[object] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            found |= {part.value for side in sides for part in ast.walk(side) if isinstance(part, ast.Constant)}
+        elif isinstance(node, ast.Dict):
+            found |= {key.value for key in node.keys if isinstance(key, ast.Constant)}
+    return found
+
+
+OUTSIDE = sorted(
+    path
+    for path in [*(ROOT / "graphir").rglob("*.py"), *(ROOT / "converters").glob("*.py")]
+    if "converters" not in path.relative_to(ROOT).parts[1:] and path.name not in ("own.py", "session.py")
+)
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nobody_else_compares_names_of_formats(path: Path) -> None:
+    strange = {"mxnet", "onnx", "tensorflow", "keras"} & compared(ast.parse(path.read_text()))
+    assert not strange, f"{path} has a branch on a format's name: that is a field or a method of its row"
 
 
 def test_a_name_comes_once() -> None:

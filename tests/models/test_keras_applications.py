@@ -15,6 +15,7 @@ import graphir
 from graphir.analysis.padding_audit import audit_graphs
 from graphir.converters.mxnet import to_symbol
 from graphir.converters.onnx import to_model
+from graphir.converters.table import fixes_of
 from tests.equivalence.live import Live
 from tests.models.keras_networks import frozen, image, keras_model
 
@@ -84,7 +85,7 @@ def test_the_audit_of_the_published_inception_resnet_v2(keras: ModuleType, share
     path.write_bytes(frozen(keras_model(keras, "InceptionResNetV2", 299), 299))
     published = shared / "golden" / "irv2_apache_example_symbol.json"
     other = graphir.load(published, shapes={"data": (1, 3, 299, 299)})
-    found = audit_graphs(graphir.load(path), other, "mxnet")
+    found = audit_graphs(graphir.load(path), other, fixes_of("mxnet"))
     kinds = Counter(text.kind for pair in found.pairs for text in pair.disagreements)
     assert kinds == {"padding": 40, "filters": 20, "divisor": 1}
     assert len(found.pairs) == 249
