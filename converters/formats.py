@@ -228,12 +228,12 @@ class Format:
     (`MXNet symbol and .params`).
 
     Reading: `recognizes` looks at what is there; where nobody recognizes it, `suffixes` decide, and a folder is taken
-    by the row that `takes_folders`. `takes_text` says whether a text is a model itself, not a name of one, `runs`
-    whether onnxruntime runs the files as they are, `takes` which of the options that not every model has it knows,
-    `origin` what a graph's metadata tell of a model of this format that it came from. `other_json` are members by which
-    JSON is known that belongs to the framework but is no such model, and what to say then; `arrays` opens files that
-    hold arrays only, `fixes` says how padding is mended in the framework's terms. A row whose files have little that
-    tells them is `asked_last`.
+    by the row that `takes_folders`. `takes_text` says whether a text is a model itself, not a name of one, `takes`
+    which of the options that not every model has it knows, `origin` what a graph's metadata tell of a model of this
+    format that it came from. Where onnxruntime runs the files as they are, `check_run` refuses those that it must not.
+    `other_json` are members by which JSON is known that belongs to the framework but is no such model, and what to say
+    then; `arrays` opens files that hold arrays only, `fixes` says how padding is mended in the framework's terms. A row
+    whose files have little that tells them is `asked_last`.
     """
 
     name: str
@@ -246,12 +246,17 @@ class Format:
     takes: frozenset[str] = frozenset()
     takes_folders: bool = False
     takes_text: Callable[[str], bool] = _no_text
-    runs: bool = False
+    check_run: Callable[[PathLike], None] | None = None
     origin: Callable[[Mapping[str, str]], str] = _no_origin
     other_json: Mapping[str, str] = field(default_factory=dict)
     arrays: Callable[[PathLike], StoredArrays] | None = None
     fixes: Callable[[], Fixes] | None = None
     asked_last: bool = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether onnxruntime runs the files as they are."""
+        return self.check_run is not None
 
 
 __all__ = ["Description", "Format", "Judge", "Manner", "PathLike", "Ready", "Reference", "Source", "StoredArray",

@@ -8,6 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from graphir.converters.detection import detect_format
+from graphir.converters.opening import read_model
+from graphir.converters.options import ModelOptions
+from graphir.converters.table import FORMATS
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.runtime.session import OnnxSession, provider_names
@@ -56,18 +60,15 @@ def _as_onnx(model: Model, opset: int | None, format: str | None) -> Iterator[by
         yield model
         return
     if isinstance(model, str | os.PathLike):
-        from graphir.converters import detect_format, load
-
         if format is None and Path(model).suffix == ".onnx" and not Path(model).is_file():
             raise VerificationError(f"{model}: no such file")
-        kind = format or detect_format(model)
-        if kind == "onnx":
-            from graphir.converters.onnx.files.structure import check_external
-
-            check_external(model)
+        name = format or detect_format(model)
+        row = FORMATS.get(name)
+        if row is not None and row.check_run is not None:
+            row.check_run(model)
             yield os.fspath(model)
             return
-        model = load(model, format=kind)
+        model = read_model(model, ModelOptions(format=name)).graph
     from graphir.converters.onnx import save
 
     with tempfile.TemporaryDirectory(prefix="graphir-") as folder:

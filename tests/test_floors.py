@@ -2,8 +2,8 @@
 
 That holds for all import statements, those inside functions and those for type checkers included.
 
-The core is `graphir/` without the rooms named next; the converters stand on it; above are verification, report, cli and
-the public names.
+The core is `graphir/` without the rooms named next; the converters stand on it; above are conversion, verification,
+report, cli and the public names.
 """
 
 from __future__ import annotations

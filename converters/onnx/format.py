@@ -64,6 +64,13 @@ def recognizes(glance: Glance) -> bool:
     return glance.is_file and len(glance.content) > 0 and looks_like_onnx(glance.content)
 
 
+def check_run(path: PathLike) -> None:
+    """Raise FormatError for a file whose weights would be read from outside its folder."""
+    from graphir.converters.onnx.files.structure import check_external
+
+    check_external(path)
+
+
 def origin(metadata: Mapping[str, str]) -> str:
     """`ONNX opset 17` for a graph that an ONNX model became."""
     opset = metadata.get("onnx.opset:")
@@ -85,7 +92,7 @@ FORMAT = Format(
     source=open_model,
     target=OnnxTarget(),
     suffixes=(".onnx",),
-    runs=True,
+    check_run=check_run,
     origin=origin,
     other_json={"irVersion": "an ONNX model as JSON; save it as binary protobuf (onnx.save)"},
     asked_last=True,
