@@ -63,7 +63,7 @@ class MXNetSource:
         Without `settled` the sizes that nothing fixes stay unknown: none is named, none chosen to fit the weights.
         With `keep_given` inputs whose shapes are given stay, labels too, even if nothing depends on them.
         """
-        from graphir.converters.mxnet.importing.importer import Importer
+        from graphir.converters.mxnet.importing.importer import Choices, Importer
         from graphir.passes.pipelines import import_from_mxnet
 
         tensors, notes = self.tensors or None, list(self.notes)  # a symbol written alone has an empty file beside it
@@ -71,17 +71,8 @@ class MXNetSource:
             tensors = self._matched(tensors, shapes, notes)
 
         def imported(guess: bool) -> Importer:
-            return Importer(
-                self.symbol,
-                tensors,
-                shapes,
-                dtypes=dtypes,
-                keep_loss=keep_loss,
-                keep_given=keep_given,
-                settle=settled,
-                guess=guess,
-                name=self.name,
-            )
+            choices = Choices(keep_loss, keep_given, settle=settled, guess=guess)
+            return Importer(self.symbol, tensors, shapes, choices, dtypes=dtypes, name=self.name)
 
         with paused_collector():
             graph = _run(imported)

@@ -47,12 +47,12 @@ class ImportNode(BaseImportNode):
     @property
     def keep_loss(self) -> bool:
         """Whether loss heads and label inputs are to stay."""
-        return self.importer.keep_loss
+        return self.importer.choices.keep_loss
 
     @property
     def settles(self) -> bool:
         """Whether what nothing fixes is to be decided; if not, it stays unknown."""
-        return self.importer.settle
+        return self.importer.choices.settle
 
     @property
     def np_shape(self) -> bool:

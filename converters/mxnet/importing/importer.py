@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from graphir.converters.kernel.importing import BaseImporter
 from graphir.converters.kernel.refusals import NeedsShape, Refusal
@@ -38,15 +38,30 @@ NOT_CONVERTED = "graphir cannot convert this operator of MXNet yet"
 NOT_IN_MXNET = "MXNet 1.9.1 has no such operator: it comes from a plugin or a build of one's own"
 
 
-class Importer(BaseImporter):
-    """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only.
+@dataclass(frozen=True)
+class Choices:
+    """What an import leaves to its caller.
 
     Without `settle` sizes that nothing fixes stay unknown. With `gaps` nodes whose import needs such a size are left
     out, and inputs of unknown type stand for what they give, which is of use for inference only. Inputs for which
     nothing states a dtype have that of all float parameters, or the `assumed` one; MXNet binds them as float32. Without
-    `guess` the rank of an input is taken from a weight only where that leaves no doubt; `guessed` says that it was
-    taken where it does. Inputs stand in the order of MXNet's `list_inputs`. With `keep_given` those with a given shape
-    stay inputs, labels too, even if nothing depends on them.
+    `guess` the rank of an input is taken from a weight only where that leaves no doubt. With `keep_given` inputs with a
+    given shape stay inputs, labels too, even if nothing depends on them.
+    """
+
+    keep_loss: bool = False
+    keep_given: bool = False
+    settle: bool = True
+    guess: bool = True
+    gaps: bool = False
+    assumed: DType = DType.FLOAT32
+
+
+class Importer(BaseImporter):
+    """One import. `run` gives the graph or raises with everything that is wrong, not the first thing only.
+
+    Inputs stand in the order of MXNet's `list_inputs`. `guessed` says that the rank of an input was taken from a weight
+    where that leaves doubt.
     """
 
     def __init__(
@@ -54,14 +69,9 @@ class Importer(BaseImporter):
         symbol_graph: NNVMGraph,
         params: Mapping[str, Tensor] | None,
         shapes: Mapping[str, object] | None,
+        choices: Choices = Choices(),
         *,
         dtypes: Mapping[str, object] | None = None,
-        keep_loss: bool = False,
-        keep_given: bool = False,
-        settle: bool = True,
-        guess: bool = True,
-        gaps: bool = False,
-        assumed: DType = DType.FLOAT32,
         name: str = "graph",
     ) -> None:
         super().__init__(Graph(name), (record.name for record in symbol_graph.nodes if record.op == VARIABLE))
@@ -69,13 +79,8 @@ class Importer(BaseImporter):
         self.params = params
         self.shapes = {key: parse_dims(shape) for key, shape in (shapes or {}).items()}
         self.dtypes = {key: DType.of(dtype) for key, dtype in (dtypes or {}).items()}
-        self.keep_loss = keep_loss
-        self.keep_given = keep_given
-        self.settle = settle
-        self.guess = guess
+        self.choices = choices
         self.guessed = False
-        self.gaps = gaps
-        self.assumed = assumed
         self._results: list[Sequence[Value] | None] = [None] * len(symbol_graph.nodes)
         self._missing: list[str] = []
         self.readers = Counter(symbol_graph.heads)
@@ -98,7 +103,7 @@ class Importer(BaseImporter):
         self._raise_problems()
         self._set_outputs(heads)
         self._complete_inputs()
-        if self.settle:
+        if self.choices.settle:
             settle_sizes(self.graph, set(self.shapes))
         else:
             infer_shapes(self.graph)
@@ -112,7 +117,7 @@ class Importer(BaseImporter):
         """
         self.infer_now()
         source = replace(symbol_graph, version=self.source.version, np_shape=self.source.np_shape)
-        inner = Importer(source, None, None, keep_loss=self.keep_loss, settle=False)
+        inner = Importer(source, None, None, Choices(self.choices.keep_loss, settle=False))
         inner.graph = graph
         variables = variables_in_order(source)
         if len(variables) != len(values):
@@ -144,11 +149,11 @@ class Importer(BaseImporter):
 
     def _parameter_dtype(self) -> DType:
         floats = {tensor.dtype for tensor in (self.params or {}).values() if tensor.dtype.is_float}
-        return floats.pop() if len(floats) == 1 else self.assumed
+        return floats.pop() if len(floats) == 1 else self.choices.assumed
 
     def _heads(self) -> list[tuple[int, int]]:
         nodes, heads = self.source.nodes, list(self.source.heads)
-        if self.keep_loss:
+        if self.choices.keep_loss:
             return heads
         dropped = dropped_heads(self.source, self.params or ())
         for place, kind in enumerate(classify_heads(self.source, self.params or ())):
@@ -195,7 +200,7 @@ class Importer(BaseImporter):
         except Refusal as error:
             self.refuse(record.op, str(error), record.name)
         except (ShapeError, NeedsShape) as error:
-            passed_over = self.gaps and isinstance(error, NeedsShape)
+            passed_over = self.choices.gaps and isinstance(error, NeedsShape)
             if not passed_over and not self._stands_on_broken(record):
                 hint = self._shape_hint() if isinstance(error, NeedsShape) else ""
                 self.problem(f"{record.name} ({record.op}): {error}{hint}")
@@ -248,8 +253,8 @@ class Importer(BaseImporter):
             if name in self.shapes:
                 given = self.shapes[name]
                 shape = unify_shape(given, shape) if given is None or UNKNOWN in given else given
-            guessed = likely_shape(self.source, record, self.params) if shape is None and self.settle else None
-            if guessed is not None and (guessed.certain or self.guess):
+            guessed = likely_shape(self.source, record, self.params) if shape is None and self.choices.settle else None
+            if guessed is not None and (guessed.certain or self.choices.guess):
                 value = self._add_input(record, unique, guessed.shape)
                 self.guessed = self.guessed or not guessed.certain
                 describe_open(value, guessed.why)
@@ -304,7 +309,7 @@ class Importer(BaseImporter):
         """Every parameter whose shape is not what the symbol wants, found by an import that knows no parameters."""
         if self.params is None:
             return []
-        bare = Importer(self.source, None, self.shapes, dtypes=self.dtypes, keep_loss=self.keep_loss)
+        bare = Importer(self.source, None, self.shapes, Choices(self.choices.keep_loss), dtypes=self.dtypes)
         try:
             wanted = bare.run()
         except GraphirError:
@@ -367,7 +372,7 @@ class Importer(BaseImporter):
         self.graph.order_inputs([*listed, *(value for value in held if value not in order)])
 
     def _stays_unused(self, record: NNVMNode) -> bool:
-        return self.keep_given and record.name in self.shapes
+        return self.choices.keep_given and record.name in self.shapes
 
     def _report_unused(self) -> None:
         labels = []
@@ -396,4 +401,4 @@ def entry_names(source: NNVMGraph) -> dict[tuple[int, int], str]:
     return found
 
 
-__all__ = ["PARAMETER_INPUTS", "Importer"]
+__all__ = ["PARAMETER_INPUTS", "Choices", "Importer"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.heads import LOSS_HEADS
-from graphir.converters.mxnet.importing.importer import Importer
+from graphir.converters.mxnet.importing.importer import Choices, Importer
 from graphir.converters.mxnet.schema.operators import node_signature, typed_attributes
 from graphir.converters.mxnet.source import open_source
 from graphir.errors import ShapeError
@@ -84,10 +84,8 @@ def infer_symbol(
     marked = source.np_shape if np_shape is None else np_shape
     known = {name: _unmarked(shape, marked) for name, shape in (shapes or {}).items()}
     wanted = {name: shape for name, shape in known.items() if shape is not None}
-    importer = Importer(
-        source, None, wanted, dtypes=dtypes, keep_loss=True, settle=False, gaps=True, assumed=assumed
-    )
-    graph = importer.run()
+    choices = Choices(keep_loss=True, settle=False, gaps=True, assumed=assumed)
+    graph = Importer(source, None, wanted, choices, dtypes=dtypes).run()
     found = _by_source(graph)
     if _add_labels(source, graph, found, wanted):
         infer_graph(graph)

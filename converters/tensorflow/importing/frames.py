@@ -9,7 +9,7 @@ Source: "Implementation of Control Flow in TensorFlow" (2017).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from graphir.converters.tensorflow.files.records import Endpoint, FunctionCall, FunctionNode, TFFunction, TFNode
@@ -286,33 +286,12 @@ class _Lowering:
         if not condition:
             raise ImportFailure(f"{exit_.name} leaves no loop: it does not stand on a Switch of a LoopCond")
         switches = self.loops[condition]
-        merges, starts, following = [], [], []
-        for switch in switches:
-            merge = self.nodes.get(switch.inputs[0].node)
-            sources = [] if merge is None else [self.nodes.get(source.node) for source in merge.inputs]
-            by_op = {source.op: source for source in sources if source is not None}
-            if merge is None or merge.op != "Merge" or set(by_op) != {"Enter", "NextIteration"}:
-                raise ImportFailure(f"the loop variable at {switch.name} does not come from Enter and NextIteration")
-            merges.append(merge.name)
-            starts.append(by_op["Enter"].inputs[0])
-            following.append(by_op["NextIteration"].inputs[0])
+        variables = [self._loop_variable(switch) for switch in switches]
+        following = [variable.following for variable in variables]
         places = {Endpoint(switch.name, TRUE): place for place, switch in enumerate(switches)}
-        places |= {Endpoint(name): place for place, name in enumerate(merges)}
-
-        def outside(endpoint: Endpoint, node: TFNode | None) -> Outside:
-            if endpoint in places:
-                return places[endpoint]
-            if node is None or node.op in ("Const", "Placeholder"):
-                return endpoint
-            if node.op == "Enter":
-                return self._settled(node.inputs[0])
-            if node.op in ("Switch", "Merge", "LoopCond"):
-                raise ImportFailure(f"the loop at {condition} uses {endpoint}, which belongs to another frame")
-            return None
-
-        regions = [
-            self._region(wanted, outside) for wanted in ([self.nodes[condition].inputs[0]], following)
-        ]
+        places |= {Endpoint(variable.merge): place for place, variable in enumerate(variables)}
+        test = self.nodes[condition].inputs[0]
+        regions = [self._loop_region(wanted, condition, places) for wanted in ([test], following)]
         extras: dict[Endpoint, int] = {}
         for region, edges in regions:
             for endpoint, stands_for in edges.items():
@@ -326,14 +305,50 @@ class _Lowering:
         kept = [Endpoint(f"@{place}") for place in range(len(switches), count)]
         regions[1][0].names.update({endpoint: endpoint.node for endpoint in kept})
         attrs = {
-            "cond": self._add_function(f"{name}/cond", count, regions[0][0], [self.nodes[condition].inputs[0]]),
+            "cond": self._add_function(f"{name}/cond", count, regions[0][0], [test]),
             "body": self._add_function(f"{name}/body", count, regions[1][0], [*following, *kept]),
         }
-        inputs = (*(self._settled(start) for start in starts), *extras)
+        inputs = (*(self._settled(variable.start) for variable in variables), *extras)
         self.nodes[name] = TFNode(name, "While", inputs, (), attrs)
         for place, switch in enumerate(switches):
             for left in self.exits.get(Endpoint(switch.name, FALSE), ()):
                 self.aliases[Endpoint(left)] = Endpoint(name, place)
+
+    def _loop_variable(self, switch: TFNode) -> _LoopVariable:
+        """The variable of a loop that a Switch takes apart."""
+        merge = self.nodes.get(switch.inputs[0].node)
+        sources = [] if merge is None else [self.nodes.get(source.node) for source in merge.inputs]
+        by_op = {source.op: source for source in sources if source is not None}
+        if merge is None or merge.op != "Merge" or set(by_op) != {"Enter", "NextIteration"}:
+            raise ImportFailure(f"the loop variable at {switch.name} does not come from Enter and NextIteration")
+        return _LoopVariable(merge.name, by_op["Enter"].inputs[0], by_op["NextIteration"].inputs[0])
+
+    def _loop_region(
+        self, wanted: Sequence[Endpoint], condition: str, places: Mapping[Endpoint, int]
+    ) -> tuple[_Region, dict[Endpoint, Outside]]:
+        """The nodes of a loop behind some endpoints; `places` are its variables."""
+
+        def outside(endpoint: Endpoint, node: TFNode | None) -> Outside:
+            if endpoint in places:
+                return places[endpoint]
+            if node is None or node.op in ("Const", "Placeholder"):
+                return endpoint
+            if node.op == "Enter":
+                return self._settled(node.inputs[0])
+            if node.op in ("Switch", "Merge", "LoopCond"):
+                raise ImportFailure(f"the loop at {condition} uses {endpoint}, which belongs to another frame")
+            return None
+
+        return self._region(wanted, outside)
+
+
+@dataclass(frozen=True)
+class _LoopVariable:
+    """A variable of a loop: the Merge that it comes from, its first value, and that of the next turn."""
+
+    merge: str
+    start: Endpoint
+    following: Endpoint
 
 
 @dataclass
