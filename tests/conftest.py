@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -11,6 +12,7 @@ import hypothesis
 import numpy as np
 import pytest
 
+from tests import contract
 from tests.requirements import missing, shared_folder
 
 # A slow machine is no defect: examples have no time limit of their own. CI draws the same ones each time.
@@ -38,3 +40,11 @@ def mxnet() -> ModuleType:
         except (ImportError, AttributeError, OSError) as error:
             missing("MXNet", f"live MXNet cannot be imported: {error}")
     return mxnet
+
+
+@pytest.fixture(scope="session", autouse=True)
+def passes_keep_their_contract() -> Iterator[None]:
+    """Every step of every pipeline, in all tests, is held to the contract of passes."""
+    with pytest.MonkeyPatch.context() as patch:
+        contract.install(patch)
+        yield

@@ -37,6 +37,7 @@ class Body:
         self.prefix = prefix
         self.parameters: Images = {}
         self.made: list[Node] = []
+        self._held = target.parameter_count
 
     def copy(self, bindings: Mapping[Value, Value], before: Node, *, turn: int | None = None) -> list[Value]:
         """Put the nodes before a node of the target, and give the images of the body's outputs.
@@ -66,10 +67,10 @@ class Body:
         self.names.ancestors[made] = before
 
     def take_back(self) -> None:
-        """Erase all nodes that were made, and the parameters that came with them."""
+        """Erase all nodes that were made, and the parameters that were added since."""
         for node in reversed(self.made):
             self.target.erase(node)
-        for parameter in self.target.parameters if self.made else self.parameters.values():
+        for parameter in self.target.parameters[self._held :]:
             if not is_needed(parameter):
                 self.target.erase_value(parameter)
         self.made.clear()

@@ -55,6 +55,11 @@ class GraphStore:
         return tuple(self._parameters)
 
     @property
+    def parameter_count(self) -> int:
+        """How many parameters there are, without a tuple of them."""
+        return len(self._parameters)
+
+    @property
     def nodes(self) -> Iterator[Node]:
         """The nodes in order. The node last given may be erased while iterating."""
         node = self._first
