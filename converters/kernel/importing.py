@@ -22,6 +22,8 @@ from graphir.types import DType
 K = TypeVar("K")
 F = TypeVar("F")
 Imported = Union[Value, Sequence[Value]]
+# So often may inference in the middle of an import teach nothing before it is run more rarely.
+OFTEN = 64
 
 
 @dataclass
@@ -43,6 +45,7 @@ class BaseImporter:
         self.names = Names(names)
         self.refusals = Refusals()
         self._inferred_at = -1
+        self._in_vain = 0
 
     @property
     def failures(self) -> int:
@@ -54,10 +57,14 @@ class BaseImporter:
         return self.names.fresh(wanted)
 
     def infer_now(self) -> None:
-        """Run the whole inference on what there is, unless nothing was added since the last time."""
-        if self._inferred_at != len(self.graph):
+        """Run the whole inference on what there is, unless nothing was added since the last time.
+
+        Where that has taught nothing often, it is done only once a part has been added, for the cost to stay linear.
+        """
+        added = len(self.graph) - self._inferred_at
+        if added and (self._in_vain < OFTEN or added * 8 > len(self.graph)):
             self._inferred_at = len(self.graph)
-            infer_graph(self.graph)
+            self._in_vain += not infer_graph(self.graph)
 
     def refuse(self, operator: str, reason: str, node: str) -> None:
         """Record that a node cannot be imported."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -96,7 +95,7 @@ class _Turns:
         self.node = node
         self.evaluator = evaluator
         self.limit = limit
-        self.weight = max(1, sum(len(inner) for inner in _graphs_in(node)))
+        self.weight = max(1, _weight(node))
         self.body = Body(node.subgraphs[0], graph, names, node.name)
         self.decisions: list[tuple[str, str, str]] = []
 
@@ -292,12 +291,12 @@ class _Turns:
         return self.body.add(op, operands, self.node, suffix)
 
 
-def _graphs_in(node: Node) -> Iterator[Graph]:
-    """The graphs inside a node, those inside them too."""
-    for graph in node.subgraphs:
-        yield graph
-        for inner in graph.nodes:
-            yield from _graphs_in(inner)
+def _weight(node: Node, depth: int = 1) -> int:
+    """What the nodes inside a node cost to put elsewhere: each is inferred anew with each graph that it stands in."""
+    return sum(
+        depth * len(graph) + sum(_weight(inner, depth + 1) for inner in graph.nodes if inner.subgraphs)
+        for graph in node.subgraphs
+    )
 
 
 def _one_element(like: Value) -> tuple[int, ...]:

@@ -11,11 +11,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from graphir.analysis.padding_audit import audit_graphs
 from graphir.converters.mxnet import from_symbol
 from graphir.converters.onnx import from_model, to_model
-<<<<<<< HEAD
-from graphir.graph import Graph
-=======
 from graphir.converters.table import fixes_of
->>>>>>> 8376fd5 (How padding is mended is said by each format; the channels' order and the reports' common parts have rooms below their users)
+from graphir.graph import Graph
 from graphir.ops.shape import PadMode
 from graphir.padding import Explicit, Same, SameMode, symmetric
 from tests.analysis.mending import mended_onnx, mxnet_symbol
@@ -162,13 +159,8 @@ POLICIES = [
 
 
 @pytest.mark.parametrize(("left", "right", "fix"), POLICIES)
-<<<<<<< HEAD
 def test_a_tensorflow_model_gets_a_policy_where_there_is_one(left: Model, right: Model, fix: str) -> None:
-    found = audit_graphs(left.graph(), right.graph(), "tensorflow")
-=======
-def test_a_tensorflow_model_gets_a_policy_where_there_is_one(left, right, fix):
     found = audit_graphs(left.graph(), right.graph(), fixes_of("tensorflow"))
->>>>>>> 8376fd5 (How padding is mended is said by each format; the channels' order and the reports' common parts have rooms below their users)
     assert [text.fix for pair in found.pairs for text in pair.disagreements] == [fix]
 
 

@@ -92,7 +92,32 @@ def loop(trips: int, target: str = "result-symbol.json", refused: str = "") -> A
     return model(f"a loop of {trips} in {target}", text, refused, target=target)
 
 
+def in_loops(depth: int, level: int = 0) -> str:
+    """What a body of a Loop holds: another Loop, and so on."""
+    if level == depth:
+        return f"u{level} = Neg(s{level})"
+    inner = level + 1
+    return (
+        f"u{level} = Loop(n, t, s{level}) <body = b{inner} (int64 i{inner}, bool c{inner}, float[2] s{inner}) => "
+        f"(bool d{inner}, float[2] u{inner}) {{ d{inner} = Identity(c{inner}) {in_loops(depth, inner)} }}>"
+    )
+
+
+def loops(depth: int, target: str = "result-symbol.json") -> Attack:
+    """Loops in loops, each of 60 iterations."""
+    text = (
+        "g (float[2] x) => (float[2] y) <int64 n = {60}, bool t = {1}> { y = Loop(n, t, x) <body = b0 (int64 i0, "
+        f"bool c0, float[2] s0) => (bool d0, float[2] u0) {{ d0 = Identity(c0) {in_loops(depth)} }}> }}"
+    )
+    return model(f"loops in loops, {depth} deep, in {target}", text, target=target)
+
+
 LOOPS = (
+    loops(2),
+    loops(6),
+    loops(12),
+    loops(29),
+    loops(29, "result.onnx"),
     loop(10**9),
     loop(2**63 - 1),
     loop(15_000),

@@ -161,6 +161,8 @@ ELEMENTS = (
     graph("two elements for 10**12", [splat("k", 1, [HUGE], float_val=[1.0, 2.0]), relu("y", "k")], "elements"),
     graph("a text for 10**12", [splat("k", 7, [HUGE], string_val=[b"a"]), node("Identity", "y", ["k"], T="string")],
           "elements"),
+    graph("a text for 16 million", [splat("k", 7, [255, 2, 32767], string_val=[b"a"]), node(
+        "Identity", "y", ["k"], T="string")], "elements"),
     graph("complex numbers that do not pair", [splat("k", 8, [2], scomplex_val=[1.0, 2.0, 3.0]), node(
         "Real", "y", ["k"], T="complex64", Tout="float32")], "no whole number"),
     graph("a half of more than 16 bits", [splat("k", 19, [1], half_val=[2**40]), node(

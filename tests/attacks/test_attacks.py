@@ -7,6 +7,7 @@ import pytest
 from tests.attacks import (
     graphir_rows,
     keras_rows,
+    mxnet_body_rows,
     mxnet_rows,
     onnx_constant_rows,
     onnx_made_rows,
@@ -17,7 +18,7 @@ from tests.attacks import (
 from tests.attacks.attack import Attack, judge
 from tests.fuzz.driver import Worker
 
-FILES = (mxnet_rows, onnx_rows, onnx_constant_rows, onnx_made_rows, onnx_tensor_rows, graphir_rows,
+FILES = (mxnet_rows, mxnet_body_rows, onnx_rows, onnx_constant_rows, onnx_made_rows, onnx_tensor_rows, graphir_rows,
          tensorflow_rows, keras_rows)  # fmt: skip
 ROWS = tuple(row for file in FILES for row in file.ROWS)
 

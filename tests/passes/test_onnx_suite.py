@@ -4,6 +4,7 @@ right, and the copy that was changed leaves its original alone."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -22,7 +23,7 @@ from tests.contract import held
 from tests.onnx_backend import NEWEST_IR, Sample, samples, wrong
 from tests.passes.written import fold, unroll
 
-PASSES = {
+PASSES: dict[str, Callable[[Graph], Outcome]] = {
     "drop_no_ops": drop_no_ops,
     "fold_constants": fold,
     "inline_branches": inline_branches,

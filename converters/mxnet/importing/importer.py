@@ -26,7 +26,7 @@ from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
 from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, output_names, typed_attributes
 from graphir.errors import GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
-from graphir.inference.engine import parse_dims
+from graphir.inference.engine import is_complete, parse_dims
 from graphir.ops.elementwise import Identity
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType, format_shape, unify_shape
@@ -115,7 +115,8 @@ class Importer(BaseImporter):
 
         Raises Refusal naming every node that cannot be imported, and ShapeError for other problems.
         """
-        self.infer_now()
+        if not all(is_complete(value.type) for value in values):
+            self.infer_now()
         source = replace(symbol_graph, version=self.source.version, np_shape=self.source.np_shape)
         inner = Importer(source, None, None, Choices(self.choices.keep_loss, settle=False))
         inner.graph = graph

@@ -24,6 +24,8 @@ _FIELDS = {
     DType.COMPLEX64: "scomplex_val", DType.COMPLEX128: "dcomplex_val",
 }  # fmt: skip
 _SPLAT = 1 << 12
+# So many elements does one text count for: each is an object, and looked at by itself.
+_TEXT = 16
 
 
 class Splat(Tensor):
@@ -90,7 +92,7 @@ class TensorSource:
         if len(stated) > size:
             self._fail(what, f"{len(stated)} elements for {dtype}{list(shape)}")
         if dtype is DType.STRING:
-            charge_elements(size - len(stated), f"{what}, of the shape {list(shape)}")
+            charge_elements(_TEXT * (size - len(stated)), f"{what}, texts of the shape {list(shape)}")
             texts = [_text(entry) for entry in stated]
             filled = np.empty(size, object)
             filled[:] = texts + [texts[-1] if texts else ""] * (size - len(texts))

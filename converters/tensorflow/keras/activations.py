@@ -33,7 +33,7 @@ LAYERS_AS_ACTIVATIONS = ("ReLU", "LeakyReLU", "ELU", "Softmax", "ThresholdedReLU
 
 def activated(layer: Layer, value: Endpoint, key: str = "activation") -> Endpoint:
     """The value behind the layer's activation."""
-    name, config = activation_name(layer.config.get(key, "linear"))
+    name, config = activation_name(layer.config.get(key))
     if name in LAYERS_AS_ACTIVATIONS:
         return layer.call({"class_name": name, "config": config}, key, layer.stored, [Held(value)])[0].value
     return activation(layer, name, value)

@@ -31,7 +31,7 @@ def multi_head_attention(layer: Layer) -> list[Endpoint]:
     key = layer.argument(2, "key") or value
     if not isinstance(query, Held) or not isinstance(value, Held) or not isinstance(key, Held):
         raise Refusal("a call without query or value")
-    if list(config.get("attention_axes") or [1]) not in ([1], [-2]):
+    if config.get("attention_axes") not in (None, 1, -2, [1], [-2]):
         raise Refusal(f"attention_axes {config['attention_axes']}; only one axis, that of the steps, is read")
     if config.get("use_gate"):
         raise Refusal("use_gate")

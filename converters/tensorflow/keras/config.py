@@ -69,9 +69,12 @@ KINDS: Mapping[str, tuple[str, Kind]] = {
          "filter_length", "stride", "subsample_length", "kernel_dim1", "kernel_dim2", "kernel_dim3"),
         ("whole numbers of at least 1", _WHOLES)),
     "output_padding": ("whole numbers of at least 0", _FROM_0),
-    "dims": ("the numbers of axes", _WHOLES),
-    "attention_axes": ("the numbers of axes", _ANY),
-    **dict.fromkeys(("axis", "axes", "target_shape", "concat_axis", "dot_axes"), ("whole numbers", _ANY)),
+    "dims": ("a list of axes", lambda value: isinstance(value, list) and _WHOLES(value)),
+    "target_shape": ("a list of sizes", lambda value: isinstance(value, list) and _integers(value, -1)),
+    **dict.fromkeys(("axis", "concat_axis", "attention_axes"), ("one axis or more", lambda value: value != [] and _ANY(
+        value))),
+    **dict.fromkeys(("axes", "dot_axes"), ("one axis or two", lambda value: _ANY(value) and (
+        isinstance(value, int) or len(value) == 2))),
     **dict.fromkeys(("padding", "cropping", "border_mode"), ("a text, or numbers of at least 0", _borders)),
     **dict.fromkeys(
         ("use_bias", "bias", "return_sequences", "return_state", "go_backwards", "stateful", "unroll", "time_major",
@@ -79,7 +82,7 @@ KINDS: Mapping[str, tuple[str, Kind]] = {
          "rms_scaling", "zero_output_for_mask", "trainable"), ("true or false", _FLAG)),
     **dict.fromkeys(
         ("epsilon", "rate", "p", "alpha", "theta", "negative_slope", "threshold", "max_value", "mask_value"),
-        ("a finite number", lambda value: _number(value) or value in ([], {}))),
+        ("a finite number", _number)),
     **dict.fromkeys(("offset", "scale"), ("finite numbers", _NUMBERS)),
     "bin_boundaries": ("a list of finite numbers", lambda value: isinstance(value, list) and all(map(_number, value))),
     **dict.fromkeys(
@@ -184,8 +187,14 @@ class Settings(Mapping[str, Any]):
         return self._held[key]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The setting, `default` where the file has none."""
-        return self._held.get(key, default)
+        """The setting, `default` where the file has none. A flag that is null is false, as Keras takes it; another
+        setting with a default that is null is a FormatError."""
+        held = self._held.get(key, default)
+        if held is not None or default is None:
+            return held
+        if isinstance(default, bool):
+            return False
+        raise FormatError(f"layer {self._layer} states null for {key!r}")
 
     def __contains__(self, key: object) -> bool:
         return key in self._held

@@ -12,6 +12,7 @@ from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.context import Layer
 from graphir.converters.tensorflow.keras.normalization import unit_length
+from graphir.errors import FormatError
 from graphir.graph import Value
 from graphir.ops.creation import ConstantOfShape
 from graphir.ops.linear import MatMul
@@ -92,7 +93,9 @@ def average(layer: Layer) -> Endpoint:
 
 def concatenate(layer: Layer) -> Endpoint:
     """The operands along an axis. Along the last one a step counts if it does in any of them (version 2: all)."""
-    axis = int(layer.config.get("axis", -1))
+    axis = layer.config.get("axis", -1)
+    if not isinstance(axis, int):
+        raise FormatError(f"layer {layer.name}: axis is {str(axis)[:60]}, expected one")
     masks = [held.mask for held in layer.operands]
     if any(mask is not None for mask in masks):
         layer.mask = _joined_mask(layer, axis)

@@ -179,7 +179,7 @@ def unit_length(layer: Layer, value: Endpoint, axes: Sequence[int], least: float
 
 def normalization(layer: Layer) -> Endpoint:
     """(x - mean) / sqrt(variance), or back with `invert`; both along the kept axes, given or learned."""
-    axes = layer.config.get("axis", -1)
+    axes = layer.config.get("axis") if "axis" in layer.config else -1
     axes = [] if axes is None else [axes] if isinstance(axes, int) else list(axes)
     if layer.config.get("mean") is None:
         values = [layer.tensor(slot).numpy() for slot in (0, 1)]

@@ -258,7 +258,7 @@ def bidirectional(layer: Layer) -> list[Endpoint]:
         **forward, "config": {**config, "go_backwards": not config.get("go_backwards")},
     }  # fmt: skip
     backward = _checked(layer, backward)
-    merge = layer.config.get("merge_mode", "concat")
+    merge = layer.config.get("merge_mode") if "merge_mode" in layer.config else "concat"
     if merge not in ("concat", "sum", "mul", "ave", None):
         raise Refusal(f"merge_mode {merge!r}")
     cells = []

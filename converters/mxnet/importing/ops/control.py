@@ -14,7 +14,6 @@ from graphir.ops.creation import ConstantOfShape
 from graphir.ops.elementwise import Cast, Identity, Sub
 from graphir.ops.shape import Reshape, Shape
 from graphir.ops.shape_parts import Concat, Slice
-from graphir.passes.inline import Names
 from graphir.types import DType, TensorType
 
 
@@ -22,9 +21,11 @@ def import_foreach(node: ImportNode) -> Sequence[Value]:
     """`_foreach`: the outputs of all iterations, stacked, then the last states."""
     attrs, values = node.attrs, node.inputs
     data_places, state_places, kept_places = attrs["in_data_locs"], attrs["in_state_locs"], attrs["remain_locs"]
-    count = len(data_places)
+    count, split = len(data_places), attrs["num_out_data"]
     data, states, kept = values[:count], values[count : count + len(state_places)], values[count + len(state_places) :]
-    if count == 0 or len(kept) != len(kept_places):
+    if count == 0 or {*data_places, *state_places, *kept_places} != set(range(len(values))) or (
+        len(data_places) + len(state_places) + len(kept_places) != len(values)
+    ):
         node.refuse(f"{len(values)} inputs do not fit the positions {data_places}, {state_places} and {kept_places}")
     body = Graph(f"{node.name}_body", parent=node.graph)
     carried = [body.add_input(body.fresh_name("state"), value.type) for value in states]
@@ -32,8 +33,7 @@ def import_foreach(node: ImportNode) -> Sequence[Value]:
     places = [*zip(data_places, slices, strict=True), *zip(state_places, carried, strict=True)]
     places += zip(kept_places, kept, strict=True)
     heads = node.symbol_inside(0, body, [value for _, value in sorted(places, key=lambda place: place[0])])
-    split = attrs["num_out_data"]
-    if len(heads) - split != len(states):
+    if split < 0 or len(heads) - split != len(states):
         node.refuse(f"its symbol gives {len(heads)} values, expected {split} and {len(states)} states")
     _close(node, body, [*heads[split:], *heads[:split]])
     results = node.graph.add_node(
@@ -56,8 +56,10 @@ def import_while_loop(node: ImportNode) -> Sequence[Value]:
     """`_while_loop`: the outputs of all iterations, filled up to `max_iterations`, then the last loop variables."""
     attrs, values = node.attrs, node.inputs
     split, most = attrs["num_out_data"], attrs["max_iterations"]
-    function_places, condition_places = attrs["func_input_locs"], attrs["cond_input_locs"]
-    variables = [function_places[place] for place in attrs["func_var_locs"]]
+    function_places, condition_places = (_places(node, f"{name}_input_locs", len(values)) for name in ("func", "cond"))
+    variables = [function_places[place] for place in _places(node, "func_var_locs", len(function_places))]
+    if len(set(variables)) != len(variables) or min(split, most) < 0:
+        node.refuse(f"func_var_locs is {attrs['func_var_locs']}, num_out_data {split}, max_iterations {most}")
     initial = [values[place] for place in variables]
     goes_on = _truth(node, node.symbol_inside(0, node.graph, [values[place] for place in condition_places]), node.graph)
     body = Graph(f"{node.name}_body", parent=node.graph)
@@ -98,8 +100,11 @@ def _filled(node: ImportNode, value: Value, most: int) -> Value:
 
 def import_cond(node: ImportNode) -> Sequence[Value]:
     """`_cond`: the outputs of the branch that the first symbol chooses."""
-    attrs, values = node.attrs, node.inputs
-    pick = [[values[place] for place in attrs[f"{name}_input_locs"]] for name in ("cond", "then", "else")]
+    values = node.inputs
+    pick = [
+        [values[place] for place in _places(node, f"{name}_input_locs", len(values))]
+        for name in ("cond", "then", "else")
+    ]
     condition = _truth(node, node.symbol_inside(0, node.graph, pick[0]), node.graph)
     branches = []
     for slot, name in ((1, "then"), (2, "else")):
@@ -112,6 +117,14 @@ def import_cond(node: ImportNode) -> Sequence[Value]:
     return node.graph.add_node(
         If(count), [condition], name=node.name, subgraphs=branches, output_names=_names(node, count, count)
     ).outputs
+
+
+def _places(node: ImportNode, key: str, count: int) -> Sequence[int]:
+    """An attribute of positions, each below `count`. Refuses others."""
+    found: Sequence[int] = node.attrs[key]
+    if not set(found) <= set(range(count)):
+        node.refuse(f"{key} is {str(found)[:60]}, expected positions below {count}")
+    return found
 
 
 def _truth(node: ImportNode, heads: Sequence[Value], graph: Graph) -> Value:
@@ -129,10 +142,32 @@ def _close(node: ImportNode, body: Graph, heads: Sequence[Value]) -> None:
         is_result = value.graph is body and value.producer is not None and value not in outputs
         outputs.append(value if is_result else body.add(Identity(), value, name=body.fresh_name("copy")))
     body.set_outputs(outputs)
-    names = Names(node.graph)
-    for value in body.values:
-        body.rename(value, names.fresh(f"{node.name}_{value.name}"))
+    taken = _names_inside(body)
+    for value in list(body.values):
+        body.rename(value, _unused(f"{node.name}_{value.name}", body, taken))
         value.sources = ()
+
+
+def _names_inside(body: Graph) -> set[str]:
+    """The names of what the graphs inside a body hold."""
+    found: set[str] = set()
+    pending = [inner for node in body.nodes for inner in node.subgraphs]
+    while pending:
+        graph = pending.pop()
+        found.update(value.name for value in graph.values)
+        pending += [inner for node in graph.nodes for inner in node.subgraphs]
+    return found
+
+
+def _unused(wanted: str, body: Graph, taken: set[str]) -> str:
+    """`wanted` or, if a body, what is in it or what is around it has that name, `wanted` with a number."""
+    name, number, around = wanted, 0, [body]
+    while around[-1].parent is not None:
+        around.append(around[-1].parent)
+    while name in taken or any(name in graph for graph in around):
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
 
 
 def _names(node: ImportNode, count: int, split: int, *, filled: bool = False) -> list[str]:
