@@ -1,6 +1,6 @@
 """Write `converters/mxnet/schema/history.json`: since when MXNet has each operator and parameter, and what changed.
 
-Run by hand with the shared libraries of the releases, oldest first, the one that `schema.json` describes last:
+Run by hand with the shared libraries of the releases, oldest first, the one that `operators.json` describes last:
 
     python tools/mxnet_history.py converters/mxnet/schema/history.json 0.9.5=old/libmxnet.so ... 1.9.1=new/libmxnet.so
 

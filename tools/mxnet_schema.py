@@ -152,7 +152,7 @@ def minimal_attributes(registry: Registry, operator: str) -> dict[str, str]:
 
 
 def describe(registry: Registry, operator: str) -> dict[str, Any]:
-    """What schema.json says of one operator; empty entries are left out."""
+    """What operators.json says of one operator; empty entries are left out."""
     entry: dict[str, Any] = {}
     if operator in _NOT_COMPOSED:
         return {"free": True, "uncertain": True}

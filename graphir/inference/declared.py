@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import SequenceMatcher
 from itertools import permutations
 
 from graphir.errors import ImportFailure
@@ -52,6 +51,8 @@ def nearest(wanted: str, names: Iterable[str]) -> str:
     >>> nearest("datta", ["mask", "data"]), nearest("x", [])
     ('the inputs are: data, mask', 'there is no input')
     """
+    from difflib import SequenceMatcher
+
     known = sorted(names, key=lambda name: -SequenceMatcher(None, wanted.lower(), name.lower()).ratio())
     if not known:
         return "there is no input"

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 # As the file has it: the first and the last version (None: the first alone), and by type variable or operand the
 # element types with spaces between them; what is not named may have any.
 Row = tuple[int, int | None, Mapping[str, str]]
 
 
-@dataclass(frozen=True)
-class Release:
+class Release(NamedTuple):
     """One release of onnxruntime: its number, the newest opset and IR version that it opens, its kernels by operator.
 
     `functions` are operators that it expands; their rows count opsets of the file, not versions of the operator.

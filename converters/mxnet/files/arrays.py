@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,12 +15,13 @@ from graphir.types import DType
 ROW_SPARSE = "row_sparse"
 CSR = "csr"
 DENSE = "default"
+NPY_MAGIC = b"\x93NUMPY"
+ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 
 _KINDS = ("arg", "aux")
 
 
-@dataclass(frozen=True, slots=True)
-class SparseArray:
+class SparseArray(NamedTuple):
     """A sparse array as stored. `storage` is "row_sparse" (rows `indices` of axis 0 are `data`, the others 0) or "csr".
 
     In csr, row r has the values `data[indptr[r]:indptr[r + 1]]` in the columns `indices[...]` of the same range.
@@ -72,8 +72,7 @@ class SparseArray:
             raise FormatError(f"{self.storage} array of shape {self.shape}: a {axis} index is outside 0..{limit - 1}")
 
 
-@dataclass(frozen=True, slots=True)
-class ParamsEntry:
+class ParamsEntry(NamedTuple):
     """One array of a file: its name there, and its elements; `sparse` is how they are stored if not densely."""
 
     name: str
@@ -107,4 +106,4 @@ class ParamsEntry:
         return DENSE if self.sparse is None else self.sparse.storage
 
 
-__all__ = ["CSR", "DENSE", "ROW_SPARSE", "ParamsEntry", "SparseArray"]
+__all__ = ["CSR", "DENSE", "NPY_MAGIC", "ROW_SPARSE", "ZIP_MAGICS", "ParamsEntry", "SparseArray"]

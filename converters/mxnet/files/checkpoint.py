@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from string import digits
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphir.errors import ImportFailure
 from graphir.files.places import beside
@@ -19,8 +18,7 @@ _EPOCH = re.compile(r"(.+)-(\d{4,})\.params")
 _SPELLINGS = {"moving_mean": "running_mean", "moving_var": "running_var"}
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """A symbol file and its parameters; `params` is None if there are none beside it.
 
     `epoch` is the number in the parameters' name, None without one. `others` are the parameter files of the same
@@ -124,8 +122,7 @@ def lone_parameters(symbol: Path) -> Path | None:
     return found[0] if len(found) == 1 and not others else None
 
 
-@dataclass(slots=True)
-class _Module:
+class _Module(NamedTuple):
     """The parameters of one block: the prefix they share, and of each kind (`weight`) its full name and shape."""
 
     prefix: str

@@ -14,14 +14,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from graphir.converters.mxnet.files.arrays import CSR, ROW_SPARSE, ParamsEntry, SparseArray
+from graphir.converters.mxnet.files.arrays import CSR, NPY_MAGIC, ROW_SPARSE, ZIP_MAGICS, ParamsEntry, SparseArray
 from graphir.errors import FormatError
 from graphir.safety.limits import check_expansion
 from graphir.tensor import Tensor, byte_size, why_unheld
 from graphir.types import DType
 
-NPY_MAGIC = b"\x93NUMPY"
-ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _HEAD = 4096
 _MAX_HEADER = 1 << 20
 # What zipfile raises for damage: ValueError for a name that is no UTF-8, RuntimeError for an encrypted member.
@@ -242,4 +240,4 @@ def _arranged(flat: np.ndarray[Any, Any], header: _Header) -> np.ndarray[Any, An
     return flat.reshape(header.shape)
 
 
-__all__ = ["NPY_MAGIC", "ZIP_MAGICS", "read_npy", "read_npz"]
+__all__ = ["read_npy", "read_npz"]

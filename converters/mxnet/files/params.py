@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from graphir.converters.mxnet.files.arrays import ParamsEntry, SparseArray
+from graphir.converters.mxnet.files.arrays import NPY_MAGIC, ZIP_MAGICS, ParamsEntry, SparseArray
 from graphir.converters.mxnet.files.ndarray_list import LIST_MAGIC, ListReader, write_list
-from graphir.converters.mxnet.files.npz import NPY_MAGIC, ZIP_MAGICS, read_npy, read_npz
 from graphir.errors import FormatError
 from graphir.files.reading import open_plain
 from graphir.files.writing import replacing
@@ -38,8 +36,7 @@ _IMPOSTORS = (
 )
 
 
-@dataclass(frozen=True)
-class ParamsFile:
+class ParamsFile(NamedTuple):
     """An opened file: its arrays in the file's order, their weights still on disk.
 
     `container` names the versions found (`V2`, `V0+V2`, `npz`, `npy`), `nbytes` the file's size, `empty` the names of
@@ -72,8 +69,12 @@ def open_params(path: str | os.PathLike[str]) -> ParamsFile:
             size = os.fstat(file.fileno()).st_size
             begin = file.read(64)
             if begin[:4] in ZIP_MAGICS:
+                from graphir.converters.mxnet.files.npz import read_npz
+
                 return ParamsFile(name, tuple(read_npz(file, name, size)), "npz", size)
             if begin[:6] == NPY_MAGIC:
+                from graphir.converters.mxnet.files.npz import read_npy
+
                 return ParamsFile(name, (read_npy(file, name, size),), "npy", size, named=False)
             _check_magic(begin, size, name)
             reader = ListReader(file, name, size)

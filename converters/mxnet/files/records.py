@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 VARIABLE = "null"
 
@@ -32,8 +33,7 @@ class NNVMNode:
     source_op: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Upgrade:
+class Upgrade(NamedTuple):
     """One change that an upgrade rule made: the rule (R1 to R5, or "alias"), the node, and what was done."""
 
     rule: str

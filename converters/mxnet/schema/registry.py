@@ -1,4 +1,4 @@
-"""MXNet 1.9.1's forward operators as `schema.json` describes them, each read when it is first asked for.
+"""MXNet 1.9.1's forward operators as `operators.json` describes them, each read when it is first asked for.
 
 The file is written by `tools/mxnet_schema.py` from a live MXNet; nothing here knows an operator by name.
 """
@@ -8,9 +8,8 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphir.converters.mxnet.schema.values import Parameter, parse_parameter
 
@@ -28,8 +27,7 @@ _OLD_NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorSchema:
+class OperatorSchema(NamedTuple):
     """One operator: its parameters by name, inputs, auxiliary states and outputs under minimal attributes.
 
     `free` operators read no attribute at all (or any). `variadic` is the parameter that states the number of inputs, or

@@ -6,14 +6,13 @@ Checked against live MXNet: `list_arguments`, `list_auxiliary_states` and `list_
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from graphir.converters.mxnet.schema.registry import OperatorSchema, canonical_names, operator_schema
 from graphir.safety.limits import check_count
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """Inputs in order (auxiliary states among them, named again in `aux`) and all outputs, the visible ones first.
 
     `takes` is how many inputs the operator has, None where MXNet does not say.

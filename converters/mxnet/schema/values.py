@@ -10,7 +10,7 @@ import functools
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # mshadow/base.h: the numbers by which `__dtype__` and some old files name an element type.
 TYPE_FLAGS = {
@@ -36,8 +36,7 @@ _MOST_DIGITS = 40
 _TYPE_TEXT = re.compile(r"(.*?),? ?(required|optional)(?:, default=(.*))?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter of an operator: its type in words, whether it must be stated, its default, and how to read it.
 
     `parse` raises ValueError for text that is no value of the type.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
 
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.exporting.casts import NEVER, dtype_of, kind_of, wider
 from graphir.converters.onnx.exporting.context import Export, OnnxNode
 from graphir.converters.onnx.exporting.signatures import Signature, signature
-from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS
+from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
 from graphir.runtime.kernels import Release, releases
 from graphir.tensor import Tensor
 
@@ -21,15 +22,14 @@ STATED = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """What a node needs. `wide` are the dtypes to compute in by type variable, none if it runs as it is.
 
     `missing`, if not "", says what has no kernel and no cast mends, `whole` that there is none for any dtype; `only` is
     the release that it takes at least where the oldest one is not enough; `rounding` says what the casts change.
     """
 
-    wide: Mapping[str, str] = field(default_factory=dict)
+    wide: Mapping[str, str] = MappingProxyType({})
     missing: str = ""
     whole: bool = False
     only: str = ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
 from graphir.converters.onnx.files.tensors import TensorSource
 from graphir.converters.onnx.files.wire import strip_weights
 from graphir.errors import FormatError, ImportFailure
@@ -18,7 +19,6 @@ from graphir.files.regions import stamp_of
 if TYPE_CHECKING:
     import onnx
 
-DEFAULT_DOMAINS = ("", "ai.onnx")
 _NOT_ONNX = (
     (b"version https://git-lfs", "a Git LFS pointer, not the model itself; fetch it with `git lfs pull`"),
     (b"<", "text that begins like HTML or XML; was an error page downloaded instead of the model?"),

@@ -1,4 +1,5 @@
-"""Keys of a graph's metadata that stand for fields of a ModelProto, so that they come back on export."""
+"""What reading and writing share: keys of a graph's metadata that stand for fields of a ModelProto, so that they come
+back on export, and the names of ONNX's own domain."""
 
 from __future__ import annotations
 
@@ -8,4 +9,6 @@ OPSET = "onnx.opset:"
 DIM_PARAM = "onnx.dim_param:"
 METADATA = "onnx.metadata:"  # before keys of the model's own that begin with FIELD
 
-__all__ = ["DIM_PARAM", "FIELD", "METADATA", "OPSET", "PRODUCER"]
+DEFAULT_DOMAINS = ("", "ai.onnx")
+
+__all__ = ["DEFAULT_DOMAINS", "DIM_PARAM", "FIELD", "METADATA", "OPSET", "PRODUCER"]

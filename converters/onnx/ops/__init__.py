@@ -3,63 +3,57 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 
-from graphir.converters.onnx.exporting.context import ExportTable
+from graphir.converters.kernel.families import FamilyTable
+from graphir.converters.onnx.exporting.context import ExportFunction
 from graphir.converters.onnx.importing.context import ImportFunction
-from graphir.errors import GraphirError
+from graphir.ops.base import Operator
 
+# Those of common operators first: each is imported when an operator is not found in those before it.
 FAMILIES = (
+    "convolution",
     "activation",
+    "normalization",
+    "pooling",
+    "linear",
+    "shape",
+    "elementwise",
+    "shape_parts",
+    "creation",
+    "reduction",
     "attention",
     "bitwise",
     "control",
-    "convolution",
-    "creation",
     "detection",
-    "elementwise",
     "foreign",
     "image",
     "indexing",
-    "linear",
     "losses",
-    "normalization",
-    "pooling",
     "quantization",
     "random",
     "recurrent",
-    "reduction",
     "resize",
     "sequence",
-    "shape",
-    "shape_parts",
     "signal",
     "text",
 )
 
 
 @cache
-def export_table() -> ExportTable:
+def export_table() -> FamilyTable[type[Operator], ExportFunction]:
     """The export function of every operator class that ONNX can say, directly or as a composition."""
-    found: ExportTable = {}
-    for family in FAMILIES:
-        for cls, function in import_module(f"{__name__}.{family}").EXPORTS.items():
-            if cls in found:
-                raise GraphirError(f"two export functions for {cls.__name__}")
-            found[cls] = function
-    return found
+    return FamilyTable(__name__, FAMILIES, "EXPORTS", home=_family_of)
 
 
 @cache
-def import_table() -> dict[str, dict[int, ImportFunction]]:
+def import_table() -> FamilyTable[str, dict[int, ImportFunction]]:
     """The import functions of every operator of ONNX's default domain, by the first opset that each is right for."""
-    found: dict[str, dict[int, ImportFunction]] = {}
-    for family in FAMILIES:
-        for op_type, versions in import_module(f"{__name__}.{family}").IMPORTS.items():
-            if op_type in found:
-                raise GraphirError(f"two families import {op_type}")
-            found[op_type] = dict(versions)
-    return found
+    return FamilyTable(__name__, FAMILIES, "IMPORTS")
+
+
+def _family_of(operator: type[Operator]) -> str:
+    """The family in whose file the IR has an operator, which mostly is the one that writes it."""
+    return operator.__module__.rpartition(".")[2]
 
 
 __all__ = ["FAMILIES", "export_table", "import_table"]

@@ -4,41 +4,42 @@ from __future__ import annotations
 
 from functools import cache
 
-from graphir.converters.kernel.importing import families
+from graphir.converters.kernel.families import FamilyTable
 from graphir.converters.mxnet.importing.context import ImportFunction
 from graphir.converters.mxnet.importing.ops.checks import checked
 
+# Those of common operators first: each is imported when an operator is not found in those before it.
 FAMILIES = (
+    "convolution",
     "activation",
+    "normalization",
+    "pooling",
+    "linear",
+    "shape",
+    "loss",
+    "elementwise",
+    "scalars",
+    "shape_parts",
     "algebra",
     "bitwise",
     "control",
-    "convolution",
     "convolution_deformable",
     "creation",
     "detection",
-    "elementwise",
     "image",
     "indexing",
-    "linear",
-    "loss",
-    "normalization",
     "numpy_style",
-    "pooling",
     "random",
     "recurrent",
     "reduction",
     "resize",
-    "scalars",
-    "shape",
-    "shape_parts",
 )
 
 
 @cache
-def import_table() -> dict[str, ImportFunction]:
+def import_table() -> FamilyTable[str, ImportFunction]:
     """The import function of every MXNet operator that can be imported, by canonical name."""
-    return {name: checked(name, function) for name, function in families(__name__, FAMILIES).items()}
+    return FamilyTable(__name__, FAMILIES, "IMPORTS", made=checked)
 
 
 __all__ = ["FAMILIES", "import_table"]
