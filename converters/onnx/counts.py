@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from graphir.converters.onnx.exporting.context import OnnxGraph
+from graphir.converters.onnx.files.inner import inner_graphs
 
 
 def count_records(graph: OnnxGraph) -> dict[str, int]:
@@ -27,9 +28,7 @@ def count_protos(nodes: Iterable[Any]) -> dict[str, int]:
     while pending:
         for node in pending.pop():
             found[node.op_type] += 1
-            for attribute in node.attribute:
-                inner = (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs
-                pending.extend(graph.node for graph in inner)
+            pending.extend(graph.node for graph in inner_graphs(node))
     return dict(found)
 
 

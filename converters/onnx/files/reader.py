@@ -155,8 +155,8 @@ def _check_texts(model: Any, path: Path | None) -> None:
         names += (entry.domain for entry in function.opset_import)
         names += _names_in_nodes(function.node)
         names += _names_in_attributes(function.attribute_proto)
-    broken = next((name for name in names if isinstance(name, bytes)), None)
-    if broken is not None:
+    if bytes in set(map(type, names)):
+        broken = next(name for name in names if isinstance(name, bytes))
         raise FormatError(f"not a valid ONNX model: the name {broken!r} is not UTF-8", path=path)
 
 
@@ -172,7 +172,8 @@ def _names_in_nodes(nodes: Iterable[Any]) -> list[object]:
     names: list[object] = []
     for node in nodes:
         names += (node.op_type, node.name, node.domain, *node.input, *node.output)
-        names += _names_in_attributes(node.attribute)
+        if node.attribute:
+            names += _names_in_attributes(node.attribute)
     return names
 
 

@@ -232,6 +232,20 @@ ImportFunction = Callable[[ImportNode], object]
 ImportTable = Mapping[str, Mapping[int, ImportFunction]]
 
 
+class Direct:
+    """An import function that needs nothing but the node's attributes; see `direct`."""
+
+    __slots__ = ("_cls", "_renamed")
+
+    def __init__(self, cls: type[Operator], renamed: Mapping[str, str]) -> None:
+        self._cls = cls
+        self._renamed = renamed
+
+    def __call__(self, node: ImportNode) -> Value:
+        """Add the operator."""
+        return node.emit(self._cls(**node.fields(self._cls, **self._renamed)), *node.inputs)
+
+
 def direct(cls: type[Operator], **renamed: str) -> ImportFunction:
     """Import an operator whose inputs, outputs and attributes are those of the IR's class.
 
@@ -240,10 +254,7 @@ def direct(cls: type[Operator], **renamed: str) -> ImportFunction:
     `auto_pad`. An attribute that the class has no field for is refused.
     """
 
-    def import_direct(node: ImportNode) -> Value:
-        return node.emit(cls(**node.fields(cls, **renamed)), *node.inputs)
-
-    return import_direct
+    return Direct(cls, renamed)
 
 
 def attribute_as_operand(cls: type[Operator], name: str, slot: int, **renamed: str) -> ImportFunction:
@@ -261,6 +272,7 @@ def attribute_as_operand(cls: type[Operator], name: str, slot: int, **renamed: s
 
 
 __all__ = [
+    "Direct",
     "ImportFunction",
     "ImportNode",
     "ImportTable",

@@ -11,6 +11,7 @@ from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS, OnnxSource, ve
 from graphir.converters.onnx.files.records import DIM_PARAM, FIELD, METADATA, OPSET, PRODUCER
 from graphir.converters.onnx.importing.function_calls import Functions, Key, key_of, shown
 from graphir.converters.onnx.importing.notes import text_of
+from graphir.converters.onnx.importing.repeated import Repeated
 from graphir.converters.onnx.importing.scope import Scope, count_nodes, names_of
 from graphir.converters.onnx.importing.types import TypeReader
 from graphir.errors import ImportFailure
@@ -29,6 +30,7 @@ class Importer(BaseImporter):
         self.source = source
         self.model = source.model
         self.functions = Functions(source.model.functions)
+        self.repeated = Repeated(enabled=not source.model.functions)
         self.types = TypeReader(expressions=source.model.producer_name == PRODUCER)
         self._opsets = source.opsets
         self._calls: list[Key] = []

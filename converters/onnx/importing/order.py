@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from graphir.converters.onnx.files.inner import inner_graphs
 from graphir.errors import ImportFailure
 
 if TYPE_CHECKING:
@@ -25,11 +26,8 @@ def sorted_nodes(nodes: Sequence[Any], scope: Scope) -> Sequence[Any]:
                 raise ImportFailure(f"value {name} is produced by node {_name(node)} and by {other}")
             if name:
                 producers[name] = index
-    reads = [names_read(node) for node in nodes]
-    needs = [
-        [producers[name] for name in names if name in producers] for names in reads
-    ]
-    if all(all(other < index for other in others) for index, others in enumerate(needs)):
+    needs = [[producers[name] for name in names_read(node) if name in producers] for node in nodes]
+    if all(not others or max(others) < index for index, others in enumerate(needs)):
         return nodes
     order = _depth_first(nodes, needs)
     scope.decide("node order", "-", "the file uses values before the nodes that produce them; its nodes were sorted")
@@ -39,9 +37,8 @@ def sorted_nodes(nodes: Sequence[Any], scope: Scope) -> Sequence[Any]:
 def names_read(node: Any) -> list[str]:
     """The names of values around a node that it or its subgraphs read."""
     found = [name for name in node.input if name]
-    for attribute in node.attribute:
-        for inner in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
-            found += free_names(inner)
+    for inner in inner_graphs(node):
+        found += free_names(inner)
     return found
 
 

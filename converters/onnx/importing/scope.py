@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.kernel.refusals import QuietRefusal, Refusal
-from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS
+from graphir.converters.onnx.files.inner import inner_graphs
+from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
 from graphir.converters.onnx.files.sparse import dense
 from graphir.converters.onnx.importing.attributes import schema_defaults
-from graphir.converters.onnx.importing.context import ImportFunction, ImportNode
+from graphir.converters.onnx.importing.context import Direct, ImportFunction, ImportNode
 from graphir.converters.onnx.importing.declared import believable
 from graphir.converters.onnx.importing.function_calls import expanded
 from graphir.converters.onnx.importing.notes import keep_graph_notes, keep_node_notes
@@ -173,6 +174,32 @@ class Scope:
         value.sources = (name,)
 
     def _import(self, proto: Any) -> None:
+        if not self._repeat(proto):
+            self._import_new(proto)
+
+    def _repeat(self, proto: Any) -> bool:
+        """Import a node that differs in its names only from one before; False, with nothing changed, if it does not or
+        if anything is wrong with it."""
+        op = None if self.importer.broken else self.importer.repeated.find(proto)
+        if op is None:
+            return False
+        graph, outputs = self.graph, list(proto.output)
+        if len(outputs) != op.output_count or "" in outputs:
+            return False
+        name = proto.name or outputs[0]
+        try:
+            operands = [graph[operand] for operand in proto.input]
+            node = graph.add_node(op, operands, name=name, output_names=outputs)
+        except (GraphirError, *UNFIT):
+            return False
+        for value in node.outputs:
+            value.sources = (value.name,)
+        if not self._declared.keys().isdisjoint(outputs):
+            self._check_declared(proto, name)
+        keep_node_notes(graph.metadata, proto)
+        return True
+
+    def _import_new(self, proto: Any) -> None:
         name = proto.name or next((output for output in proto.output if output), proto.op_type)
         operands, missing = self._operands(proto)
         if missing:
@@ -211,6 +238,9 @@ class Scope:
         lost = [output for output in proto.output if output and output not in self.graph]
         if lost:
             node.refuse(f"its import gave no {', '.join(lost)}")
+        made = self.graph[proto.output[0]].producer if isinstance(function, Direct) and proto.output[0] else None
+        if made is not None:
+            self.importer.repeated.keep(proto, made.op)
 
     def _record(self, proto: Any, name: str, error: Exception) -> None:
         """Record why a node cannot be imported, unless that is done already."""
@@ -359,7 +389,7 @@ def names_of(proto: Any) -> set[str]:
         found.update(sparse.values.name for sparse in graph.sparse_initializer)
         for node in graph.node:
             found.update(node.output)
-            pending.extend(subgraphs_of(node))
+            pending.extend(inner_graphs(node))
     return found
 
 
@@ -370,17 +400,8 @@ def count_nodes(nodes: Iterable[Any]) -> int:
     while pending:
         for node in pending.pop():
             found += 1
-            pending.extend(graph.node for graph in subgraphs_of(node))
+            pending.extend(graph.node for graph in inner_graphs(node))
     return found
 
 
-def subgraphs_of(node: Any) -> Sequence[Any]:
-    """The GraphProtos among a node's attributes."""
-    return [
-        graph
-        for attribute in node.attribute
-        for graph in ((attribute.g,) if attribute.HasField("g") else tuple(attribute.graphs))
-    ]
-
-
-__all__ = ["Scope", "count_nodes", "names_of", "subgraphs_of"]
+__all__ = ["Scope", "count_nodes", "names_of"]
