@@ -21,6 +21,7 @@ from .structure.store import GraphStore
 from .tensor import Tensor
 from .types import ANYTHING, TYPES, DType, Type, unify
 
+OPERAND = (Value, type(None))
 VALUE = "a Value of the graph, as in graph['x']"
 TENSOR = "a Tensor, as in Tensor.of(array), or None"
 
@@ -109,27 +110,29 @@ class Graph(GraphStore):
         """
         expect(op, Operator, "the operator", "an Operator, as in Relu()")
         expect(name, str, "the name of a node")
-        operands: tuple[Value | None, ...] = expect_items(inputs, (Value, type(None)), "the operands of a node", VALUE)
+        operands: tuple[Value | None, ...] = expect_items(inputs, OPERAND, "the operands of a node", VALUE)
         output_names = expect_items(output_names, str, "the names of a node's results")
         subgraphs = expect_items(subgraphs, Graph, "the subgraphs of a node")
         if before is not None and expect(before, Node, "the node before which one is added").graph is not self:
             raise GraphError(f"{name or op.name}: {before.name} is no node of {self.name} to stand before")
-        return self._insert(op, operands, name, output_names, before, subgraphs)
+        return self.insert(op, operands, name, output_names, before=before, subgraphs=subgraphs)
 
-    def _insert(
+    def insert(
         self,
         op: Operator,
         operands: tuple[Value | None, ...],
         name: str,
-        output_names: Sequence[str],
-        before: Node | None,
-        subgraphs: tuple[Graph, ...],
+        output_names: Sequence[str] = (),
+        *,
+        before: Node | None = None,
+        subgraphs: tuple[Graph, ...] = (),
     ) -> Node:
-        """`add_node` for arguments of the right kinds."""
+        """`add_node` for those who know that their arguments are of the right kinds, which is not looked at again."""
         shown = name or op.name
         check_operands(self, shown, op, operands)
-        if op.output_count > FEW:
-            charge_nodes(op.output_count, f"{shown} ({op.name})")
+        count = op.output_count
+        if count > FEW:
+            charge_nodes(count, f"{shown} ({op.name})")
         types = tuple([None if value is None else value.type for value in operands])
         knowns = tuple([None if value is None else value.known for value in operands])
         node = Node(self, op, operands, shown)
@@ -168,10 +171,7 @@ class Graph(GraphStore):
         for index, type_ in enumerate(types):
             wanted = node.name if len(types) == 1 else f"{node.name}_{index}"
             name = names[index] if names else self.fresh_name(wanted)
-            value = Value(self, name, type_)
-            value.declared = ANYTHING
-            value._producer = node
-            value._index = index
+            value = Value(self, name, type_, node, index)
             if found is not None:
                 value.known = found[index]
             self._values[name] = value

@@ -11,7 +11,7 @@ from .errors import GraphError
 from .ops.base import Known, Operator
 from .ops.elements import whole
 from .tensor import Tensor
-from .types import DType, TensorType, Type
+from .types import ANYTHING, DType, TensorType, Type
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -52,13 +52,15 @@ class Value:
 
     __slots__ = ("_graph", "_index", "_name", "_producer", "_uses", "declared", "known", "sources", "tensor", "type")
 
-    def __init__(self, graph: Graph, name: str, type_: Type) -> None:
+    def __init__(
+        self, graph: Graph, name: str, type_: Type, producer: Node | None = None, index: int = 0
+    ) -> None:
         self._graph = graph
         self._name = name
         self.type = type_
-        self.declared: Type = type_
-        self._producer: Node | None = None
-        self._index = 0
+        self.declared: Type = type_ if producer is None else ANYTHING
+        self._producer = producer
+        self._index = index
         self._uses: dict[tuple[Node, int], None] = {}
         self.tensor: Tensor | None = None
         self.known: Known | None = None

@@ -22,7 +22,9 @@ def expect(value: object, kinds: type[T] | tuple[type, ...], what: str, expected
 
 def expect_items(values: object, kinds: type[T] | tuple[type, ...], what: str, expected: str = "") -> tuple[T, ...]:
     """The values as a tuple, if each is of one of these kinds. A text is not taken for its letters."""
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+    if type(values) not in (tuple, list) and (
+        isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable)
+    ):
         raise ArgumentError(f"{what}: expected several in a list, found {found_kind(values)}")
     found = tuple(values)
     for place, value in enumerate(found):

@@ -10,7 +10,7 @@ from pathlib import Path
 from graphir.errors import FormatError, Gap, GraphError, ShapeError, UnsupportedOpError
 from graphir.files.places import beside
 from graphir.files.reading import open_plain
-from graphir.graph import Decision, Graph, Value
+from graphir.graph import Decision, Graph, Node, Value
 from graphir.ops import operator_table
 from graphir.ops.base import Operator
 from graphir.safety.collector import paused_collector
@@ -48,12 +48,16 @@ RULE_FAILURES = (
     ValueError,
 )
 
+LONGEST_KEY = 400
+MOST_KEYS = 50_000
+
 _GRAPH = frozenset({"name", "inputs", "parameters", "nodes", "outputs"})
 _GRAPH_ALL = _GRAPH | {"metadata", "decisions"}
 _HEAD = frozenset({"format", "version", "weights"})
 _VALUE = frozenset({"name", "type"})
 _VALUE_ALL = _VALUE | {"declared", "sources"}
 _PLACE = frozenset({"data", "stored", "sha256"})
+_VALUE_PLACED = _VALUE_ALL | _PLACE
 _NODE = frozenset({"name", "op", "inputs", "outputs"})
 _NODE_ALL = _NODE | {"attributes", "subgraphs"}
 
@@ -150,6 +154,8 @@ class _Reader:
         self._weights = weights
         self._check_hashes = check_hashes
         self._table = operator_table()
+        self._operators: dict[tuple[str, str], Operator] = {}  # by name and attributes as they stand in the document
+        self._types: dict[str, Type] = {}  # by their text; equal JSON is not the same: 1 == True == 1.0
 
     def graph(self, raw: Json, where: str, parent: Graph | None, depth: int = 0) -> Graph:
         check_depth(depth, f"graphs inside graphs at {where[:100]}")
@@ -169,7 +175,8 @@ class _Reader:
         for index, row in enumerate(items(fields["parameters"], f"{where}.parameters")):
             self._parameter(graph, row, f"{where}.parameters[{index}]")
         for index, row in enumerate(items(fields["nodes"], f"{where}.nodes")):
-            self._node(graph, row, f"{where}.nodes[{index}]", depth)
+            if not self._plain_node(graph, row):
+                self._node(graph, row, f"{where}.nodes[{index}]", depth)
         outputs = []
         for index, row in enumerate(items(fields["outputs"], f"{where}.outputs")):
             outputs.append(_referred(graph, row, f"{where}.outputs[{index}]"))
@@ -177,7 +184,7 @@ class _Reader:
         return graph
 
     def _input(self, graph: Graph, raw: Json, where: str) -> None:
-        name, type_ = _name_and_type(members(raw, where, _VALUE, _VALUE_ALL), where)
+        name, type_ = self._name_and_type(members(raw, where, _VALUE, _VALUE_ALL), where)
         try:
             value = graph.add_input(name, type_)
         except GraphError as error:
@@ -185,7 +192,7 @@ class _Reader:
         _describe(value, raw, where)
 
     def _parameter(self, graph: Graph, raw: Json, where: str) -> None:
-        name, type_ = _name_and_type(members(raw, where, _VALUE, _VALUE_ALL | _PLACE), where)
+        name, type_ = self._name_and_type(members(raw, where, _VALUE, _VALUE_PLACED), where)
         tensor = None
         if not _PLACE.isdisjoint(raw):
             tensor = self._tensor(raw, where)
@@ -236,6 +243,42 @@ class _Reader:
         tensor = self._tensor(members(raw, where, frozenset({"type"}), _PLACE | {"type"}), where)
         return tensor if tensor.region is None else Tensor(tensor.dtype, tensor.shape, array=tensor.numpy())
 
+    def _plain_node(self, graph: Graph, raw: Json) -> bool:
+        """Add a node of the commonest form; False, with nothing changed, for all others and for what is refused.
+
+        `_node` says the same with the JSON path of each part, which costs more than all else about a node.
+        """
+        try:
+            name, op_name, inputs, rows = raw["name"], raw["op"], raw["inputs"], raw["outputs"]
+            extra = len(raw) - 4
+            op = self._operators.get((op_name, repr(raw["attributes"]) if extra else "")) if extra < 2 else None
+            if op is None or type(name) is not str or not name or type(inputs) is not list or type(rows) is not list:
+                return False
+            operands = graph.find(inputs)
+            texts = [repr(row["type"]) for row in rows]
+            names = [row["name"] for row in rows if len(row) == 2 and type(row["name"]) is str]
+            if None in operands or len(names) != len(rows) or len(rows) != op.output_count:
+                return False
+            types = [self._types[text] for text in texts]
+            node = graph.insert(op, tuple(operands), name, names)
+        except RULE_FAILURES:
+            return False
+        if [value.type for value in node.outputs] != types:
+            return self._states(graph, node, types)
+        return True
+
+    def _states(self, graph: Graph, node: Node, types: list[Type]) -> bool:
+        """Give a new node's results the types that the file states; False, without the node, where these contradict."""
+        try:
+            for value, stated in zip(node.outputs, types, strict=True):
+                unify(value.type, stated)
+        except ShapeError:
+            graph.erase(node)
+            return False
+        for value, stated in zip(node.outputs, types, strict=True):
+            value.type = stated
+        return True
+
     def _node(self, graph: Graph, raw: Json, where: str, depth: int) -> None:
         fields = members(raw, where, _NODE, _NODE_ALL)
         name = name_from_json(fields["name"], f"{where}.name")
@@ -248,7 +291,7 @@ class _Reader:
         results = []
         for index, row in enumerate(items(fields["outputs"], f"{where}.outputs")):
             place = f"{where}.outputs[{index}]"
-            results.append(_name_and_type(members(row, place, _VALUE, _VALUE_ALL), place))
+            results.append(self._name_and_type(members(row, place, _VALUE, _VALUE_ALL), place))
         names = [result for result, _ in results]
         if len(names) != op.output_count:
             raise Refused(f"{where}.outputs", f"{op.name} has {op.output_count} results, found {len(names)}")
@@ -276,14 +319,25 @@ class _Reader:
     def _operator(self, fields: dict[str, Json], where: str) -> Operator:
         cls = self._table.get(name_from_json(fields["op"], f"{where}.op"))
         assert cls is not None
+        raw = fields.get("attributes", {})
         try:
-            return operator_from_json(cls, fields.get("attributes", {}), f"{where}.attributes", self._attribute_tensor)
+            op = operator_from_json(cls, raw, f"{where}.attributes", self._attribute_tensor)
         except RULE_FAILURES as error:
             raise Refused(f"{where}.attributes", f"{cls.__name__} refuses them: {error}") from error
+        text = repr(raw) if "attributes" in fields else ""
+        if len(text) <= LONGEST_KEY and len(self._operators) < MOST_KEYS:
+            self._operators[cls.__name__, text] = op
+        return op
 
-
-def _name_and_type(fields: dict[str, Json], where: str) -> tuple[str, Type]:
-    return name_from_json(fields["name"], f"{where}.name"), type_from_json(fields["type"], f"{where}.type")
+    def _name_and_type(self, fields: dict[str, Json], where: str) -> tuple[str, Type]:
+        name = name_from_json(fields["name"], f"{where}.name")
+        text = repr(fields["type"])
+        type_ = self._types.get(text)
+        if type_ is None:
+            type_ = type_from_json(fields["type"], f"{where}.type")
+            if len(text) <= LONGEST_KEY and len(self._types) < MOST_KEYS:
+                self._types[text] = type_
+        return name, type_
 
 
 def _describe(value: Value, fields: dict[str, Json], where: str) -> None:

@@ -25,7 +25,7 @@ def check_operands(graph: Graph, shown: str, op: Operator, operands: Sequence[Va
             declared = op.inputs[min(slot, len(op.inputs) - 1)]
             if not declared.endswith("?") and not op.may_leave_gaps:
                 raise GraphError(f"{shown}: {op.name} cannot do without operand {slot} ({declared})")
-        elif not graph.can_use(value):
+        elif not graph.holds(value) and not graph.can_use(value):
             raise GraphError(f"{shown}: operand {slot} ({value.name}) belongs to another graph or was erased")
 
 
@@ -33,6 +33,8 @@ def check_output_names(graph: Graph, shown: str, op: Operator, names: Sequence[s
     """Raise GraphError unless these can name the `count` results of a new node of `graph`."""
     if len(names) != count:
         raise GraphError(f"{shown}: {op.name} has {count} results, found {len(names)} names")
+    if count == 1 and names[0] and names[0] not in graph:
+        return
     taken: set[str] = set()
     for name in names:
         if not name:

@@ -85,6 +85,14 @@ class GraphStore:
             raise GraphError(f"graph {self.name} has no value {name!r}")
         return found
 
+    def find(self, names: Iterable[str]) -> list[Value | None]:
+        """The values of these names, None for each that there is not."""
+        return list(map(self._values.get, names))
+
+    def holds(self, value: Value) -> bool:
+        """Whether the value is one of this graph itself and has not been erased."""
+        return self._values.get(value._name) is value
+
     def __repr__(self) -> str:
         return f"Graph({self.name}: {self._count} nodes, {len(self._parameters)} parameters)"
 
@@ -110,7 +118,7 @@ class GraphStore:
 
     def _own(self, value: Value) -> None:
         expect(value, Value, f"a value of {self.name}", "a Value of the graph, as in graph['x']")
-        if value.graph is not self or self._values.get(value.name) is not value:
+        if not self.holds(value):
             raise GraphError(f"{value.name} is not a value of {self.name}")
 
     def _link(self, node: Node, before: Node | None) -> None:

@@ -184,8 +184,8 @@ BROKEN: list[tuple[str, object, str, str, bool]] = [
     ("nodes.0.attributes.strides", 2, "expected a list", "$.nodes[0].attributes.strides", False),
     ("nodes.0.attributes.strides", [2, "2"], "expected an integer", "$.nodes[0].attributes.strides[1]", False),
     ("nodes.0.attributes.strides", [2, True], "expected an integer", "$.nodes[0].attributes.strides[1]", False),
-    ("nodes.0.attributes.strides", [2, 2, 2], "strides has 3 entries", "$.nodes[0]", False),
-    ("nodes.0.attributes.strides", [0, 0], "stride 0 and dilation 1 must be 1 or more", "$.nodes[0]", False),
+    ("nodes.0.attributes.strides", [2, 2, 2], "expected one pair for each of 3 spatial axes", "$.nodes[0]", False),
+    ("nodes.0.attributes.strides", [0, 0], "the attribute strides is (0, 0), expected every entry to be 1 or more", "$.nodes[0]", False),
     ("nodes.0.attributes.padding", "same", "'same' is no padding", "$.nodes[0].attributes.padding", False),
     ("nodes.0.attributes.padding", [[1]], "expected [before, after]", "$.nodes[0].attributes.padding[0]", False),
     ("nodes.0.attributes.padding", 1, "which the attribute may not be", "$.nodes[0].attributes.padding", False),
@@ -390,3 +390,40 @@ def test_elements_in_the_document_cannot_be_written_to(tmp_path: Path) -> None:
     array = present(load_graph(written(tmp_path))["s"].tensor).numpy()
     with pytest.raises(ValueError, match="read-only"):
         np.add(array, 1, out=array)
+
+
+SECOND = (
+    ({"inputs": [True]}, r"\$.nodes\[1\].inputs\[0\]"),
+    ({"inputs": ["gone"]}, r"'gone' is no value that was produced before .at \$.nodes\[1\].inputs\[0\]"),
+    ({"inputs": [["x"]]}, r"\$.nodes\[1\].inputs\[0\]"),
+    ({"outputs": []}, r"Relu has 1 results, found 0 .at \$.nodes\[1\].outputs"),
+    ({"outputs": [{"name": "y", "type": ["float32", [2]]}]}, r"'y' exists already"),
+    ({"outputs": [{"name": "", "type": ["float32", [2]]}]}, r"empty string .at \$.nodes\[1\].outputs\[0\].name"),
+    ({"outputs": [{"name": "z", "type": ["float32", [2.0]]}]}, r"\$.nodes\[1\].outputs\[0\].type\[1\]\[0\]"),
+    ({"outputs": [{"name": "z", "type": ["float32", [True]]}]}, r"\$.nodes\[1\].outputs\[0\].type\[1\]\[0\]"),
+    ({"outputs": [{"name": "z", "type": ["float32", [3]]}]}, r"z is stated as .* .at \$.nodes\[1\].outputs\[0\].type"),
+    ({"outputs": [{"name": "z", "type": ["float32", [2]], "more": 1}]}, r"no such field here: more"),
+    ({"outputs": {"name": "z"}}, r"expected a list, found an object .at \$.nodes\[1\].outputs"),
+    ({"attributes": {"alpha": 1}}, r"\$.nodes\[1\].attributes"),
+    ({"attributes": None}, r"\$.nodes\[1\].attributes"),
+    ({"more": 1}, r"no such field here: more"),
+    ({"name": ["n"]}, r"expected a name, found a list .at \$.nodes\[1\].name"),
+    ({"op": ["Relu"]}, r"\$.nodes\[1\].op"),
+)
+
+
+@pytest.mark.parametrize(("change", "text"), SECOND, ids=str)
+def test_a_second_node_of_the_same_kind_is_refused_as_the_first_would_be(tmp_path, change, text):
+    type_ = ["float32", [2]]
+    nodes = [
+        {"name": "a", "op": "Relu", "inputs": ["x"], "outputs": [{"name": "y", "type": type_}]},
+        {"name": "b", "op": "Relu", "inputs": ["y"], "outputs": [{"name": "z", "type": type_}]} | change,
+    ]
+    document = {
+        "format": "graphir", "version": 1, "name": "g", "inputs": [{"name": "x", "type": type_}], "parameters": [],
+        "nodes": nodes, "outputs": [],
+    }
+    path = tmp_path / "g.graphir.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(FormatError, match=text):
+        load_graph(path)
