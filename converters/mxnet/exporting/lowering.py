@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphir.converters.mxnet.exporting.context import ExportTable, Refusal
+from graphir.converters.mxnet.exporting.half import is_narrow_composition, widen
 from graphir.converters.mxnet.exporting.ops import export_table
 from graphir.converters.onnx.evaluator import onnx_evaluator
 from graphir.errors import Gap, GraphirError, ProviderError
@@ -187,6 +188,8 @@ class Lowering:
 
         if isinstance(node.op, RNN | GRU | LSTM):
             return self._write_as_loop(graph, node)
+        if is_narrow_composition(node):
+            return widen(graph, node, self._names)
         try:
             if self._depth(node) >= DEEPEST:
                 raise NoExpansion(f"its definitions are nested more than {DEEPEST} deep")

@@ -41,6 +41,12 @@ NODES = (
      ("ones_like", "_mul_scalar")),
     ("zeros of int64", "s = Shape(x)\n y = ConstantOfShape <value = int64[1] {0}> (s)", "int64[N, T, 4] y",
      ("Cast", "zeros_like")),
+    ("filled beside a number", "s = Shape <end = 2> (x)\n d = Constant <value_ints = [3]> ()\n"
+     "t = Concat <axis = 0> (d, s)\n y = ConstantOfShape <value = float[1] {2.5}> (t)", "float[3, N, T] y",
+     ("_full", "_contrib_arange_like", "zeros_like", "Reshape", "broadcast_add",
+      "_contrib_arange_like", "zeros_like", "Reshape", "broadcast_add")),
+    ("filled as what was computed", "r = Constant <value_ints = [-1, 2]> ()\n h = Reshape(x, r)\n"
+     "s = Shape <end = 1> (h)\n y = ConstantOfShape <value = int64[1] {7}> (s)", "int64[M] y", None),
     ("positions", f"{LAST}{BOUNDS}y = Range(zero, count, step)", "int64[T] y", ("_contrib_arange_like", "Cast")),
     ("reshaped", "s = Constant <value_ints = [0, -1, 2, 2]> ()\n y = Reshape(x, s)", "float[N, T, 2, 2] y",
      ("Reshape",)),

@@ -11,7 +11,6 @@ from graphir.errors import GraphirError
 FAMILIES = (
     "activation",
     "attention",
-    "attention_parts",
     "casting",
     "bitwise",
     "convolution",
@@ -25,7 +24,6 @@ FAMILIES = (
     "image",
     "indexing",
     "linear",
-    "losses",
     "ngrams",
     "normalization",
     "pad",

@@ -7,7 +7,6 @@ import math
 from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, held
 from graphir.ops import activation as ir
-from graphir.ops.attention import SwiGLU
 from graphir.ops.base import normalize_axis
 from graphir.ops.elementwise import PRelu
 from graphir.ops.shape import Reshape
@@ -109,23 +108,11 @@ def export_hard_swish(node: ExportNode) -> None:
     node.emit("elemwise_mul", node.entry(0), gate)
 
 
-def _swish_gate(node: ExportNode, data: Entry) -> Entry:
-    """The sigmoid of alpha x."""
-    alpha = node.op.alpha
-    scaled = data if alpha == 1 else node.step("_mul_scalar", data, suffix="scaled", scalar=alpha)
-    return node.step("Activation", scaled, suffix="sigmoid", act_type="sigmoid")
-
-
 def export_swish(node: ExportNode) -> None:
     """x times the sigmoid of alpha x."""
-    data = node.entry(0)
-    node.emit("elemwise_mul", data, _swish_gate(node, data))
-
-
-def export_swiglu(node: ExportNode) -> None:
-    """Swish of A times B."""
-    left = node.entry(0)
-    node.emit("elemwise_mul", node.step("elemwise_mul", left, _swish_gate(node, left), suffix="swish"), node.entry(1))
+    alpha, data = node.op.alpha, node.entry(0)
+    scaled = data if alpha == 1 else node.step("_mul_scalar", data, suffix="scaled", scalar=alpha)
+    node.emit("elemwise_mul", data, node.step("Activation", scaled, suffix="sigmoid", act_type="sigmoid"))
 
 
 def export_mish(node: ExportNode) -> None:
@@ -226,7 +213,6 @@ EXPORTS: ExportTable = {
     ir.Swish: export_swish,
     ir.Mish: export_mish,
     ir.Shrink: export_shrink,
-    SwiGLU: export_swiglu,
     PRelu: export_prelu,
     ir.Softmax: softmax("softmax"),
     ir.LogSoftmax: softmax("log_softmax"),

@@ -2,31 +2,70 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.exporting.context import ExportNode, ExportTable, dtype_name
+from collections import deque
+from collections.abc import Iterable
+
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable, dtype_name
 from graphir.converters.mxnet.exporting.dtypes import held_dtype
 from graphir.graph import Value
 from graphir.ops.creation import ConstantOfShape, EyeLike, Fill, Range
 from graphir.ops.shape import Shape
-from graphir.types import DType, Sym
+from graphir.types import Dim, DType, Sym
 
+MOST_SEARCHED = 1000
 COUNTING = (DType.FLOAT32, DType.FLOAT64, DType.INT32, DType.INT64)
 
 
 def _filled(node: ExportNode, value: float, dtype: DType) -> None:
     shape = node.sizes(node.result.shape, node.result.name) or (1,)
     held = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
-    if held is DType.INT64 and int(float(value)) != value:
-        node.refuse(f"the number {value} is an attribute, which MXNet reads as float64; that does not hold it")
+    _check_number(node, value, held)
     node.emit("_full", carried=held, shape=shape, value=float(value), dtype=dtype_name(held))
 
 
+def _check_number(node: ExportNode, value: float, held: DType) -> None:
+    if held is DType.INT64 and int(float(value)) != value:
+        node.refuse(f"the number {value} is an attribute, which MXNet reads as float64; that does not hold it")
+
+
 def export_constant_of_shape(node: ExportNode) -> None:
-    """_full; of the open shape of another tensor, ones_like times the number."""
+    """_full; of the open shape of another tensor, ones_like times the number; of other open sizes, broadcast."""
     source, shape = whole_shape_of(node.value(0)), node.result.shape
-    if source is None or (shape is not None and all(isinstance(size, int) for size in shape)):
+    if shape is not None and all(isinstance(size, int) for size in shape):
         _filled(node, node.op.value, node.op.dtype)
-    else:
+    elif source is not None:
         fill_like(node, source, float(node.op.value), node.op.dtype)
+    else:
+        _fill_open(node, node.op.value, node.op.dtype)
+
+
+def _fill_open(node: ExportNode, number: float, dtype: DType) -> None:
+    """One number along axes of known size, and along those whose size some tensor before has as well."""
+    shape = node.result.shape or ()
+    places = {axis: place_of(node, size) for axis, size in enumerate(shape) if not isinstance(size, int)}
+    if not shape or None in places.values():
+        _filled(node, number, dtype)
+        return
+    held = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
+    _check_number(node, number, held)
+    known = tuple(size if isinstance(size, int) else 1 for size in shape)
+    found = node.step("_full", shape=known, value=float(number), dtype=dtype_name(held))
+    for axis, place in places.items():
+        assert place is not None
+        zeros = node.step("zeros_like", _counted(node, *place, held), suffix="open")
+        column = tuple(-1 if other == axis else 1 for other in range(len(shape)))
+        open_axis = node.step("Reshape", zeros, suffix="open_axis", shape=column)
+        found = node.step("broadcast_add", found, open_axis, suffix="filled")
+    node.bind(found, carried=held)
+
+
+def _counted(node: ExportNode, source: Value, axis: int, dtype: DType) -> Entry:
+    """The numbers from 0 on along an axis of a tensor, in a dtype."""
+    entry, carried = node.export.raw(source), node.export.carried(source)
+    if carried not in COUNTING:
+        entry, carried = node.export.cast(entry, DType.FLOAT32), DType.FLOAT32
+    counted = node.step("_contrib_arange_like", entry, axis=axis)
+    return counted if carried is dtype else node.export.cast(counted, dtype)
 
 
 def fill_like(node: ExportNode, source: Value, number: float, dtype: DType) -> None:
@@ -60,7 +99,8 @@ def export_range(node: ExportNode) -> None:
     if start is not None and limit is not None and delta is not None:
         node.emit("_arange", start=start, stop=limit, step=delta, dtype=dtype_name(node.dtype()))
         return
-    place = _place_of(node, node.value(1))
+    size = node.value(1).known
+    place = None if size is None or len(size.elements) != 1 else place_of(node, size.elements[0])
     if place is None or (start, delta) != (0, 1):
         node.refuse("its bounds are computed; MXNet wants them as attributes")
     source, axis = place
@@ -73,14 +113,27 @@ def export_range(node: ExportNode) -> None:
         node.emit("Cast", node.step("_contrib_arange_like", entry, axis=axis), dtype=dtype_name(node.dtype()))
 
 
-def _place_of(node: ExportNode, size: Value) -> tuple[Value, int] | None:
-    """An input and an axis of it whose size a value is."""
-    if size.known is None or len(size.known.elements) != 1:
+def place_of(node: ExportNode, wanted: Dim) -> tuple[Value, int] | None:
+    """A tensor and an axis of it that has this size: an input, or what the node's operands are computed of."""
+    if not isinstance(wanted, Sym):
         return None
-    (wanted,) = size.known.elements
-    for value in node.export.graph.inputs:
-        if isinstance(wanted, Sym) and wanted in (value.shape or ()):
-            return value, (value.shape or ()).index(wanted)
+    found = next((value for value in node.export.graph.inputs if wanted in (value.shape or ())), None)
+    found = found or _place_before(node.node.inputs, wanted)
+    return None if found is None or found.shape is None else (found, found.shape.index(wanted))
+
+
+def _place_before(values: Iterable[Value | None], wanted: Sym) -> Value | None:
+    """The nearest tensor of which values are computed that has an axis of this size."""
+    pending, seen = deque(values), set[Value]()
+    while pending and len(seen) < MOST_SEARCHED:
+        value = pending.popleft()
+        if value is None or value in seen:
+            continue
+        seen.add(value)
+        if wanted in (value.shape or ()):
+            return value
+        if value.producer is not None:
+            pending.extend(value.producer.inputs)
     return None
 
 

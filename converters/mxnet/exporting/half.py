@@ -1,0 +1,48 @@
+"""Operators on narrow floats, computed in float32: MXNet's CPU build has no products of float16."""
+
+from __future__ import annotations
+
+from graphir.graph import Graph, Node, Value
+from graphir.ops.attention import Attention, CausalConvWithState, LinearAttention
+from graphir.ops.elementwise import Cast
+from graphir.ops.losses import NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
+from graphir.passes.inline import Body, Names, is_needed, take_place
+from graphir.types import DType
+
+# Their definitions take many steps, each of which would round.
+WIDENED = (Attention, CausalConvWithState, LinearAttention, NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss)
+NARROW = (DType.FLOAT16, DType.BFLOAT16)
+
+
+def is_narrow_composition(node: Node) -> bool:
+    """Whether a node is better widened before its definition takes its place."""
+    return isinstance(node.op, WIDENED) and any(_is_narrow(value) for value in node.inputs)
+
+
+def widen(graph: Graph, node: Node, names: Names) -> list[Node]:
+    """Put the same operator on float32, with its operands and results cast, in the place of a node; the new nodes."""
+    maker = Body(graph, graph, names, node.name)
+    casts = {
+        value: maker.add(Cast(DType.FLOAT32), [value], node, "wide").output
+        for value in dict.fromkeys(node.inputs)
+        if value is not None and _is_narrow(value)
+    }
+    operands = [None if value is None else casts.get(value, value) for value in node.inputs]
+    made = maker.add(node.op, operands, node, "computed")
+    results = [_narrowed(maker, node, *pair) for pair in zip(node.outputs, made.outputs, strict=True)]
+    take_place(graph, node, results, maker.made)
+    return maker.made
+
+
+def _narrowed(maker: Body, node: Node, old: Value, new: Value) -> Value:
+    """A result in the dtype that it had; one that nothing needs stays as it is."""
+    if not is_needed(old) or old.dtype is None or old.dtype is new.dtype:
+        return new if is_needed(old) else old
+    return maker.add(Cast(old.dtype), [new], node, "narrow").output
+
+
+def _is_narrow(value: Value | None) -> bool:
+    return value is not None and value.dtype in NARROW
+
+
+__all__ = ["is_narrow_composition", "widen"]
