@@ -22,7 +22,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, count_op
 from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.graph import Decision, Graph, Value
 from graphir.safety.collector import paused_collector
-from graphir.safety.foreign_text import unicode_text
+from graphir.safety.foreign_text import listing, unicode_text
 from graphir.safety.limits import bounded
 from graphir.tensor import Tensor
 
@@ -92,8 +92,7 @@ class MXNetSource:
             return "no parameters were given with the symbol"
         prefix = symbol.name.removesuffix(".json").removesuffix("-symbol")
         beside = [file.name for file in arrays_beside(symbol)]
-        more = f" and {len(beside) - BESIDE_SHOWN} more" if len(beside) > BESIDE_SHOWN else ""
-        shown = ", ".join(beside[:BESIDE_SHOWN]) + more
+        shown = listing(beside, BESIDE_SHOWN)
         what = f"its folder holds {shown}: name the right one with -p" if beside else "its folder holds no arrays"
         return f"beside {symbol.name} there is neither {prefix}-0000.params (of any epoch) nor {prefix}.params; {what}"
 

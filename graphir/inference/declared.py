@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import permutations
 
 from graphir.errors import ImportFailure
+from graphir.safety.foreign_text import listing
 from graphir.types import Dim, Shape, format_shape
 
 SHOWN = 8
@@ -56,8 +57,7 @@ def nearest(wanted: str, names: Iterable[str]) -> str:
     known = sorted(names, key=lambda name: -SequenceMatcher(None, wanted.lower(), name.lower()).ratio())
     if not known:
         return "there is no input"
-    more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
-    return f"the inputs are: {', '.join(known[:SHOWN])}{more}"
+    return f"the inputs are: {listing(known, SHOWN)}"
 
 
 def check_given(given: Mapping[str, Shape | None], declared: Mapping[str, Shape | None]) -> None:

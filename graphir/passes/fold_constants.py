@@ -28,6 +28,7 @@ from graphir.ops.resize import Resize
 from graphir.ops.selection import Compress, NonZero, Unique
 from graphir.ops.signal import DFT, STFT
 from graphir.ops.text import TfIdfVectorizer
+from graphir.safety.foreign_text import listing
 from graphir.tensor import Tensor
 from graphir.types import Dim, DType, TensorType
 
@@ -61,8 +62,7 @@ def fold_constants(graph: Graph, *, evaluator: Evaluator | None, limit: int = LI
     if evaluator is not None and found:
         floats = [value.name for value in found if value.dtype is not None and value.dtype.is_float]
         if floats:
-            shown = ", ".join(floats[:5]) + (f" and {len(floats) - 5} more" if len(floats) > 5 else "")
-            graph.decide("constants computed", "-", f"by {evaluator.name}: {shown}")
+            graph.decide("constants computed", "-", f"by {evaluator.name}: {listing(floats, 5)}")
         for value, array in found.items():
             outcome.note(value.name, "it depends on constants alone")
             _replace(graph, value, array)

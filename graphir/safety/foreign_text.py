@@ -6,6 +6,8 @@ room. They are shown as Python writes them in a literal: `\\x1b`, `\\u202e`. Let
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def one_line(text: object) -> str:
     r"""A name or another short text within a line: nothing in it acts, and no line ends in it.
@@ -67,4 +69,20 @@ def _escaped(character: str) -> str:
     return repr(character)[1:-1]
 
 
-__all__ = ["encodable", "in_one_line", "one_line", "printable", "unicode_text"]
+def listing(names: Sequence[str], most: int = 8) -> str:
+    """The first names, and how many more there are.
+
+    >>> listing(["a", "b", "c"], 2), listing(["a", "b"])
+    ('a, b and 1 more', 'a, b')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def shortened(value: object) -> str:
+    """What a file has in a place, in one short line of ASCII."""
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+__all__ = ["encodable", "in_one_line", "listing", "one_line", "printable", "shortened", "unicode_text"]

@@ -28,6 +28,7 @@ from graphir.errors import GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference.engine import is_complete, parse_dims
 from graphir.ops.elementwise import Identity
+from graphir.safety.foreign_text import listing
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType, format_shape, unify_shape
 
@@ -384,8 +385,7 @@ class Importer(BaseImporter):
             self.graph.decide("label input removed", name, "no result at inference depends on it")
         unused = [name for name in self.params or {} if name not in self.graph]
         if unused:
-            shown = ", ".join(unused[:8]) + (f" and {len(unused) - 8} more" if len(unused) > 8 else "")
-            self.graph.decide("unused parameters", "-", f"{len(unused)} of the file: {shown}")
+            self.graph.decide("unused parameters", "-", f"{len(unused)} of the file: {listing(unused)}")
 
 
 def _is_trained(record: NNVMNode) -> bool:

@@ -23,6 +23,7 @@ from graphir.errors import FormatError, GraphError, GraphirError, ImportFailure,
 from graphir.graph import Graph, Value
 from graphir.inference.rules import UNFIT
 from graphir.ops.elementwise import Identity
+from graphir.safety.foreign_text import listing
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, Sym, Type, unify
 
@@ -141,10 +142,9 @@ class Scope:
             self._guarded("sparse initializer", self._add_parameter, proto.values.name, proto, stated, True)
         defaults = [name for name in stated if name in initializers]
         if defaults:
-            shown = ", ".join(defaults[:5]) + (f" and {len(defaults) - 5} more" if len(defaults) > 5 else "")
             self.decide(
                 "input with a default", "-", f"{len(defaults)} input(s) have their value in the file and became "
-                f"parameters: {shown}",
+                f"parameters: {listing(defaults, 5)}",
             )
 
     def _guarded(self, kind: str, function: Any, name: str, *arguments: Any) -> None:

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from graphir.converters.kernel.protobuf import read_varint
 from graphir.converters.tensorflow.dtypes import data_type
 from graphir.converters.tensorflow.files.sstable import read_table
+from graphir.converters.tensorflow.files.tensors import text_of
 from graphir.converters.tensorflow.files.wire import Message, decode
-from graphir.converters.tensorflow.importing.attributes import text_of
 from graphir.errors import FormatError, ImportFailure
 from graphir.files.places import beside
 from graphir.files.reading import open_plain

@@ -93,7 +93,7 @@ class TensorSource:
             self._fail(what, f"{len(stated)} elements for {dtype}{list(shape)}")
         if dtype is DType.STRING:
             charge_elements(_TEXT * (size - len(stated)), f"{what}, texts of the shape {list(shape)}")
-            texts = [_text(entry) for entry in stated]
+            texts = [text_of(entry) for entry in stated]
             filled = np.empty(size, object)
             filled[:] = texts + [texts[-1] if texts else ""] * (size - len(texts))
             return Tensor.of(filled.reshape(shape))
@@ -112,11 +112,12 @@ class TensorSource:
         raise FormatError(f"{what}: {reason}", path=self.path)
 
 
-def _text(data: bytes) -> str | bytes:
+def text_of(data: bytes) -> str | bytes:
+    """The text that bytes hold, or the bytes where they are none."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data
 
 
-__all__ = ["Splat", "TensorSource"]
+__all__ = ["Splat", "TensorSource", "text_of"]

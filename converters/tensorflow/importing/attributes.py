@@ -10,7 +10,7 @@ from typing import Any
 
 from graphir.converters.tensorflow.dtypes import data_type
 from graphir.converters.tensorflow.files.records import Bound, FunctionCall
-from graphir.converters.tensorflow.files.tensors import TensorSource
+from graphir.converters.tensorflow.files.tensors import TensorSource, text_of
 from graphir.converters.tensorflow.files.wire import Message
 from graphir.errors import FormatError
 from graphir.types import UNKNOWN, Shape
@@ -53,14 +53,6 @@ def _single(kind: str, held: Any, tensors: TensorSource, what: str) -> Any:
     return held
 
 
-def text_of(data: bytes) -> str | bytes:
-    """The text that bytes hold, or the bytes where they are none."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data
-
-
 def shape_of(message: Message) -> Shape | None:
     """The shape of a TensorShapeProto: None for an unknown rank, UNKNOWN for -1."""
     if message.get("unknown_rank"):
@@ -69,4 +61,4 @@ def shape_of(message: Message) -> Shape | None:
     return tuple(UNKNOWN if size < 0 else size for size in sizes)
 
 
-__all__ = ["plain", "shape_of", "text_of"]
+__all__ = ["plain", "shape_of"]

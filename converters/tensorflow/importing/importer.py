@@ -29,11 +29,11 @@ from graphir.inference.engine import parse_dims
 from graphir.ops.elementwise import Identity
 from graphir.passes.inline import is_needed
 from graphir.passes.name_sizes import name_open_sizes
+from graphir.safety.foreign_text import listing
 from graphir.types import DType
 
 # Nodes that only watch or wait: that something runs after them changes no number.
 HARMLESS = frozenset({"NoOp", "Assert", "Print", "PrintV2", "CheckNumerics", "Const", "Identity", "Placeholder"})
-SHOWN = 8
 
 
 class Importer(BaseImporter):
@@ -86,7 +86,7 @@ class Importer(BaseImporter):
         flat.nodes = unfuse(flat.nodes)
         fed = feed_iterators(flat)
         if fed:
-            self.graph.decide("inputs fed", "-", f"what an iterator gives is fed as inputs: {_shown(fed)}")
+            self.graph.decide("inputs fed", "-", f"what an iterator gives is fed as inputs: {listing(fed)}")
         for name in self._stated_inputs:
             self.graph.decide("inputs chosen", _plain(name), cut_at(flat, _plain(name), self.dtypes))
         nodes = fuse_dilated({node.name: node for node in lower_tensor_arrays(flat.nodes)})
@@ -140,7 +140,7 @@ class Importer(BaseImporter):
                 flat.resolve(call)  # where every result is used, something goes in a circle
             sorted_nodes(nodes, map(Endpoint, nodes))
             ops = sorted({node.op for node in nodes.values()})
-            raise ImportFailure(f"{self.source.name}: nothing in it computes an output; its nodes are {_shown(ops)}")
+            raise ImportFailure(f"{self.source.name}: nothing in it computes an output; its nodes are {listing(ops)}")
         found = {name: flat.resolve(endpoint) for name, endpoint in stated.items()}
         missing = [name for name, endpoint in found.items() if endpoint.node not in nodes]
         if missing:
@@ -242,27 +242,23 @@ class Importer(BaseImporter):
     def _describe(self, flat: Flat, order: list[TFNode], nodes: Mapping[str, TFNode]) -> None:
         """Decisions about the whole graph."""
         if flat.inlined:
-            self.graph.decide("functions inlined", "-", f"{len(flat.inlined)} call(s): {_shown(flat.inlined)}")
+            self.graph.decide("functions inlined", "-", f"{len(flat.inlined)} call(s): {listing(flat.inlined)}")
         waited = [name for node in order for name in node.controls if name in nodes]
         effects = [name for name in dict.fromkeys(waited) if nodes[name].op not in HARMLESS]
         effects = [name for name in effects if _has_effects(nodes[name])]
         if effects:
-            text = f"{len(effects)} node(s) that others wait for are not run: {_shown(effects)}"
+            text = f"{len(effects)} node(s) that others wait for are not run: {listing(effects)}"
             self.graph.decide("control dependencies dropped", "-", text)
         used = {node.name for node in order}
         left = [node.name for node in nodes.values() if node.op in PLACEHOLDERS and node.name not in used]
         if left:
-            self.graph.decide("unused inputs removed", "-", f"no output depends on {_shown(left)}")
+            self.graph.decide("unused inputs removed", "-", f"no output depends on {listing(left)}")
 
 
 def _has_effects(node: TFNode) -> bool:
     """Whether a node does something besides giving results, as assignments do."""
     schema = operator_schema(node.op)
     return schema is None or not schema.outputs or node.op.startswith("Assign")
-
-
-def _shown(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def _plain(name: str) -> str:

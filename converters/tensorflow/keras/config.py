@@ -13,6 +13,7 @@ from typing import Any
 
 from graphir.converters.tensorflow.dtypes import NAMES
 from graphir.errors import FormatError
+from graphir.safety.foreign_text import shortened
 
 DEEPEST = 120
 LARGEST = (1 << 31) - 1
@@ -110,7 +111,7 @@ def check_tree(config: Any, path: Path, what: str) -> int:
             continue
         name = part.get("class_name", "")
         if not isinstance(name, str):
-            raise FormatError(f"not as Keras writes it: class_name is {_shown(name)}", path=path, json_path=place)
+            raise FormatError(f"not as Keras writes it: class_name is {shortened(name)}", path=path, json_path=place)
         if "layers" in part and "class_name" not in part:
             _check_layers(part["layers"], path, place)
             count += len(part["layers"])
@@ -124,13 +125,13 @@ def check_tree(config: Any, path: Path, what: str) -> int:
 def _check_layers(layers: Any, path: Path, place: str) -> None:
     """The entries of a model: each an object with a configuration and a name."""
     if not isinstance(layers, list):
-        raise FormatError(f"not as Keras writes it: layers is {_shown(layers)}", path=path, json_path=place)
+        raise FormatError(f"not as Keras writes it: layers is {shortened(layers)}", path=path, json_path=place)
     names: set[str] = set()
     for slot, entry in enumerate(layers):
         config = entry.get("config") if isinstance(entry, Mapping) else None
         where = f"{place}.layers[{slot}]"
         if not isinstance(entry, Mapping) or not isinstance(entry.get("class_name"), str):
-            raise FormatError(f"not as Keras writes it: {_shown(entry)}", path=path, json_path=where)
+            raise FormatError(f"not as Keras writes it: {shortened(entry)}", path=path, json_path=where)
         name = entry.get("name") or (config.get("name") if isinstance(config, Mapping) else None)
         if not isinstance(config, Mapping | list) or not isinstance(name, str | None):
             raise FormatError("not as Keras writes it: a layer without config or name", path=path, json_path=where)
@@ -160,18 +161,19 @@ def check_layer(entry: Mapping[str, Any], name: str, path: Path | None = None) -
     """Raise FormatError, naming the layer and the setting, for one of another kind than Keras writes."""
     class_name, config = entry["class_name"], entry.get("config")
     if not isinstance(config, Mapping):
-        raise FormatError(f"layer {name} ({class_name}): its config is {_shown(config)}, expected an object", path=path)
+        found = shortened(config)
+        raise FormatError(f"layer {name} ({class_name}): its config is {found}, expected an object", path=path)
     for key, (wanted, fits) in KINDS.items():
         value = config.get(key)
         if key == "scale" and class_name.endswith("Normalization"):  # elsewhere it is a factor
             wanted, fits = KINDS["center"]
         if value is None or class_name in ELSEWHERE.get(key, ()) or fits(value):
             continue
-        raise FormatError(f"layer {name} ({class_name}): {key} is {_shown(value)}, expected {wanted}", path=path)
+        raise FormatError(f"layer {name} ({class_name}): {key} is {shortened(value)}, expected {wanted}", path=path)
     dtype = config.get("dtype")
     inner = dtype.get("config") if isinstance(dtype, Mapping) else {}
     if not isinstance(dtype, str | Mapping | None) or not isinstance(inner, Mapping):
-        raise FormatError(f"layer {name} ({class_name}): dtype is {_shown(dtype)}, expected its name", path=path)
+        raise FormatError(f"layer {name} ({class_name}): dtype is {shortened(dtype)}, expected its name", path=path)
 
 
 class Settings(Mapping[str, Any]):
@@ -209,11 +211,6 @@ class Settings(Mapping[str, Any]):
 def is_dtype(name: object) -> bool:
     """Whether this names a dtype."""
     return isinstance(name, str) and name in _NAMES
-
-
-def _shown(value: object) -> str:
-    text = ascii(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 __all__ = ["Settings", "check_layer", "check_tree", "is_dtype"]

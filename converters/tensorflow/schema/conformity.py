@@ -15,6 +15,7 @@ from graphir.converters.tensorflow.dtypes import NAMES
 from graphir.converters.tensorflow.files.records import Argument, Endpoint, FunctionCall, TFNode
 from graphir.converters.tensorflow.schema.operators import OperatorSchema, counted, operator_schema, output_types
 from graphir.errors import FormatError
+from graphir.safety.foreign_text import shortened
 from graphir.safety.limits import charge_nodes, check_count
 from graphir.tensor import Tensor
 from graphir.types import DType, Unknown
@@ -102,7 +103,7 @@ def _faults(schema: OperatorSchema, attrs: Mapping[str, Any], inputs: int) -> It
     for name, kind in _OTHERS.items():
         if name in attrs and not _fits(kind, attrs[name]):
             wrong = True
-            yield f"{name} is {_shown(attrs[name])}, expected {kind}"
+            yield f"{name} is {shortened(attrs[name])}, expected {kind}"
     if not wrong and not is_internal:
         wanted = sum(counted(argument, schema, attrs) for argument in schema.inputs)
         if wanted != inputs:
@@ -111,16 +112,16 @@ def _faults(schema: OperatorSchema, attrs: Mapping[str, Any], inputs: int) -> It
 
 def _attribute_fault(schema: OperatorSchema, name: str, kind: str, value: Any) -> str:
     if not _fits(kind, value):
-        return f"the attribute {name} is {_shown(value)}, expected {kind}"
+        return f"the attribute {name} is {shortened(value)}, expected {kind}"
     if name in _TEXTS and isinstance(value, bytes):
-        return f"the attribute {name} is {_shown(value)}, expected a text"
+        return f"the attribute {name} is {shortened(value)}, expected a text"
     limit = schema.limits.get(name)
     if isinstance(limit, list):
         odd = [text for text in (value if kind.startswith("list(") else [value]) if text not in limit]
         if odd:
-            return f"the attribute {name} is {_shown(odd[0])}, expected one of {', '.join(limit)}"
+            return f"the attribute {name} is {shortened(odd[0])}, expected one of {', '.join(limit)}"
     elif limit is not None and (len(value) if kind.startswith("list(") else value) < limit:
-        return f"the attribute {name} is {_shown(value)}, expected at least {limit}"
+        return f"the attribute {name} is {shortened(value)}, expected at least {limit}"
     return _window_fault(schema.name, name, value)
 
 
@@ -132,13 +133,13 @@ def _window_fault(op: str, name: str, value: Any) -> str:
     if name == "explicit_paddings" and len(value) not in (0, 2 * axes):
         return f"explicit_paddings has {len(value)} entries, expected {2 * axes} or none"
     if name == "explicit_paddings" and value and not 0 <= min(value) <= max(value) <= LARGEST:
-        return f"explicit_paddings is {_shown(value)}, expected numbers of at least 0"
+        return f"explicit_paddings is {shortened(value)}, expected numbers of at least 0"
     if name not in _WINDOWS:
         return ""
     if len(value) != axes:
-        return f"{name} is {_shown(value)}, expected {axes} numbers"
+        return f"{name} is {shortened(value)}, expected {axes} numbers"
     if not 1 <= min(value) <= max(value) <= LARGEST:
-        return f"{name} is {_shown(value)}, expected numbers of at least 1"
+        return f"{name} is {shortened(value)}, expected numbers of at least 1"
     return ""
 
 
@@ -146,11 +147,6 @@ def _fits(kind: str, value: object) -> bool:
     if kind.startswith("list("):
         return isinstance(value, tuple) and all(map(_KINDS[kind[5:-1]], value))
     return _KINDS[kind](value)
-
-
-def _shown(value: object) -> str:
-    text = ascii(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _signature(arguments: Iterable[Argument]) -> str:
