@@ -80,23 +80,11 @@ class _Recurrent(Operator):
         self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]
     ) -> tuple[Dim, Dim, Dim, Dim]:
         """Steps, batch, features and hidden size, from all types together. Raises ShapeError."""
-        directions, gates = self.direction.count, self.gates
+        gates = self.gates
         hidden: Dim = UNKNOWN if self.hidden_size is None else self.hidden_size
         names = tuple(name.rstrip("?") for name in self.inputs)
-        ranks = (3, 3, 3, 2, 1, 3, 3, 2)
-        shapes: list[Shape] = []
-        for slot in range(8):
-            operand = operands[slot] if slot < len(operands) else None
-            shape = None if operand is None else same_rank(operand, ranks[slot], names[slot])
-            shapes.append((UNKNOWN,) * ranks[slot] if shape is None else shape)
+        shapes = self._shapes(operands, names)
         data, weight, recurrent, bias, lengths, state, cell, peephole = shapes
-        lens = operands[4] if len(operands) > 4 else None
-        if lens is not None and lens.dtype not in (None, DType.INT32):
-            raise ShapeError(f"sequence_lens is {lens.dtype}, expected int32")
-        for slot in (1, 2, 3, 5, 6, 7):
-            if isinstance(shapes[slot][0], int) and shapes[slot][0] != directions:
-                shown = format_shape(shapes[slot])
-                raise ShapeError(f"{names[slot]} has the shape {shown}, expected {directions} direction(s) on axis 0")
         steps, batch, width = data
         width = self._join(width, weight[2], "features of X", "W's")
         hidden = self._join(hidden, recurrent[2], "hidden_size", "R's")
@@ -122,6 +110,24 @@ class _Recurrent(Operator):
                 batch = self._join(batch, shape[-2], "the batch", f"{self.outputs[index]}'s")
                 hidden = self._join(hidden, shape[-1], "hidden_size", f"{self.outputs[index]}'s")
         return steps, batch, width, hidden
+
+    def _shapes(self, operands: tuple[Operand, ...], names: tuple[str, ...]) -> list[Shape]:
+        """The eight operands' shapes, of absent ones too, with the ranks and directions that they must have."""
+        directions = self.direction.count
+        ranks = (3, 3, 3, 2, 1, 3, 3, 2)
+        shapes: list[Shape] = []
+        for slot in range(8):
+            operand = operands[slot] if slot < len(operands) else None
+            shape = None if operand is None else same_rank(operand, ranks[slot], names[slot])
+            shapes.append((UNKNOWN,) * ranks[slot] if shape is None else shape)
+        lens = operands[4] if len(operands) > 4 else None
+        if lens is not None and lens.dtype not in (None, DType.INT32):
+            raise ShapeError(f"sequence_lens is {lens.dtype}, expected int32")
+        for slot in (1, 2, 3, 5, 6, 7):
+            if isinstance(shapes[slot][0], int) and shapes[slot][0] != directions:
+                shown = format_shape(shapes[slot])
+                raise ShapeError(f"{names[slot]} has the shape {shown}, expected {directions} direction(s) on axis 0")
+        return shapes
 
     def _join(self, left: Dim, right: Dim, left_name: str, right_name: str) -> Dim:
         try:

@@ -210,8 +210,6 @@ class Scope:
         if called is not None:
             self._call(called, proto, name)
             return
-        stands_on_broken = not self.importer.broken.isdisjoint(operands)
-        count = self.importer.failures
         try:
             opset = self.importer.opset(proto.domain, name)
             function = self._function(proto, opset)
@@ -219,6 +217,14 @@ class Scope:
             self._record(proto, name, error)
             self._break(proto)
             return
+        self._import_by(function, proto, operands, opset, name)
+
+    def _import_by(
+        self, function: ImportFunction, proto: Any, operands: Sequence[Value | None], opset: int, name: str
+    ) -> None:
+        """Import by the operator's function; what it refuses is recorded, unless an operand was refused already."""
+        stands_on_broken = not self.importer.broken.isdisjoint(operands)
+        count = self.importer.failures
         try:
             self._add_node(proto, operands, opset, function)
         except (GraphirError, *UNFIT) as error:

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ from graphir.types import DType, TensorType
 from tests.converters.mxnet.exporting import Array, difference, mxnet_outputs, onnxruntime_outputs, read_again
 from tests.equivalence.live import Live
 from tests.passes.written import feed, graph_of, model_of
+from tests.typed import untyped
 
 SUM = """body (int64 i, bool c, float[2] a) => (bool d, float[2] b, float[2] r)
   { d = Identity(c) b = Add(a, x) r = Mul(b, b) }"""
@@ -235,7 +237,7 @@ def test_without_onnxruntime_the_reason_says_so(monkeypatch: pytest.MonkeyPatch,
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The operators of the nodes that are tried, each time that they are."""
     found: list[str] = []
-    write_node = writer.write_node
+    write_node = untyped(writer).write_node
 
     def counted(export: Export, node: Node, table: ExportTable) -> None:
         found.append(node.op.name)

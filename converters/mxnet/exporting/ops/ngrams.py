@@ -32,21 +32,7 @@ def export_tfidf(node: ExportNode) -> None:
     data = node.entry(0)
     if rank == 1:
         data = node.step("expand_dims", data, suffix="row", axis=0)
-    counts: list[Entry] = []
-    places: list[int] = []
-    first = 0
-    for length, grams in _grams(op).items():
-        own = range(first, first + len(grams))
-        first += len(grams)
-        if not len(grams) or not op.min_gram_length <= length <= op.max_gram_length:
-            continue
-        most = min(op.max_skip_count, (size - 1) // (length - 1) - 1) if length > 1 else 0  # more skip past the end
-        charge_nodes(max(most, 0), f"node {node.node.name!r} ({op.name}): the ways to skip")
-        for skip in range(most + 1):
-            windows = size - (length - 1) * (skip + 1)
-            if windows > 0:
-                counts.append(_count(node, data, grams, skip + 1, windows, dtype))
-                places.extend(own)
+    counts, places = _counts(node, data, size, dtype)
     width = max(op.ngram_indexes) + 1
     shape = (width,) if rank == 1 else None
     node.charge(max(len(places), 1) * width * 2, "the places of its n-grams")
@@ -73,6 +59,27 @@ def export_tfidf(node: ExportNode) -> None:
         bind_named(node, found)
     else:
         node.emit("Reshape", found, shape=shape)
+
+
+def _counts(node: ExportNode, data: Entry, size: int, dtype: DType) -> tuple[list[Entry], list[int]]:
+    """The counts of the n-grams, a length and a skip each, and for each of their columns its place in the pool."""
+    op: TfIdfVectorizer = node.op
+    counts: list[Entry] = []
+    places: list[int] = []
+    first = 0
+    for length, grams in _grams(op).items():
+        own = range(first, first + len(grams))
+        first += len(grams)
+        if not len(grams) or not op.min_gram_length <= length <= op.max_gram_length:
+            continue
+        most = min(op.max_skip_count, (size - 1) // (length - 1) - 1) if length > 1 else 0  # more skip past the end
+        charge_nodes(max(most, 0), f"node {node.node.name!r} ({op.name}): the ways to skip")
+        for skip in range(most + 1):
+            windows = size - (length - 1) * (skip + 1)
+            if windows > 0:
+                counts.append(_count(node, data, grams, skip + 1, windows, dtype))
+                places.extend(own)
+    return counts, places
 
 
 def _count(
