@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from .decisions import Decision
 from .errors import GraphError
 from .ops.base import Known, Operator
 from .ops.elements import whole
@@ -18,18 +18,6 @@ if TYPE_CHECKING:
 
 KNOWN_LIMIT = 256
 FLOATS_LIMIT = 1
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A choice of a conversion that can change numbers or shapes: its kind, its node (or value), and why."""
-
-    kind: str
-    node: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"[{self.kind}] {self.node}: {self.text}"
 
 
 def guarded(slot: str, advice: str, name: str = "") -> property:

@@ -169,7 +169,7 @@ class _Reader:
         for index, row in enumerate(items(fields.get("decisions", []), f"{where}.decisions")):
             if type(row) is not list or len(row) != 3 or any(type(part) is not str for part in row):
                 raise Refused(f"{where}.decisions[{index}]", "expected [kind, node, text]")
-            graph.decisions.append(Decision(*row))
+            graph.decisions.append(Decision.read(*row))
         for index, row in enumerate(items(fields["inputs"], f"{where}.inputs")):
             self._input(graph, row, f"{where}.inputs[{index}]")
         for index, row in enumerate(items(fields["parameters"], f"{where}.parameters")):
