@@ -232,8 +232,9 @@ class Format:
     which of the options that not every model has it knows, `origin` what a graph's metadata tell of a model of this
     format that it came from. Where onnxruntime runs the files as they are, `check_run` refuses those that it must not.
     `other_json` are members by which JSON is known that belongs to the framework but is no such model, and what to say
-    then; `arrays` opens files that hold arrays only, `fixes` says how padding is mended in the framework's terms. A row
-    whose files have little that tells them is `asked_last`.
+    then; `arrays` opens files that hold arrays only, `capture_script` gives one that records a model in an old
+    environment, `fixes` says how padding is mended in the framework's terms. A row whose files have little that tells
+    them is `asked_last`.
     """
 
     name: str
@@ -250,6 +251,7 @@ class Format:
     origin: Callable[[Mapping[str, str]], str] = _no_origin
     other_json: Mapping[str, str] = field(default_factory=dict)
     arrays: Callable[[PathLike], StoredArrays] | None = None
+    capture_script: Callable[[], str] | None = None
     fixes: Callable[[], Fixes] | None = None
     asked_last: bool = False
 

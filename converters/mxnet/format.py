@@ -175,6 +175,13 @@ def _is_json(place: Path) -> bool:
         return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
 
 
+def capture_script() -> str:
+    """A script that records inputs, outputs and layers where there is an old MXNet."""
+    from graphir.converters.mxnet.live.capture import script
+
+    return script()
+
+
 def fixes() -> Fixes:
     """How padding is mended in the framework's terms."""
     from graphir.converters.mxnet.padding_fixes import MXNetFixes
@@ -194,6 +201,7 @@ FORMAT = Format(
     takes_folders=True,
     takes_text=takes_text,
     arrays=open_arrays,
+    capture_script=capture_script,
     fixes=fixes,
 )
 

@@ -61,9 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Compare and print; 4 if they differ."""
     if options.capture_script:
-        from graphir.converters.mxnet.live.capture import script
+        from graphir.converters.table import FORMATS
 
-        print(script(), end="")
+        print(*(row.capture_script() for row in FORMATS.values() if row.capture_script is not None), sep="\n", end="")
         return 0
     if options.reference is None or options.candidate is None:
         options.parser.error("two models are needed, A (the reference) and B")

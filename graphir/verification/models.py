@@ -172,7 +172,10 @@ def _graph_of(model: Any, options: ModelOptions) -> Graph | None:
     if isinstance(model, Graph):
         return model
     row = _row_of(model, options)
-    return None if row is None or row.runs else read_model(model, replace(options, format=row.name)).graph
+    if row is None:
+        return None
+    check_taken(model, row, options)
+    return None if row.runs else read_model(model, replace(options, format=row.name)).graph
 
 
 __all__ = ["verify", "verify_models"]

@@ -14,7 +14,7 @@ from onnx import helper
 from graphir import load, save, verify
 from graphir.converters.mxnet.files.params import write_params
 from graphir.converters.session import Session
-from graphir.errors import VerificationError
+from graphir.errors import ImportFailure, VerificationError
 from graphir.graph import Graph
 from graphir.types import UNKNOWN, Dim, DType, TensorType
 from graphir.verification.compare import NOISE_LEAST, Verdict
@@ -233,6 +233,34 @@ def embedding(folder: Path) -> Path:
     table = np.arange(20, dtype=np.float32).reshape(5, 4)
     onnx.save(models.onnx_model(nodes, inputs, {"y": (1, ["N", 3, 4])}, {"table": table}), folder / "e.onnx")
     return folder / "e.onnx"
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        pytest.param({"params": "x.params"}, "ONNX models hold their own parameters", id="params"),
+        pytest.param({"signature": "s"}, "a signature can be chosen of TensorFlow models only", id="signature"),
+        pytest.param({"outputs": ["y"], "inputs": ["x"]}, "inputs and outputs can be chosen of TensorFlow", id="parts"),
+        pytest.param({"candidate_params": "x.params"}, "graphir models hold their own", id="candidate-params"),
+        pytest.param({"candidate_signature": "s"}, "a signature can be chosen of TensorFlow", id="candidate-signature"),
+    ],
+)
+def test_options_that_a_model_has_not(converted: Path, options: dict[str, Any], said: str) -> None:
+    own = converted.with_name("net.graphir.json")
+    save(load(converted), own)
+    with pytest.raises(ImportFailure, match=said):
+        verify(converted, own, **options)
+
+
+def test_params_of_a_candidate_that_is_run_as_it_is(converted: Path) -> None:
+    with pytest.raises(ImportFailure, match="ONNX models hold their own parameters"):
+        verify(converted, converted, candidate_params="x.params")
+
+
+@pytest.mark.parametrize("against", ["sometimes", ""])
+def test_unknown_judge(converted: Path, against: str) -> None:
+    with pytest.raises(VerificationError, match="expected one of auto, live, reference"):
+        verify(converted, converted, against=against)
 
 
 def test_inputs_of_several_dtypes_and_symbolic_sizes(tmp_path: Path) -> None:
