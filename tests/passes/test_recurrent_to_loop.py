@@ -27,7 +27,9 @@ GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 STATES = {"RNN": ("h0",), "GRU": ("h0",), "LSTM": ("h0", "c0")}
 
 
-def layer(kind: str, operands: str = "b", steps: int = 5, hidden: int = 3, **attributes: Any) -> onnx.ModelProto:
+def layer(
+    kind: str, operands: str = "b", steps: int | str = 5, hidden: int = 3, **attributes: Any
+) -> onnx.ModelProto:
     """A model of one layer over x (steps, 2, 4); `operands` names the optional ones: b, h (states), p, n (lengths)."""
     ways = 2 if attributes.get("direction") == "bidirectional" else 1
     rows = GATES[kind] * hidden
@@ -77,11 +79,15 @@ ROWS: list[tuple[str, str, str, dict[str, Any]]] = [
     ("lstm-peepholes-both", "LSTM", "bp", BOTH),
     ("lstm-clip", "LSTM", "b", {"clip": 0.4}),
     ("lstm-functions", "LSTM", "bh", {"activations": ["Sigmoid", "LeakyRelu", "Elu"], "activation_alpha": [0.1, 0.7]}),
+    ("rnn-lengths", "RNN", "bhn", {}),
+    ("gru-lengths", "GRU", "bhn", BACK),
+    ("lstm-lengths", "LSTM", "bhnp", BOTH),
     ("lstm-functions-both", "LSTM", "b", BOTH | {"activations": ["Sigmoid", "Tanh", "Tanh", "HardSigmoid", "Relu",
                                                                  "Softplus"]}),
 ]  # fmt: skip
-# The numbers of one direction; what `recurrent_loops` finds has no clip.
-BACK_AGAIN = [row for row in ROWS if not {"clip"} & set(row[3]) and row[0] not in ("rnn-affine", "lstm-functions-both")]
+# The numbers of one direction; what `recurrent_loops` finds has no clip and no lengths.
+NOT_TOLD = ("rnn-affine", "lstm-functions-both", "rnn-lengths", "gru-lengths", "lstm-lengths")
+BACK_AGAIN = [row for row in ROWS if "clip" not in row[3] and row[0] not in NOT_TOLD]
 
 
 @pytest.mark.parametrize(("kind", "operands", "attributes"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
@@ -91,6 +97,23 @@ def test_loop_computes_what_the_layer_does(kind: str, operands: str, attributes:
     assert not [node for node in graph.nodes if isinstance(node.op, RNN | GRU | LSTM)]
     before, after = run(model), run(to_model(graph, opset=21))
     assert list(after) == list(before)
+    for name, wanted in before.items():
+        np.testing.assert_allclose(after[name], wanted, rtol=2e-5, atol=2e-6)
+
+
+SOME = 7  # steps where the model leaves them open
+OPEN = [("RNN", "bh", {}), ("GRU", "", BACK), ("LSTM", "bhp", BOTH)]
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+@pytest.mark.parametrize(("kind", "operands", "attributes"), OPEN, ids=[row[0] for row in OPEN])
+def test_of_an_open_number_of_steps_too(
+    kind: str, operands: str, attributes: dict[str, object], steps: int
+) -> None:
+    model = layer(kind, operands, "T", **attributes)
+    graph = written(model)
+    assert [node.op.name for node in graph.nodes if node.subgraphs] == ["Scan"] * (2 if attributes is BOTH else 1)
+    before, after = run(model, {"T": steps}), run(to_model(graph, opset=21), {"T": steps})
     for name, wanted in before.items():
         np.testing.assert_allclose(after[name], wanted, rtol=2e-5, atol=2e-6)
 
@@ -116,7 +139,7 @@ def test_layer_is_told_again(kind: str, operands: str, attributes: dict[str, obj
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        (layer("LSTM", "bn"), "sequence_lens"),
+        (layer("LSTM", "bn", "T"), "sequence_lens, and the number of steps of x is open"),
         (layer("RNN", activations=["Gelu"]), "none of ONNX's"),
     ],
     ids=["lengths", "activation"],
@@ -131,23 +154,26 @@ def test_what_cannot_be_a_loop_stays_as_it_is(model: onnx.ModelProto, reason: st
 
 
 @pytest.mark.live
+@pytest.mark.parametrize("steps", [1500, "T"])
 @pytest.mark.parametrize(
     ("kind", "attributes"),
     [("GRU", {}), ("GRU", BOTH), ("LSTM", {"input_forget": 1}), ("LSTM", {"clip": 0.5, **BACK})],
     ids=["gru", "gru-both", "lstm-coupled", "lstm-clip-backwards"],
 )
-def test_layers_of_many_steps_become_mxnet_s_loop(kind: str, attributes: dict[str, object]) -> None:
-    model = layer(kind, "bh", 1500, **untyped(attributes))
+def test_layers_of_many_or_open_steps_become_mxnet_s_loop(
+    kind: str, attributes: dict[str, object], steps: int | str
+) -> None:
+    model = layer(kind, "bh", steps, **untyped(attributes))
     symbol, params = to_symbol(from_model(model))
     assert '"_foreach"' in symbol
     feeds = {item.name: run_feed(item) for item in model.graph.input}
     with LivePair() as live, needing("MXNet"):
         found = list(live.run(symbol, {key.partition(":")[2]: held for key, held in params.items()} | feeds).values())
-    for value, wanted in zip(found, run(model).values(), strict=True):
+    for value, wanted in zip(found, run(model, {"T": SOME}).values(), strict=True):
         assert value.shape == wanted.shape
         np.testing.assert_allclose(value, wanted, rtol=5e-5, atol=2e-5)
 
 
 def run_feed(item: onnx.ValueInfoProto) -> NDArray[Any]:
     """What `run` feeds to an input."""
-    return feed(tuple(dim.dim_value for dim in item.type.tensor_type.shape.dim), np.dtype("float32"))
+    return feed(tuple(dim.dim_value or SOME for dim in item.type.tensor_type.shape.dim), np.dtype("float32"))

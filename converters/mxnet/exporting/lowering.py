@@ -210,8 +210,9 @@ class Lowering:
         """Put a loop in the place of a recurrent layer, such as one that is too long to be written step by step."""
         try:
             return write_as_loop(graph, node, self._names)
-        except GraphirError:
+        except GraphirError as error:
             self._hopeless.add(node)
+            self._reasons.setdefault(node.name, str(error))
             return []
 
     def _origin(self, node: Node) -> Node:

@@ -9,7 +9,7 @@ from graphir.graph import Graph, Node, Value
 from graphir.ops import activation as act
 from graphir.ops import elementwise as ew
 from graphir.ops.base import Operator
-from graphir.ops.control import Loop
+from graphir.ops.control import Loop, Scan
 from graphir.ops.creation import ConstantOfShape
 from graphir.ops.indexing import Gather
 from graphir.ops.linear import MatMul
@@ -35,20 +35,19 @@ Make = Callable[[Value], Value]
 def write_as_loop(graph: Graph, node: Node, names: Names) -> list[Node]:
     """Put a Loop for each direction, and what prepares its weights, in the place of an RNN, GRU or LSTM.
 
-    Returns the new nodes.
+    It is a Scan where the number of steps is open. Returns the new nodes.
 
-    Raises GraphirError, with nothing changed, where `sequence_lens` are given or the sizes are not known in numbers.
+    The last state of a sequence without elements is 0, as onnxruntime has it. Raises GraphirError, with nothing
+    changed, where the size of the state is not known in numbers, or there are lengths of an open number of steps.
     """
     op = node.op
     assert isinstance(op, RNN | GRU | LSTM)
-    if len(node.inputs) > 4 and node.inputs[4] is not None:
-        raise GraphirError("it has sequence_lens")
     data, recurrent = node.inputs[0], node.inputs[2]
     assert data is not None
     assert recurrent is not None
-    steps = None if data.shape is None else data.shape[0]
+    steps = data.shape[0] if data.shape is not None and isinstance(data.shape[0], int) else None
     hidden = op.hidden_size or (None if recurrent.shape is None else recurrent.shape[2])
-    if not isinstance(steps, int) or not isinstance(hidden, int) or data.dtype is None or not data.dtype.is_float:
+    if data.rank != 3 or not isinstance(hidden, int) or data.dtype is None or not data.dtype.is_float:
         raise GraphirError(f"the sizes of {data.name} {data.type} are not known")
     maker = Body(graph, graph, names, node.name)
     try:
@@ -64,7 +63,7 @@ def write_as_loop(graph: Graph, node: Node, names: Names) -> list[Node]:
 class _Way:
     """One direction. `results` are its rows (T, N, H), last state and, of an LSTM, last cell (N, H)."""
 
-    def __init__(self, maker: Body, node: Node, way: int, steps: int, hidden: int) -> None:
+    def __init__(self, maker: Body, node: Node, way: int, steps: int | None, hidden: int) -> None:
         assert isinstance(node.op, RNN | GRU | LSTM)
         self.maker, self.node, self.op = maker, node, node.op
         self.way, self.hidden = way, hidden
@@ -73,9 +72,10 @@ class _Way:
         dtype = self.data.dtype
         assert dtype is not None
         self.dtype = dtype
-        is_reverse = self.op.direction is Direction.REVERSE or way == 1
-        if is_reverse:
-            self.data = self._turned(self.data)
+        self.is_reverse = self.op.direction is Direction.REVERSE or way == 1
+        self.ends = self._ends(steps)
+        if self.ends is not None and steps is None:
+            raise GraphirError(f"it has sequence_lens, and the number of steps of {self.data.name} is open")
         self.weight, self.recurrent = (self.outer(Transpose((1, 0)), self._own(slot)) for slot in (1, 2))
         rows = hidden * self.op.gates
         biases = None if self._optional(3) is None else self._own(3)
@@ -83,23 +83,47 @@ class _Way:
         peepholes = None if self._optional(7) is None else self._own(7)
         self.peepholes = [None] * 3 if peepholes is None else self._cut(peepholes, 3, hidden)
         starts = [self._start(slot) for slot in ((5, 6) if isinstance(self.op, LSTM) else (5,))]
-        body = Graph(f"{node.name}_steps", parent=maker.target)
-        self.body = body
+        self.body = Graph(f"{node.name}_steps", parent=maker.target)
+        *lasts, stacked = self._scan(starts) if steps is None else self._loop(starts, steps)
+        self.results = [stacked, *map(self._ended, lasts)]
+
+    def _loop(self, starts: Sequence[Value], steps: int) -> Sequence[Value]:
+        """All steps, whose number is known, as a Loop: the last states and the rows."""
+        if self.is_reverse:
+            self.data = self._turned(self.data)
         number = self._input("step", TensorType(DType.INT64, ()))
         running = self._input("running", TensorType(DType.BOOL, ()))
         states = [self._input("state", start.type) for start in starts]
         after = self._step(self.inner(Gather(0), self.data, number), states)
-        outputs = [self.inner(ew.Identity(), running), *after, self.inner(ew.Identity(), after[0])]
-        body.set_outputs(outputs)
-        trips = maker.target.constant(steps, DType.INT64)
-        names = [maker.names.fresh(f"{maker.prefix}_way{way}") for _ in range(len(states) + 1)]
-        loop = maker.target.add_node(
-            Loop(len(names)), [trips, None, *starts], name=names[0], output_names=names, before=node, subgraphs=[body]
+        row = self.inner(ew.Identity(), after[0])
+        if self.ends is not None:
+            place = number if not self.is_reverse else self.inner(ew.Sub(), self._integer(steps - 1), number)
+            inside = self.inner(ew.Less(), place, self.ends)
+            row = self.inner(ew.Where(), inside, after[0], self._number(0.0))
+            after = [self.inner(ew.Where(), inside, *pair) for pair in zip(after, states, strict=True)]
+        self.body.set_outputs([self.inner(ew.Identity(), running), *after, row])
+        *lasts, rows = self._repeated(Loop(len(starts) + 1), [self._integer(steps), None, *starts])
+        return [*lasts, self._turned(rows) if self.is_reverse else rows]
+
+    def _scan(self, starts: Sequence[Value]) -> Sequence[Value]:
+        """As many steps as the data have, as a Scan: the last states and the rows."""
+        states = [self._input("state", start.type) for start in starts]
+        shape = None if self.data.shape is None else self.data.shape[1:]
+        after = self._step(self._input("data", TensorType(self.dtype, shape)), states)
+        self.body.set_outputs([*after, self.inner(ew.Identity(), after[0])])
+        way = (int(self.is_reverse),)
+        op = Scan(1, len(starts) + 1, scan_input_directions=way, scan_output_directions=way)
+        return self._repeated(op, [*starts, self.data])
+
+    def _repeated(self, op: Loop | Scan, operands: Sequence[Value | None]) -> Sequence[Value]:
+        """The results of the node whose body the steps are."""
+        names = [self.maker.names.fresh(f"{self.maker.prefix}_way{self.way}") for _ in range(op.output_count)]
+        made = self.maker.target.add_node(
+            op, operands, name=names[0], output_names=names, before=self.node, subgraphs=[self.body]
         )
-        maker.made.append(loop)
-        maker.names.ancestors[loop] = node
-        *lasts, stacked = loop.outputs
-        self.results = [self._turned(stacked) if is_reverse else stacked, *lasts]
+        self.maker.made.append(made)
+        self.maker.names.ancestors[made] = self.node
+        return made.outputs
 
     def outer(self, op: Operator, *values: Value) -> Value:
         """A node before the layer's."""
@@ -119,6 +143,9 @@ class _Way:
     def integers(self, *numbers: int) -> Value:
         """A vector of int64."""
         return self.maker.target.constant(list(numbers), DType.INT64)
+
+    def _integer(self, number: int) -> Value:
+        return self.maker.target.constant(number, DType.INT64)
 
     def _number(self, number: float) -> Value:
         return self.maker.target.constant(number, self.dtype)
@@ -159,6 +186,22 @@ class _Way:
         batch = self.outer(Shape(1, 2), self.data)
         shape = self.outer(Concat(0), batch, self.integers(self.hidden))
         return self.outer(ConstantOfShape(0.0, self.dtype), shape)
+
+    def _ends(self, steps: int | None) -> Value | None:
+        """How many steps each sequence has, (N, 1) of int64; None if all have all of them."""
+        lengths = self._optional(4)
+        if lengths is None or (lengths.tensor is not None and bool((lengths.tensor.numpy() == steps).all())):
+            return None
+        return self.outer(Unsqueeze(), self.outer(ew.Cast(DType.INT64), lengths), self.integers(1))
+
+    def _ended(self, last: Value) -> Value:
+        """A last state (N, H), 0 for sequences without elements."""
+        lengths = self._optional(4)
+        assert lengths is not None or self.ends is None
+        if self.ends is None or (lengths is not None and _all_positive(lengths)):
+            return last
+        begun = self.outer(ew.Less(), self._integer(0), self.ends)
+        return self.outer(ew.Where(), begun, last, self._number(0.0))
 
     def _step(self, x: Value, states: Sequence[Value]) -> list[Value]:
         """The states behind a step."""
@@ -280,6 +323,11 @@ class _Way:
     def _affine(self, value: Value, scale: float, shift: float) -> Value:
         value = value if scale == 1 else self._product(value, self._number(scale))
         return value if shift == 0 else self._sum(value, self._number(shift))
+
+
+def _all_positive(lengths: Value) -> bool:
+    """Whether all sequences are known to have an element."""
+    return lengths.tensor is not None and bool((lengths.tensor.numpy() > 0).all())
 
 
 __all__ = ["write_as_loop"]

@@ -113,7 +113,7 @@ def export_range(node: ExportNode) -> None:
         node.emit("Cast", node.step("_contrib_arange_like", entry, axis=axis), dtype=dtype_name(node.dtype()))
 
 
-def place_of(node: ExportNode, wanted: Dim) -> tuple[Value, int] | None:
+def place_of(node: ExportNode, wanted: Dim | float) -> tuple[Value, int] | None:
     """A tensor and an axis of it that has this size: an input, or what the node's operands are computed of."""
     if not isinstance(wanted, Sym):
         return None

@@ -1,4 +1,4 @@
-"""Recurrent layers as MXNet's fused RNN, where it can say them; else unrolled."""
+"""Recurrent layers as MXNet's fused RNN, where it can say them; lowering makes loops of the others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.recurrent_chain import Chain, chain_of, is_zero, mode_of
-from graphir.converters.mxnet.exporting.ops.recurrent_unrolled import export_unrolled, starts_inside
 from graphir.converters.mxnet.exporting.ops.recurrent_vector import parameter_vector
 from graphir.converters.mxnet.exporting.ops.results import bind_named
 from graphir.graph import Value
@@ -15,13 +14,16 @@ from graphir.types import DType
 
 
 def export_recurrent(node: ExportNode) -> None:
-    """RNN, with all the layers that follow. What it cannot say is unrolled, so are lengths if the cell is wanted."""
-    _check_dtype(node)
+    """RNN, with all the layers that follow. Lengths are masked around it, which gives no last cell."""
     mode = mode_of(node.node)
     lengths = node.operand(4)
-    if mode is None or (lengths is not None and not _whole(node, lengths) and _cell_is_used(node)):
-        export_unrolled(node)
-    elif lengths is not None and not _whole(node, lengths):
+    differ = lengths is not None and not _whole(node, lengths)
+    if mode is None:
+        node.refuse("MXNet's RNN has no such functions, gates, bounds or peepholes")
+    if differ and _cell_is_used(node):
+        node.refuse("MXNet's RNN gives no last cells of sequences of several lengths")
+    _check_dtype(node)
+    if differ:
         _export_with_lengths(node, mode)
     else:
         _export_chain(node, mode)
@@ -32,6 +34,11 @@ def _whole(node: ExportNode, lengths: Value) -> bool:
     steps = node.shape(0)[0]
     numbers = None if lengths.tensor is None else lengths.tensor.numpy()
     return numbers is not None and isinstance(steps, int) and bool((numbers == steps).all())
+
+
+def _starts_inside(lengths: Value) -> bool:
+    """Whether all sequences are known to have an element."""
+    return lengths.tensor is not None and bool((lengths.tensor.numpy() > 0).all())
 
 
 def _is_used(node: ExportNode, slot: int) -> bool:
@@ -144,7 +151,7 @@ def _export_with_lengths(node: ExportNode, mode: str) -> None:
     op: ir.RNN | ir.GRU | ir.LSTM = node.op
     lengths = node.export.cast(node.entry(4), node.dtype())
     data, ends = node.entry(0), lengths
-    if not starts_inside(node.value(4)):
+    if not _starts_inside(node.value(4)):
         ends = node.step("_maximum_scalar", lengths, suffix="ends", scalar=1)
     results, lasts = [], []
     for way in range(op.direction.count):
