@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from graphir.converters.options import ModelOptions
+from graphir.structure.record import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
+@record
 class Description:
     """What a model says of itself. `name` is what it is called in one line, `place` the same by the names of its files;
     no `framework` means that its graph's metadata tell. `container` is the version of the files that hold its weights,
@@ -79,7 +80,7 @@ class Reference(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@record
 class Judge:
     """One of those that can compute a model, in the order in which they are asked.
 
@@ -93,7 +94,7 @@ class Judge:
     note: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Source:
     """A model that was opened: its graph, the files that were read, and how many nodes it has of each of its own
     operators, those of subgraphs included.
@@ -128,7 +129,7 @@ class Source:
         return ""
 
 
-@dataclass(frozen=True)
+@record
 class Ready:
     """What will be written: `operators` counts the target's nodes, `version` is the release or opset in words, `write`
     writes and gives the files. `libraries` are the versions of what else the result depends on, for the record."""
@@ -204,7 +205,7 @@ class StoredArrays(Protocol):
     def named(self) -> bool: ...
 
 
-@dataclass(frozen=True)
+@record
 class Manner:
     """How a model is read: without `simplified` its graph has a value for each of the model's own where the format can
     tell, without `settled` open sizes stay unknown. `tell` is told what is being done."""
@@ -222,7 +223,7 @@ def _no_origin(metadata: Mapping[str, str]) -> str:
     return ""
 
 
-@dataclass(frozen=True)
+@record
 class Format:
     """A row of the table: a format's name for options, what people call it (`MXNet`), and what its models are
     (`MXNet symbol and .params`).

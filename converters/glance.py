@@ -7,7 +7,6 @@ import mmap
 import os
 import re
 import stat
-import zipfile
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -69,6 +68,8 @@ class Glance:
         """The names of a zip archive's members; none of a damaged one, whose reader says how it is damaged."""
         if not self.head.startswith(ZIP):
             return []
+        import zipfile
+
         try:
             with zipfile.ZipFile(self.path) as archive:
                 return archive.namelist()

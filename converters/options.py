@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from graphir.safety.arguments import expect, expect_items, expect_mapping, expect_path
+from graphir.structure.record import record
 
 PathLike = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
+@record
 class ModelOptions:
     """What a user can choose about a model, the same for the library, the commands and the reports; see `graphir.load`.
 

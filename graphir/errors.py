@@ -7,7 +7,8 @@ what was found, what was expected, where, and what to do about it. The cause, wh
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from graphir.structure.record import record
 
 from .safety.foreign_text import one_line, printable
 
@@ -76,7 +77,7 @@ class ProviderError(GraphirError):
     """An execution provider that was asked for is missing or did not run."""
 
 
-@dataclass(frozen=True)
+@record
 class Gap:
     """One operator that cannot be converted: its name, why, and the nodes that use it."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.formats import Description, Format, Judge, Manner, PathLike, Ready, Source
 from graphir.converters.options import ModelOptions
+from graphir.structure.record import record
 
 if TYPE_CHECKING:
     from graphir.analysis.padding_fixes import Fixes
@@ -26,7 +26,7 @@ SYMBOL, PARAMS = "-symbol.json", "-0000.params"
 ARRAYS = (".params", ".npz", ".npy")
 
 
-@dataclass(frozen=True)
+@record
 class MXNetModel(Source):
     """A symbol with its parameters, and the graph that was made of them."""
 

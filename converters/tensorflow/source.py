@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from graphir.converters.formats import Judge, Source
+from graphir.structure.record import record
 
 if TYPE_CHECKING:
     from graphir.tensor import Tensor
 
 
-@dataclass(frozen=True)
+@record
 class TensorFlowModel(Source):
     """A graph, a SavedModel or a model of Keras, and which of its signatures is meant (None: the usual one).
 

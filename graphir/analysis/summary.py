@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from graphir.graph import Graph, Node, Value
 from graphir.ops.control import If, Loop, Scan
 from graphir.passes.inline import is_needed
+from graphir.structure.record import record
 from graphir.symbolic.dims import dim_max
 from graphir.tensor import Tensor
 from graphir.types import Dim, DType, Sym, TensorType, Unknown
 
 
-@dataclass(frozen=True)
+@record
 class Layer:
     """One node: its name, operator, the types of its results, its parameters and its multiply-accumulates.
 
@@ -31,7 +32,7 @@ class Layer:
     macs: Dim | None
 
 
-@dataclass(frozen=True)
+@record
 class Summary:
     """A model's layers, those of subgraphs behind the node that holds them, and their totals.
 

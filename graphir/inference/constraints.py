@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from graphir.graph import Graph
 from graphir.ops.counts import counted
+from graphir.structure.record import record
 from graphir.types import Sym, TensorType, substitute
 
 from .rules import infer_outputs
@@ -14,7 +14,7 @@ from .rules import infer_outputs
 LARGEST = 4096
 
 
-@dataclass(frozen=True)
+@record
 class Constraint:
     """At `node`, the symbolic size must equal the number, or the model cannot run."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphir.graph import Graph
+from graphir.structure.record import record
 
 from .outcome import Outcome
 
@@ -28,7 +28,7 @@ def _always(graph: Graph) -> bool:
     return True
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """One pass: `run` does it, and `then` follow where it changed anything. `applies` is a quick look whether there may
     be anything to do."""
@@ -39,7 +39,7 @@ class Step:
     applies: Callable[[Graph], bool] = _always
 
 
-@dataclass(frozen=True)
+@record
 class Pipeline:
     """Steps in order, all of them again, at most `rounds` times, while they change anything."""
 

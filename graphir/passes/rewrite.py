@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Identity
+from graphir.structure.record import record
 
 # Whether a rewrite was done, from a function that may refuse with the graph unchanged. Whoever calls one must look:
 # a test finds calls whose answer is thrown away.
 Accepted: TypeAlias = bool
 
 
-@dataclass(frozen=True)
+@record
 class Rule:
     """A rewrite of one node, and why it is right to do it where it is done."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from graphir.converters.table import FORMATS
 from graphir.graph import Decision
 from graphir.safety.foreign_text import one_line, printable
+from graphir.structure.record import record
 
 from .parts import by_count, decisions_text, operators_text
 from .text import folded_text, size
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
+@record
 class WrittenFile:
     """A file that a conversion wrote, and its size in bytes."""
 

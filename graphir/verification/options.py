@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphir.errors import ArgumentError, VerificationError
 from graphir.safety.arguments import expect, expect_items, expect_path
-from graphir.verification.matches import Match, parse_match
+from graphir.structure.record import record
+
+if TYPE_CHECKING:
+    from graphir.verification.matches import Match
 
 PathLike = str | os.PathLike[str]
 AGAINST = ("auto", "live", "reference")
 
 
-@dataclass(frozen=True)
+@record
 class ComparisonOptions:
     """How two models are compared, the same for the library, the commands and the reports; see `graphir.verify`.
 
@@ -44,6 +46,8 @@ class ComparisonOptions:
 
     def matches(self) -> list[Match]:
         """Which input or output is stated to be which. Raises VerificationError for a text that states none."""
+        from graphir.verification.matches import parse_match
+
         return [parse_match(text) for text in self.match]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -11,6 +10,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.input_shapes import AXIS_NAMES
 from graphir.converters.mxnet.importing.layout import is_channels_first
 from graphir.converters.mxnet.schema.operators import typed_attributes
+from graphir.structure.record import record
 from graphir.tensor import Tensor
 from graphir.types import UNKNOWN, Shape, symbol
 
@@ -26,7 +26,7 @@ GATES = {"rnn_relu": 1, "rnn_tanh": 1, "gru": 3, "lstm": 4}
 Rule = Callable[[Any, tuple[int, ...]], Shape | None]
 
 
-@dataclass(frozen=True)
+@record
 class Likely:
     """A shape, and the layer whose weight says it; `certain` if that leaves no doubt about the rank."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Union
 
 from graphir.converters.mxnet.importing.context import ImportNode
@@ -12,10 +11,11 @@ from graphir.ops.elementwise import Div, Mul
 from graphir.ops.indexing import Gather
 from graphir.ops.shape import Reshape, Shape
 from graphir.ops.shape_parts import Concat
+from graphir.structure.record import record
 from graphir.types import Dim, DType
 
 
-@dataclass(frozen=True)
+@record
 class Axes:
     """The product of a value's sizes on the axes [begin, end), divided by `divisor`."""
 
@@ -35,7 +35,7 @@ class Axes:
         return product // self.divisor
 
 
-@dataclass(frozen=True)
+@record
 class Tail:
     """All sizes of a value from the axis `begin` on, however many they are."""
 

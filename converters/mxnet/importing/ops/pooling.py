@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,12 +34,13 @@ from graphir.ops.pooling import (
 from graphir.ops.reduction import ReduceL2, ReduceSum
 from graphir.ops.shape import Pad
 from graphir.padding import Explicit
+from graphir.structure.record import record
 from graphir.types import UNKNOWN, DType
 
 EUCLIDEAN: Callable[..., Operator] = ReduceL2
 
 
-@dataclass(frozen=True)
+@record
 class Windows:
     """How MXNet lays windows over one spatial axis: its size, kernel, stride, pad and the number of windows."""
 
