@@ -317,6 +317,7 @@ CONFIGS = (
     changed("a class that is a list", (1, "class_name"), ["Conv2D"], "not as Keras writes it"),
     changed("a class that is empty", (1, "class_name"), "", "does not know this layer"),
     changed("a configuration that is null", (1, "config"), None, "without config"),
+    changed("an input without a name", (0, "config", "name"), "", "name"),
     changed("a name that is a number", (*FIRST, "name"), 7, "without config or name"),
     changed("a layer that is null", (1,), None, "not as Keras writes it"),
     changed("two layers of one name", (2, "config", "name"), "first", "two layers"),

@@ -129,6 +129,7 @@ ROWS = (
         ),
     ),
     edited("an opset beyond all", lambda made: made.opset_import[0].__setattr__("version", 2**63 - 1), "opset"),
+    edited("two opsets of ONNX", lambda made: made.opset_import.add(domain="ai.onnx", version=7), "18 and 7"),
     edited("an opset below all", lambda made: made.opset_import[0].__setattr__("version", -(2**63)), "opset"),
     edited("an IR version beyond all", lambda made: made.__setattr__("ir_version", 2**63 - 1)),
     edited("20 names of one value", lambda made: made.graph.node.extend([made.graph.node[0]] * 20)),

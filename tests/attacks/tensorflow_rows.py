@@ -194,6 +194,26 @@ ELEMENTS = (
     graph("BroadcastTo 10**12", [const("s", [HUGE, 2, 4], "int64"), node(
         "BroadcastTo", "y", ["x", "s"], T="float32", Tidx="int64")]),
 )  # fmt: skip
+LARGEST = const("s", [2**31 - 1, 2**31 - 1], "int32")
+ELEMENTS += tuple(
+    Attack(f"{op} to 2**31-1", "m.pb", {"m.pb": graph_def(IMAGE, LARGEST, node(
+        op, "y", ["x", "s"], T="float32", **more))}, refused)
+    for op, more, refused in (
+        ("ResizeArea", {"align_corners": True}, "elements"), ("ResizeNearestNeighbor", {}, "elements"),
+        ("ResizeBicubic", {"half_pixel_centers": True}, ""), ("ResizeBilinear", {}, ""),
+    )
+)  # fmt: skip
+ELEMENTS += (
+    Attack("CropAndResize to 2**31-1", "m.pb", {"m.pb": graph_def(
+        IMAGE, LARGEST, const("b", [[0.0, 0.0, 1.0, 1.0]], "float32"), const("i", [0], "int32"),
+        node("CropAndResize", "y", ["x", "b", "i", "s"], T="float32"))}, "elements"),
+    graph("a matrix whose diagonal is 2**31-1 off", [
+        const("k", 2**31 - 1, "int32"), const("r", -1, "int32"), const("p", 0.0, "float32"),
+        node("MatrixDiagV3", "y", ["x", "k", "r", "r", "p"], T="float32", align="LEFT_LEFT")], "elements"),
+    graph("a matrix of 10**9 rows", [
+        const("k", 0, "int32"), const("r", 10**9, "int32"), const("p", 0.0, "float32"),
+        node("MatrixDiagV2", "y", ["x", "k", "r", "r", "p"], T="float32")], "elements"),
+)  # fmt: skip
 WINDOW = {"T": "float32", "padding": "SAME", "data_format": "NHWC"}
 
 
@@ -245,6 +265,14 @@ SCHEMA = (
         "Roll", "y", ["x", "s", "a"], T="float32", Tshift="int32", Taxis="int32")], "y (Roll)"),
     Attack("an image of no size", "m.pb", {"m.pb": graph_def(IMAGE, const("s", [0, 5], "int32"), node(
         "ResizeArea", "y", ["x", "s"], T="float32", align_corners=False))}, "two sizes of at least 1"),
+    Attack("a block of 0", "m.pb", {"m.pb": graph_def(IMAGE, const("b", [2, 0], "int32"), const(
+        "p", [[0, 0], [0, 0]], "int32"), node("BatchToSpaceND", "y", ["x", "b", "p"], T="float32"))}, "at least 1"),
+    Attack("crops below 0", "m.pb", {"m.pb": graph_def(IMAGE, const("b", [1, 1], "int32"), const(
+        "p", [[-5, 0], [0, 0]], "int32"), node("BatchToSpaceND", "y", ["x", "b", "p"], T="float32"))}, "at least 0"),
+    Attack("paddings below 0", "m.pb", {"m.pb": graph_def(IMAGE, const("b", [2, 2], "int32"), const(
+        "p", [[-2, 0], [0, 0]], "int32"), node("SpaceToBatchND", "y", ["x", "b", "p"], T="float32"))}, "at least 0"),
+    Attack("paddings of one axis", "m.pb", {"m.pb": graph_def(IMAGE, const("b", [2, 2], "int32"), const(
+        "p", [[2, 0]], "int32"), node("SpaceToBatchND", "y", ["x", "b", "p"], T="float32"))}, "4 numbers"),
     Attack("an image of four sizes", "m.pb", {"m.pb": graph_def(IMAGE, const("s", [2, 5, 1, 1], "int32"), node(
         "ResizeBilinear", "y", ["x", "s"], T="float32"))}, "two sizes of at least 1"),
     graph("an axis of 2**31-1", [const("a", 2**31 - 1, "int32"), node(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from graphir.errors import OutOfMemory
 from tests.fuzz.case import Case, Model, make_case
 
 SLOW = 2.0  # seconds of CPU that a case may take
@@ -98,6 +99,8 @@ def run_case(case: Case, number: int, folder: Path) -> Outcome:
     except graphir.GraphirError as error:
         refusal = type(error).__name__
         text = str(error)
+        if isinstance(error, OutOfMemory):  # which on a larger machine takes what there is
+            finding, where = "memory", f"{refusal} at {_place(error)}"
         if not text.strip():
             finding, where = "crash", f"a {refusal} that says nothing"
     except BaseException as error:

@@ -123,6 +123,12 @@ def _check(opened: OnnxSource) -> None:
             "add one with onnx.helper.make_opsetid if you know it",
             path=path,
         )
+    versions: dict[str, int] = {}
+    for entry in model.opset_import:
+        domain = "" if entry.domain in DEFAULT_DOMAINS else entry.domain
+        if versions.setdefault(domain, entry.version) != entry.version:
+            text = f"not a valid ONNX model: it imports the opsets {versions[domain]} and {entry.version} of {domain!r}"
+            raise FormatError(text, path=path)
     _check_texts(model, path)
     newest = int(onnx.defs.onnx_opset_version())
     _check_opset(opened.opsets, "", newest, path)

@@ -9,7 +9,11 @@ from graphir.converters.kernel.importing import BaseImportNode, Imported
 from graphir.graph import Value
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Cast
+from graphir.safety.limits import charge_list
 from graphir.types import DType, Shape, Sym, TensorType
+
+# So many elements does an entry of a table count for that is a list of Python's first.
+ENTRY = 8
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -92,6 +96,17 @@ class ImportNode(BaseImportNode):
     def new_input(self, type_: TensorType) -> Value:
         """An input of the graph that is the node's result."""
         return self.graph.add_input(self.fresh_name(self.name), type_)
+
+    def charge_vector(self, numbers: Sequence[int]) -> None:
+        """Count the numbers of a list, as those of a table."""
+        self.charge_table(len(numbers))
+
+    def charge_table(self, count: int) -> None:
+        """Count the entries of a table that the node makes, before it does. Raises FormatError beyond the limit.
+
+        Each is an object of Python's first, which counts for several elements.
+        """
+        charge_list(ENTRY * count, f"node {self.name} ({self.op}): a table of numbers")
 
     def int64(self, value: Value) -> Value:
         """An integer value as int64, which the IR wants for shapes and axes where TensorFlow often has int32.

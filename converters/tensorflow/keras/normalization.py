@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -131,6 +132,7 @@ def _ones(node: ImportNode, value: Value, axes: int) -> Value:
     """Ones of the last sizes, or one where these are open: a weight that changes nothing."""
     rank = node.rank(value)
     sizes = node.sizes_if_known(value, range(rank - axes, rank)) or (1,)
+    node.charge_table(math.prod(sizes))
     return node.constant(np.ones(sizes, (value.dtype or DType.FLOAT32).numpy()))
 
 
@@ -148,6 +150,7 @@ def group_normalization(layer: Layer) -> Endpoint:
         place = node.axis(axis, rank)
         channels = node.sizes(x, (place,))[0]
         dtype = (x.dtype or DType.FLOAT32).numpy()
+        node.charge_table(2 * channels)
         scale = parts.get("gamma") or node.constant(np.ones(channels, dtype))
         bias = parts.get("beta") or node.constant(np.zeros(channels, dtype))
         op = ir.GroupNormalization(channels if groups == -1 else groups, epsilon)

@@ -33,7 +33,7 @@ def import_space_to_batch(node: ImportNode) -> Value:
     (N, S1, S2, R...) with blocks (b1, b2) gives (b1 * b2 * N, S1 / b1, S2 / b2, R...).
     """
     data, block = node.input(0), _block(node)
-    pads = node.integers(len(node) - 1, "the paddings")
+    pads = _ends(node, "the paddings", len(block))
     rank, count = node.rank(data), len(block)
     if any(pads):
         behind = [0] * (rank - count - 1)
@@ -58,7 +58,7 @@ def import_space_to_batch(node: ImportNode) -> Value:
 def import_batch_to_space(node: ImportNode) -> Value:
     """BatchToSpace of images, and BatchToSpaceND: the reverse; what `crops` states is cut off at the end."""
     data, block = node.input(0), _block(node)
-    crops = node.integers(len(node) - 1, "the crops")
+    crops = _ends(node, "the crops", len(block))
     rank, count = node.rank(data), len(block)
     area = _product(block)
     batch = _scaled(node, size_at(node, data, 0), area, Div())
@@ -78,9 +78,18 @@ def import_batch_to_space(node: ImportNode) -> Value:
 
 def _block(node: ImportNode) -> tuple[int, ...]:
     """The sizes of a block: an input of the operators of any rank, an attribute for images."""
-    if node.op.endswith("ND"):
-        return node.integers(1, "the block's shape")
-    return (int(node.attrs["block_size"]),) * 2
+    found = node.integers(1, "the block's shape") if node.op.endswith("ND") else (int(node.attrs["block_size"]),) * 2
+    if min(found, default=1) < 1:
+        node.refuse(f"the block's shape is {str(found)[:60]}, expected sizes of at least 1")
+    return found
+
+
+def _ends(node: ImportNode, what: str, count: int) -> tuple[int, ...]:
+    """What is added or cut before and behind each axis of the block."""
+    found = node.integers(len(node) - 1, what)
+    if len(found) != 2 * count or min(found, default=0) < 0:
+        node.refuse(f"{what} are {str(found)[:60]}, expected {2 * count} numbers of at least 0")
+    return found
 
 
 def _scaled(node: ImportNode, size: Count, factor: int, op: Mul | Div) -> Count:

@@ -75,7 +75,7 @@ def _with_names(node: ImportNode, shape: Shape | None) -> Shape | None:
 def _axis_name(name: str, axis: int) -> str:
     """A symbol for an open size: the input's name, in letters that a symbol may have, and the axis."""
     clean = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name)
-    return f"{clean if not clean[0].isdigit() else '_' + clean}_{axis}"
+    return f"{clean if not clean[:1].isdigit() else '_' + clean}_{axis}"
 
 
 def size_letter(value: Value, axis: int) -> str:

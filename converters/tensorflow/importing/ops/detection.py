@@ -187,6 +187,7 @@ class _Positions:
         last = node.step(ew.Cast(DType.FLOAT32), last, suffix="last")
         low, high = (node.step(Gather(axis=1), boxes, node.vector([end]), suffix="end") for end in ends)
         zero = node.constant(0.0, DType.FLOAT32)
+        node.charge_table(count)
         if count > 1:
             width = node.step(ew.Mul(), node.step(ew.Sub(), high, low), last, suffix="width")
             step = node.step(ew.Div(), width, node.constant(float(count - 1), DType.FLOAT32), suffix="step")

@@ -130,6 +130,7 @@ def import_matrix_diag_part(node: ImportNode) -> Value:
         if count < 1:
             node.refuse(f"diagonal {k} of {data.type} does not exist")
         first = max(k, 0) + max(-k, 0) * columns
+        node.charge_table(count)
         return node.emit(Gather(axis=-1), flat, node.vector([first + place * (columns + 1) for place in range(count)]))
     tall, wide = as_vector(node, [rows]), as_vector(node, [columns])
     down = node.step(ew.Sub(), tall, node.vector([max(-k, 0)]), suffix="down")

@@ -79,6 +79,7 @@ def import_max_pool_with_argmax(node: ImportNode) -> Value | tuple[Value, ...]:
     area = node.constant(height * width, DType.INT64)
     count = node.constant(channels, DType.INT64)
     place = node.step(ew.Mul(), node.step(ew.Mod(), places, area), count, suffix="pixel")
+    node.charge_table(channels)
     each = node.constant([[[channel]] for channel in range(channels)], DType.INT64)
     place = node.step(ew.Add(), place, each, suffix="place")
     if node.attrs["include_batch_in_index"]:

@@ -93,6 +93,7 @@ def import_resize_bicubic(node: ImportNode) -> Value:
     old, new = node.sizes_if_known(node.input(0), (1, 2)), node.known(1)
     if old is not None and new is not None and any(size > count for size, count in zip(old, new, strict=True)):
         coordinates = _coordinates(node)
+        _charge_weights(node, old, new)
         weights = [_cubic(coordinates, *pair) for pair in zip(old, new, strict=True)]
         return _weighted(node, _floats(node), *weights)
     node.decide("precision", "TensorFlow rounds the positions of a bicubic resize to 1/1024, here they are exact")
@@ -115,6 +116,7 @@ def import_resize_nearest(node: ImportNode) -> Value:
     data, coordinates = node.input(0), _coordinates(node)
     old, new = node.sizes_if_known(data, (1, 2)), node.known(1)
     if old is not None and new is not None and len(new) == 2:
+        node.charge_table(3 * sum(new))
         places = [nearest_places(coordinates, *pair) for pair in zip(old, new, strict=True)]
         exact, divided = (
             [function(coordinates, *pair) for pair in zip(old, new, strict=True)]
@@ -187,7 +189,13 @@ def import_resize_area(node: ImportNode) -> Value:
     if not aligned and all(size % count == 0 for size, count in zip(old, new, strict=True)):
         kernel = tuple(size // count for size, count in zip(old, new, strict=True))
         return finish(node, LAYOUT, AveragePool(kernel, kernel), channels_first(node, LAYOUT, data))
+    _charge_weights(node, old, new)
     return _weighted(node, data, *(_covered(*pair, aligned) for pair in zip(old, new, strict=True)))
+
+
+def _charge_weights(node: ImportNode, old: Sequence[int], new: Sequence[int]) -> None:
+    """Count two matrices (new, old); finding where a row's weights lie costs more than the row."""
+    node.charge_table(sum(count * (size + 8) for size, count in zip(old, new, strict=True)))
 
 
 def _weighted(node: ImportNode, data: Value, rows: list[Sequence[float]], columns: list[Sequence[float]]) -> Value:
