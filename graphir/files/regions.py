@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import mmap
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -20,6 +21,8 @@ from .reading import open_descriptor, open_plain
 
 CHUNK = 4 << 20
 SMALL = 1 << 16
+# Nanoseconds in which two writes to a file may bear the same time: ticks are 1 to 10 ms.
+TICK = 20_000_000
 # Which file it is, its size, and when it was last written.
 Stamp = tuple[int, int, int, int]
 
@@ -36,7 +39,14 @@ class FileRegion:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """What tells a file from another one, and from itself after it was written to."""
+    """What tells a file from another one, and from itself after it was written to.
+
+    A write bears the time at which it began, by a clock of some ms. Where that was just now, it is waited
+    out: a write that goes on, or begins in the same tick, would leave no trace.
+    """
+    age = time.time_ns() - status.st_mtime_ns
+    if 0 <= age < TICK:
+        time.sleep((TICK - age) / 1e9)
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

@@ -272,7 +272,7 @@ SCHEMA = (
     Attack("paddings below 0", "m.pb", {"m.pb": graph_def(IMAGE, const("b", [2, 2], "int32"), const(
         "p", [[-2, 0], [0, 0]], "int32"), node("SpaceToBatchND", "y", ["x", "b", "p"], T="float32"))}, "at least 0"),
     Attack("paddings of one axis", "m.pb", {"m.pb": graph_def(IMAGE, const("b", [2, 2], "int32"), const(
-        "p", [[2, 0]], "int32"), node("SpaceToBatchND", "y", ["x", "b", "p"], T="float32"))}, "4 numbers"),
+        "p", [[2, 0]], "int32"), node("SpaceToBatchND", "y", ["x", "b", "p"], T="float32"))}, "y (SpaceToBatchND)"),
     Attack("an image of four sizes", "m.pb", {"m.pb": graph_def(IMAGE, const("s", [2, 5, 1, 1], "int32"), node(
         "ResizeBilinear", "y", ["x", "s"], T="float32"))}, "two sizes of at least 1"),
     graph("an axis of 2**31-1", [const("a", 2**31 - 1, "int32"), node(

@@ -76,6 +76,7 @@ def _open_file(path: Path) -> OnnxSource:
     try:
         with open_plain(path) as file:
             status = os.fstat(file.fileno())
+            stamp = stamp_of(status)
             if status.st_size == 0:
                 raise FormatError("the file is empty", path=path)
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -86,7 +87,7 @@ def _open_file(path: Path) -> OnnxSource:
         stripped = strip_weights(memoryview(mapped))
     except FormatError as error:
         raise FormatError(str(error).partition(" (at byte")[0], path=path, offset=error.offset) from None
-    return OnnxSource(_parsed(stripped.message, path), TensorSource(path, stripped.regions, stamp_of(status)))
+    return OnnxSource(_parsed(stripped.message, path), TensorSource(path, stripped.regions, stamp))
 
 
 def _refuse_other_formats(head: bytes, path: Path | None) -> None:
