@@ -16,6 +16,7 @@ from graphir.converters.onnx.exporting.context import ExportNode as OnnxExportNo
 from graphir.converters.onnx.importing.context import ImportNode as OnnxImportNode
 from graphir.converters.tensorflow.importing.context import ImportNode as TensorFlowImportNode
 from graphir.errors import ImportFailure, ShapeError, UnsupportedOpError
+from graphir.inference.engine import parse_dims
 from graphir.ops.elementwise import Add
 from graphir.structure.names import Names
 from graphir.types import DType, TensorType
@@ -54,7 +55,7 @@ def test_names_are_the_node_s_and_fresh() -> None:
 
 def test_unknown_shapes_are_inferred_first_and_then_asked_for() -> None:
     importer, node = made()
-    x = importer.graph.add_input("x", TensorType(DType.FLOAT32, ("n", 3)))
+    x = importer.graph.add_input("x", TensorType(DType.FLOAT32, parse_dims(("n", 3))))
     unknown = importer.graph.add_input("y")
     assert (node.rank(x), node.sizes(x, [1]), node.sizes_if_known(x)) == (2, (3,), None)
     with pytest.raises(NeedsShape, match=r"^Foreign needs the sizes of x, found float32\[n, 3\]$"):
