@@ -12,25 +12,25 @@ from typing import NoReturn
 
 import pytest
 
-# What is needed, and the variable of the environment that promises it.
+# What is needed, and the variables of the environment any of which promises it.
 PROMISES = {
-    "MXNet": "GRAPHIR_REQUIRE_MXNET",
-    "TensorFlow": "GRAPHIR_REQUIRE_TENSORFLOW",
-    "tf_keras": "GRAPHIR_REQUIRE_TF_KERAS",
-    "old onnxruntime": "GRAPHIR_REQUIRE_OLD_ONNXRUNTIME",
-    "shared": "CI",
+    "MXNet": ("CI", "GRAPHIR_REQUIRE_MXNET"),
+    "TensorFlow": ("CI", "GRAPHIR_REQUIRE_TENSORFLOW"),
+    "tf_keras": ("GRAPHIR_REQUIRE_TF_KERAS",),
+    "old onnxruntime": ("GRAPHIR_REQUIRE_OLD_ONNXRUNTIME",),
+    "shared": ("CI",),
 }
 
 
-def is_promised(need: str) -> bool:
-    """Whether the environment says that it has what is needed."""
-    return bool(os.environ.get(PROMISES[need]))
+def promise(need: str) -> str:
+    """The variable of the environment that says that it has what is needed; empty if none does."""
+    return next((variable for variable in PROMISES[need] if os.environ.get(variable)), "")
 
 
 def missing(need: str, reason: object) -> NoReturn:
     """Skip, or fail where what is needed was promised. `need` is a key of PROMISES."""
-    if is_promised(need):
-        pytest.fail(f"{PROMISES[need]} is set: {reason}")
+    if variable := promise(need):
+        pytest.fail(f"{variable} is set: {reason}")
     pytest.skip(str(reason))
 
 

@@ -13,18 +13,27 @@ OUTCOMES = [("", pytest.skip.Exception), ("1", pytest.fail.Exception)]
 
 
 @pytest.mark.parametrize("value, outcome", OUTCOMES)
-@pytest.mark.parametrize("need", PROMISES)
-def test_missing(need: str, value: str, outcome: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(PROMISES[need], value)
+@pytest.mark.parametrize(("need", "variable"), [(need, name) for need, names in PROMISES.items() for name in names])
+def test_missing(
+    need: str, variable: str, value: str, outcome: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for other in PROMISES[need]:
+        monkeypatch.delenv(other, raising=False)
+    monkeypatch.setenv(variable, value)
     with pytest.raises(outcome, match="not here"):
         missing(need, "not here")
 
 
 @pytest.mark.parametrize("value, outcome", OUTCOMES)
 def test_needing(value: str, outcome: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
     monkeypatch.setenv("GRAPHIR_REQUIRE_MXNET", value)
     with pytest.raises(outcome, match="live MXNet cannot be imported: no such module"), needing("MXNet"):
         raise ImportError("no such module")
+
+
+def test_ci_promises_the_frameworks_and_the_shared_folder() -> None:
+    assert {need for need, variables in PROMISES.items() if "CI" in variables} == {"MXNet", "TensorFlow", "shared"}
 
 
 def skips(path: Path) -> list[str]:

@@ -103,12 +103,12 @@ class _Recurrent(Operator):
         if isinstance(peephole[1], int) and isinstance(hidden, int) and peephole[1] != 3 * hidden:
             raise ShapeError(f"P has the shape {format_shape(peephole)}, expected {3 * hidden} on axis 1")
         for index, result in enumerate(results):
-            shape = same_rank(result, 4 if index == 0 else 3, self.outputs[index])
-            if shape is not None:
+            sizes = same_rank(result, 4 if index == 0 else 3, self.outputs[index])
+            if sizes is not None:
                 if index == 0:
-                    steps = self._join(steps, shape[0], "the steps of X", "Y's")
-                batch = self._join(batch, shape[-2], "the batch", f"{self.outputs[index]}'s")
-                hidden = self._join(hidden, shape[-1], "hidden_size", f"{self.outputs[index]}'s")
+                    steps = self._join(steps, sizes[0], "the steps of X", "Y's")
+                batch = self._join(batch, sizes[-2], "the batch", f"{self.outputs[index]}'s")
+                hidden = self._join(hidden, sizes[-1], "hidden_size", f"{self.outputs[index]}'s")
         return steps, batch, width, hidden
 
     def _shapes(self, operands: tuple[Operand, ...], names: tuple[str, ...]) -> list[Shape]:

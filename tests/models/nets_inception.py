@@ -5,6 +5,7 @@ Builders take the `mx` module first and return a Symbol whose input is `data` in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -62,24 +63,21 @@ def conv_bn(
     kernel: Pair,
     stride: int = 1,
     pad: Pair = (0, 0),
-    *,
-    eps: float = 1e-3,
-    fix_gamma: bool = True,
-    relu: bool = True,
-    no_bias: bool = True,
+    **more: Any,
 ) -> Symbol:
-    """Convolution, batch normalisation and, unless told otherwise, a ReLU."""
+    """Convolution without bias, batch normalisation and a ReLU, unless `more` says otherwise of no_bias and relu."""
+    norm = {"fix_gamma": True, "eps": 1e-3} | {key: more[key] for key in ("fix_gamma", "eps") if key in more}
     net = mx.sym.Convolution(
         net,
         num_filter=filters,
         kernel=kernel,
         stride=(stride, stride),
         pad=pad,
-        no_bias=no_bias,
+        no_bias=more.get("no_bias", True),
         name=f"{name}_conv2d",
     )
-    net = mx.sym.BatchNorm(net, fix_gamma=fix_gamma, eps=eps, name=f"{name}_batchnorm")
-    return mx.sym.Activation(net, act_type="relu", name=f"{name}_relu") if relu else net
+    net = mx.sym.BatchNorm(net, **norm, name=f"{name}_batchnorm")
+    return mx.sym.Activation(net, act_type="relu", name=f"{name}_relu") if more.get("relu", True) else net
 
 
 def pool(mx: ModuleType, net: Symbol, kind: str, kernel: int = 3, stride: int = 1, pad: int = 1) -> Symbol:
@@ -131,93 +129,120 @@ def inception_bn(mx: ModuleType, classes: int = 1000) -> Symbol:
     return sym.SoftmaxOutput(net, name="softmax")
 
 
+def _v3_conv(
+    mx: ModuleType, net: Symbol, name: str, filters: int, kernel: Pair, stride: int = 1, pad: Pair = (0, 0)
+) -> Symbol:
+    return conv_bn(mx, net, name, filters, kernel, stride, pad, eps=2e-5)
+
+
+def _v3_chain(mx: ModuleType, net: Symbol, name: str, steps: tuple[tuple[int, Pair, int, Pair], ...]) -> Symbol:
+    for index, (filters, kernel, stride, pad) in enumerate(steps):
+        net = _v3_conv(mx, net, f"{name}_{index}", filters, kernel, stride, pad)
+    return net
+
+
+def _v3_block_a(mx: ModuleType, net: Symbol, name: str, project: int) -> Symbol:
+    return mx.sym.Concat(
+        _v3_conv(mx, net, f"{name}_1x1", 64, (1, 1)),
+        _v3_chain(mx, net, f"{name}_5x5", ((48, (1, 1), 1, (0, 0)), (64, (5, 5), 1, (2, 2)))),
+        _v3_chain(
+            mx,
+            net,
+            f"{name}_d3x3",
+            ((64, (1, 1), 1, (0, 0)), (96, (3, 3), 1, (1, 1)), (96, (3, 3), 1, (1, 1))),
+        ),
+        _v3_conv(mx, pool(mx, net, "avg"), f"{name}_proj", project, (1, 1)),
+        name=f"{name}_concat",
+    )
+
+
+def _v3_block_c(mx: ModuleType, net: Symbol, name: str, width: int) -> Symbol:
+    return mx.sym.Concat(
+        _v3_conv(mx, net, f"{name}_1x1", 192, (1, 1)),
+        _v3_chain(
+            mx,
+            net,
+            f"{name}_7x7",
+            ((width, (1, 1), 1, (0, 0)), (width, (1, 7), 1, (0, 3)), (192, (7, 1), 1, (3, 0))),
+        ),
+        _v3_chain(
+            mx,
+            net,
+            f"{name}_d7x7",
+            (
+                (width, (1, 1), 1, (0, 0)),
+                (width, (7, 1), 1, (3, 0)),
+                (width, (1, 7), 1, (0, 3)),
+                (width, (7, 1), 1, (3, 0)),
+                (192, (1, 7), 1, (0, 3)),
+            ),
+        ),
+        _v3_conv(mx, pool(mx, net, "avg"), f"{name}_proj", 192, (1, 1)),
+        name=f"{name}_concat",
+    )
+
+
+def _v3_block_e(mx: ModuleType, net: Symbol, name: str, kind: str) -> Symbol:
+    split = _v3_conv(mx, net, f"{name}_3x3", 384, (1, 1))
+    double = _v3_chain(mx, net, f"{name}_d3x3", ((448, (1, 1), 1, (0, 0)), (384, (3, 3), 1, (1, 1))))
+    return mx.sym.Concat(
+        _v3_conv(mx, net, f"{name}_1x1", 320, (1, 1)),
+        _v3_conv(mx, split, f"{name}_3x3_a", 384, (1, 3), 1, (0, 1)),
+        _v3_conv(mx, split, f"{name}_3x3_b", 384, (3, 1), 1, (1, 0)),
+        _v3_conv(mx, double, f"{name}_d3x3_a", 384, (1, 3), 1, (0, 1)),
+        _v3_conv(mx, double, f"{name}_d3x3_b", 384, (3, 1), 1, (1, 0)),
+        _v3_conv(mx, pool(mx, net, kind), f"{name}_proj", 192, (1, 1)),
+        name=f"{name}_concat",
+    )
+
+
 def inception_v3(mx: ModuleType, classes: int = 1000) -> Symbol:
     """Szegedy et al. 2015, at 299x299: 1x7 and 7x1 factorisation, branches that end in two concatenated halves."""
     sym = mx.sym
 
-    def conv(net: Symbol, name: str, filters: int, kernel: Pair, stride: int = 1, pad: Pair = (0, 0)) -> Symbol:
-        return conv_bn(mx, net, name, filters, kernel, stride, pad, eps=2e-5)
-
-    def chain(net: Symbol, name: str, steps: tuple[tuple[int, Pair, int, Pair], ...]) -> Symbol:
-        for index, (filters, kernel, stride, pad) in enumerate(steps):
-            net = conv(net, f"{name}_{index}", filters, kernel, stride, pad)
-        return net
-
-    def block_a(net: Symbol, name: str, project: int) -> Symbol:
-        return sym.Concat(
-            conv(net, f"{name}_1x1", 64, (1, 1)),
-            chain(net, f"{name}_5x5", ((48, (1, 1), 1, (0, 0)), (64, (5, 5), 1, (2, 2)))),
-            chain(
-                net,
-                f"{name}_d3x3",
-                ((64, (1, 1), 1, (0, 0)), (96, (3, 3), 1, (1, 1)), (96, (3, 3), 1, (1, 1))),
-            ),
-            conv(pool(mx, net, "avg"), f"{name}_proj", project, (1, 1)),
-            name=f"{name}_concat",
-        )
-
-    def block_c(net: Symbol, name: str, width: int) -> Symbol:
-        return sym.Concat(
-            conv(net, f"{name}_1x1", 192, (1, 1)),
-            chain(
-                net,
-                f"{name}_7x7",
-                ((width, (1, 1), 1, (0, 0)), (width, (1, 7), 1, (0, 3)), (192, (7, 1), 1, (3, 0))),
-            ),
-            chain(
-                net,
-                f"{name}_d7x7",
-                (
-                    (width, (1, 1), 1, (0, 0)),
-                    (width, (7, 1), 1, (3, 0)),
-                    (width, (1, 7), 1, (0, 3)),
-                    (width, (7, 1), 1, (3, 0)),
-                    (192, (1, 7), 1, (0, 3)),
-                ),
-            ),
-            conv(pool(mx, net, "avg"), f"{name}_proj", 192, (1, 1)),
-            name=f"{name}_concat",
-        )
-
-    def block_e(net: Symbol, name: str, kind: str) -> Symbol:
-        split = conv(net, f"{name}_3x3", 384, (1, 1))
-        double = chain(net, f"{name}_d3x3", ((448, (1, 1), 1, (0, 0)), (384, (3, 3), 1, (1, 1))))
-        return sym.Concat(
-            conv(net, f"{name}_1x1", 320, (1, 1)),
-            conv(split, f"{name}_3x3_a", 384, (1, 3), 1, (0, 1)),
-            conv(split, f"{name}_3x3_b", 384, (3, 1), 1, (1, 0)),
-            conv(double, f"{name}_d3x3_a", 384, (1, 3), 1, (0, 1)),
-            conv(double, f"{name}_d3x3_b", 384, (3, 1), 1, (1, 0)),
-            conv(pool(mx, net, kind), f"{name}_proj", 192, (1, 1)),
-            name=f"{name}_concat",
-        )
-
-    net = conv(sym.Variable("data"), "conv", 32, (3, 3), 2)
-    net = conv(conv(net, "conv_1", 32, (3, 3)), "conv_2", 64, (3, 3), 1, (1, 1))
+    net = _v3_conv(mx, sym.Variable("data"), "conv", 32, (3, 3), 2)
+    net = _v3_conv(mx, _v3_conv(mx, net, "conv_1", 32, (3, 3)), "conv_2", 64, (3, 3), 1, (1, 1))
     net = pool(mx, net, "max", stride=2, pad=0)
-    net = conv(conv(net, "conv_3", 80, (1, 1)), "conv_4", 192, (3, 3))
+    net = _v3_conv(mx, _v3_conv(mx, net, "conv_3", 80, (1, 1)), "conv_4", 192, (3, 3))
     net = pool(mx, net, "max", stride=2, pad=0)
     for name, project in (("mixed", 32), ("mixed_1", 64), ("mixed_2", 64)):
-        net = block_a(net, name, project)
+        net = _v3_block_a(mx, net, name, project)
     net = sym.Concat(
-        conv(net, "mixed_3_3x3", 384, (3, 3), 2),
-        chain(net, "mixed_3_d3x3", ((64, (1, 1), 1, (0, 0)), (96, (3, 3), 1, (1, 1)), (96, (3, 3), 2, (0, 0)))),
+        _v3_conv(mx, net, "mixed_3_3x3", 384, (3, 3), 2),
+        _v3_chain(mx, net, "mixed_3_d3x3", ((64, (1, 1), 1, (0, 0)), (96, (3, 3), 1, (1, 1)), (96, (3, 3), 2, (0, 0)))),
         pool(mx, net, "max", stride=2, pad=0),
         name="mixed_3_concat",
     )
     for name, width in (("mixed_4", 128), ("mixed_5", 160), ("mixed_6", 160), ("mixed_7", 192)):
-        net = block_c(net, name, width)
+        net = _v3_block_c(mx, net, name, width)
     seven = ((192, (1, 1), 1, (0, 0)), (192, (1, 7), 1, (0, 3)), (192, (7, 1), 1, (3, 0)), (192, (3, 3), 2, (0, 0)))
     net = sym.Concat(
-        chain(net, "mixed_8_3x3", ((192, (1, 1), 1, (0, 0)), (320, (3, 3), 2, (0, 0)))),
-        chain(net, "mixed_8_7x7", seven),
+        _v3_chain(mx, net, "mixed_8_3x3", ((192, (1, 1), 1, (0, 0)), (320, (3, 3), 2, (0, 0)))),
+        _v3_chain(mx, net, "mixed_8_7x7", seven),
         pool(mx, net, "max", stride=2, pad=0),
         name="mixed_8_concat",
     )
-    net = block_e(block_e(net, "mixed_9", "avg"), "mixed_10", "max")
+    net = _v3_block_e(mx, _v3_block_e(mx, net, "mixed_9", "avg"), "mixed_10", "max")
     net = sym.Pooling(net, kernel=(8, 8), stride=(1, 1), pool_type="avg", name="global_pool")
     net = sym.FullyConnected(sym.Flatten(net, name="flatten"), num_hidden=classes, name="fc1")
     return sym.SoftmaxOutput(net, name="softmax")
+
+
+def _resnet_stem(mx: ModuleType, conv: Callable[..., Symbol]) -> Symbol:
+    """From the image to 320 channels at 35x35."""
+    sym = mx.sym
+    net = conv(sym.Variable("data"), "conv1a", 32, (3, 3), 2)
+    net = conv(conv(net, "conv2a", 32, (3, 3)), "conv2b", 64, (3, 3), 1, (1, 1))
+    net = pool(mx, net, "max", stride=2, pad=0)
+    net = conv(conv(net, "conv3b", 80, (1, 1)), "conv4a", 192, (3, 3))
+    net = pool(mx, net, "max", stride=2, pad=0)
+    deep = conv(conv(net, "tower1_0", 64, (1, 1)), "tower1_1", 96, (3, 3), 1, (1, 1))
+    return sym.Concat(
+        conv(net, "tower", 96, (1, 1)),
+        conv(conv(net, "tower0_0", 48, (1, 1)), "tower0_1", 64, (5, 5), 1, (2, 2)),
+        conv(deep, "tower1_2", 96, (3, 3), 1, (1, 1)),
+        conv(pool(mx, net, "avg"), "tower2_0", 64, (1, 1)),
+    )
 
 
 def inception_resnet_v2(
@@ -254,18 +279,7 @@ def inception_resnet_v2(
         two = conv(two, f"{name}_b2", 256, (3, 1), 1, (1, 0))
         return residual(net, name, (conv(net, f"{name}_a", 192, (1, 1)), two), 2080, factor, relu)
 
-    net = conv(sym.Variable("data"), "conv1a", 32, (3, 3), 2)
-    net = conv(conv(net, "conv2a", 32, (3, 3)), "conv2b", 64, (3, 3), 1, (1, 1))
-    net = pool(mx, net, "max", stride=2, pad=0)
-    net = conv(conv(net, "conv3b", 80, (1, 1)), "conv4a", 192, (3, 3))
-    net = pool(mx, net, "max", stride=2, pad=0)
-    deep = conv(conv(net, "tower1_0", 64, (1, 1)), "tower1_1", 96, (3, 3), 1, (1, 1))
-    net = sym.Concat(
-        conv(net, "tower", 96, (1, 1)),
-        conv(conv(net, "tower0_0", 48, (1, 1)), "tower0_1", 64, (5, 5), 1, (2, 2)),
-        conv(deep, "tower1_2", 96, (3, 3), 1, (1, 1)),
-        conv(pool(mx, net, "avg"), "tower2_0", 64, (1, 1)),
-    )
+    net = _resnet_stem(mx, conv)
     for index in range(repeats[0]):
         net = block35(net, f"block35_{index}")
     deep = conv(conv(net, "reduce_a0", 256, (1, 1)), "reduce_a1", 256, (3, 3), 1, (1, 1))

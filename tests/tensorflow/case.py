@@ -152,20 +152,13 @@ def _opened(shape: tuple[int, ...], open_axes: str) -> tuple[int | None, ...]:
     return (None,) * len(shape) if open_axes == "all" else shape
 
 
-def case(
-    op: str,
-    variant: str,
-    *inputs: Input,
-    slots: tuple[int, ...] = (0,),
-    tolerance: float | None = None,
-    open_axes: str = "all",
-    least_opset: int = 0,
-    reason: str = "",
-    mxnet_lacks: str = "",
-    **attrs: Any,
-) -> Case:
-    """A case."""
-    return Case(op, inputs, attrs, variant, slots, tolerance, open_axes, least_opset, reason, mxnet_lacks)
+OPTIONS = ("slots", "tolerance", "open_axes", "least_opset", "reason", "mxnet_lacks")
+
+
+def case(op: str, variant: str, *inputs: Input, **more: Any) -> Case:
+    """A case: `more` are the operator's attributes, and what else a Case says (OPTIONS)."""
+    options = {name: more.pop(name) for name in OPTIONS if name in more}
+    return Case(op, inputs, more, variant, **options)
 
 
 def ints(*numbers: int, name: str = "numbers", dtype: str = "int32", shape: tuple[int, ...] | None = None) -> Input:

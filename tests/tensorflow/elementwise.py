@@ -15,7 +15,7 @@ def pair(
 ) -> Case:  # fmt: skip
     """Two drawn operands."""
     kind = str(more.pop("kind", "normal"))
-    return case(op, variant, data(*left, dtype=dtype, kind=kind), data(*right, dtype=dtype, kind=kind), **more)  # type: ignore[arg-type]
+    return case(op, variant, data(*left, dtype=dtype, kind=kind), data(*right, dtype=dtype, kind=kind), **more)
 
 
 def signs(op: str, dtype: str, **more: object) -> Case:
@@ -23,7 +23,7 @@ def signs(op: str, dtype: str, **more: object) -> Case:
     whole = dtype.startswith("int")
     numbers = SIGNED[:7] if whole else SIGNED
     divisors = DIVISORS[:7] if whole else DIVISORS
-    return case(op, f"signs_{dtype}", values(*numbers, dtype=dtype), values(*divisors, dtype=dtype), **more)  # type: ignore[arg-type]
+    return case(op, f"signs_{dtype}", values(*numbers, dtype=dtype), values(*divisors, dtype=dtype), **more)
 
 
 def zeros(op: str) -> Case:

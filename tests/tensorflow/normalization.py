@@ -12,7 +12,7 @@ def fused(op: str, variant: str, *shape: int, channels: int = 3, dtype: str = "f
                param("variance", channels, kind="positive")]  # fmt: skip
     if attrs["is_training"]:
         vectors[2:] = [param("mean", 0), param("variance", 0)]
-    return case(op, variant, data(*shape, dtype=dtype), *vectors, **attrs)  # type: ignore[arg-type]
+    return case(op, variant, data(*shape, dtype=dtype), *vectors, **attrs)
 
 
 CASES = (

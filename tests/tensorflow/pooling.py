@@ -27,12 +27,12 @@ SHAPES = (
     ("same_large_kernel", (1, 5, 4, 2), (5, 4), (3, 1), "SAME"),
 )
 
-def argmax(variant: str, x: tuple[int, ...], *row: object, **attrs: object) -> Case:
+def argmax(variant: str, x: tuple[int, ...], *row: Any, **attrs: Any) -> Case:
     """A MaxPoolWithArgmax of numbers that all differ."""
     kernel, strides, padding = row
     return case(
         "MaxPoolWithArgmax", variant, data(*x, kind="distinct"), padding=padding,
-        ksize=(1, *kernel, 1), strides=(1, *strides, 1), **{"slots": (0, 1), **attrs},  # type: ignore[misc, arg-type]
+        ksize=(1, *kernel, 1), strides=(1, *strides, 1), **{"slots": (0, 1), **attrs},
     )  # fmt: skip
 
 

@@ -246,19 +246,18 @@ def layer(
     gates: int,
     states: str = "h",
     *,
-    dtype: str = F,
     weights: Sequence[Input] | None = None,
     initial: dict[str, Input] | None = None,
     steps: int | Input | None = STEPS,
-    places: str = "n",
-    index: str = "",
-    fetch: tuple[str, ...] = ("y:0",),
     **more: Any,
 ) -> Case:
     """A loop over x (T, N, I), from states that are fed or 0; the result is what its rows are stacked to.
 
-    Without `steps` there are as many as x has slices. `places` names how many rows the list of rows has place for.
+    Without `steps` there are as many as x has slices. `more`: the dtype, the name of the index, `places`,
+    which names how many rows the list of rows has place for, and what `network` takes.
     """
+    dtype: str = more.pop("dtype", F)
+    index, places = more.pop("index", ""), more.pop("places", "n")
     columns = gates * HIDDEN
     if weights is None:
         weights = [_weight("w", WIDTH, columns), _weight("r", HIDDEN, columns), _weight("b", columns)]
@@ -282,7 +281,7 @@ def layer(
     limit = () if steps is None else (steps if isinstance(steps, Input) else ints(steps, name="n", shape=()),)
     inputs = (data(STEPS, BATCH, WIDTH, name="x", dtype=dtype), *limit, *weights, *begins.values())
     counted = () if limit else COUNTED
-    return network(f"layer-{title}", *counted, *nodes, inputs=inputs, functions=functions, fetch=fetch, **more)
+    return network(f"layer-{title}", *counted, *nodes, inputs=inputs, functions=functions, **more)
 
 
 COUNTED = (

@@ -134,8 +134,8 @@ def _nodes(window: Window, index: int, turned: bool, weight: NDArray[Any]) -> li
         paddings, crops = _spread(window)
         blocks = number("blocks", window.dilations)
         data = add("SpaceToBatchND", "apart", data, blocks, number("paddings", paddings), T="float32")
-    data, sizes = _two_axes(window, data, first, add, number), window.output
-    result = _operator(window, data, first, spread, weight, sizes, made, add, number)
+    data = _two_axes(window, data, first, add, number)
+    result = _operator(window, data, first, spread, weight, add, number)
     if rank == 1:
         result = add("Squeeze", "flat", result, T="float32", squeeze_dims=(2 if first else 1,))
     if spread:
@@ -154,9 +154,8 @@ def _two_axes(window: Window, data: str, first: bool, add: Any, number: Any) -> 
 
 
 def _operator(
-    window: Window, data: str, first: bool, spread: bool, weight: NDArray[Any], sizes: tuple[int, ...],
-    made: list[NodeDef], add: Any, number: Any,
-) -> str:  # fmt: skip
+    window: Window, data: str, first: bool, spread: bool, weight: NDArray[Any], add: Any, number: Any
+) -> str:
     front = (1,) if window.rank == 1 else ()
     rank = max(window.rank, 2)
 
@@ -172,14 +171,14 @@ def _operator(
         return str(add(POOLS[window.kind][window.rank], "op", data, ksize=per_axis(window.kernel), **attrs))
     if not spread and any(step != 1 for step in window.dilations):
         attrs["dilations"] = per_axis(window.dilations)
-    made.append(const(data + "_w", weight.reshape(*front, *weight.shape)))
+    kernel = add("Const", "weight", dtype="float32", value=weight.reshape(*front, *weight.shape))
     if window.kind == "transposed":
-        inner = (*front, *sizes)
+        inner = (*front, *window.output)
         filters = window.filters
         whole = (window.batch, filters, *inner) if first else (window.batch, *inner, filters)
-        return str(add(TRANSPOSED[window.rank], "op", number("whole", whole), data + "_w", data, **attrs))
+        return str(add(TRANSPOSED[window.rank], "op", number("whole", whole), kernel, data, **attrs))
     name = "DepthwiseConv2dNative" if window.kind == "depthwise" else CONVOLUTIONS[window.rank]
-    return str(add(name, "op", data, data + "_w", **attrs))
+    return str(add(name, "op", data, kernel, **attrs))
 
 
 def _padding_attrs(window: Window, first: bool, spread: bool) -> dict[str, Any]:

@@ -35,6 +35,7 @@ def test_all_roads_agree(index: int, live: LiveMXNet) -> None:
     assert [outcome for outcome in (found.onnx, found.reference) if outcome.kind in FAULTS] == [], str(drawn)
 
 
+@pytest.mark.live
 def test_most_symbols_are_mxnets(live: LiveMXNet) -> None:
     with needing("MXNet"):
         runs = [verdict(live, draw(SEED, index)).runs for index in range(60)]

@@ -28,14 +28,11 @@ def layer(
     lengths: tuple[int, ...] | None = None,
     peepholes: bool = False,
     given: bool = False,
-    results: int = 0,
-    steps: int = STEPS,
-    wanted: tuple[str, ...] | None = None,
-    dtype: str = "float32",
-    **attributes: Any,
+    **more: Any,
 ) -> Row:
-    """A row of a recurrent layer; `given` weights are inputs."""
-    rows, ways = GATES[op] * HIDDEN, 2 if attributes.get("direction") == "bidirectional" else 1
+    """A row of a recurrent layer; `given` weights are inputs. `more`: steps, dtype, and what `row` takes."""
+    steps, dtype = more.pop("steps", STEPS), more.pop("dtype", "float32")
+    rows, ways = GATES[op] * HIDDEN, 2 if more.get("direction") == "bidirectional" else 1
     operands: list[Any] = [
         normal(steps, BATCH, WIDTH, dtype=dtype),
         normal(ways, rows, WIDTH, dtype=dtype),
@@ -49,10 +46,9 @@ def layer(
         operands.append(normal(ways, 3 * HIDDEN, dtype=dtype) if peepholes else None)
     while operands[-1] is None:
         operands.pop()
-    count = results or (3 if op == "LSTM" else 2)
+    more.setdefault("results", 3 if op == "LSTM" else 2)
     constants = () if given else (1, 2, 3, 7)
-    return row(name, op, *operands, constants=constants, results=count, onednn=True, tolerance=1e-4, wanted=wanted,
-               hidden_size=HIDDEN, **attributes)  # fmt: skip
+    return row(name, op, *operands, constants=constants, onednn=True, tolerance=1e-4, hidden_size=HIDDEN, **more)
 
 
 FUSED = (
