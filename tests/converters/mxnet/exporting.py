@@ -118,21 +118,22 @@ class Row:
         return list(self.expected) or onnx_outputs(self.model, self.data, self.evaluator)
 
 
-OPTIONS = ("results", "opset", "tolerance", "wanted", "onednn")
+OPTIONS = ("tolerance", "wanted", "onednn")
 
 
 def row(name: str, op: str, *operands: Any, constants: Sequence[int] = (), **more: Any) -> Row:
     """A row of the operands x0, x1, ...; None is absent. `constants` are initializers, as are operands without axes.
 
-    `more` are the operator's attributes, and what else a Row says (OPTIONS).
+    `more` are the operator's attributes, how many `results` there are, the `opset`, and what else a Row says (OPTIONS).
     """
     options = {option: more.pop(option) for option in OPTIONS if option in more}
+    results, opset = more.pop("results", 1), more.pop("opset", 21)
     arrays = [None if operand is None else np.asarray(operand) for operand in operands]
     given = {slot: array for slot, array in enumerate(arrays) if array is not None}
     held = {f"x{slot}": array for slot, array in given.items() if slot in constants or not array.shape}
     data = {f"x{slot}": array for slot, array in given.items() if f"x{slot}" not in held}
     inputs = tuple(f"x{slot}" if slot in given else "" for slot in range(len(arrays)))
-    return Row(name, op, more, data, held, inputs, **options)
+    return Row(name, op, more, data, held, inputs, results, opset, **options)
 
 
 def onnxruntime_outputs(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
