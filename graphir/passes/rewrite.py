@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from graphir.errors import ShapeError
 from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Identity
@@ -34,11 +35,17 @@ def rewritten(graph: Graph, node: Node, rules: Rules) -> str:
 
 def bypass(graph: Graph, node: Node, value: Value) -> Accepted:
     """Let the users of the node's only result use `value` instead, and erase the node; the result's name survives if it
-    is an output. Not done, and False, where an output would lose its name."""
+    is an output, and what is known of its type. Not done, and False, where an output would lose its name, and where the
+    types contradict each other."""
     result = node.outputs[0]
     is_output = graph.is_output(result)
     if is_output and (value.producer is None or value.graph is not graph or graph.is_output(value)):
         return False
+    if value.producer is not None and value.graph is graph:
+        try:
+            graph.refine(value, result.type)
+        except ShapeError:
+            return False
     name = result.name
     graph.replace_uses(result, value)
     value.sources = tuple(dict.fromkeys((*value.sources, *result.sources)))
