@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphir import Graph, Tensor, TensorType, infer_types
+from graphir import Graph, Tensor, TensorType, Value, infer_types
 from graphir.ops.activation import LeakyRelu, Relu
 from graphir.ops.convolution import Conv
 from graphir.ops.elementwise import Add
@@ -77,13 +77,19 @@ def report(nodes: int) -> None:
     print(f"{nodes:>9}" + "".join(f"{cost / nodes * 1e6:>9.1f}" for cost in costs), flush=True)
 
 
+def all_of(graph: Graph, pairs: list[tuple[Value, Value]]) -> None:
+    """Replace the first of each pair by the second."""
+    for old, new in pairs:
+        graph.replace_uses(old, new)
+
+
 def replace_outputs(count: int) -> float:
     """Seconds to replace each of so many outputs."""
     graph = Graph("outputs")
     x = graph.add_input("x", PLAIN)
     graph.set_outputs([graph.add(Relu(), x) for _ in range(count)])
     pairs = [(value, graph.add(Relu(), x)) for value in graph.outputs]
-    return measured(lambda: [graph.replace_uses(old, new) for old, new in pairs])[0]
+    return measured(lambda: all_of(graph, pairs))[0]
 
 
 def replace_operands(count: int) -> float:
@@ -92,7 +98,7 @@ def replace_operands(count: int) -> float:
     old = [graph.add_input(f"x{place}", PLAIN) for place in range(count)]
     new = graph.add_input("new", PLAIN)
     graph.add(Concat(0), *old)
-    return measured(lambda: [graph.replace_uses(value, new) for value in old])[0]
+    return measured(lambda: all_of(graph, [(value, new) for value in old]))[0]
 
 
 def make_wide(count: int) -> float:

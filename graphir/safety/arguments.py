@@ -26,7 +26,7 @@ def expect_items(values: object, kinds: type[T] | tuple[type, ...], what: str, e
         isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable)
     ):
         raise ArgumentError(f"{what}: expected several in a list, found {found_kind(values)}")
-    found = tuple(values)
+    found: tuple[Any, ...] = tuple(cast("Iterable[Any]", values))
     for place, value in enumerate(found):
         if not isinstance(value, kinds):
             expect(value, kinds, f"{what}[{place}]", expected)

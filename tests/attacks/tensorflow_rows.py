@@ -152,7 +152,7 @@ COUNTS = (
     graph("a hundred million shuffles", [node("Tile", "y", ["x", "k"], T="float32", Tmultiples="int64"),
                                          const("k", [10**6, 10**9], "int64")]),
 )  # fmt: skip
-ELEMENTS = (
+ELEMENTS: tuple[Attack, ...] = (
     graph("a splat of 10**12", [splat("k", 1, [HUGE], float_val=[1.0]), relu("y", "k")], target="result.graphir.json"),
     graph("a splat of 10**12 of int64", [splat("k", 9, [HUGE], int64_val=[2**62 + 1]), node(
         "Neg", "y", ["k"], T="int64")], "elements"),

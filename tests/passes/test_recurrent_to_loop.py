@@ -110,7 +110,7 @@ OPEN = [("RNN", "bh", {}), ("GRU", "", BACK), ("LSTM", "bhp", BOTH)]
 def test_of_an_open_number_of_steps_too(
     kind: str, operands: str, attributes: dict[str, object], steps: int
 ) -> None:
-    model = layer(kind, operands, "T", **attributes)
+    model = layer(kind, operands, "T", **untyped(attributes))
     graph = written(model)
     assert [node.op.name for node in graph.nodes if node.subgraphs] == ["Scan"] * (2 if attributes is BOTH else 1)
     before, after = run(model, {"T": steps}), run(to_model(graph, opset=21), {"T": steps})

@@ -8,68 +8,38 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from graphir.converters.kernel.exporting import BaseExportNode
 from graphir.converters.mxnet.exporting.dtypes import DTYPES, NeedsNumpyShape, Refusal, dtype_name, held_dtype
 from graphir.converters.mxnet.exporting.state import SUFFIX, Entry, Export
 from graphir.graph import Node, Value
 from graphir.ops.base import Operator
-from graphir.safety.limits import charge_elements
 from graphir.tensor import Tensor
 from graphir.types import Dim, DType
 
 
-class ExportNode:
-    """One node of the graph on its way out.
+class ExportNode(BaseExportNode[Any]):
+    """One node of the graph on its way out: `emit` adds the MXNet node that gives its results."""
 
-    `emit` adds the MXNet node whose output is the node's result, `step` one before it; `bind` makes a step the result.
-    """
-
-    __slots__ = ("_steps", "export", "node", "op", "stem")
+    __slots__ = ("_steps", "export", "stem")
 
     def __init__(self, export: Export, node: Node) -> None:
+        super().__init__(node)
         self.export = export
-        self.node = node
-        self.op: Any = node.op
         self.stem = _stem(node)
         self._steps: set[int] = set()
 
-    def __len__(self) -> int:
-        return len(self.node.inputs)
-
-    def charge(self, count: int, what: str) -> None:
-        """Count the elements of a table that the node becomes. Raises FormatError beyond the limit."""
-        charge_elements(count, f"node {self.node.name!r} ({self.node.op.name}): {what}")
-
-    @property
-    def result(self) -> Value:
-        """The first result."""
-        return self.node.outputs[0]
-
-    def operand(self, slot: int) -> Value | None:
-        """The operand in a slot, None if absent."""
-        return self.node.inputs[slot] if slot < len(self.node.inputs) else None
-
-    def value(self, slot: int) -> Value:
-        """The operand in a slot that must be there."""
-        found = self.operand(slot)
-        if found is None:
-            self.refuse(f"operand {slot} is absent")
-        return found
-
     def entry(self, slot: int) -> Entry:
         """The entry of an operand in its own dtype."""
-        return self.export.entry(self.value(slot))
+        return self.export.entry(self.input(slot))
 
     def entries(self) -> list[Entry]:
         """The entries of all operands."""
         return [self.entry(slot) for slot in range(len(self.node.inputs))]
 
-    def known(self, slot: int) -> tuple[int, ...] | None:
+    def numbers(self, slot: int) -> tuple[int, ...] | None:
         """The elements of a small integer operand, None for an absent one. Refuses if they are not known."""
-        value = self.operand(slot)
-        if value is None:
-            return None
-        found = None if value.known is None else value.known.integers()
-        if found is None:
+        value, found = self.optional(slot), self.known(slot)
+        if found is None and value is not None:
             self.refuse_unknown(value)
         return found
 
@@ -78,8 +48,7 @@ class ExportNode:
 
         MXNet reads such an attribute as float64: None for an integer that this does not hold either.
         """
-        value = self.operand(slot)
-        known = None if value is None or value.known is None else value.known.integers()
+        value, known = self.optional(slot), self.known(slot)
         if known is not None and len(known) == 1:
             return float(known[0]) if int(float(known[0])) == known[0] else None
         tensor = None if value is None else value.tensor
@@ -92,18 +61,7 @@ class ExportNode:
         number = float(element)
         return number if dtype.is_float or int(number) == int(element) else None
 
-    def shape(self, slot: int = 0) -> tuple[Dim, ...]:
-        """The shape of an operand. Refuses if its rank is unknown."""
-        value = self.value(slot)
-        if value.shape is None:
-            self.refuse(f"the number of axes of {value.name} is unknown; state the inputs' shapes")
-        return value.shape
-
-    def rank(self, slot: int = 0) -> int:
-        """The number of axes of an operand. Refuses if it is unknown."""
-        return len(self.shape(slot))
-
-    def sizes(self, shape: Sequence[Dim] | None, what: str) -> tuple[int, ...]:
+    def fixed(self, shape: Sequence[Dim] | None, what: str) -> tuple[int, ...]:
         """A shape as numbers. Refuses if some are open."""
         if shape is None or not all(isinstance(dim, int) for dim in shape):
             self.refuse(f"the sizes of {what} are open; state the inputs' shapes")
@@ -114,10 +72,7 @@ class ExportNode:
 
         Truths are bool here, whatever carries them.
         """
-        dtype = self.value(slot).dtype
-        if dtype is None:
-            self.refuse(f"the dtype of operand {slot} is unknown")
-        return held_dtype(dtype)
+        return held_dtype(super().dtype(slot))
 
     def step(self, op: str, *inputs: Entry, suffix: str = "", **attributes: Any) -> Entry:
         """Add an MXNet node on the way and give its first output."""
@@ -156,10 +111,6 @@ class ExportNode:
         """Refuse because MXNet wants the elements of an operand as attributes, and they are not known."""
         how = "an input, which can be bound to a constant" if value in self.export.graph.inputs else "computed"
         self.refuse(f"{value.name} is {how}; MXNet wants these numbers as attributes")
-
-    def refuse(self, reason: str) -> NoReturn:
-        """Say that this node cannot be said in MXNet."""
-        raise Refusal(reason)
 
 
 def _stem(node: Node) -> str:

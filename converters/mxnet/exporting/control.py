@@ -74,7 +74,7 @@ class _Body(Export):
 def export_scan(node: ExportNode) -> None:
     """Scan; scanned operands and results along other axes are transposed, those that run backwards reversed."""
     op: Scan = node.op
-    operands = [node.value(slot) for slot in range(len(node))]
+    operands = [node.input(slot) for slot in range(len(node))]
     count = len(operands) - op.num_scan_inputs
     axes = op.scan_input_axes or (0,) * op.num_scan_inputs
     turned = op.scan_input_directions or (0,) * op.num_scan_inputs
@@ -126,13 +126,13 @@ def export_loop(node: ExportNode) -> None:
     That fills what it stacks up to a number of rows which must be known, so it serves for carried values only.
     """
     body = node.node.subgraphs[0]
-    trips, start = _number(node.operand(0)), _number(node.operand(1))
-    if trips is None or not _is_true(body.outputs[0], body.inputs[1]) or (node.operand(1) is not None and not start):
+    trips, start = _number(node.optional(0)), _number(node.optional(1))
+    if trips is None or not _is_true(body.outputs[0], body.inputs[1]) or (node.optional(1) is not None and not start):
         _while_loop(node)
         return
     if trips < 1:
         node.refuse("it does not run at all")
-    operands = [node.value(slot) for slot in range(2, len(node))]
+    operands = [node.input(slot) for slot in range(2, len(node))]
     count = len(operands)
     numbers = node.step("_arange", start=0, stop=trips, dtype=dtype_name(DType.INT64), suffix="numbers")
     states, rows = body.inputs[2:], body.outputs[1:]
@@ -203,11 +203,11 @@ def _foreach(
 def _while_loop(node: ExportNode) -> None:
     """The loop's variables are the number of the iteration, whether it goes on, and the carried values."""
     outer, inner = node.export, node.node.subgraphs[0]
-    operands = [node.value(slot) for slot in range(2, len(node))]
+    operands = [node.input(slot) for slot in range(2, len(node))]
     stacked = [value.name for value in node.node.outputs[len(operands) :] if is_needed(value)]
     if stacked:
         node.refuse(f"how often it runs is computed at run time, and with it the sizes of {', '.join(stacked)}")
-    start = node.operand(1)
+    start = node.optional(1)
     runs = outer.raw(start) if start is not None else node.constant([1.0], DType.FLOAT32, suffix="runs")
     if start is not None and outer.carried(start) is not DType.FLOAT32:
         runs = outer.cast(runs, DType.FLOAT32)
@@ -254,7 +254,7 @@ def _reading(body: _Body, entry: Entry, variable: Entry) -> Entry:
 def _condition(node: ExportNode, names: Sequence[str]) -> tuple[NNVMGraph, list[Entry]]:
     """The symbol that says whether an iteration follows, and the largest number of them if there is one."""
     runs = NNVMNode(VARIABLE, names[1])
-    most = node.operand(0)
+    most = node.optional(0)
     if most is None:
         copy = NNVMNode("_copy", "goes_on", inputs=[(0, 0)])
         return NNVMGraph([runs, copy], [(1, 0)], VERSION_FIELD, node.export.np_shape), []

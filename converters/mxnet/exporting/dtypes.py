@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.errors import GraphirError
+from graphir.converters.kernel.refusals import Refusal
 from graphir.graph import Value
 from graphir.types import DType, TensorType, Type
 
@@ -32,10 +32,6 @@ WIDER = {
     DType.FLOAT8E8M0: DType.FLOAT32,
     DType.FLOAT4E2M1: DType.FLOAT32,
 }
-
-
-class Refusal(GraphirError):
-    """An export function cannot say this node in MXNet; the exporter gathers all of them."""
 
 
 class NeedsNumpyShape(Refusal):

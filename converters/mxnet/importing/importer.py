@@ -75,7 +75,7 @@ class Importer(BaseImporter):
         dtypes: Mapping[str, object] | None = None,
         name: str = "graph",
     ) -> None:
-        super().__init__(Graph(options.name), (record.name for record in symbol_graph.nodes if record.op == VARIABLE))
+        super().__init__(Graph(name), (record.name for record in symbol_graph.nodes if record.op == VARIABLE))
         self.source = symbol_graph
         self.params = params
         self.shapes = {key: parse_dims(shape) for key, shape in (shapes or {}).items()}

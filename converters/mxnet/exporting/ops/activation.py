@@ -136,7 +136,7 @@ def export_prelu(node: ExportNode) -> None:
 
 def _slopes(node: ExportNode) -> Entry | None:
     """The slopes as a vector with one for each channel, or one for all; None if they lie otherwise."""
-    slope = node.value(1)
+    slope = node.input(1)
     producer = slope.producer
     if producer is not None and isinstance(producer.op, Reshape):
         source = producer.inputs[0]
@@ -174,7 +174,7 @@ def export_hardmax(node: ExportNode) -> None:
     """one_hot of argmax, its new axis brought to the place of the old one."""
     rank, dtype = node.rank(), node.dtype()
     axis = normalize_axis(node.op.axis, rank)
-    (depth,) = node.sizes(node.shape()[axis : axis + 1], f"axis {axis} of {node.value(0).name}")
+    (depth,) = node.fixed(node.shape()[axis : axis + 1], f"axis {axis} of {node.input(0).name}")
     places = node.step("argmax", node.entry(0), axis=axis)
     if rank == 1:
         hot = node.step("one_hot", places, depth=depth, dtype=dtype.value)
@@ -188,10 +188,10 @@ def export_hardmax(node: ExportNode) -> None:
 
 def export_dropout(node: ExportNode) -> None:
     """Nothing at inference, with a mask of ones."""
-    mask, data = node.node.outputs[1], node.export.raw(node.value(0))
-    if node.operand(2) is not None and node.number(2) != 0 and node.number(1) != 0:
-        node.refuse(f"{node.value(2).name} says that elements are dropped at random; only inference can be written")
-    node.export.bind(node.result, data, node.export.carried(node.value(0)))
+    mask, data = node.node.outputs[1], node.export.raw(node.input(0))
+    if node.optional(2) is not None and node.number(2) != 0 and node.number(1) != 0:
+        node.refuse(f"{node.input(2).name} says that elements are dropped at random; only inference can be written")
+    node.export.bind(node.result, data, node.export.carried(node.input(0)))
     if mask.uses or node.export.graph.is_output(mask):
         node.bind(node.step("ones_like", data, suffix="mask"), 1, carried=node.dtype())
 

@@ -16,10 +16,10 @@ def export_tensor_scatter(node: ExportNode) -> None:
     """A choice, at each place of the cache, between what it holds and the row of the update that belongs there."""
     op: ir.TensorScatter = node.op
     axis = normalize_axis(op.axis, node.rank())
-    cache = (0, *node.sizes(node.shape()[1:], node.value(0).name))
-    (count,) = node.sizes(node.shape(1)[axis : axis + 1], node.value(1).name)
+    cache = (0, *node.fixed(node.shape()[1:], node.input(0).name))
+    (count,) = node.fixed(node.shape(1)[axis : axis + 1], node.input(1).name)
     places = _rows_of_update(node, cache[axis])
-    update = node.export.raw(node.value(1))
+    update = node.export.raw(node.input(1))
     order = (0, axis, *(place for place in range(1, len(cache)) if place != axis))
     moved = tuple(cache[place] for place in order)
     if axis != 1:
@@ -41,17 +41,17 @@ def export_tensor_scatter(node: ExportNode) -> None:
         suffix="inside",
     )
     column = tuple(size if place in (0, axis) else 1 for place, size in enumerate(cache))
-    held_cache = node.export.raw(node.value(0))
+    held_cache = node.export.raw(node.input(0))
     written = node.step("broadcast_like", node.step("Reshape", inside, suffix="column", shape=column), held_cache)
-    node.emit("where", written, chosen, held_cache, carried=node.export.carried(node.value(0)))
+    node.emit("where", written, chosen, held_cache, carried=node.export.carried(node.input(0)))
 
 
 def _rows_of_update(node: ExportNode, size: int) -> Entry:
     """Which row of the update belongs to each place of the cache, (batch, size); others are out of range."""
     node.charge(size, "the places of its cache")
     places = node.constant(np.arange(size, dtype=np.int64)[None], suffix="places")
-    if node.operand(2) is None:
-        rows = node.step("_contrib_arange_like", node.export.raw(node.value(0)), suffix="batch", axis=0)
+    if node.optional(2) is None:
+        rows = node.step("_contrib_arange_like", node.export.raw(node.input(0)), suffix="batch", axis=0)
         nothing = node.step("zeros_like", node.export.cast(rows, DType.INT64))
         return node.step("broadcast_add", places, node.step("expand_dims", nothing, axis=1), suffix="rows")
     begin = node.step("expand_dims", node.export.cast(node.entry(2), DType.INT64), suffix="begin", axis=1)

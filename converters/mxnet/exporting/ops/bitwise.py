@@ -24,7 +24,7 @@ def _is_unsigned(dtype: DType | None) -> bool:
 
 def _factor(node: ExportNode) -> tuple[Entry, Entry | None]:
     """The power of two that belongs to each shift, and where shifts are within the number's bits (None: everywhere)."""
-    dtype, value = node.value(1).dtype, node.value(1)
+    dtype, value = node.input(1).dtype, node.input(1)
     assert dtype is not None
     amounts = None if value.tensor is None else value.tensor.numpy().astype("int64")
     if amounts is not None and amounts.size and amounts.min() >= 0 and amounts.max() < dtype.bits - 1:
@@ -53,7 +53,7 @@ def export_bit_shift(node: ExportNode) -> None:
         return
     data = node.entry(0)
     signs = None
-    if not _is_unsigned(node.value(0).dtype):
+    if not _is_unsigned(node.input(0).dtype):
         signs = node.step("negative", node.step("_lesser_scalar", data, suffix="minus", scalar=0), suffix="signs")
         data = node.step("_npi_bitwise_xor", data, signs, suffix="turned")
     found = node.step("broadcast_div", data, factor, suffix="quotient")

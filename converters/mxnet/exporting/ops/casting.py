@@ -37,7 +37,7 @@ FORMATS = {
 
 def export_cast(node: ExportNode) -> None:
     """Cast; numbers that carry truths or positions may be of the wanted dtype already."""
-    export, value, wanted = node.export, node.value(0), node.op.to
+    export, value, wanted = node.export, node.input(0), node.op.to
     entry = export.raw(value)
     held, target = export.carried(value), held_dtype(wanted)
     if wanted is DType.BOOL:
@@ -57,7 +57,7 @@ def export_cast(node: ExportNode) -> None:
 
 def export_bit_cast(node: ExportNode) -> None:
     """Cast between integers of one width, whose low bits stay what they are."""
-    value, wanted = node.value(0), node.op.to
+    value, wanted = node.input(0), node.op.to
     if value.dtype is None or not (value.dtype.is_integer or value.dtype is DType.BOOL) or not wanted.is_integer:
         node.refuse("MXNet has no operator that reads the bits of floats as another dtype, or others as floats")
     entry = node.entry(0)

@@ -18,7 +18,7 @@ from graphir.types import UNKNOWN, Dim, DType, Shape
 
 def kernel_of(node: ExportNode, stated: tuple[int, ...], slot: int) -> tuple[int, ...]:
     """The kernel's spatial shape, from the attribute or from the weight in a slot. Refuses what MXNet has not."""
-    kernel = stated or node.sizes(node.shape(slot)[2:], node.value(slot).name)
+    kernel = stated or node.fixed(node.shape(slot)[2:], node.input(slot).name)
     if not 1 <= len(kernel) <= 3:
         node.refuse(f"MXNet convolves over 1 to 3 spatial axes, not {len(kernel)}")
     return tuple(kernel)
@@ -26,7 +26,7 @@ def kernel_of(node: ExportNode, stated: tuple[int, ...], slot: int) -> tuple[int
 
 def _filters(node: ExportNode, size: Dim, slot: int) -> int:
     if not isinstance(size, int):
-        node.refuse(f"the number of filters of {node.value(slot).name} is unknown")
+        node.refuse(f"the number of filters of {node.input(slot).name} is unknown")
     return size
 
 
@@ -66,8 +66,8 @@ def convolution(
 def export_conv(node: ExportNode) -> None:
     """Convolution."""
     _note_half(node, "Convolution")
-    no_bias = node.operand(2) is None
-    data, attributes = convolution(node, node.op, node.entry(0), node.value(0).shape, 1, node.dtype(), no_bias)
+    no_bias = node.optional(2) is None
+    data, attributes = convolution(node, node.op, node.entry(0), node.input(0).shape, 1, node.dtype(), no_bias)
     node.emit("Convolution", data, *(node.entry(slot) for slot in ((1,) if no_bias else (1, 2))), **attributes)
 
 
@@ -83,7 +83,7 @@ class _Ends:
 def _ends(node: ExportNode, op: ConvTranspose, kernel: tuple[int, ...]) -> _Ends:
     rank = len(kernel)
     strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
-    sizes = (node.value(0).shape or (UNKNOWN,) * (rank + 2))[2:]
+    sizes = (node.input(0).shape or (UNKNOWN,) * (rank + 2))[2:]
     stated = op.output_padding or (0,) * rank
     padding, extra = settled_transposed(
         node, op.padding, sizes, kernel, strides, dilations, stated, op.output_shape
@@ -104,7 +104,7 @@ def export_conv_transpose(node: ExportNode) -> None:
     rank = len(kernel)
     ends = _ends(node, op, kernel)
     grows = any(number > 0 for pair in ends.outer for number in pair)
-    inner_bias = node.operand(2) is not None and not grows
+    inner_bias = node.optional(2) is not None and not grows
     weight, kernel, dilations = _weight(node, op, kernel)
     attributes: dict[str, Any] = {
         "kernel": kernel,
@@ -121,9 +121,9 @@ def export_conv_transpose(node: ExportNode) -> None:
         node.emit("Deconvolution", *operands, **attributes)
         return
     whole = node.step("Deconvolution", *operands, suffix="whole", **attributes)
-    shape = node.value(0).shape or (UNKNOWN,) * (rank + 2)
+    shape = node.input(0).shape or (UNKNOWN,) * (rank + 2)
     found = padded(node, whole, shape, node.dtype(), [(0, 0), (0, 0), *ends.outer], 0.0)
-    if node.operand(2) is None or inner_bias:
+    if node.optional(2) is None or inner_bias:
         node.bind(found)
     else:
         emit_first(node, "broadcast_add", found, along(node.entry(2), node, 1, rank + 2, "bias"))
@@ -142,7 +142,7 @@ def _weight(
     together = any(step != 1 for step in op.strides) or rank == 3
     if all(step == 1 for step in dilations) or not together:
         return node.entry(1), kernel, dilations
-    tensor = node.value(1).tensor
+    tensor = node.input(1).tensor
     if tensor is None and rank == 3:
         node.refuse("MXNet has no dilations over three axes, and its weight, which could get the gaps, is computed")
     if tensor is None or (node.dtype() is DType.FLOAT32 and rank < 3):
@@ -155,7 +155,7 @@ def _weight(
         found[(slice(None), slice(None), *(slice(None, None, step) for step in dilations))] = tensor.numpy()
         return found
 
-    name = node.export.fresh_variable(f"{node.value(1).name}_dilated")
+    name = node.export.fresh_variable(f"{node.input(1).name}_dilated")
     dilated = Tensor.computed(tensor.dtype, (*tensor.shape[:2], *wide), spread)
     return node.export.variable(name, dilated, {}), wide, (1,) * rank
 

@@ -22,10 +22,10 @@ def export_deform_conv(node: ExportNode) -> None:
     if node.rank(1) != 4:
         node.refuse(f"MXNet's deformable convolution is over 2 spatial axes, not {node.rank(1) - 2}")
     dtype = computing(node)
-    no_bias = node.operand(3) is None
-    data, attributes = convolution(node, op.conv(), wide(node, 0), node.value(0).shape, 1, dtype, no_bias)
+    no_bias = node.optional(3) is None
+    data, attributes = convolution(node, op.conv(), wide(node, 0), node.input(0).shape, 1, dtype, no_bias)
     offset = wide(node, 2)
-    if node.operand(4) is not None:
+    if node.optional(4) is not None:
         mask = wide(node, 4)
     else:
         rows, columns = attributes["kernel"]
@@ -51,7 +51,7 @@ def _with_more_filters(node: ExportNode, operands: list[Entry], more: int, dtype
         node.refuse(f"{filters} filters in groups, which MXNet wants the {groups} groups of offsets to divide")
     found = []
     for entry, slot in zip(operands, (1, 3), strict=False):
-        _, *rest = node.sizes(node.shape(slot), node.value(slot).name)
+        _, *rest = node.fixed(node.shape(slot), node.input(slot).name)
         node.charge(more * math.prod(rest), "its filters of zeros")
         zeros = node.constant(np.zeros((more, *rest)), dtype, f"zeros{slot}")
         found.append(node.step("Concat", entry, zeros, suffix=f"filters{slot}", dim=0, num_args=2))

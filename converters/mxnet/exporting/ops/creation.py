@@ -17,7 +17,7 @@ COUNTING = (DType.FLOAT32, DType.FLOAT64, DType.INT32, DType.INT64)
 
 
 def _filled(node: ExportNode, value: float, dtype: DType) -> None:
-    shape = node.sizes(node.result.shape, node.result.name) or (1,)
+    shape = node.fixed(node.result.shape, node.result.name) or (1,)
     held = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
     _check_number(node, value, held)
     node.emit("_full", carried=held, shape=shape, value=float(value), dtype=dtype_name(held))
@@ -30,7 +30,7 @@ def _check_number(node: ExportNode, value: float, held: DType) -> None:
 
 def export_constant_of_shape(node: ExportNode) -> None:
     """_full; of the open shape of another tensor, ones_like times the number; of other open sizes, broadcast."""
-    source, shape = whole_shape_of(node.value(0)), node.result.shape
+    source, shape = whole_shape_of(node.input(0)), node.result.shape
     if shape is not None and all(isinstance(size, int) for size in shape):
         _filled(node, node.op.value, node.op.dtype)
     elif source is not None:
@@ -99,7 +99,7 @@ def export_range(node: ExportNode) -> None:
     if start is not None and limit is not None and delta is not None:
         node.emit("_arange", start=start, stop=limit, step=delta, dtype=dtype_name(node.dtype()))
         return
-    size = node.value(1).known
+    size = node.input(1).known
     place = None if size is None or len(size.elements) != 1 else place_of(node, size.elements[0])
     if place is None or (start, delta) != (0, 1):
         node.refuse("its bounds are computed; MXNet wants them as attributes")
@@ -139,7 +139,7 @@ def _place_before(values: Iterable[Value | None], wanted: Sym) -> Value | None:
 
 def export_eye_like(node: ExportNode) -> None:
     """_eye."""
-    rows, columns = node.sizes(node.shape(), node.value(0).name)
+    rows, columns = node.fixed(node.shape(), node.input(0).name)
     dtype = node.result.dtype
     if dtype is None:
         node.refuse("the dtype of its result is unknown")

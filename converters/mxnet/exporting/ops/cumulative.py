@@ -10,7 +10,7 @@ from graphir.ops.base import normalize_axis
 
 def _axis(node: ExportNode) -> int:
     """The axis, a constant."""
-    axes = node.known(1)
+    axes = node.numbers(1)
     assert axes is not None
     return normalize_axis(axes[0], node.rank())
 
@@ -52,7 +52,7 @@ def export_cum_prod(node: ExportNode) -> None:
     """Products of elements 1, 2, 4, ... places apart: as many as the axis has bits, each with all before it."""
     op: ir.CumProd = node.op
     axis = _axis(node)
-    (size,) = node.sizes(node.shape()[axis : axis + 1], node.value(0).name)
+    (size,) = node.fixed(node.shape()[axis : axis + 1], node.input(0).name)
     if size == 0:
         node.refuse("MXNet has no tensors without elements")
     node.decide("running product", "multiplied in pairs: floats may differ in the last digits")

@@ -82,7 +82,7 @@ def _regions(node: ExportNode, dtype: DType) -> Entry:
 
 def _whole_regions(node: ExportNode) -> Value | None:
     """The rows of five of which the corners are the last four and the image is the first; None if there are none."""
-    corners, images = node.value(1).producer, node.value(2).producer
+    corners, images = node.input(1).producer, node.input(2).producer
     if corners is None or images is None or not isinstance(corners.op, Slice) or not isinstance(images.op, Cast):
         return None
     chosen = images.inputs[0]

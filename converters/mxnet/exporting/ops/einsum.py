@@ -52,7 +52,7 @@ def _with_diagonals(node: ExportNode, term: Term) -> Term:
             first = term.labels.index(label)
             second = term.labels.index(label, first + 1)
             others = tuple(axis for axis in range(len(term.labels)) if axis not in (first, second))
-            (size,) = node.sizes(term.sizes[first : first + 1], f"an axis {label} of which the diagonal is taken")
+            (size,) = node.fixed(term.sizes[first : first + 1], f"an axis {label} of which the diagonal is taken")
             entry = node.step("transpose", term.entry, suffix="pair", axes=(*others, first, second))
             sizes = tuple(term.sizes[axis] for axis in others)
             entry = node.step("Reshape", entry, suffix="pair", shape=(*(0 for _ in sizes), size * size))

@@ -25,7 +25,7 @@ def constant_beside(node: ExportNode) -> tuple[int, float] | None:
         number = node.number(1 - slot)
         if number is None or node.number(slot) is not None:
             continue
-        other, constant = node.value(slot), node.value(1 - slot)
+        other, constant = node.input(slot), node.input(1 - slot)
         grows = other.rank is None or constant.rank is None or constant.rank > other.rank
         if other.dtype is DType.BOOL or (grows and constant.rank != 0):
             continue
@@ -36,7 +36,7 @@ def constant_beside(node: ExportNode) -> tuple[int, float] | None:
 def pair(node: ExportNode) -> tuple[Entry, Entry]:
     """Two operands in one dtype: truths that are carried in different ones meet as float32."""
     export = node.export
-    left, right = node.value(0), node.value(1)
+    left, right = node.input(0), node.input(1)
     if left.dtype is not DType.BOOL:
         return node.entry(0), node.entry(1)
     entries = export.raw(left), export.raw(right)
@@ -48,7 +48,7 @@ def pair(node: ExportNode) -> tuple[Entry, Entry]:
 
 def truth_dtype(node: ExportNode) -> DType:
     """The dtype in which MXNet gives a comparison's result: that of the operands."""
-    left, right = node.value(0), node.value(1)
+    left, right = node.input(0), node.input(1)
     if left.dtype is not DType.BOOL:
         return node.dtype(0 if left.dtype is not None else 1)
     export = node.export
@@ -92,7 +92,7 @@ def export_mod(node: ExportNode) -> None:
     MXNet gives 0 where floats are divided by 0, which is NaN in the graph: a divisor that can be 0 becomes NaN there.
     """
     dtype = node.dtype()
-    divisor = node.value(1).tensor
+    divisor = node.input(1).tensor
     may_be_zero = dtype.is_float and (divisor is None or not divisor.numpy().astype(bool).all())
     if dtype is DType.INT64:
         node.decide("precision", "MXNet takes remainders of int64 as float64: exact for numbers below 2**53 only")
@@ -180,8 +180,8 @@ def logical(name: str) -> ExportFunction:
 
     def export_logical(node: ExportNode) -> None:
         for slot in (0, 1):
-            number, other = node.number(1 - slot), node.value(slot)
-            if number is not None and node.value(1 - slot).rank == 0:
+            number, other = node.number(1 - slot), node.input(slot)
+            if number is not None and node.input(1 - slot).rank == 0:
                 entry = node.export.raw(other)
                 held = node.export.carried(other)
                 node.emit(f"_logical_{name}_scalar", entry, scalar=number, carried=held)
@@ -194,8 +194,8 @@ def logical(name: str) -> ExportFunction:
 
 def export_not(node: ExportNode) -> None:
     """logical_not."""
-    entry = node.export.raw(node.value(0))
-    node.emit("logical_not", entry, carried=node.export.carried(node.value(0)))
+    entry = node.export.raw(node.input(0))
+    node.emit("logical_not", entry, carried=node.export.carried(node.input(0)))
 
 
 def export_is_nan(node: ExportNode) -> None:
@@ -252,12 +252,12 @@ def export_mean(node: ExportNode) -> None:
 
 def export_clip(node: ExportNode) -> None:
     """clip; one bound alone, bounds of integers, and computed ones are a maximum and a minimum."""
-    bounds = [None if node.operand(slot) is None else node.number(slot) for slot in (1, 2)]
+    bounds = [None if node.optional(slot) is None else node.number(slot) for slot in (1, 2)]
     low, high = bounds
     if low is not None and high is not None and low <= high and node.dtype().is_float:
         node.emit("clip", node.entry(0), a_min=low, a_max=high)
         return
-    given = [slot for slot in (1, 2) if node.operand(slot) is not None]
+    given = [slot for slot in (1, 2) if node.optional(slot) is not None]
     if not given:
         node.emit("_copy", node.entry(0))
         return
@@ -274,7 +274,7 @@ def export_clip(node: ExportNode) -> None:
 
 def export_identity(node: ExportNode) -> None:
     """A copy."""
-    node.emit("_copy", node.export.raw(node.value(0)), carried=node.export.carried(node.value(0)))
+    node.emit("_copy", node.export.raw(node.input(0)), carried=node.export.carried(node.input(0)))
 
 
 def _with_axes(node: ExportNode, entry: Entry, value: Value, rank: int) -> Entry:
@@ -319,7 +319,7 @@ def _in_one_shape(node: ExportNode, values: list[Value], entries: list[Entry]) -
 
 def export_where(node: ExportNode) -> None:
     """where, its operands brought to one shape first."""
-    values = [node.value(slot) for slot in range(3)]
+    values = [node.input(slot) for slot in range(3)]
     choices, carried = same_truths(node, values[1:])
     entries = [node.export.raw(values[0]), *choices]
     if len({value.shape for value in values}) > 1:

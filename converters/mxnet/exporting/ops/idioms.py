@@ -72,7 +72,7 @@ def _hot(value: Value) -> tuple[Value, int] | None:
 
 def one_hot_of_truths(node: ExportNode) -> bool:
     """Cast of a comparison of indices with all places."""
-    found = _hot(node.value(0))
+    found = _hot(node.input(0))
     if found is None or node.op.to not in DTYPES:
         return False
     indices, depth = found
@@ -83,11 +83,11 @@ def one_hot_of_truths(node: ExportNode) -> bool:
 
 def one_hot_of_choice(node: ExportNode) -> bool:
     """Where between two numbers, by a comparison of indices with all places."""
-    found = _hot(node.value(0))
-    on, off, dtype = node.number(1), node.number(2), node.value(1).dtype
+    found = _hot(node.input(0))
+    on, off, dtype = node.number(1), node.number(2), node.input(1).dtype
     if found is None or on is None or off is None or dtype not in DTYPES or dtype is None:
         return False
-    if max(node.value(1).rank or 0, node.value(2).rank or 0) > 1:
+    if max(node.input(1).rank or 0, node.input(2).rank or 0) > 1:
         return False
     indices, depth = found
     kind = None if dtype is DType.FLOAT32 else dtype.value
@@ -109,7 +109,7 @@ def _line(array: np.ndarray[Any, Any], rank: int) -> int | None:
 
 def sequence_mask(node: ExportNode) -> bool:
     """Where between data and a number, by a comparison of positions with lengths."""
-    data, number, less = node.value(1), node.number(2), node.value(0).producer
+    data, number, less = node.input(1), node.number(2), node.input(0).producer
     if less is None or not isinstance(less.op, ew.Less) or number is None or data.shape is None:
         return False
     if node.result.shape != data.shape or data.dtype not in DTYPES:
@@ -137,7 +137,7 @@ def sequence_mask(node: ExportNode) -> bool:
 
 def reversed_axes(node: ExportNode) -> bool:
     """Slice that goes backwards over whole axes."""
-    value = node.value(0)
+    value = node.input(0)
     given = [operand for operand in node.node.inputs[1:] if operand is not None]
     known = [None if operand.known is None else operand.known.integers() for operand in given]
     if len(known) != 4 or None in known or value.shape is None:
@@ -157,7 +157,7 @@ def reversed_axes(node: ExportNode) -> bool:
 
 def shape_of_another(node: ExportNode) -> bool:
     """Reshape to the whole shape of another tensor, of which more than one size is open."""
-    value, wanted = node.value(0), node.value(1)
+    value, wanted = node.input(0), node.input(1)
     source = wanted.producer
     if source is None or not isinstance(source.op, Shape) or source.op.start or source.op.end is not None:
         return False

@@ -19,14 +19,14 @@ def export_center_crop_pad(node: ExportNode) -> None:
     op: ir.CenterCropPad = node.op
     rank = node.rank()
     axes = tuple(normalize_axis(axis, rank) for axis in op.axes or range(rank))
-    own = node.sizes(tuple(node.shape()[axis] for axis in axes), node.value(0).name)
-    wanted = node.known(1) or ()
+    own = node.fixed(tuple(node.shape()[axis] for axis in axes), node.input(0).name)
+    wanted = node.numbers(1) or ()
     pads = [(0, 0)] * rank
     for axis, size, target in zip(axes, own, wanted, strict=True):
         more = target - size
         pads[axis] = (-(-more // 2), more + -more // 2) if more < 0 else (more // 2, more - more // 2)
-    found = padded(node, node.export.raw(node.value(0)), node.shape(), held(node), pads, 0.0)
-    node.bind(found, carried=node.export.carried(node.value(0)))
+    found = padded(node, node.export.raw(node.input(0)), node.shape(), held(node), pads, 0.0)
+    node.bind(found, carried=node.export.carried(node.input(0)))
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class _Blocks:
 def export_col2im(node: ExportNode) -> None:
     """col2im; an image padded differently before and after is cut out of a larger one."""
     op: ir.Col2Im = node.op
-    image, block = node.known(1), node.known(2)
+    image, block = node.numbers(1), node.numbers(2)
     assert image is not None
     assert block is not None
     rank = len(image)
@@ -75,7 +75,7 @@ def export_col2im(node: ExportNode) -> None:
     blocks = _Blocks(whole, block, op.strides or ones, op.dilations or ones, front)
     channels = 1
     if rank != 2:
-        (channels,) = node.sizes((node.result.shape or ())[1:2], "the result's channels")
+        (channels,) = node.fixed((node.result.shape or ())[1:2], "the result's channels")
     found = _put_together(node, node.entry(0), channels, blocks)
     if not even:
         found = cropped(node, found, [(0, 0), (0, 0), *((-before, -after) for before, after in pads)])

@@ -68,7 +68,7 @@ def _is_parameter(node: ExportNode, value: Value) -> bool:
 
 def export_gather(node: ExportNode) -> None:
     """Embedding of a table, slice of one index, else take."""
-    data, indices = node.value(0), node.value(1)
+    data, indices = node.input(0), node.input(1)
     carried = node.export.carried(data)
     axis = node.op.axis if data.rank is None else normalize_axis(node.op.axis, data.rank)
     number = _constant(indices)
@@ -86,7 +86,7 @@ def export_gather(node: ExportNode) -> None:
     if unlimited is None:
         entry, mode = _chosen(node, indices, None if data.shape is None else data.shape[axis])
     elif data.rank == 2 and axis == 0 and _is_parameter(node, data) and data.dtype is not None and not scalar:
-        rows, columns = node.sizes(data.shape, data.name)
+        rows, columns = node.fixed(data.shape, data.name)
         kind = None if data.dtype is DType.FLOAT32 else data.dtype.value
         node.emit("Embedding", unlimited, node.entry(0), input_dim=rows, output_dim=columns, dtype=kind)
         return
@@ -105,20 +105,20 @@ def export_gather_nd(node: ExportNode) -> None:
     length = node.shape(1)[-1]
     if batch == 1 and _export_sequence_last(node):
         return
-    indices, carried = node.entry(1), node.export.carried(node.value(0))
+    indices, carried = node.entry(1), node.export.carried(node.input(0))
     if rank == 1:
         if not isinstance(length, int):
             node.refuse("the length of its index vector is open; state the inputs' shapes")
         column = node.step("expand_dims", indices, suffix="column", axis=1)
         if node.result.rank == 0:
-            node.emit("gather_nd", node.export.raw(node.value(0)), column, carried=carried)
+            node.emit("gather_nd", node.export.raw(node.input(0)), column, carried=carried)
             return
-        found = node.step("gather_nd", node.export.raw(node.value(0)), column)
+        found = node.step("gather_nd", node.export.raw(node.input(0)), column)
         node.emit("squeeze", found, axis=(0,), carried=carried)
         return
-    before = _as_mxnet_has_them(node.value(1))
+    before = _as_mxnet_has_them(node.input(1))
     if before is not None and not batch:
-        node.emit("gather_nd", node.export.raw(node.value(0)), node.export.entry(before), carried=carried)
+        node.emit("gather_nd", node.export.raw(node.input(0)), node.export.entry(before), carried=carried)
         return
     indices = node.step("transpose", indices, suffix="vectors", axes=(rank - 1, *range(rank - 1)))
     if batch:
@@ -127,7 +127,7 @@ def export_gather_nd(node: ExportNode) -> None:
         if not isinstance(length, int):
             node.refuse("the length of its index vectors is open; state the inputs' shapes")
         indices = node.step("Concat", *rows, indices, suffix="all", dim=0, num_args=batch + 1)
-    node.emit("gather_nd", node.export.raw(node.value(0)), indices, carried=carried)
+    node.emit("gather_nd", node.export.raw(node.input(0)), indices, carried=carried)
 
 
 def _as_mxnet_has_them(vectors: Value) -> Value | None:
@@ -143,7 +143,7 @@ def _as_mxnet_has_them(vectors: Value) -> Value | None:
 
 def _export_sequence_last(node: ExportNode) -> bool:
     """SequenceLast, where the index of each batch is a length less 1; whether it is that."""
-    data, column = node.value(0), node.value(1).producer
+    data, column = node.input(0), node.input(1).producer
     if column is None or not isinstance(column.op, Unsqueeze) or node.rank(1) != 2 or column.inputs[0] is None:
         return False
     less = column.inputs[0].producer
@@ -169,7 +169,7 @@ def export_gather_elements(node: ExportNode) -> None:
     """take of a vector, pick of one element along the axis, else gather_nd at the place of each index."""
     rank = node.rank()
     axis = normalize_axis(node.op.axis, rank)
-    data, indices = node.value(0), node.value(1)
+    data, indices = node.input(0), node.input(1)
     carried = node.export.carried(data)
     own, wanted = node.shape(0), node.shape(1)
     if rank == 1:
@@ -187,7 +187,7 @@ def export_gather_elements(node: ExportNode) -> None:
 
 def _export_pick(node: ExportNode, axis: int, size: object) -> None:
     """pick, with indices that lack the axis if they did, and a result without it if nothing else is made of it."""
-    indices, found = node.value(1), node.result
+    indices, found = node.input(1), node.result
     given = indices.producer
     apart = None if given is None or not isinstance(given.op, Unsqueeze) else given.inputs
     if apart is not None and apart[0] is not None and apart[1] is not None and indices.rank is not None:
@@ -195,7 +195,7 @@ def _export_pick(node: ExportNode, axis: int, size: object) -> None:
         if apart[0].rank == indices.rank - 1 and numbers in ((axis,), (axis - indices.rank,)):
             indices = apart[0]
     entry, mode = _chosen(node, indices, size)
-    data = node.export.raw(node.value(0))
+    data = node.export.raw(node.input(0))
     ((user, slot), *others) = found.uses or ((None, 0),)
     if user is not None and not others and slot == 0 and isinstance(user.op, Squeeze):
         axes = user.inputs[1].known if len(user.inputs) > 1 and user.inputs[1] is not None else None
@@ -203,10 +203,10 @@ def _export_pick(node: ExportNode, axis: int, size: object) -> None:
             last = user.outputs[0]
             name = last.name.removesuffix("_output")
             index = node.export.append("pick", name, [data, entry], {"axis": axis, "mode": mode})
-            node.export.bind(last, (index, 0), node.export.carried(node.value(0)))
+            node.export.bind(last, (index, 0), node.export.carried(node.input(0)))
             node.export.covers([user])
             return
-    node.emit("pick", data, entry, axis=axis, keepdims=True, mode=mode, carried=node.export.carried(node.value(0)))
+    node.emit("pick", data, entry, axis=axis, keepdims=True, mode=mode, carried=node.export.carried(node.input(0)))
 
 
 def counts_from_zero(value: Value) -> bool:
@@ -229,12 +229,12 @@ def counts_from_zero(value: Value) -> bool:
 
 def export_one_hot(node: ExportNode) -> None:
     """one_hot, which has its new axis last and no negative indices; with computed values a choice between them."""
-    depths = node.known(1)
+    depths = node.numbers(1)
     assert depths is not None
     depth = depths[0]
     if depth < 1:
         node.refuse(f"depth {depth}; MXNet has no tensors without elements")
-    indices = node.value(0)
+    indices = node.input(0)
     rank = node.rank() + 1
     axis = normalize_axis(node.op.axis, rank)
     entry = node.entry(0)
@@ -245,7 +245,7 @@ def export_one_hot(node: ExportNode) -> None:
         below = node.step("_lesser_scalar", entry, suffix="negative", scalar=0)
         shift = node.step("_mul_scalar", below, suffix="shift", scalar=depth)
         entry = node.step("elemwise_add", entry, shift, suffix="from_zero")
-    values = node.value(2)
+    values = node.input(2)
     order = None if axis == rank - 1 else (*range(axis), rank - 1, *range(axis, rank - 1))
     if indices.rank == 0:
         order = None
@@ -276,7 +276,7 @@ def _emit_one_hot(
         del attributes["on_value"]
     if attributes["off_value"] == 0:
         del attributes["off_value"]
-    if node.value(0).rank == 0:
+    if node.input(0).rank == 0:
         found = node.step("one_hot", entry, suffix="row", **attributes)
         node.emit("Reshape", found, shape=(-1,), carried=held)
     elif order is None:
@@ -287,23 +287,23 @@ def _emit_one_hot(
 
 def export_compress(node: ExportNode) -> None:
     """take of the places where a constant condition holds."""
-    condition = node.value(1)
+    condition = node.input(1)
     if condition.tensor is None:
         node.refuse("its condition is computed, so that its result has no fixed size, which MXNet's symbols must have")
     chosen = np.flatnonzero(condition.tensor.numpy())
     if not chosen.size:
         node.refuse("its condition holds nowhere; MXNet has no tensors without elements")
-    data, axis = node.export.raw(node.value(0)), node.op.axis
+    data, axis = node.export.raw(node.input(0)), node.op.axis
     if axis is None:
-        if node.value(0).rank != 1:
+        if node.input(0).rank != 1:
             data = node.step("Reshape", data, suffix="flat", shape=(-1,))
         axis = 0
     indices = node.constant(chosen, DType.INT64, "places")
-    node.emit("take", data, indices, axis=axis, mode="clip", carried=node.export.carried(node.value(0)))
+    node.emit("take", data, indices, axis=axis, mode="clip", carried=node.export.carried(node.input(0)))
 
 
 def _elements(node: ExportNode) -> NDArray[Any]:
-    tensor = node.value(0).tensor
+    tensor = node.input(0).tensor
     if tensor is None:
         node.refuse("the size of its result depends on its input's elements; MXNet's symbols have fixed sizes")
     found: NDArray[Any] = tensor.numpy()

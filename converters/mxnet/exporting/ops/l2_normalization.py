@@ -11,7 +11,7 @@ from graphir.ops.reduction import ReduceSum, ReduceSumSquare
 
 def export_l2_normalization(node: ExportNode) -> bool:
     """A quotient as L2Normalization; whether it is one."""
-    data, divisor = node.value(0), node.value(1)
+    data, divisor = node.input(0), node.input(1)
     if data.rank is None or data.dtype is None or not data.dtype.is_float:
         return False
     root = divisor.producer

@@ -37,7 +37,7 @@ def _hidden(weight: Value, bias: Value | None) -> int | None:
 
 def _bias(node: ExportNode, slot: int, hidden: int) -> Entry:
     """A bias as a vector."""
-    value = node.value(slot)
+    value = node.input(slot)
     return node.entry(slot) if value.rank == 1 else node.export.reshaped(value, (hidden,))
 
 
@@ -75,15 +75,15 @@ def _emit_dense(node: ExportNode, *inputs: Entry, **attributes: Any) -> None:
 def export_gemm(node: ExportNode) -> None:
     """FullyConnected; with other factors or transpositions dot or _linalg_gemm2, and a sum."""
     op: Gemm = node.op
-    bias = node.operand(2)
-    hidden = _hidden(node.value(1), bias)
+    bias = node.optional(2)
+    hidden = _hidden(node.input(1), bias)
     plain = op.alpha == 1 and (op.beta == 1 or bias is None) and not op.transA
-    turned = not op.transB and _is_held(node.value(1))
+    turned = not op.transB and _is_held(node.input(1))
     if turned:
-        hidden = _hidden_of(node.value(1), bias, True)
+        hidden = _hidden_of(node.input(1), bias, True)
     if plain and (op.transB or turned) and hidden is not None and node.dtype().is_float:
-        data = node.export.entry(_unflattened(node.value(0)))
-        weight = _held_transposed(node, node.value(1)) if turned else node.entry(1)
+        data = node.export.entry(_unflattened(node.input(0)))
+        weight = _held_transposed(node, node.input(1)) if turned else node.entry(1)
         further = [weight, *([] if bias is None else [_bias(node, 2, hidden)])]
         _emit_dense(node, data, *further, num_hidden=hidden, no_bias=bias is None)
         return
@@ -159,7 +159,7 @@ def _emit_product_with_weight(
 
 def export_dense_sum(node: ExportNode) -> bool:
     """A sum of a product and a bias as one FullyConnected; whether it is one."""
-    product, bias = node.value(0), node.value(1)
+    product, bias = node.input(0), node.input(1)
     producer = product.producer
     if producer is None or not isinstance(producer.op, MatMul) or len(product.uses) != 1 or bias.rank != 1:
         return False
@@ -177,7 +177,7 @@ def export_dense_sum(node: ExportNode) -> bool:
 def export_matmul(node: ExportNode) -> None:
     """FullyConnected with a weight; dot with a matrix or vector; batches go through batch_dot."""
     if any(value is not None and 0 in (value.shape or ()) for value in node.node.inputs):
-        shape = node.sizes(node.result.shape, node.result.name) or (1,)
+        shape = node.fixed(node.result.shape, node.result.name) or (1,)
         node.emit("_zeros", shape=shape, dtype=dtype_name(node.dtype()))  # sums of nothing; MXNet's products stop there
         return
     dense = _dense(node.node)
@@ -195,7 +195,7 @@ def matrix_product(
     node: ExportNode, slots: tuple[int, int], left: Entry, right: Entry
 ) -> tuple[str, tuple[Entry, ...], dict[str, Any]]:
     """numpy's matmul of two operands, which these entries hold: the last MXNet node, with inputs and attributes."""
-    first, second = (node.value(slot) for slot in slots)
+    first, second = (node.input(slot) for slot in slots)
     if second.rank is not None and second.rank <= 2:
         return "dot", (left, right), {}
     own, other = (node.shape(slot) for slot in slots)
@@ -223,7 +223,7 @@ def matrix_product(
 
 def _turned(node: ExportNode, slot: int, entry: Entry) -> tuple[Entry, bool]:
     """A factor before its matrices were transposed, which batch_dot does itself; and whether they were."""
-    producer, dtype = node.value(slot).producer, node.dtype(slot)
+    producer, dtype = node.input(slot).producer, node.dtype(slot)
     if producer is None or not isinstance(producer.op, Transpose) or product_dtype(dtype) is not dtype:
         return entry, False
     source, perm = producer.inputs[0], producer.op.perm

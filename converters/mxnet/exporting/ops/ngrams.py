@@ -28,7 +28,7 @@ def export_tfidf(node: ExportNode) -> None:
     if op.pool_strings:
         node.refuse("MXNet has no tensors of string; feed the numbers of a dictionary's entries")
     rank, dtype = node.rank(), node.dtype()
-    (size,) = node.sizes(node.shape()[-1:], node.value(0).name)
+    (size,) = node.fixed(node.shape()[-1:], node.input(0).name)
     data = node.entry(0)
     if rank == 1:
         data = node.step("expand_dims", data, suffix="row", axis=0)
@@ -42,7 +42,7 @@ def export_tfidf(node: ExportNode) -> None:
     if not counts:
         found = node.step("_zeros", suffix="nothing", shape=(1, width))
         if rank == 2:
-            sizes = node.sizes(node.result.shape, node.result.name)
+            sizes = node.fixed(node.result.shape, node.result.name)
             found = node.step("broadcast_to", found, suffix="nothing", shape=sizes)
     else:
         joined = counts[0]

@@ -49,14 +49,14 @@ def _scaled(node: ExportNode, normal: Entry, rank: int) -> None:
 
 def export_batch_normalization(node: ExportNode) -> None:
     """BatchNorm, whose statistics are auxiliary states; computed ones are subtracted and divided by."""
-    dtype = DType.FLOAT64 if node.value(0).dtype is DType.FLOAT64 else DType.FLOAT32
-    states = [node.export.state(node.value(slot), dtype) for slot in (3, 4)]
+    dtype = DType.FLOAT64 if node.input(0).dtype is DType.FLOAT64 else DType.FLOAT32
+    states = [node.export.state(node.input(slot), dtype) for slot in (3, 4)]
     if states[0] is None or states[1] is None:
-        if all(_is_constant(node.value(slot)) for slot in (3, 4)):
+        if all(_is_constant(node.input(slot)) for slot in (3, 4)):
             node.refuse("its mean and variance are computed of constants; compute them")
         _normalize_by_computed(node)
         return
-    vectors = [cast(node, node.entry(slot), node.value(slot).dtype or dtype, dtype) for slot in (1, 2)]
+    vectors = [cast(node, node.entry(slot), node.input(slot).dtype or dtype, dtype) for slot in (1, 2)]
     attributes: dict[str, Any] = {"eps": node.op.epsilon, "momentum": node.op.momentum, "fix_gamma": False}
     emit_first(node, "BatchNorm", node.entry(0), *vectors, states[0], states[1], **attributes)
 
@@ -100,10 +100,10 @@ def _normalize_by_computed(node: ExportNode) -> None:
 def export_lrn(node: ExportNode) -> None:
     """LRN of float images and an odd size that the channels suffice for; else an average over padded channels."""
     op: ir.LRN = node.op
-    shape, rank = node.value(0).shape, node.value(0).rank
+    shape, rank = node.input(0).shape, node.input(0).rank
     channels = shape[1] if shape is not None and len(shape) == 4 else None
     too_few = isinstance(channels, int) and channels < op.size
-    if op.size % 2 and rank in (None, 4) and not too_few and node.value(0).dtype is not DType.FLOAT16:
+    if op.size % 2 and rank in (None, 4) and not too_few and node.input(0).dtype is not DType.FLOAT16:
         node.emit("LRN", node.entry(0), alpha=op.alpha, beta=op.beta, knorm=op.bias, nsize=op.size)
         return
     data = node.entry(0)
@@ -138,9 +138,9 @@ def export_layer_normalization(node: ExportNode) -> None:
     MXNet gives the deviation where the IR has its reciprocal.
     """
     op: ir.LayerNormalization = node.op
-    vectors = [node.operand(slot) for slot in (1, 2)]
+    vectors = [node.optional(slot) for slot in (1, 2)]
     trailing: Shape
-    if node.value(0).rank is None and op.axis == -1 and node.rank(1) == 1:
+    if node.input(0).rank is None and op.axis == -1 and node.rank(1) == 1:
         rank, axis, trailing = 1, 0, node.shape(1)
     else:
         rank = node.rank()
@@ -198,7 +198,7 @@ def _compose_layer_normalization(node: ExportNode, axis: int, rank: int) -> None
     inverse = node.step("rsqrt", node.step("_plus_scalar", variance, suffix="raised", scalar=node.op.epsilon))
     found = node.step("broadcast_mul", found, inverse, suffix="normal")
     found = node.step("broadcast_mul", found, wide(node, 1), suffix="scaled")
-    if node.operand(2) is not None:
+    if node.optional(2) is not None:
         found = node.step("broadcast_add", found, wide(node, 2), suffix="shifted")
     emit_as(node, found, dtype)
     for slot, entry in ((1, mean), (2, inverse)):

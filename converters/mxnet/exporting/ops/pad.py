@@ -17,13 +17,13 @@ MXNET_MODES = (ir.PadMode.EDGE, ir.PadMode.REFLECT)
 def export_pad(node: ExportNode) -> None:
     """Pad, else Concat with constants or take."""
     rank = node.rank()
-    numbers = node.known(1) or ()
-    axes = node.known(3) or tuple(range(rank))
+    numbers = node.numbers(1) or ()
+    axes = node.numbers(3) or tuple(range(rank))
     pads = [(0, 0)] * rank
     for place, axis in enumerate(axes):
         pads[normalize_axis(axis, rank)] = (numbers[place], numbers[place + len(axes)])
     data, shape = node.entry(0), node.shape()
-    dtype = (node.export.carried(node.value(0)) or node.dtype()) if node.dtype() is DType.BOOL else node.dtype()
+    dtype = (node.export.carried(node.input(0)) or node.dtype()) if node.dtype() is DType.BOOL else node.dtype()
     if not any(map(any, pads)):
         node.bind(node.step("_copy", data))
     elif node.op.mode is ir.PadMode.CONSTANT:
@@ -35,7 +35,7 @@ def export_pad(node: ExportNode) -> None:
 
 
 def _fill(node: ExportNode) -> float:
-    if node.operand(2) is None:
+    if node.optional(2) is None:
         return 0.0
     stated = node.number(2)
     if stated is None:
@@ -61,7 +61,7 @@ def _taken(node: ExportNode, data: Entry, shape: tuple[Dim, ...], pads: Pads) ->
             continue
         size = shape[axis]
         if not isinstance(size, int):
-            node.refuse(f"the size of axis {axis} of {node.value(0).name} is open; state the inputs' shapes")
+            node.refuse(f"the size of axis {axis} of {node.input(0).name} is open; state the inputs' shapes")
         left = size + min(before, 0) + min(after, 0)
         node.charge(left + sum(wanted), "its places")
         places = np.pad(np.arange(left), wanted, mode=node.op.mode.value)

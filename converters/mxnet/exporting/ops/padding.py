@@ -68,7 +68,7 @@ def needs_sizes(node: ExportNode, what: str, sizes: Sequence[Dim], missing: Sequ
         if value.shape is None or any(not isinstance(size, int) for size in value.shape)
     )
     advice = f"give the shapes of the inputs as numbers, as in {flags or '-i data:1,3,224,224'}"
-    node.refuse(f"{what} needs the size of axis {axes} of {node.value(0).name}, and MXNet pads by numbers; {advice}")
+    node.refuse(f"{what} needs the size of axis {axes} of {node.input(0).name}, and MXNet pads by numbers; {advice}")
 
 
 def _numbers(shape: Shape | None) -> tuple[int, ...]:

@@ -64,7 +64,7 @@ def _surplus(node: ExportNode, windows: Windows) -> tuple[int, ...]:
         if after + stride <= width:
             found.append(0)
             continue
-        (size,) = node.sizes((node.shape()[axis + 2],), f"{node.value(0).name} in ceil mode")
+        (size,) = node.fixed((node.shape()[axis + 2],), f"{node.input(0).name} in ceil mode")
         count = -(-(size + before + after - width) // stride) + 1
         found.append(int((count - 1) * stride >= size + before))
     return tuple(found)
@@ -100,7 +100,7 @@ def _laid_out(node: ExportNode, data: Entry, windows: Windows, dtype: DType, fil
         return node.step("Pooling", data, kernel=windows.kernel, stride=windows.strides, **kind)
     pads, strides = [], list(windows.strides)
     places = positions(node, windows)
-    for axis, size in enumerate(node.sizes(node.shape()[2:], node.value(0).name)):
+    for axis, size in enumerate(node.fixed(node.shape()[2:], node.input(0).name)):
         before = windows.pads[axis][0]
         pads.append((before, max(int(places[axis].max()) + 1 - size, 0)))
     data = padded(node, data, node.shape(), dtype, [(0, 0), (0, 0), *pads], fill)
@@ -114,8 +114,8 @@ def _laid_out(node: ExportNode, data: Entry, windows: Windows, dtype: DType, fil
 
 def positions(node: ExportNode, windows: Windows) -> list[Array]:
     """For each spatial axis, what each window sees of the data, (windows, kernel); padding is out of range."""
-    sizes = node.sizes(node.shape()[2:], node.value(0).name)
-    counts = node.sizes(node.op.windows(sizes), "the result")
+    sizes = node.fixed(node.shape()[2:], node.input(0).name)
+    counts = node.fixed(node.op.windows(sizes), "the result")
     found = []
     for axis, count in enumerate(counts):
         node.charge(count * windows.kernel[axis], "the places of its windows")
@@ -145,7 +145,7 @@ def _divisors(node: ExportNode, windows: Windows) -> Array:
     found = np.ones((1, 1), np.float64)
     for axis, places in enumerate(positions(node, windows)):
         before, after = windows.pads[axis] if node.op.count_include_pad else (0, 0)
-        (size,) = node.sizes((node.shape()[axis + 2],), node.value(0).name)
+        (size,) = node.fixed((node.shape()[axis + 2],), node.input(0).name)
         counts = ((places >= -before) & (places < size + after)).sum(axis=1)
         found = found[..., None] * counts
     return np.maximum(found, 1.0)
@@ -210,7 +210,7 @@ def global_pool(kind: str) -> ExportFunction:
     """Pooling over whole channels; over more than three axes a reduction."""
 
     def export_global(node: ExportNode) -> None:
-        value = node.value(0)
+        value = node.input(0)
         rank = 2 if value.rank is None else value.rank - 2
         data, dtype = node.entry(0), held(node)
         order = node.op.p if kind == "lp" else 0
@@ -247,7 +247,7 @@ def export_max_roi_pool(node: ExportNode) -> None:
 def export_max_unpool(node: ExportNode) -> None:
     """scatter_nd into zeros; what a stated output shape has more lies behind."""
     op: ir.MaxUnpool = node.op
-    sizes = node.sizes(node.shape(), node.value(0).name)
+    sizes = node.fixed(node.shape(), node.input(0).name)
     rank = len(op.kernel_shape)
     strides, pads = op.strides or (1,) * rank, op.padding.pads or ((0, 0),) * rank
     whole = [*sizes[:2]]
@@ -258,7 +258,7 @@ def export_max_unpool(node: ExportNode) -> None:
     places = node.step("Reshape", node.entry(1), suffix="places", shape=(1, -1))
     spread = node.step("scatter_nd", flat, places, suffix="spread", shape=(total,))
     found = node.step("Reshape", spread, suffix="unpooled", shape=tuple(whole))
-    wanted = node.known(2)
+    wanted = node.numbers(2)
     if wanted is not None and list(wanted) != whole:
         more = [(0, size - own) for size, own in zip(wanted, whole, strict=True)]
         found = padded(node, found, tuple(whole), held(node), more, 0.0)

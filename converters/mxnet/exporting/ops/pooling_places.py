@@ -23,7 +23,7 @@ def bind_places(
 
     `positions` are what each window sees on each spatial axis, (windows, kernel), padding out of range.
     """
-    channels, *sizes = node.sizes(node.shape()[1:], f"{node.value(0).name}, of which places are counted,")
+    channels, *sizes = node.fixed(node.shape()[1:], f"{node.input(0).name}, of which places are counted,")
     pads = [
         (max(-int(places.min()), 0), max(int(places.max()) + 1 - size, 0))
         for places, size in zip(positions, sizes, strict=True)

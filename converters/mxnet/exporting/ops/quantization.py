@@ -26,13 +26,13 @@ def _limits(dtype: DType) -> tuple[int, int]:
 
 def _spread(node: ExportNode, slot: int) -> Entry:
     """A scale or zero point in float32, as a tensor that broadcasts to x: one number, one a slice, or one a block."""
-    op, value = node.op, node.value(slot)
+    op, value = node.op, node.input(slot)
     entry = cast(node, node.entry(slot), held(node, slot), DType.FLOAT32)
     if value.rank is None:
         node.refuse(f"the number of axes of {value.name} is unknown; state the inputs' shapes")
     if getattr(op, "block_size", 0):
         axis = normalize_axis(op.axis, node.rank())
-        (size,) = node.sizes(node.shape()[axis : axis + 1], node.value(0).name)
+        (size,) = node.fixed(node.shape()[axis : axis + 1], node.input(0).name)
         entry = node.step("repeat", entry, suffix=f"blocks{slot}", repeats=op.block_size, axis=axis)
         if size % op.block_size:
             entry = node.step("slice_axis", entry, suffix=f"part{slot}", axis=axis, begin=0, end=size)
@@ -59,7 +59,7 @@ def _quantized(node: ExportNode, data: Entry, zero: int, dtype: DType) -> Entry:
     if not dtype.is_integer:
         return _quantized_float(node, data, dtype)
     found = node.step("_npi_around", data, suffix="rounded", decimals=0)
-    if node.operand(zero) is not None:
+    if node.optional(zero) is not None:
         found = _applied(node, "add", found, zero)
     low, high = _limits(dtype)
     return node.step("clip", found, suffix="saturated", a_min=low, a_max=high)
@@ -79,7 +79,7 @@ def export_quantize(node: ExportNode) -> None:
         node.refuse("the dtype of its result is unknown")
     data = cast(node, node.entry(0), held(node, 0), DType.FLOAT32)
     scaled = _applied(node, "div", data, 1)
-    if (op.precision or node.value(1).dtype) is DType.FLOAT16:
+    if (op.precision or node.input(1).dtype) is DType.FLOAT16:
         scaled = node.export.cast(node.export.cast(scaled, DType.FLOAT16), DType.FLOAT32)
     found = _quantized(node, scaled, 2, wanted)
     emit_as(node, found, DType.FLOAT32)
@@ -88,9 +88,9 @@ def export_quantize(node: ExportNode) -> None:
 def export_dequantize(node: ExportNode) -> None:
     """What x has above its zero point, times the scale."""
     own = held(node, 0)
-    middle = DType.INT32 if own is DType.INT32 and node.operand(2) is not None else DType.FLOAT32
+    middle = DType.INT32 if own is DType.INT32 and node.optional(2) is not None else DType.FLOAT32
     data = cast(node, node.entry(0), own, middle)
-    if node.operand(2) is not None and node.number(2) != 0:
+    if node.optional(2) is not None and node.number(2) != 0:
         if middle is DType.INT32:
             data = node.step("broadcast_sub", data, node.export.cast(_spread(node, 2), middle), suffix="above")
         else:
@@ -128,7 +128,7 @@ def _sum_dtype(node: ExportNode, op: ir.ConvInteger | ir.QLinearConv, weight: in
 def _centred(node: ExportNode, slot: int, zero: int, dtype: DType) -> Entry:
     """An operand less its zero point, which for weights may be a vector with one element for each filter."""
     entry = cast(node, node.entry(slot), held(node, slot), dtype)
-    if node.operand(zero) is None:
+    if node.optional(zero) is None:
         return entry
     number = node.number(zero)
     if number is not None:
@@ -142,8 +142,8 @@ def _centred(node: ExportNode, slot: int, zero: int, dtype: DType) -> Entry:
 def _sums(node: ExportNode, weight: int, zeros: tuple[int, int], bias: int | None, dtype: DType) -> Entry:
     """The Convolution of the operands less their zero points."""
     data, filters = _centred(node, 0, zeros[0], dtype), _centred(node, weight, zeros[1], dtype)
-    no_bias = bias is None or node.operand(bias) is None
-    shape = node.value(0).shape
+    no_bias = bias is None or node.optional(bias) is None
+    shape = node.input(0).shape
     data, attributes = convolution(node, node.op.conv(), data, shape, weight, dtype, no_bias)
     entries = [data, filters]
     if bias is not None and not no_bias:

@@ -21,7 +21,7 @@ def _number_dtype(node: ExportNode, slot: int) -> DType:
 def _centred(node: ExportNode, slot: int, zero: int, dtype: DType, row: bool) -> Entry:
     """An operand less its zero point: a number, or one for each row (else column) of the matrices."""
     entry = node.export.cast(node.entry(slot), dtype)
-    value = node.operand(zero)
+    value = node.optional(zero)
     if value is None:
         return entry
     number = node.number(zero)
@@ -59,7 +59,7 @@ def _scaled(node: ExportNode, entry: Entry, slot: int, row: bool, op: str) -> En
 
 def export_quantized_matmul(node: ExportNode) -> None:
     """The product less the zero points, scaled, rounded (of two to the even one) and limited to the result's range."""
-    wanted = node.value(7).dtype
+    wanted = node.input(7).dtype
     if wanted not in (DType.INT8, DType.UINT8):
         node.refuse(f"MXNet has no {wanted}")
     dtype = _number_dtype(node, 0)

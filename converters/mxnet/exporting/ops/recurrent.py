@@ -16,7 +16,7 @@ from graphir.types import DType
 def export_recurrent(node: ExportNode) -> None:
     """RNN, with all the layers that follow. Lengths are masked around it, which gives no last cell."""
     mode = mode_of(node.node)
-    lengths = node.operand(4)
+    lengths = node.optional(4)
     differ = lengths is not None and not _whole(node, lengths)
     if mode is None:
         node.refuse("MXNet's RNN has no such functions, gates, bounds or peepholes")
@@ -59,7 +59,7 @@ def _check_dtype(node: ExportNode) -> None:
 
 def _state(node: ExportNode, slot: int, layers: int) -> Entry:
     """A begin state (layers * directions, batch, hidden); without one zeros, whose batch MXNet infers."""
-    given = node.operand(slot)
+    given = node.optional(slot)
     if given is not None and not is_zero(given):
         return node.entry(slot)
     batch = node.shape(0)[1]
@@ -70,7 +70,7 @@ def _state(node: ExportNode, slot: int, layers: int) -> Entry:
 
 
 def _hidden(node: ExportNode) -> int:
-    return node.sizes(node.shape(2)[2:], node.value(2).name)[0]
+    return node.fixed(node.shape(2)[2:], node.input(2).name)[0]
 
 
 def _export_chain(node: ExportNode, mode: str) -> None:
@@ -151,7 +151,7 @@ def _export_with_lengths(node: ExportNode, mode: str) -> None:
     op: ir.RNN | ir.GRU | ir.LSTM = node.op
     lengths = node.export.cast(node.entry(4), node.dtype())
     data, ends = node.entry(0), lengths
-    if not _starts_inside(node.value(4)):
+    if not _starts_inside(node.input(4)):
         ends = node.step("_maximum_scalar", lengths, suffix="ends", scalar=1)
     results, lasts = [], []
     for way in range(op.direction.count):

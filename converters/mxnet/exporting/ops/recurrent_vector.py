@@ -139,7 +139,7 @@ class _Layer:
         self.bias = layer.inputs[3] if len(layer.inputs) > 3 else None
         self.gates = len(order)
         self.places = [order.index(gate) for gate in range(len(order))]
-        sizes = node.sizes(recurrent.shape, recurrent.name)
+        sizes = node.fixed(recurrent.shape, recurrent.name)
         self.ways = range(sizes[0]) if way is None else range(way, way + 1)
         self.all_ways = sizes[0]
         self.rows, self.hidden = sizes[1], sizes[2]
@@ -200,7 +200,7 @@ class _Layer:
         found = []
         for way in self.ways:
             for value in (self.weight, self.recurrent):
-                columns = self.node.sizes(value.shape, value.name)[2]
+                columns = self.node.fixed(value.shape, value.name)[2]
                 found.append(self._ordered(self.node.export.entry(value), way, (self.rows, columns)))
         return found
 

@@ -28,7 +28,7 @@ STABLE = 16
 
 def _axes(node: ExportNode) -> tuple[int, ...] | None:
     """The axes, None for all; () for none at all."""
-    axes = node.known(1)
+    axes = node.numbers(1)
     if not axes:
         return () if node.op.noop_with_empty_axes else None
     return axes
@@ -36,7 +36,7 @@ def _axes(node: ExportNode) -> tuple[int, ...] | None:
 
 def _moved(node: ExportNode) -> bool:
     """Whether nothing is to be reduced: MXNet would take no axes for all."""
-    return _axes(node) == () or node.value(0).rank == 0
+    return _axes(node) == () or node.input(0).rank == 0
 
 
 NOTHING = {
@@ -49,9 +49,9 @@ NOTHING = {
 
 def _of_nothing(node: ExportNode) -> bool:
     """The constant that a reduction of no elements is; whether it is one."""
-    if 0 not in (node.value(0).shape or ()):
+    if 0 not in (node.input(0).shape or ()):
         return False
-    shape = node.sizes(node.result.shape, node.result.name)
+    shape = node.fixed(node.result.shape, node.result.name)
     dtype, number = node.dtype(), NOTHING[type(node.op)]
     held = DType.FLOAT32 if dtype is DType.BOOL else dtype
     node.charge(math.prod(shape), "its result")
@@ -100,7 +100,7 @@ def export_mean(node: ExportNode) -> None:
     shape = node.shape()
     axes = _axes(node) or tuple(range(len(shape)))
     count = 1
-    for size in node.sizes([shape[axis] for axis in axes], node.value(0).name):
+    for size in node.fixed([shape[axis] for axis in axes], node.input(0).name):
         count *= size
     data = node.export.cast(node.entry(0), DType.FLOAT64)
     total = node.step("sum", data, axis=_axes(node), keepdims=node.op.keepdims)
@@ -173,7 +173,7 @@ def positions(name: str) -> ExportFunction:
 
     def export_positions(node: ExportNode) -> None:
         op: ir.ArgMax | ir.ArgMin = node.op
-        value = node.value(0)
+        value = node.input(0)
         if value.rank == 0:
             node.emit("_full", shape=(1,), value=0.0, dtype=DType.INT64.value)
             return
@@ -205,7 +205,7 @@ def export_top_k(node: ExportNode) -> None:
     are put in order again.
     """
     op: ir.TopK = node.op
-    count = node.known(1)
+    count = node.numbers(1)
     assert count is not None
     if count[0] < 1:
         node.refuse("K is 0; MXNet has no tensors without elements")

@@ -33,7 +33,7 @@ def _stated_factors(node: ExportNode) -> dict[int, float] | None:
     """The factor of each axis, if factors and not sizes are given."""
     op: Resize = node.op
     factors: tuple[object, ...] = op.factors
-    value = node.operand(2)
+    value = node.optional(2)
     if not factors and value is None:
         return None
     if not factors and value is not None:
@@ -48,8 +48,8 @@ def _resized(node: ExportNode) -> dict[int, Axis]:
     """The axes that change, as numbers. Refuses if a size is open."""
     op: Resize = node.op
     axes, stated = _changing(node), _stated_factors(node)
-    own = node.sizes(tuple(node.shape()[axis] for axis in axes), f"what is resized, {node.value(0).name},")
-    wanted = node.sizes(tuple((node.result.shape or ())[axis] for axis in axes), "the result")
+    own = node.fixed(tuple(node.shape()[axis] for axis in axes), f"what is resized, {node.input(0).name},")
+    wanted = node.fixed(tuple((node.result.shape or ())[axis] for axis in axes), "the result")
     if 0 in own:
         node.refuse("MXNet has no tensors without elements")
     factors = [float(np.float32(new) / np.float32(old)) for new, old in zip(wanted, own, strict=True)]
@@ -70,7 +70,7 @@ def _changing(node: ExportNode) -> tuple[int, ...]:
     stated, regions = _stated_factors(node), _regions(node)
     wanted = node.result.shape or ()
     if len(wanted) != node.rank():
-        node.refuse(f"the result is {node.result.type}, expected the {node.rank()} axes of {node.value(0).name}")
+        node.refuse(f"the result is {node.result.type}, expected the {node.rank()} axes of {node.input(0).name}")
     common = node.op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH
 
     def is_kept(axis: int) -> bool:
@@ -83,7 +83,7 @@ def _changing(node: ExportNode) -> tuple[int, ...]:
 
 
 def _common_factor(node: ExportNode, own: tuple[int, ...]) -> float:
-    bounds = node.known(3) or own
+    bounds = node.numbers(3) or own
     factors = [float(np.float32(bound / size)) for bound, size in zip(bounds, own, strict=True)]
     return min(factors) if node.op.keep_aspect_ratio_policy is AspectPolicy.NOT_LARGER else max(factors)
 
@@ -93,7 +93,7 @@ def _regions(node: ExportNode) -> dict[int, tuple[float, float]]:
     axes = _axes(node)
     if node.op.coordinates is not Coordinates.TF_CROP_AND_RESIZE:
         return {}
-    region = node.value(1)
+    region = node.input(1)
     if region.tensor is None:
         node.refuse(f"the region {region.name} is computed; MXNet crops by numbers")
     numbers = region.tensor.numpy().reshape(2, len(axes)).astype(np.float32).tolist()
@@ -200,7 +200,7 @@ def _is_bilinear(node: ExportNode, resized: dict[int, Axis]) -> bool:
 
 
 def _export_bilinear(node: ExportNode) -> None:
-    height, width = node.sizes((node.result.shape or ())[2:], "the result")
+    height, width = node.fixed((node.result.shape or ())[2:], "the result")
     aligned = BILINEAR[node.op.coordinates]
     node.emit("_contrib_BilinearResize2D", node.entry(0), height=height, width=width, align_corners=aligned)
 
@@ -239,7 +239,7 @@ def _export_open_bilinear(node: ExportNode, is_open: bool) -> bool:
 
 def _like(node: ExportNode) -> Entry | None:
     """The image whose size is wanted, if the sizes are those of one."""
-    sizes = node.operand(3)
+    sizes = node.optional(3)
     if sizes is None or sizes.producer is None or not isinstance(sizes.producer.op, Shape) or _axes(node) != IMAGE:
         return None
     source = sizes.producer.inputs[0]

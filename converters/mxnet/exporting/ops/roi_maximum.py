@@ -21,7 +21,7 @@ def export_roi_maximum(node: ExportNode) -> None:
     op: RoiAlign = node.op
     if not op.sampling_ratio:
         node.refuse("mode max with a sampling_ratio of 0: the number of samples depends on the size of each region")
-    channels, *sizes = node.sizes(node.shape()[1:], node.value(0).name)
+    channels, *sizes = node.fixed(node.shape()[1:], node.input(0).name)
     rows, columns = (
         _samples(node, (axis, axis + 2), cells * op.sampling_ratio, sizes[1 - axis])
         for axis, cells in ((1, op.output_height), (0, op.output_width))

@@ -43,7 +43,7 @@ def _sample_bilinear(node: ExportNode) -> None:
     if op.padding_mode is SamplePadding.REFLECTION:
         grid = _reflected(node, grid, 1.0)
     if not op.align_corners:
-        height, width = node.sizes(node.shape()[2:], node.value(0).name)
+        height, width = node.fixed(node.shape()[2:], node.input(0).name)
         factors = np.array([width / (width - 1), height / (height - 1)]).reshape(1, 2, 1, 1)
         grid = node.step("broadcast_mul", grid, node.constant(factors, computing(node), "factors"), suffix="centres")
     if op.padding_mode is not SamplePadding.ZEROS:
@@ -69,8 +69,8 @@ def _reflected(node: ExportNode, entry: Entry, edge: float) -> Entry:
 
 def _sample_by_lookups(node: ExportNode) -> None:
     """The weighted sum of the neighbours of each place, each looked up in a table of all elements."""
-    channels, *sizes = node.sizes(node.shape()[1:], node.value(0).name)
-    wanted = node.sizes((node.result.shape or ())[2:], "the result")
+    channels, *sizes = node.fixed(node.shape()[1:], node.input(0).name)
+    wanted = node.fixed((node.result.shape or ())[2:], "the result")
     grid = node.step("Reshape", wide(node, 1), suffix="places", shape=(0, -1, len(sizes)))
     axes = []
     for axis, size in enumerate(sizes):
@@ -189,7 +189,7 @@ def _polynomial(node: ExportNode, entry: Entry, factors: Sequence[float]) -> Ent
 def export_affine_grid(node: ExportNode) -> None:
     """GridGenerator of images whose corners are aligned; else the product of the matrices and the places."""
     op: AffineGrid = node.op
-    wanted = node.known(1)
+    wanted = node.numbers(1)
     assert wanted is not None
     sizes = wanted[2:]
     if op.align_corners and len(sizes) == 2 and min(sizes) > 1 and computing(node) is DType.FLOAT32:

@@ -45,7 +45,7 @@ def _is_zero(value: Value) -> bool:
 
 def _place(node: ExportNode, vectors: Entry, updates: Entry, sizes: tuple[int, ...]) -> None:
     """The updates written over the data at index vectors (count, ...)."""
-    data = node.value(0)
+    data = node.input(0)
     if _is_zero(data):
         node.emit("scatter_nd", updates, vectors, shape=sizes)
         return
@@ -58,7 +58,7 @@ def _place(node: ExportNode, vectors: Entry, updates: Entry, sizes: tuple[int, .
 
 def _sizes(node: ExportNode, slot: int) -> tuple[int, ...]:
     """The sizes of an operand."""
-    found = node.sizes(node.shape(slot), node.value(slot).name)
+    found = node.fixed(node.shape(slot), node.input(slot).name)
     if 0 in found:
         node.refuse("MXNet has no tensors without elements")
     return found
@@ -68,7 +68,7 @@ def _updates(node: ExportNode) -> Entry:
     """The updates in the dtype that carries the data, where they are only placed; in their own for arithmetic."""
     if node.op.reduction is not ir.Reduction.NONE:
         return node.entry(2)
-    updates, held = node.value(2), node.export.carried(node.value(0))
+    updates, held = node.input(2), node.export.carried(node.input(0))
     entry = node.export.raw(updates)
     if held is None or node.export.carried(updates) is held:
         return entry
@@ -89,14 +89,14 @@ def export_scatter_nd(node: ExportNode) -> None:
     rank = len(count)
     if node.op.reduction is ir.Reduction.NONE:
         vectors = node.step("transpose", entry, suffix="vectors", axes=(rank - 1, *range(rank - 1)))
-        if not counts_from_zero(node.value(1)):
+        if not counts_from_zero(node.input(1)):
             bounds = node.constant(np.array(sizes[:length]).reshape(length, *(1,) * (rank - 1)), DType.INT64, "sizes")
             vectors = node.step("broadcast_mod", vectors, bounds, suffix="from_zero")
         _place(node, vectors, updates, sizes)
         return
     rows, inner, total = math.prod(sizes[:length]), math.prod(sizes[length:]), math.prod(count[:-1])
     flat = node.step("Reshape", entry, suffix="rows", shape=(total, length))
-    if not counts_from_zero(node.value(1)):
+    if not counts_from_zero(node.input(1)):
         bounds = node.constant(np.array([sizes[:length]]), DType.INT64, "sizes")
         flat = node.step("broadcast_mod", flat, bounds, suffix="from_zero")
     strides = np.array([[math.prod(sizes[axis + 1 : length]) for axis in range(length)]])
@@ -174,7 +174,7 @@ def export_scatter_elements(node: ExportNode) -> None:
     axis = normalize_axis(node.op.axis, rank)
     size = sizes[axis]
     updates = _updates(node)
-    entry = _from_zero(node, node.value(1), node.entry(1), size, "from_zero")
+    entry = _from_zero(node, node.input(1), node.entry(1), size, "from_zero")
     if node.op.reduction is ir.Reduction.NONE:
         rows = [entry if other == axis else places(node, entry, rank, other) for other in range(rank)]
         vectors = node.step("stack", *rows, suffix="vectors", axis=0, num_args=rank)

@@ -13,7 +13,7 @@ MOST_TRANSPOSED = 6
 
 def export_transpose(node: ExportNode) -> None:
     """transpose, which MXNet has for up to six axes."""
-    value = node.value(0)
+    value = node.input(0)
     rank = value.rank
     if rank is not None and rank > MOST_TRANSPOSED:
         node.refuse(f"MXNet transposes up to {MOST_TRANSPOSED} axes, found {rank}")
@@ -22,7 +22,7 @@ def export_transpose(node: ExportNode) -> None:
 
 def export_reshape(node: ExportNode) -> None:
     """Reshape by codes: numbers, 0 where a size is kept, -1 where one is left."""
-    value, wanted = node.value(0), node.value(1)
+    value, wanted = node.input(0), node.input(1)
     entry = node.export.raw(value)
     if wanted.known is None:
         source = wanted.producer
@@ -50,9 +50,9 @@ def export_reshape(node: ExportNode) -> None:
 
 def export_flatten(node: ExportNode) -> None:
     """Flatten behind the first axis, else Reshape."""
-    entry, axis = node.export.raw(node.value(0)), node.op.axis
-    carried = node.export.carried(node.value(0))
-    if axis == 1 and node.value(0).rank != 1:
+    entry, axis = node.export.raw(node.input(0)), node.op.axis
+    carried = node.export.carried(node.input(0))
+    if axis == 1 and node.input(0).rank != 1:
         node.emit("Flatten", entry, carried=carried)
         return
     rows, columns = node.result.shape or (None, None)
@@ -66,16 +66,16 @@ def export_flatten(node: ExportNode) -> None:
 
 def export_squeeze(node: ExportNode) -> None:
     """squeeze; MXNet leaves one axis if none would be left."""
-    axes = node.known(1)
-    node.emit("squeeze", node.export.raw(node.value(0)), axis=axes, carried=node.export.carried(node.value(0)))
+    axes = node.numbers(1)
+    node.emit("squeeze", node.export.raw(node.input(0)), axis=axes, carried=node.export.carried(node.input(0)))
 
 
 def export_unsqueeze(node: ExportNode) -> None:
     """expand_dims, once for each axis."""
-    axes = node.known(1) or ()
-    entry = node.export.raw(node.value(0))
-    carried = node.export.carried(node.value(0))
-    if node.value(0).rank == 0:
+    axes = node.numbers(1) or ()
+    entry = node.export.raw(node.input(0))
+    carried = node.export.carried(node.input(0))
+    if node.input(0).rank == 0:
         node.emit("Reshape", entry, shape=(1,) * len(axes), carried=carried)
         return
     if len(axes) > 1 or min(axes, default=0) < 0:
@@ -92,9 +92,9 @@ def export_unsqueeze(node: ExportNode) -> None:
 
 def export_expand(node: ExportNode) -> None:
     """broadcast_to the result's sizes, or the like of a tensor whose shape is wanted; numbers are filled in."""
-    value, wanted = node.value(0), node.result.shape
+    value, wanted = node.input(0), node.result.shape
     static = wanted is not None and all(isinstance(dim, int) for dim in wanted)
-    source = None if static else whole_shape_of(node.value(1))
+    source = None if static else whole_shape_of(node.input(1))
     number = node.number(0)
     if number is not None and value.dtype not in (None, DType.BOOL) and value.rank == 0:
         if static:
@@ -126,8 +126,8 @@ def export_expand(node: ExportNode) -> None:
 
 def export_tile(node: ExportNode) -> None:
     """tile, of at most two axes of many at once, which is what MXNet's broadcasting takes."""
-    reps = node.known(1) or ()
-    entry, carried = node.export.raw(node.value(0)), node.export.carried(node.value(0))
+    reps = node.numbers(1) or ()
+    entry, carried = node.export.raw(node.input(0)), node.export.carried(node.input(0))
     repeated = [axis for axis, count in enumerate(reps) if count != 1]
     while len(repeated) > 2:
         axes, repeated = repeated[:2], repeated[2:]
@@ -140,7 +140,7 @@ def export_tile(node: ExportNode) -> None:
 def export_shape(node: ExportNode) -> None:
     """shape_array, cut to the axes wanted."""
     op: ir.Shape = node.op
-    entry = node.export.raw(node.value(0))
+    entry = node.export.raw(node.input(0))
     if not op.start and op.end is None:
         node.emit("shape_array", entry)
         return
@@ -150,7 +150,7 @@ def export_shape(node: ExportNode) -> None:
 
 def export_size(node: ExportNode) -> None:
     """size_array."""
-    node.emit("size_array", node.export.raw(node.value(0)))
+    node.emit("size_array", node.export.raw(node.input(0)))
 
 
 EXPORTS: ExportTable = {

@@ -30,12 +30,12 @@ def export_concat(node: ExportNode) -> None:
 def export_split(node: ExportNode) -> None:
     """SliceChannel of equal parts, _split_v2 of others; parts without elements need no operator."""
     op: ir.Split = node.op
-    axis = op.axis if op.axis >= 0 or node.value(0).rank is None else normalize_axis(op.axis, node.rank())
-    sizes = node.known(1)
-    entry = node.export.raw(node.value(0))
-    carried = node.export.carried(node.value(0))
+    axis = op.axis if op.axis >= 0 or node.input(0).rank is None else normalize_axis(op.axis, node.rank())
+    sizes = node.numbers(1)
+    entry = node.export.raw(node.input(0))
+    carried = node.export.carried(node.input(0))
     if sizes is None:
-        size = None if node.value(0).shape is None else node.shape()[axis]
+        size = None if node.input(0).shape is None else node.shape()[axis]
         if isinstance(size, int) and size % op.num_outputs:
             width = -(-size // op.num_outputs)
             sizes = (*(width,) * (op.num_outputs - 1), size - width * (op.num_outputs - 1))
@@ -57,10 +57,10 @@ def export_split(node: ExportNode) -> None:
 
 def export_slice(node: ExportNode) -> None:
     """slice_axis of one axis, slice of several, by steps, or of what may go beyond an open size."""
-    starts, ends = node.known(1) or (), node.known(2) or ()
+    starts, ends = node.numbers(1) or (), node.numbers(2) or ()
     rank = node.rank()
-    axes = node.known(3) or tuple(range(len(starts)))
-    steps = node.known(4) or (1,) * len(starts)
+    axes = node.numbers(3) or tuple(range(len(starts)))
+    steps = node.numbers(4) or (1,) * len(starts)
     shape = node.shape()
     begin: list[int | None] = [None] * rank
     end: list[int | None] = [None] * rank
@@ -75,7 +75,7 @@ def export_slice(node: ExportNode) -> None:
             begin[place] = start if stride > 0 or start != -1 else None
             end[place] = stop if abs(stop) < ir.BEYOND else None
         step[place] = stride
-    entry, carried = node.export.raw(node.value(0)), node.export.carried(node.value(0))
+    entry, carried = node.export.raw(node.input(0)), node.export.carried(node.input(0))
     touched = [axis for axis in range(rank) if step[axis] is not None]
     axis = touched[0] if touched else 0
     if len(touched) == 1 and step[axis] == 1 and _is_inside(shape[axis], begin[axis], end[axis]):
@@ -133,11 +133,11 @@ def export_space_to_depth(node: ExportNode) -> None:
 
 def export_trilu(node: ExportNode) -> None:
     """tril; the upper triangle is what tril of the diagonal below leaves over."""
-    moved = node.number(1) if node.operand(1) is not None else 0.0
+    moved = node.number(1) if node.optional(1) is not None else 0.0
     if moved is None:
-        node.refuse(f"{node.value(1).name} is computed; MXNet wants the diagonal as an attribute")
+        node.refuse(f"{node.input(1).name} is computed; MXNet wants the diagonal as an attribute")
     diagonal = int(max(-FARTHEST, min(moved, FARTHEST)))
-    data, carried = node.export.raw(node.value(0)), node.export.carried(node.value(0))
+    data, carried = node.export.raw(node.input(0)), node.export.carried(node.input(0))
     if not node.op.upper:
         node.emit("_npi_tril", data, carried=carried, k=diagonal)
         return
@@ -147,7 +147,7 @@ def export_trilu(node: ExportNode) -> None:
 
 def export_reverse_sequence(node: ExportNode) -> None:
     """SequenceReverse along the first axis, with batches along the second: other axes are moved there and back."""
-    given = unconverted(node.value(1))
+    given = unconverted(node.input(1))
     lengths = node.export.raw(given)
     if node.export.carried(given) is DType.INT64:
         lengths = node.export.cast(lengths, DType.INT32)

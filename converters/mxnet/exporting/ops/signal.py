@@ -23,7 +23,7 @@ def window(*terms: float) -> ExportFunction:
     """A sum of cosines of multiples of the angle, whose coefficients these are."""
 
     def export_window(node: ExportNode) -> None:
-        sizes = node.known(0)
+        sizes = node.numbers(0)
         assert sizes is not None
         (size,) = sizes
         node.charge(max(size, 0), "its window")
@@ -113,10 +113,10 @@ def export_dft(node: ExportNode) -> None:
     """One dot of the places along the axis."""
     op: ir.DFT = node.op
     rank = node.rank()
-    axes, lengths = node.known(2), node.known(1)
+    axes, lengths = node.numbers(2), node.numbers(1)
     axis = normalize_axis(-2 if axes is None else axes[0], rank)
-    size, parts = node.sizes((node.shape()[axis], node.shape()[-1]), node.value(0).name)
-    (given,) = node.sizes((node.result.shape or (None,) * rank)[axis : axis + 1], node.result.name)  # type: ignore[arg-type]
+    size, parts = node.fixed((node.shape()[axis], node.shape()[-1]), node.input(0).name)
+    (given,) = node.fixed((node.result.shape or (None,) * rank)[axis : axis + 1], node.result.name)  # type: ignore[arg-type]
     halved = op.onesided and op.inverse
     length = given if halved else size if lengths is None else lengths[0]
     taken = min(size, length // 2 + 1 if halved else length)
@@ -135,10 +135,10 @@ def export_dft(node: ExportNode) -> None:
 
 def export_stft(node: ExportNode) -> None:
     """take of all windows, weighted, and one dot of their places."""
-    steps, lengths = node.known(1), node.known(3)
+    steps, lengths = node.numbers(1), node.numbers(3)
     assert steps is not None
-    size, parts = node.sizes(node.shape()[1:], node.value(0).name)
-    length = node.sizes(node.shape(2), node.value(2).name)[0] if lengths is None else lengths[0]
+    size, parts = node.fixed(node.shape()[1:], node.input(0).name)
+    length = node.fixed(node.shape(2), node.input(2).name)[0] if lengths is None else lengths[0]
     count = (size - length) // steps[0] + 1
     given = length // 2 + 1 if node.op.onesided else length
     matrix = _roots(node, length, given, length, parts)
@@ -146,7 +146,7 @@ def export_stft(node: ExportNode) -> None:
     places = np.arange(count)[:, None] * steps[0] + np.arange(length)
     indices = node.constant(places, DType.INT64, "places")
     frames = node.step("take", node.entry(0), indices, suffix="frames", axis=1, mode="clip")
-    if node.operand(2) is not None:
+    if node.optional(2) is not None:
         weights = node.step("Reshape", node.entry(2), suffix="weights", shape=(1, 1, -1, 1))
         frames = node.step("broadcast_mul", frames, weights, suffix="weighted")
     bind_named(node, _transformed(node, frames, 4, matrix, given))
