@@ -31,12 +31,12 @@ from typing import IO
 
 HERE = Path(__file__).resolve().parent
 IMPORTS = """
-import numpy, onnx, onnx.helper
+import numpy
 import graphir.cli.convert, graphir.converters.mxnet.importing.importer, graphir.converters.mxnet.source, graphir.report
 import graphir.converters.onnx.files.writer
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.onnx.ops import export_table
-import_table(), export_table()
+list(import_table()), list(export_table())
 """
 IMPORT_FLOOR = [sys.executable, "-c", IMPORTS]
 BUDGET_PER_NODE = 20e-6
