@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar, Union
 from graphir.converters.kernel.node import NodeView
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.kernel.refusals import NeedsShape, Refusals
+from graphir.decisions import DecisionKind
 from graphir.errors import GraphirError, ImportFailure
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
@@ -171,7 +172,7 @@ class BaseImportNode(NodeView):
         """A parameter that is one of the node's results."""
         return self.graph.add_parameter(self.result_names(slot + 1)[slot], tensor)
 
-    def decide(self, kind: str, text: str) -> None:
+    def decide(self, kind: DecisionKind, text: str) -> None:
         """Record a decision about this node."""
         self.importer.graph.decide(kind, self.name, text)
 

@@ -19,6 +19,7 @@ from graphir.converters.mxnet.files.checkpoint import (
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.files.params import open_params, read_params
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, count_operators
+from graphir.decisions import DecisionKind
 from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.graph import Decision, Graph, Value
 from graphir.safety.collector import paused_collector
@@ -124,7 +125,7 @@ class MXNetSource:
         names = match_structural_names(arguments, known, tensors)
         notes.append(
             Decision(
-                "parameter names",
+                DecisionKind.PARAMETER_NAMES,
                 "-",
                 f"the file names its {len(tensors)} parameters by gluon's structure; they were matched to the symbol's "
                 "names by kind, shape and order (blocks that look alike are taken in order)",
@@ -185,7 +186,9 @@ def _open_path(path: Path, params: PathLike | Mapping[str, object] | None) -> MX
             params = found.params
             if found.others:
                 others = ", ".join(other.name for other in found.others)
-                notes.append(Decision("checkpoint", found.params.name, f"the newest of several; not taken: {others}"))
+                notes.append(
+                    Decision(DecisionKind.CHECKPOINT, found.params.name, f"the newest of several; not taken: {others}")
+                )
     symbol = read_symbol(symbol_path)
     if params is None:
         params = _lone_parameters(symbol, symbol_path, notes)
@@ -215,7 +218,11 @@ def _lone_parameters(symbol: NNVMGraph, path: Path, notes: list[Decision]) -> Pa
     if not any(node.op == VARIABLE and node.name in held for node in symbol.nodes):
         return None
     notes.append(
-        Decision("checkpoint", lone.name, "taken as the only .params beside the symbol, whose names for them it has")
+        Decision(
+            DecisionKind.CHECKPOINT,
+            lone.name,
+            "taken as the only .params beside the symbol, whose names for them it has",
+        )
     )
     return lone
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from graphir.decisions import DecisionKind
 from graphir.errors import GraphError, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
@@ -33,7 +34,9 @@ def bind_inputs(graph: Graph, values: Mapping[str, object]) -> Outcome:
     outcome = Outcome()
     for name, tensor in tensors.items():
         outcome.note(name, "its elements were given")
-        graph.decide("constant input", name, f"it is always {_shown(tensor)}, as was asked for: no input any more")
+        graph.decide(
+            DecisionKind.CONSTANT_INPUT, name, f"it is always {_shown(tensor)}, as was asked for: no input any more"
+        )
     return outcome
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Node
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool
@@ -14,7 +15,7 @@ from graphir.types import Dim, Shape
 from .outcome import Outcome
 from .rewrite import replace_node
 
-KIND = "explicit padding"
+KIND = DecisionKind.EXPLICIT_PADDING
 _Pool = MaxPool | AveragePool | LpPool
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from graphir.decisions import DecisionKind
 from graphir.errors import ImportFailure
 from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
@@ -65,14 +66,14 @@ def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
     name = value.name
     if all(isinstance(size, int) for size in shape):
         made = _filled(graph, node, tuple(size for size in shape if isinstance(size, int)))
-        graph.decide("constant size", node.name, f"its open sizes follow from its users: {value.type}")
+        graph.decide(DecisionKind.CONSTANT_SIZE, node.name, f"its open sizes follow from its users: {value.type}")
     else:
         found = sizes.vector(shape, node)
         if any(isinstance(size, Sym) and found is None for size in shape):
             return f"a size among {value.type} is no sum or product of input sizes"
         assert found is not None
         made = sizes.filled(op, shape, found, node)
-        graph.decide("constant size", node.name, f"its open sizes are read from the inputs: {value.type}")
+        graph.decide(DecisionKind.CONSTANT_SIZE, node.name, f"its open sizes are read from the inputs: {value.type}")
     if is_output:
         made = graph.add(Identity(), made, name=node.name, before=node)
     graph.replace_uses(value, made)

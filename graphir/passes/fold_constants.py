@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.decisions import DecisionKind
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.ops import random
@@ -62,7 +63,7 @@ def fold_constants(graph: Graph, *, evaluator: Evaluator | None, limit: int = LI
     if evaluator is not None and found:
         floats = [value.name for value in found if value.dtype is not None and value.dtype.is_float]
         if floats:
-            graph.decide("constants computed", "-", f"by {evaluator.name}: {listing(floats, 5)}")
+            graph.decide(DecisionKind.CONSTANTS_COMPUTED, "-", f"by {evaluator.name}: {listing(floats, 5)}")
         for value, array in found.items():
             outcome.note(value.name, "it depends on constants alone")
             _replace(graph, value, array)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Node, Value
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.elementwise import Add, Div, Mul, Sub
@@ -16,7 +17,7 @@ from graphir.tensor import Tensor
 
 from .outcome import Outcome
 
-KIND = "folded scale"
+KIND = DecisionKind.FOLDED_SCALE
 AFFINE = (Mul, Div, Add, Sub, BatchNormalization)
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Value
 from graphir.node import Node
 from graphir.ops.base import Known
@@ -19,7 +20,7 @@ from graphir.ops.shape_parts import Concat
 from graphir.symbolic.dims import Call, substitute
 from graphir.types import Dim, OptionalType, SequenceType, Sym, TensorType, Type, symbol
 
-KIND = "batch"
+KIND = DecisionKind.BATCH
 BATCH = "N"
 Pair = frozenset[str]
 Letter = Callable[[Value, int], str]

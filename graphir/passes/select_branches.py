@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphir.decisions import DecisionKind
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.inference import infer_graph
@@ -36,7 +37,7 @@ def select_branches(graph: Graph, names: Names | None = None) -> Outcome:
                 branch.take_back()
             outcome.reasons[node] = str(error)
             continue
-        graph.decide("both branches computed", node.name, WHY)
+        graph.decide(DecisionKind.BOTH_BRANCHES_COMPUTED, node.name, WHY)
         outcome.note(node.name, WHY)
         pending.extend(new for new in reversed(made) if isinstance(new.op, If))
     if outcome:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graphir.decisions import DecisionKind
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.inference import infer_graph
@@ -132,7 +133,7 @@ class _Turns:
         if known is not None:
             if not known and turn and (len(self.node.inputs) < 2 or self.node.inputs[1] is None):
                 text = f"it states no condition at its start, but that of its body ends it after {turn} iterations"
-                self.decisions.append(("loop condition", self.node.name, text))
+                self.decisions.append((DecisionKind.LOOP_CONDITION, self.node.name, text))
             return bool(known)
         assert value is not None
         what = f"whether it goes on behind iteration {turn}" if turn else "whether it runs at all"
@@ -145,7 +146,7 @@ class _Turns:
         scalar = as_scalar(self.body, value, self.node)
         if self.alive is None:
             text = f"when it ends is known at run time only; all {trips} iterations are computed, and Where selects"
-            self.decisions.append(("all iterations computed", self.node.name, text))
+            self.decisions.append((DecisionKind.ALL_ITERATIONS_COMPUTED, self.node.name, text))
             self.alive = scalar
         else:
             self.alive = self._add(And(), [self.alive, scalar], "alive").outputs[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from graphir.decisions import DecisionKind
 from graphir.errors import GraphError
 from graphir.node import Decision, Node, Value
 from graphir.safety.arguments import expect
@@ -100,7 +101,7 @@ class GraphStore:
         """`wanted` if no value has that name, else `wanted` with the first free number behind it."""
         return free_name(expect(wanted, str, "the wanted name"), self._values, self._counters)
 
-    def decide(self, kind: str, node: str, text: str) -> None:
+    def decide(self, kind: DecisionKind, node: str, text: str) -> None:
         """Record a decision."""
         self.decisions.append(Decision(kind, node, text))
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from graphir.decisions import DecisionKind
 from graphir.errors import GraphError, ShapeError
 from graphir.graph import Decision, Graph
 from graphir.ops.elementwise import Add, Clip, Identity, Neg, Sum
@@ -238,8 +239,8 @@ def test_parameters_get_their_elements_later() -> None:
 
 def test_decisions_and_metadata() -> None:
     graph = sample()
-    graph.decide("default", "bn0", "eps is 1e-3")
-    assert graph.decisions == [Decision("default", "bn0", "eps is 1e-3")]
+    graph.decide(DecisionKind.DEFAULT, "bn0", "eps is 1e-3")
+    assert graph.decisions == [Decision(DecisionKind.DEFAULT, "bn0", "eps is 1e-3")]
     assert str(graph.decisions[0]) == "[default] bn0: eps is 1e-3"
 
 

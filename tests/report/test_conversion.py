@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from graphir.decisions import DecisionKind
 from graphir.graph import Decision
 from graphir.report import ConversionReport, WrittenFile
 from graphir.verification.accuracy import AccuracyReport
@@ -33,8 +34,8 @@ def report() -> ConversionReport:
         parameter_count=1_000,
         parameter_bytes=4_000,
         decisions=[
-            Decision("default", "bn1", "eps is 0.001"),
-            Decision("default", "bn2", "eps is 0.001 too"),
+            Decision(DecisionKind.DEFAULT, "bn1", "eps is 0.001"),
+            Decision(DecisionKind.DEFAULT, "bn2", "eps is 0.001 too"),
             Decision("unused", "-", "1 of <the> file"),
         ],
         versions={"graphir": "0.1.0"},

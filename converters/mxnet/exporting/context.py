@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from graphir.converters.kernel.exporting import BaseExportNode
 from graphir.converters.mxnet.exporting.dtypes import DTYPES, NeedsNumpyShape, Refusal, dtype_name, held_dtype
 from graphir.converters.mxnet.exporting.state import SUFFIX, Entry, Export
+from graphir.decisions import DecisionKind
 from graphir.graph import Node, Value
 from graphir.ops.base import Operator
 from graphir.tensor import Tensor
@@ -103,7 +104,7 @@ class ExportNode(BaseExportNode[Any]):
         """A variable with these elements."""
         return self.export.variable(self.export.fresh_variable(f"{self.stem}_{suffix}"), Tensor.of(elements, dtype), {})
 
-    def decide(self, kind: str, text: str) -> None:
+    def decide(self, kind: DecisionKind, text: str) -> None:
         """Record a decision about this node."""
         self.export.decide(kind, self.node.name, text)
 

@@ -9,6 +9,7 @@ from graphir.converters.mxnet.exporting.context import Export
 from graphir.converters.mxnet.exporting.writer import Writer
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
+from graphir.decisions import DecisionKind
 from graphir.errors import GraphError, UnsupportedOpError
 from graphir.graph import Graph
 from graphir.tensor import Tensor
@@ -64,7 +65,9 @@ def _model(writer: Writer) -> MXNetModel:
         raise GraphError(f"{', '.join(sorted(left))}: stand for what MXNet cannot say, and nothing was refused")
     for value in export.graph.inputs:
         if value.name not in used:
-            export.decide("unused input", value.name, "nothing depends on it: MXNet's symbol has no such variable")
+            export.decide(
+                DecisionKind.UNUSED_INPUT, value.name, "nothing depends on it: MXNet's symbol has no such variable"
+            )
     _tell_order(symbol, export)
     params = {f"arg:{name}": export.parameters[name] for name in used if name in export.parameters}
     states = {name: export.states[name] for name in used if name in export.states}
@@ -80,7 +83,9 @@ def _tell_order(symbol: NNVMGraph, export: Export) -> None:
     found = [name for name in listed if name in names]
     if found != [value.name for value in export.graph.inputs if value.name in found]:
         export.decide(
-            "order of inputs", export.graph.name, f"MXNet lists them as {', '.join(found)}: bind them by name"
+            DecisionKind.ORDER_OF_INPUTS,
+            export.graph.name,
+            f"MXNet lists them as {', '.join(found)}: bind them by name",
         )
 
 

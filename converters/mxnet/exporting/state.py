@@ -24,6 +24,7 @@ from graphir.converters.mxnet.exporting.dtypes import (
     held_dtype,
 )
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMNode
+from graphir.decisions import DecisionKind
 from graphir.graph import Decision, Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.passes.clone import Images
@@ -72,7 +73,7 @@ class Export:
         self._names: set[str] = set(self._reserved_names)
         self._node_names: dict[str, int] = {}
 
-    def decide(self, kind: str, node: str, text: str) -> None:
+    def decide(self, kind: DecisionKind, node: str, text: str) -> None:
         """Note a decision; the graph gets it if all of it can be written, once however often that is done."""
         self.decisions[Decision(kind, node, text)] = None
 
@@ -332,7 +333,11 @@ class Export:
         """Note that MXNet holds a value in a wider dtype, if it does."""
         if value.dtype is not None and held_dtype(value.dtype) is not value.dtype:
             held = held_dtype(value.dtype)
-            self.decide("dtype", value.name, f"MXNet has no {value.dtype}; {held}, which has all its values, holds it")
+            self.decide(
+                DecisionKind.DTYPE,
+                value.name,
+                f"MXNet has no {value.dtype}; {held}, which has all its values, holds it",
+            )
 
     def _empty(self, value: Value) -> Entry:
         """A tensor without elements: a constant, whatever made it."""

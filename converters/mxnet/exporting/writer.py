@@ -14,6 +14,7 @@ from graphir.converters.mxnet.exporting.dtypes import Unwritten, check_held
 from graphir.converters.mxnet.exporting.lowering import Lowering
 from graphir.converters.mxnet.exporting.nodes import write_node
 from graphir.converters.mxnet.exporting.ops import export_table
+from graphir.decisions import DecisionKind
 from graphir.errors import Gap, GraphError
 from graphir.graph import Graph, Node, Value
 
@@ -55,7 +56,7 @@ class Writer:
                 self._begin(np_shape=True)
         if self.export.np_shape:
             why = "it has tensors without axes or elements: run the symbol under mx.util.np_shape()"
-            self.export.decide("np_shape", self.graph.name, why)
+            self.export.decide(DecisionKind.NP_SHAPE, self.graph.name, why)
         self.refusals = [*self._reached(), *self.refusals]
 
     def gaps(self) -> list[Gap]:

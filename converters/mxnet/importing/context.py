@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.kernel.importing import BaseImportNode, Imported
+from graphir.decisions import DecisionKind
 from graphir.errors import ShapeError
 from graphir.graph import Graph, Value
 from graphir.types import Shape, TensorType, unify, unify_shape
@@ -129,7 +130,7 @@ class ImportNode(BaseImportNode):
             self.refuse(f"{attribute} is {self.attrs[attribute]}, expected {count} numbers")
         return tuple(stated)
 
-    def decide(self, kind: str, text: str) -> None:
+    def decide(self, kind: DecisionKind, text: str) -> None:
         """Record a decision about this node."""
         self.graph.decide(kind, self.record.name, text)
 

@@ -24,6 +24,7 @@ from graphir.converters.mxnet.importing.operand_checks import check_node
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
 from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, output_names, typed_attributes
+from graphir.decisions import DecisionKind
 from graphir.errors import GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference.engine import is_complete, parse_dims
@@ -97,7 +98,7 @@ class Importer(BaseImporter):
         heads = self._heads()
         needed = self._needed(heads)
         for upgrade in self.source.upgrades:
-            self.graph.decide("upgrade", upgrade.node, f"{upgrade.rule}: {upgrade.text}")
+            self.graph.decide(DecisionKind.UPGRADE, upgrade.node, f"{upgrade.rule}: {upgrade.text}")
         for index, record in enumerate(self.source.nodes):
             if index in needed and record.op != VARIABLE:
                 self._import(index, record, functions.get(record.op))
@@ -162,10 +163,12 @@ class Importer(BaseImporter):
             record = nodes[heads[place][0]]
             if place in dropped:
                 text = f"output of {record.op}, {kind.value}; --keep-loss keeps it"
-                self.graph.decide("loss head removed", record.name, text)
+                self.graph.decide(DecisionKind.LOSS_HEAD_REMOVED, record.name, text)
             elif kind is not Head.RESULT:
                 alone = ", but the symbol has no other output: it stays" if kind.goes else ""
-                self.graph.decide("loss head kept", record.name, f"output of {record.op}, {kind.value}{alone}")
+                self.graph.decide(
+                    DecisionKind.LOSS_HEAD_KEPT, record.name, f"output of {record.op}, {kind.value}{alone}"
+                )
         return [head for place, head in enumerate(heads) if place not in dropped]
 
     def _needed(self, heads: list[tuple[int, int]]) -> set[int]:
@@ -194,7 +197,9 @@ class Importer(BaseImporter):
         node = ImportNode(self, record, attrs, operands, output_names)
         if attrs.unknown:
             self.graph.decide(
-                "unknown attribute", record.name, f"{record.op} has no {', '.join(sorted(attrs.unknown))}: ignored"
+                DecisionKind.UNKNOWN_ATTRIBUTE,
+                record.name,
+                f"{record.op} has no {', '.join(sorted(attrs.unknown))}: ignored",
             )
         try:
             check_node(node, names)
@@ -272,7 +277,9 @@ class Importer(BaseImporter):
         value = self.graph.add_input(name, TensorType(stated, shape))
         value.type = TensorType(likely or self._float, shape)
         if likely is None and self.params is None:
-            self.graph.decide("input dtype", record.name, f"nothing states it: {self._float}, as MXNet binds it")
+            self.graph.decide(
+                DecisionKind.INPUT_DTYPE, record.name, f"nothing states it: {self._float}, as MXNet binds it"
+            )
         return value
 
     def _likely_dtypes(self) -> dict[str, DType]:
@@ -346,7 +353,7 @@ class Importer(BaseImporter):
                 )
             outputs.append(self._as_output(results[slot], names.get((index, slot), record.name), outputs))
             if record.op in LOSS_HEADS:
-                self.graph.decide("loss head", record.name, LOSS_HEADS[record.op])
+                self.graph.decide(DecisionKind.LOSS_HEAD, record.name, LOSS_HEADS[record.op])
         self.graph.set_outputs(outputs)
 
     def _as_output(self, value: Value, name: str, outputs: list[Value]) -> Value:
@@ -367,7 +374,9 @@ class Importer(BaseImporter):
             record = self.source.nodes[index]
             if self._results[index] is None and self._stays_unused(record):
                 self._results[index] = [self._variable(record, "")]
-                self.graph.decide("unused input", record.name, "no output depends on it; it stays, as it was given")
+                self.graph.decide(
+                    DecisionKind.UNUSED_INPUT, record.name, "no output depends on it; it stays, as it was given"
+                )
             order.update(dict.fromkeys(self._results[index] or ()))
         held = dict.fromkeys(self.graph.inputs)
         listed = [value for value in order if value in held]
@@ -382,10 +391,10 @@ class Importer(BaseImporter):
             if record.op == VARIABLE and record.name not in self.graph and record.name not in (self.params or {}):
                 labels.append(record.name)
         for name in labels:
-            self.graph.decide("label input removed", name, "no result at inference depends on it")
+            self.graph.decide(DecisionKind.LABEL_INPUT_REMOVED, name, "no result at inference depends on it")
         unused = [name for name in self.params or {} if name not in self.graph]
         if unused:
-            self.graph.decide("unused parameters", "-", f"{len(unused)} of the file: {listing(unused)}")
+            self.graph.decide(DecisionKind.UNUSED_PARAMETERS, "-", f"{len(unused)} of the file: {listing(unused)}")
 
 
 def _is_trained(record: NNVMNode) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema.values import parse_shape
+from graphir.decisions import DecisionKind
 from graphir.errors import FormatError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph, infer_types
@@ -15,7 +16,7 @@ from graphir.passes.fills import resolve_fills
 from graphir.passes.name_sizes import name_open_sizes
 from graphir.types import UNKNOWN, Dim, Shape, Sym, TensorType, Unknown, format_shape, substitute, symbol
 
-OPEN_INPUT = "input shape"
+OPEN_INPUT = DecisionKind.INPUT_SHAPE
 TRIED = 8
 AXIS_NAMES = {2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
@@ -149,7 +150,7 @@ def _fix_bound_sizes(graph: Graph, given: Collection[str]) -> None:
     shared = [constraint for constraint in constraints if _is_of_several(graph, constraint.size.symbols())]
     for constraint in shared[:4]:
         text = f"{constraint.size} must be {constraint.number}, which no size alone says: give the shapes with -i"
-        graph.decide("size bound by weights", constraint.node, text)
+        graph.decide(DecisionKind.SIZE_BOUND_BY_WEIGHTS, constraint.node, text)
     constraints = [constraint for constraint in constraints if constraint not in shared]
     if not constraints:
         return
@@ -159,7 +160,7 @@ def _fix_bound_sizes(graph: Graph, given: Collection[str]) -> None:
     if not accepted:
         for constraint in constraints[:4]:
             text = f"{constraint.size} must be {constraint.number}; no square input fits: give the shape with -i"
-            graph.decide("size bound by weights", constraint.node, text)
+            graph.decide(DecisionKind.SIZE_BOUND_BY_WEIGHTS, constraint.node, text)
         return
     (least, most), number = accepted
     chosen: dict[str, Dim] = dict.fromkeys(names, number)
@@ -171,7 +172,7 @@ def _fix_bound_sizes(graph: Graph, given: Collection[str]) -> None:
         if value.name in given:
             fitting = f"{least} to {most}" if most > least else str(least)
             text = f"{', '.join(sorted(names))} must be {fitting} for the weights of {constraints[0].node}"
-            graph.decide("size bound by weights", value.name, text)
+            graph.decide(DecisionKind.SIZE_BOUND_BY_WEIGHTS, value.name, text)
             continue
         _fix_shape(value, tuple(substitute(dim, chosen) for dim in value.shape))
         graph.decisions[:] = [

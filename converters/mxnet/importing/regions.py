@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from graphir.converters.mxnet.importing.context import ImportNode
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.elementwise import LessOrEqual, Max, Where
 from graphir.ops.shape import Unsqueeze
@@ -27,7 +28,7 @@ def with_image(node: ImportNode, rois: Value) -> Value:
 def zeros_without_image(node: ImportNode, rois: Value, pooled: Value) -> Value:
     """The node's result: what was pooled (R, C, H, W), 0 for regions whose batch index is below 0."""
     node.decide(
-        "region of no image",
+        DecisionKind.REGION_OF_NO_IMAGE,
         "a batch index below 0 gives zeros; MXNet 1.9.1's ROIAlign does so on GPUs, on CPUs it leaves such a region "
         "undefined and sets one other element to 0",
     )

@@ -22,6 +22,7 @@ from graphir.converters.mxnet.mx.ndarray import tensor_of
 from graphir.converters.mxnet.mx.structure import input_names
 from graphir.converters.mxnet.mx.symbol import Symbol
 from graphir.converters.mxnet.source import MXNetSource, plain_names
+from graphir.decisions import DecisionKind
 from graphir.errors import ExportFailure, GraphirError, ImportFailure
 from graphir.graph import Graph
 from graphir.ops.elementwise import Identity
@@ -219,7 +220,7 @@ def _rename_outputs(graph: Graph) -> None:
             graph.rename(value, name)
     for place, name in waiting.items():
         text = f"{name}, which mx2onnx would use, is another value's name"
-        graph.decide("output name", outputs[place].name, text)
+        graph.decide(DecisionKind.OUTPUT_NAME, outputs[place].name, text)
     graph.set_outputs(outputs)
 
 

@@ -21,6 +21,7 @@ from graphir.converters.mxnet.schema.registry import canonical_names, operator_s
 from graphir.converters.mxnet.schema.release_changes import CHANGED, LIMITED, NOTED, rank_of
 from graphir.converters.mxnet.schema.upgrade import HIDDEN_KEYS, RUNNING_VERSION
 from graphir.converters.mxnet.schema.values import Parameter
+from graphir.decisions import DecisionKind
 from graphir.errors import ExportFailure, Gap, UnsupportedOpError
 from graphir.graph import Decision, Graph
 from graphir.passes.live_part import only_live
@@ -161,7 +162,7 @@ class _Older:
             rank = rank_of(symbol, *node.inputs[0], self.ranks)
             if rank is None:
                 text = f"MXNet {version_name(self.version)}: {limit.reason}"
-                self.decisions.append(Decision("older release", node.name, text))
+                self.decisions.append(Decision(DecisionKind.OLDER_RELEASE, node.name, text))
             elif not limit.takes(rank):
                 self.refuse(node.op, limit.reason, node.name)
 
@@ -189,7 +190,7 @@ class _Older:
                 self.refuse(node.op, change.reason, node.name)
         for since, until, text, concerns in NOTED.get(node.op, ()):
             if since <= self.version < until and concerns(typed):
-                self.decisions.append(Decision("older release", node.name, text))
+                self.decisions.append(Decision(DecisionKind.OLDER_RELEASE, node.name, text))
         return attrs
 
     def _name_states(self, symbol: NNVMGraph) -> None:
@@ -209,7 +210,7 @@ class _Older:
                     held[f"aux:{wanted}"] = tensor
                 if variable.name != wanted:
                     self.decisions.append(
-                        Decision("state renamed", node.name, f"{variable.name} is {wanted} before MXNet 0.9")
+                        Decision(DecisionKind.STATE_RENAMED, node.name, f"{variable.name} is {wanted} before MXNet 0.9")
                     )
         self.params = held
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from graphir.converters.onnx.exporting.context import Casts, Export, OnnxNode, Refusal
 from graphir.converters.onnx.exporting.runnable import RUNS, Plan, cast_around, opening, plan_for
+from graphir.decisions import DecisionKind
 from graphir.errors import Gap, UnsupportedOpError
 from graphir.graph import Decision, Node
 
@@ -35,7 +36,7 @@ def make_runnable(export: Export, nodes: Sequence[OnnxNode], types: Mapping[str,
         else:
             export.nodes.append(node)
             if not plan.only or plan.wide:
-                export.note("no kernel", _without_kernel(node, plan, types), source)
+                export.note(DecisionKind.NO_KERNEL, _without_kernel(node, plan, types), source)
 
 
 def _without_kernel(node: OnnxNode, plan: Plan, types: Mapping[str, str]) -> str:
@@ -50,13 +51,21 @@ def _run(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], s
     if plan.missing:
         if not export.asked:
             raise Refusal(f"{plan.missing}; a stated opset (--opset) writes it for another runtime all the same")
-        export.note("no kernel", f"{plan.missing}: it opens the file at no opset that has this {node.op_type}", source)
+        export.note(
+            DecisionKind.NO_KERNEL,
+            f"{plan.missing}: it opens the file at no opset that has this {node.op_type}",
+            source,
+        )
         export.nodes.append(node)
         return
     if plan.only:
-        export.note("runtime", f"{node.op_type} needs onnxruntime {plan.only}: older ones may lack the kernel", source)
+        export.note(
+            DecisionKind.RUNTIME,
+            f"{node.op_type} needs onnxruntime {plan.only}: older ones may lack the kernel",
+            source,
+        )
     if plan.rounding:
-        export.note("dtype", f"{node.op_type}, for which onnxruntime has no kernel: {plan.rounding}", source)
+        export.note(DecisionKind.DTYPE, f"{node.op_type}, for which onnxruntime has no kernel: {plan.rounding}", source)
     if plan.wide:
         cast_around(export, node, plan, types, source)
     else:
@@ -66,16 +75,16 @@ def _run(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], s
 def note_start(export: Export, source: int | None, opset: int) -> None:
     """Note that a model of an opset below the lowest was raised, and an opset that nothing opens."""
     if not export.asked and source is not None and source < opset:
-        export.note("opset", f"the model's opset {source} becomes {opset}, the lowest that is written", "-")
+        export.note(DecisionKind.OPSET, f"the model's opset {source} becomes {opset}, the lowest that is written", "-")
     if export.asked and not export.is_own and export.casts is not Casts.UNCHECKED and not opening(opset):
-        export.note("no kernel", f"no onnxruntime that is known here opens opset {opset}", "-")
+        export.note(DecisionKind.NO_KERNEL, f"no onnxruntime that is known here opens opset {opset}", "-")
 
 
 def note_raised(export: Export, start: int, reasons: Mapping[Node, str]) -> None:
     """Note why the file has a higher opset than `start`: what each node could not be said for there."""
     for node, reason in reasons.items():
         text = f"{node.op.name} takes opset {export.opset} instead of {start}: {reason}"
-        export.note("opset", text, node.name)
+        export.note(DecisionKind.OPSET, text, node.name)
 
 
 def decisions_of(export: Export) -> list[Decision]:

@@ -14,6 +14,7 @@ from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.files.records import OPSET
 from graphir.converters.onnx.padding import pad_attributes
+from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.structure.names import Names, value_names
@@ -96,14 +97,14 @@ class Export:
         self.casts: Casts = casts if outer is None else outer.casts
         self.names: Names = Names(() if alone else value_names(graph)) if outer is None else outer.names
         self.refused: dict[tuple[str, str], list[Node]] = {} if outer is None else outer.refused
-        self.noted: dict[tuple[str, str], list[str]] = {} if outer is None else outer.noted
+        self.noted: dict[tuple[DecisionKind, str], list[str]] = {} if outer is None else outer.noted
         self.nodes: list[OnnxNode] = []
         self.initializers: dict[str, Tensor] = {}
         self.domains: dict[str, int] = {} if outer is None else outer.domains
         self._constants: dict[object, str] = {}
         self._node_names: Names = Names(()) if outer is None else outer._node_names
 
-    def note(self, kind: str, text: str, node: str) -> None:
+    def note(self, kind: DecisionKind, text: str, node: str) -> None:
         """Note a decision about a node; nodes with the same text are one decision."""
         self.noted.setdefault((kind, text), []).append(node)
 

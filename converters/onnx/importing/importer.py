@@ -14,6 +14,7 @@ from graphir.converters.onnx.importing.notes import text_of
 from graphir.converters.onnx.importing.repeated import Repeated
 from graphir.converters.onnx.importing.scope import Scope, count_nodes, names_of
 from graphir.converters.onnx.importing.types import TypeReader
+from graphir.decisions import DecisionKind
 from graphir.errors import ImportFailure
 from graphir.graph import Graph
 from graphir.safety.limits import charge_nodes, check_depth, hold_nodes
@@ -45,7 +46,7 @@ class Importer(BaseImporter):
         Scope(self, self.model.graph, graph).run()
         self.raise_problems()
         for key in self._called:
-            graph.decide("function inlined", key[1], f"the model's own {shown(key)}")
+            graph.decide(DecisionKind.FUNCTION_INLINED, key[1], f"the model's own {shown(key)}")
         for name, original in self.types.renamed.items():
             graph.metadata[f"{DIM_PARAM}{name}"] = original
         return graph
@@ -109,11 +110,15 @@ class Importer(BaseImporter):
         for domain, version in self._opsets.items():
             graph.metadata[f"{OPSET}{domain}"] = str(version)
         if self.model.training_info:
-            graph.decide("training dropped", "-", "the model's training_info has no meaning at inference")
+            graph.decide(DecisionKind.TRAINING_DROPPED, "-", "the model's training_info has no meaning at inference")
         if self.model.graph.quantization_annotation:
-            graph.decide("annotation dropped", "-", "quantization annotations do not change what is computed")
+            graph.decide(
+                DecisionKind.ANNOTATION_DROPPED, "-", "quantization annotations do not change what is computed"
+            )
         if getattr(self.model, "configuration", None):
-            graph.decide("placement dropped", "-", "on which devices nodes run does not change what is computed")
+            graph.decide(
+                DecisionKind.PLACEMENT_DROPPED, "-", "on which devices nodes run does not change what is computed"
+            )
 
 
 __all__ = ["Importer"]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.onnx.files.inner import inner_graphs
+from graphir.decisions import DecisionKind
 from graphir.errors import ImportFailure
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ def sorted_nodes(nodes: Sequence[Any], scope: Scope) -> Sequence[Any]:
     if all(not others or max(others) < index for index, others in enumerate(needs)):
         return nodes
     order = _depth_first(nodes, needs)
-    scope.decide("node order", "-", "the file uses values before the nodes that produce them; its nodes were sorted")
+    scope.decide(
+        DecisionKind.NODE_ORDER, "-", "the file uses values before the nodes that produce them; its nodes were sorted"
+    )
     return [nodes[index] for index in order]
 
 

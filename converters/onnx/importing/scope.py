@@ -19,6 +19,7 @@ from graphir.converters.onnx.importing.notes import keep_graph_notes, keep_node_
 from graphir.converters.onnx.importing.order import free_names, sorted_nodes
 from graphir.converters.onnx.ops import import_table
 from graphir.converters.onnx.ops.foreign import import_foreign
+from graphir.decisions import DecisionKind
 from graphir.errors import FormatError, GraphError, GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference.rules import UNFIT
@@ -62,7 +63,7 @@ class Scope:
             return self.graph[name]
         return None if self.outer is None else self.outer.value(name)
 
-    def decide(self, kind: str, node: str, text: str) -> None:
+    def decide(self, kind: DecisionKind, node: str, text: str) -> None:
         """Record a decision in the main graph."""
         if self.outer is None:
             self.graph.decide(kind, node, text)
@@ -143,8 +144,9 @@ class Scope:
         defaults = [name for name in stated if name in initializers]
         if defaults:
             self.decide(
-                "input with a default", "-", f"{len(defaults)} input(s) have their value in the file and became "
-                f"parameters: {listing(defaults, 5)}",
+                DecisionKind.INPUT_WITH_A_DEFAULT,
+                "-",
+                f"{len(defaults)} input(s) have their value in the file and became parameters: {listing(defaults, 5)}",
             )
 
     def _guarded(self, kind: str, function: Any, name: str, *arguments: Any) -> None:
@@ -167,7 +169,7 @@ class Scope:
         what = f"initializer {name}"
         tensor = self.sparse_tensor(proto, what) if sparse else self.tensor(proto, what)
         if sparse:
-            self.decide("sparse weights", name, f"made dense: {tensor.type}")
+            self.decide(DecisionKind.SPARSE_WEIGHTS, name, f"made dense: {tensor.type}")
         info = stated.get(name)
         type_ = self.type_of(info.type) if info is not None and info.HasField("type") else ANYTHING
         value = self.graph.add_parameter(name, tensor, type_)
@@ -349,7 +351,7 @@ class Scope:
         name, text = self._refuted[0]
         others = len(self._refuted) - 1
         more = f"; so it is with {others} more" if others else ""
-        self.decide("declared shape", name, f"the model declares {text}, which stands{more}")
+        self.decide(DecisionKind.DECLARED_SHAPE, name, f"the model declares {text}, which stands{more}")
 
     def _break(self, proto: Any) -> None:
         """Stand-ins for the results of a node that could not be imported, so that the rest can be looked at too."""

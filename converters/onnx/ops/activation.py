@@ -19,6 +19,7 @@ from graphir.converters.onnx.ops.activation_steps import (
     compose_thresholded_relu,
     unless_composed,
 )
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation as ir
 from graphir.ops.base import Operator
@@ -138,7 +139,9 @@ def import_dropout_1(node: ImportNode) -> None:
     """Dropout before opset 7, which trains unless `is_test` is set."""
     is_test = node.flag("is_test")
     if not is_test:
-        node.decide("dropout", "is_test is not set: elements are dropped at random at every run, as in training")
+        node.decide(
+            DecisionKind.DROPOUT, "is_test is not set: elements are dropped at random at every run, as in training"
+        )
     _dropout(node, training=not is_test)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Value
 from graphir.ops.control import If, Loop, Scan
 from graphir.types import DType, TensorType, Type
@@ -30,7 +31,7 @@ def _branch(node: ImportNode, name: str, condition: tuple[int, ...] | None) -> G
         return node.subgraph(name)
     found = node.subgraph_if_valid(name)
     if found is None:
-        node.decide("dead branch", f"{name} never runs and does not fit the shapes; {live} stands in for it")
+        node.decide(DecisionKind.DEAD_BRANCH, f"{name} never runs and does not fit the shapes; {live} stands in for it")
         assert live is not None
         found = node.subgraph(live)
     return found

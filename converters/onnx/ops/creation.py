@@ -6,6 +6,7 @@ from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
+from graphir.decisions import DecisionKind
 from graphir.ops.creation import ConstantOfShape, EyeLike, Fill, Range
 from graphir.ops.shape import Expand
 from graphir.tensor import Tensor
@@ -68,7 +69,7 @@ def import_constant(node: ImportNode) -> None:
         assert tensor is not None
     elif name == "sparse_value":
         tensor = node.sparse_tensor(name)
-        node.decide("sparse weights", f"made dense: {tensor.type}")
+        node.decide(DecisionKind.SPARSE_WEIGHTS, f"made dense: {tensor.type}")
     elif name in CONSTANT_DTYPES:
         tensor = Tensor.of(node.attribute(name), CONSTANT_DTYPES[name])
     else:

@@ -9,6 +9,7 @@ from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, by_opset, direct
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import normalization as ir
 from graphir.ops.base import Operator
@@ -190,7 +191,10 @@ def import_batch_normalization_1(node: ImportNode) -> None:
     if is_test and any(node.output_names[1:]):
         node.refuse("it gives statistics of training, but is_test is set")
     if not is_test and not any(node.output_names[1:]):
-        node.decide("batch normalization", "is_test is not set, but only Y is asked for: the given statistics are used")
+        node.decide(
+            DecisionKind.BATCH_NORMALIZATION,
+            "is_test is not set, but only Y is asked for: the given statistics are used",
+        )
     import_batch_normalization_7(node)
 
 

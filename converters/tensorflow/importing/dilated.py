@@ -16,6 +16,7 @@ from dataclasses import replace
 from graphir.converters.kernel.refusals import NeedsShape
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import ImportNode
+from graphir.decisions import DecisionKind
 from graphir.tensor import Tensor
 
 # How many spatial axes the operators in the middle have.
@@ -122,7 +123,7 @@ def paddings_left(node: ImportNode, spatial: int) -> tuple[tuple[int, int], ...]
     pads = [(0, 0)] * spatial
     for place, axis in enumerate(axes):
         pads[axis] = (differences[2 * place], differences[2 * place + 1])
-    node.decide("dilation", f"SpaceToBatchND, {node.record.op} and BatchToSpaceND are one with dilations")
+    node.decide(DecisionKind.DILATION, f"SpaceToBatchND, {node.record.op} and BatchToSpaceND are one with dilations")
     return tuple(pads)
 
 

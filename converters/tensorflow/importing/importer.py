@@ -22,6 +22,7 @@ from graphir.converters.tensorflow.importing.scope import Scope
 from graphir.converters.tensorflow.importing.tensor_arrays import lower_tensor_arrays
 from graphir.converters.tensorflow.importing.unfused import unfuse
 from graphir.converters.tensorflow.schema.operators import operator_schema
+from graphir.decisions import DecisionKind
 from graphir.errors import ImportFailure
 from graphir.graph import Graph, Value
 from graphir.inference.declared import contradiction, nearest
@@ -86,9 +87,9 @@ class Importer(BaseImporter):
         flat.nodes = unfuse(flat.nodes)
         fed = feed_iterators(flat)
         if fed:
-            self.graph.decide("inputs fed", "-", f"what an iterator gives is fed as inputs: {listing(fed)}")
+            self.graph.decide(DecisionKind.INPUTS_FED, "-", f"what an iterator gives is fed as inputs: {listing(fed)}")
         for name in self._stated_inputs:
-            self.graph.decide("inputs chosen", _plain(name), cut_at(flat, _plain(name), self.dtypes))
+            self.graph.decide(DecisionKind.INPUTS_CHOSEN, _plain(name), cut_at(flat, _plain(name), self.dtypes))
         nodes = fuse_dilated({node.name: node for node in lower_tensor_arrays(flat.nodes)})
         outputs = self._outputs(flat, nodes)
         nodes, now = lower_frames(nodes, outputs.values(), self.functions)
@@ -242,17 +243,19 @@ class Importer(BaseImporter):
     def _describe(self, flat: Flat, order: list[TFNode], nodes: Mapping[str, TFNode]) -> None:
         """Decisions about the whole graph."""
         if flat.inlined:
-            self.graph.decide("functions inlined", "-", f"{len(flat.inlined)} call(s): {listing(flat.inlined)}")
+            self.graph.decide(
+                DecisionKind.FUNCTIONS_INLINED, "-", f"{len(flat.inlined)} call(s): {listing(flat.inlined)}"
+            )
         waited = [name for node in order for name in node.controls if name in nodes]
         effects = [name for name in dict.fromkeys(waited) if nodes[name].op not in HARMLESS]
         effects = [name for name in effects if _has_effects(nodes[name])]
         if effects:
             text = f"{len(effects)} node(s) that others wait for are not run: {listing(effects)}"
-            self.graph.decide("control dependencies dropped", "-", text)
+            self.graph.decide(DecisionKind.CONTROL_DEPENDENCIES_DROPPED, "-", text)
         used = {node.name for node in order}
         left = [node.name for node in nodes.values() if node.op in PLACEHOLDERS and node.name not in used]
         if left:
-            self.graph.decide("unused inputs removed", "-", f"no output depends on {listing(left)}")
+            self.graph.decide(DecisionKind.UNUSED_INPUTS_REMOVED, "-", f"no output depends on {listing(left)}")
 
 
 def _has_effects(node: TFNode) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from graphir.converters.kernel.refusals import NeedsShape
 from graphir.converters.tensorflow.importing.context import ImportNode
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.base import Operator
 from graphir.ops.shape import Pad, Transpose
@@ -110,7 +111,9 @@ def padding_of(
     sizes = [shape[axis] for axis in layout.spatial_axes]
     found = resolve(policy, sizes, kernel, strides, dilations)
     if found is None:
-        node.decide("padding", f"SAME stays a policy: the sizes {[str(size) for size in sizes]} are not known")
+        node.decide(
+            DecisionKind.PADDING, f"SAME stays a policy: the sizes {[str(size) for size in sizes]} are not known"
+        )
         return policy
     if any(stride > 1 for stride in strides) or not found.is_symmetric:
         node.decide(KIND, described(policy, sizes, kernel, strides, found))
@@ -155,7 +158,7 @@ def cut_before(
     if not any(begin):
         return value
     node.decide(
-        "padding",
+        DecisionKind.PADDING,
         f"TensorFlow's CPU kernel leaves out {begin} elements before the first window, where its definition of SAME "
         "begins at 0; the kernel is followed",
     )

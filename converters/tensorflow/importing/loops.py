@@ -15,6 +15,7 @@ from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.bodies import Body, body_of, close, import_nodes
 from graphir.converters.tensorflow.importing.context import ImportNode
 from graphir.converters.tensorflow.importing.lists import Reserved, elements_of, number_of, vector_of
+from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Value
 from graphir.ops import elementwise as ew
 from graphir.ops.control import Loop, common_type
@@ -274,7 +275,9 @@ class _Lowering:
         trips = None if self.trips is None else number_of(self.trips)
         if where == "over":
             if not isinstance(trips, int) or trips < 1:
-                node.decide("loop", "it is taken to run at least once: what its last iteration writes is the list")
+                node.decide(
+                    DecisionKind.LOOP, "it is taken to run at least once: what its last iteration writes is the list"
+                )
             last = node.step(Gather(axis=0), stacked, node.constant(-1, DType.INT64), suffix="last")
             return node.step(Unsqueeze(), last, node.vector([0]), suffix="last_row")
         if where == "end":
@@ -294,7 +297,9 @@ class _Lowering:
             return stacked
         if isinstance(size, int) and isinstance(trips, int):
             if size < trips:
-                node.decide("list length", f"the list of {size} elements grows to the {trips} that the loop writes")
+                node.decide(
+                    DecisionKind.LIST_LENGTH, f"the list of {size} elements grows to the {trips} that the loop writes"
+                )
                 return stacked
             missing = node.vector([size - max(0, trips)])
         else:

@@ -11,6 +11,7 @@ from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import ImportNode
 from graphir.converters.tensorflow.keras.context import Held, Layer, activation_name
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation as ir
 from graphir.ops.elementwise import Clip, PRelu, Where
@@ -140,7 +141,7 @@ def softmax(layer: Layer) -> Endpoint:
 def zero_where_hidden(node: ImportNode, weights: Value, mask: Value) -> Value:
     """The results of a softmax, 0 where the mask is false: rows without any true entry would be even."""
     text = "where a mask hides everything the result is 0, as from Keras 3.10 on; before it was the mean"
-    node.decide("masked softmax", text)
+    node.decide(DecisionKind.MASKED_SOFTMAX, text)
     return node.step(Where(), mask, weights, node.scalar_like(weights, 0), suffix="kept")
 
 

@@ -27,6 +27,7 @@ from graphir.converters.tensorflow.keras.history import modern, old_weights
 from graphir.converters.tensorflow.keras.layers import LAYERS, PASS_MASKS, RANDOM, REFUSED
 from graphir.converters.tensorflow.keras.operations import OPERATIONS
 from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
+from graphir.decisions import DecisionKind
 from graphir.errors import FormatError, ImportFailure
 from graphir.safety.limits import charge_nodes, check_depth, hold_nodes
 from graphir.structure.names import Names, free_name
@@ -302,7 +303,10 @@ class Reader:
 
 def _import_told(node: ImportNode) -> Imported:
     """A layer that the model calls with training=True: version 3's `predict` says False, and that counts."""
-    node.decide("training", "the model calls it with training=True, which `predict` overrides: it acts as at inference")
+    node.decide(
+        DecisionKind.TRAINING,
+        "the model calls it with training=True, which `predict` overrides: it acts as at inference",
+    )
     return node.input(0)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.masks import Compact
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
@@ -77,7 +78,9 @@ class Recurrence:
         operands = list(node.inputs)
         x = operands.pop(0)
         if self.stateful:
-            node.decide("state", "a stateful layer begins with zeros; its states are not kept from call to call")
+            node.decide(
+                DecisionKind.STATE, "a stateful layer begins with zeros; its states are not kept from call to call"
+            )
         mask = operands.pop(0) if self.masked else None
         first = x if self.time_major else node.step(Transpose((1, 0, 2)), x, suffix="steps_first")
         compact = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from graphir.decisions import DecisionKind
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.inference import infer_graph
@@ -28,7 +29,7 @@ from .results import drop_whole_gathers, filling, forward_source, last_takers, r
 from .terms import Terms
 from .views import Unlike, through
 
-KIND = "recurrent loop"
+KIND = DecisionKind.RECURRENT_LOOP
 # The dtypes for which onnxruntime has kernels of the recurrent operators, float16 by way of float32.
 DTYPES = frozenset({DType.FLOAT32, DType.FLOAT16})
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from graphir.decisions import DecisionKind
 from graphir.graph import Graph
 from graphir.ops.convolution import Conv
 from graphir.ops.elementwise import Add, Cast, Identity
@@ -26,7 +27,7 @@ def small() -> Graph:
     """The graph in the files."""
     graph = Graph("small")
     graph.metadata = {"producer": "make_small.py", "title": "caf\u00e9 \u2028 \U0001f600"}
-    graph.decide("padding", "pool", "SAME_LOWER kept as a policy")
+    graph.decide(DecisionKind.PADDING, "pool", "SAME_LOWER kept as a policy")
     data = graph.add_input("data", TensorType(DType.FLOAT32, (symbol("N"), 3, symbol("H"), 2 * symbol("H") + 1)))
     data.sources = ("input:0",)
     graph.add_input("anything")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable, dtype_name
 from graphir.converters.mxnet.exporting.dtypes import WIDER, held_dtype
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.bitwise import BitCast
@@ -166,7 +167,9 @@ def narrow_results(node: ExportNode) -> None:
 def _narrow(node: ExportNode, value: Value) -> None:
     assert value.dtype is not None
     how = "wrapped" if value.dtype.is_integer else "rounded"
-    node.decide("dtype", f"computed in {held_dtype(value.dtype)} and {how} to {value.dtype}, which MXNet lacks")
+    node.decide(
+        DecisionKind.DTYPE, f"computed in {held_dtype(value.dtype)} and {how} to {value.dtype}, which MXNet lacks"
+    )
     entry = narrowed(node, node.export.raw(value), held_dtype(value.dtype), value.dtype, saturate=True)
     node.bind(entry, value.index)
 

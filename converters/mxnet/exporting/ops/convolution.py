@@ -10,6 +10,7 @@ import numpy as np
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.padding import padded, settled, settled_transposed
 from graphir.converters.mxnet.exporting.ops.steps import along, emit_first
+from graphir.decisions import DecisionKind
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.padding import extent
 from graphir.tensor import Tensor
@@ -32,7 +33,7 @@ def _filters(node: ExportNode, size: Dim, slot: int) -> int:
 
 def _note_half(node: ExportNode, name: str) -> None:
     if node.dtype() is DType.FLOAT16:
-        node.decide("float16 product", f"{name} of float16 runs on a GPU; MXNet's CPU build has none")
+        node.decide(DecisionKind.FLOAT16_PRODUCT, f"{name} of float16 runs on a GPU; MXNet's CPU build has none")
 
 
 def convolution(
@@ -146,7 +147,7 @@ def _weight(
     if tensor is None and rank == 3:
         node.refuse("MXNet has no dilations over three axes, and its weight, which could get the gaps, is computed")
     if tensor is None or (node.dtype() is DType.FLOAT32 and rank < 3):
-        node.decide("dilated deconvolution", "strides and dilations together need MXNet's oneDNN or a GPU")
+        node.decide(DecisionKind.DILATED_DECONVOLUTION, "strides and dilations together need MXNet's oneDNN or a GPU")
         return node.entry(1), kernel, dilations
     wide = tuple(extent(width, step) for width, step in zip(kernel, dilations, strict=True))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.results import bind_last
+from graphir.decisions import DecisionKind
 from graphir.ops import indexing as ir
 from graphir.ops.base import normalize_axis
 
@@ -55,7 +56,7 @@ def export_cum_prod(node: ExportNode) -> None:
     (size,) = node.fixed(node.shape()[axis : axis + 1], node.input(0).name)
     if size == 0:
         node.refuse("MXNet has no tensors without elements")
-    node.decide("running product", "multiplied in pairs: floats may differ in the last digits")
+    node.decide(DecisionKind.RUNNING_PRODUCT, "multiplied in pairs: floats may differ in the last digits")
     data = _turned(node, node.entry(0), axis, "turned")
     if op.exclusive:
         data = _shifted(node, data, axis, size, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.roi_maximum import export_roi_maximum
 from graphir.converters.mxnet.exporting.ops.steps import cast, computing, emit_as, held
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import detection as ir
 from graphir.ops.elementwise import Cast
@@ -56,7 +57,9 @@ def export_roi_align(node: ExportNode) -> None:
     dtype = computing(node)
     aligned = op.coordinates is ir.RoiCoordinates.HALF_PIXEL
     if aligned:
-        node.decide("empty region", "MXNet stops at an aligned region without width or height; ONNX does not")
+        node.decide(
+            DecisionKind.EMPTY_REGION, "MXNet stops at an aligned region without width or height; ONNX does not"
+        )
     data = cast(node, node.entry(0), held(node), dtype)
     found = node.step(
         "_contrib_ROIAlign",

@@ -8,6 +8,7 @@ from typing import Any
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.linear import emit_product, operand, product_dtype
 from graphir.converters.mxnet.exporting.ops.results import bind_last
+from graphir.decisions import DecisionKind
 from graphir.ops.linear import Det, Einsum
 from graphir.types import Dim, DType, Shape, product
 
@@ -190,7 +191,7 @@ def _size_of(terms: list[Term], label: str) -> Dim:
 def export_einsum(node: ExportNode) -> None:
     """One dot or batch_dot where that says it; else the operands are multiplied from left to right."""
     if not node.dtype().is_float:
-        node.decide("integer product", "computed in float64: exact as long as the sums are below 2^53")
+        node.decide(DecisionKind.INTEGER_PRODUCT, "computed in float64: exact as long as the sums are below 2^53")
     if _as_dot(node) or _as_batch_dot(node):
         return
     terms, result = _terms(node)

@@ -8,6 +8,7 @@ from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, Ex
 from graphir.converters.mxnet.exporting.ops.l2_normalization import export_l2_normalization
 from graphir.converters.mxnet.exporting.ops.linear import export_dense_sum
 from graphir.converters.mxnet.exporting.ops.steps import same_truths
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
@@ -95,7 +96,9 @@ def export_mod(node: ExportNode) -> None:
     divisor = node.input(1).tensor
     may_be_zero = dtype.is_float and (divisor is None or not divisor.numpy().astype(bool).all())
     if dtype is DType.INT64:
-        node.decide("precision", "MXNet takes remainders of int64 as float64: exact for numbers below 2**53 only")
+        node.decide(
+            DecisionKind.PRECISION, "MXNet takes remainders of int64 as float64: exact for numbers below 2**53 only"
+        )
     if not node.op.fmod and not may_be_zero:
         binary("_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar")(node)
         return
@@ -115,7 +118,7 @@ def export_pow(node: ExportNode) -> None:
     base, exponent = node.dtype(0), node.dtype(1)
     number = node.number(1)
     if base is DType.INT64:
-        node.decide("precision", "powers of int64 are taken as float64: exact for numbers below 2**53 only")
+        node.decide(DecisionKind.PRECISION, "powers of int64 are taken as float64: exact for numbers below 2**53 only")
     if base.is_float and (base is exponent or number is not None):
         binary("_power", "broadcast_power", "_power_scalar", "_rpower_scalar")(node)
         return

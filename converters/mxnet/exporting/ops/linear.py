@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable, dtype_name
+from graphir.decisions import DecisionKind
 from graphir.graph import Node, Value
 from graphir.ops.linear import Gemm, MatMul
 from graphir.ops.shape import Flatten, Transpose
@@ -62,13 +63,13 @@ def emit_product(node: ExportNode, op: str, *inputs: Entry, **attributes: Any) -
         node.emit(op, *inputs, **attributes)
         return
     if not dtype.is_float:
-        node.decide("integer product", "computed in float64: exact as long as the sums are below 2^53")
+        node.decide(DecisionKind.INTEGER_PRODUCT, "computed in float64: exact as long as the sums are below 2^53")
     node.emit("Cast", node.step(op, *inputs, suffix="wide", **attributes), dtype=dtype.value)
 
 
 def _emit_dense(node: ExportNode, *inputs: Entry, **attributes: Any) -> None:
     if node.dtype() is DType.FLOAT16:
-        node.decide("float16 product", "FullyConnected of float16 runs on a GPU; MXNet's CPU build has none")
+        node.decide(DecisionKind.FLOAT16_PRODUCT, "FullyConnected of float16 runs on a GPU; MXNet's CPU build has none")
     node.emit("FullyConnected", *inputs, **attributes)
 
 

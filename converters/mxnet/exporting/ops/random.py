@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.decisions import DecisionKind
 from graphir.ops import random as ir
 from graphir.types import DType
 
@@ -14,7 +15,9 @@ FLOATS = (DType.FLOAT16, DType.FLOAT32, DType.FLOAT64)
 def _decide(node: ExportNode) -> None:
     seed = node.op.seed
     stated = "" if seed is None else f"; the seed {seed:g} is dropped: call mx.random.seed"
-    node.decide("random numbers", f"drawn by MXNet's generator: of the same distribution, but others{stated}")
+    node.decide(
+        DecisionKind.RANDOM_NUMBERS, f"drawn by MXNet's generator: of the same distribution, but others{stated}"
+    )
 
 
 def _attributes(node: ExportNode) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from graphir.converters.mxnet.exporting.context import Entry, ExportNode, Export
 from graphir.converters.mxnet.exporting.ops.recurrent_chain import Chain, chain_of, is_zero, mode_of
 from graphir.converters.mxnet.exporting.ops.recurrent_vector import parameter_vector
 from graphir.converters.mxnet.exporting.ops.results import bind_named
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import recurrent as ir
 from graphir.types import DType
@@ -54,7 +55,9 @@ def _cell_is_used(node: ExportNode) -> bool:
 
 def _check_dtype(node: ExportNode) -> None:
     if node.dtype() is DType.FLOAT16:
-        node.decide("float16 recurrent layer", "it runs on a GPU; MXNet's CPU build has no products of float16")
+        node.decide(
+            DecisionKind.FLOAT16_RECURRENT_LAYER, "it runs on a GPU; MXNet's CPU build has no products of float16"
+        )
 
 
 def _state(node: ExportNode, slot: int, layers: int) -> Entry:

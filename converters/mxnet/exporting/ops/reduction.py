@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.results import bind_constant, bind_named
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import reduction as ir
 from graphir.ops.base import normalize_axis
@@ -220,7 +221,9 @@ def export_top_k(node: ExportNode) -> None:
         node.bind((found, 0), 0)
     elif count[0] == 1 or not isinstance(size, int) or size <= STABLE:
         if not isinstance(size, int) and count[0] > 1:
-            node.decide("order of equal elements", "that of MXNet's sort, on a longer axis than 16: state its size")
+            node.decide(
+                DecisionKind.ORDER_OF_EQUAL_ELEMENTS, "that of MXNet's sort, on a longer axis than 16: state its size"
+            )
         kind = "both" if wanted[values] else "indices"
         index = node.export.append("topk", node.stem, [data], {**attributes, "k": count[0], "ret_typ": kind})
         if wanted[values]:

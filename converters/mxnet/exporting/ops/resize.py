@@ -10,6 +10,7 @@ import numpy as np
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.resize_weights import Axis, matrix, nearest, outside
 from graphir.converters.mxnet.exporting.ops.steps import cast, computing, emit_as, held
+from graphir.decisions import DecisionKind
 from graphir.ops.base import normalize_axis
 from graphir.ops.resize import AspectPolicy, Coordinates, NearestMode, Resize, ResizeMode
 from graphir.ops.shape import Shape
@@ -214,7 +215,9 @@ def _export_open_bilinear(node: ExportNode, is_open: bool) -> bool:
     like = _like(node)
     if like is not None:
         if op.coordinates is Coordinates.HALF_PIXEL:
-            node.decide("resize", "where the result has one element, MXNet takes the first one, and not the middle")
+            node.decide(
+                DecisionKind.RESIZE, "where the result has one element, MXNet takes the first one, and not the middle"
+            )
         node.emit("_contrib_BilinearResize2D", node.entry(0), like, mode="like", align_corners=aligned)
         return True
     factors = _stated_factors(node)
@@ -262,7 +265,7 @@ def _export_products(node: ExportNode, resized: dict[int, Axis]) -> None:
         if axis != last:
             data = node.step("SwapAxis", data, suffix=f"back{axis}", dim1=axis, dim2=last)
     if not held(node).is_float:
-        node.decide("resize", "interpolated integers lose their fraction")
+        node.decide(DecisionKind.RESIZE, "interpolated integers lose their fraction")
     emit_as(node, _extrapolated(node, data, resized, dtype), dtype)
 
 

@@ -15,6 +15,7 @@ from graphir.converters.mxnet.exporting.ops.coordinates import places
 from graphir.converters.mxnet.exporting.ops.indexing import counts_from_zero
 from graphir.converters.mxnet.exporting.ops.linear import product_dtype
 from graphir.converters.mxnet.exporting.ops.results import bind_last
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import indexing as ir
 from graphir.ops.base import normalize_axis
@@ -134,7 +135,7 @@ def _check_size(node: ExportNode, size: int) -> None:
 
 def _decide_sum(node: ExportNode, wide: DType) -> None:
     if not node.dtype().is_float:
-        node.decide("integer product", f"summed in {wide.value}: exact below 2^53")
+        node.decide(DecisionKind.INTEGER_PRODUCT, f"summed in {wide.value}: exact below 2^53")
 
 
 def _wide(node: ExportNode, entry: Entry, dtype: DType, suffix: str) -> Entry:

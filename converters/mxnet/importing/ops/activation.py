@@ -9,6 +9,7 @@ import numpy as np
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.integers import import_sigmoid as sigmoid_of_integers
 from graphir.converters.mxnet.importing.ops.integers import is_integer, with_integers
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation as ir
 from graphir.ops.base import Operator, normalize_axis
@@ -63,7 +64,9 @@ def import_leaky_relu(node: ImportNode) -> Value:
     slope = attrs["slope"]
     if kind == "rrelu":
         slope = (attrs["lower_bound"] + attrs["upper_bound"]) / 2
-        node.decide("random slope", f"rrelu takes the mean slope {slope:.6g} of its bounds, as MXNet at inference")
+        node.decide(
+            DecisionKind.RANDOM_SLOPE, f"rrelu takes the mean slope {slope:.6g} of its bounds, as MXNet at inference"
+        )
     if kind in ("leaky", "rrelu"):
         return node.emit(ir.LeakyRelu(alpha=slope), node.input(0))
     op = {"elu": ir.Elu(alpha=slope), "selu": ir.Selu(), "gelu": ir.Gelu()}.get(kind)
@@ -176,7 +179,10 @@ def import_softmax_activation(node: ImportNode) -> Value:
             node.refuse(f"mode channel takes at least 3 axes, found {data.type}; use mode instance")
         return node.emit(ir.Softmax(axis=1), data)
     if data.rank != 2:
-        node.decide("softmax axis", "mode instance is along the last axis, as MXNet computes (not as it is documented)")
+        node.decide(
+            DecisionKind.SOFTMAX_AXIS,
+            "mode instance is along the last axis, as MXNet computes (not as it is documented)",
+        )
     return node.emit(ir.Softmax(axis=-1), data)
 
 
@@ -185,7 +191,7 @@ def import_dropout(node: ImportNode) -> Value:
     text = f"p {node.attrs['p']:.6g}, without effect at inference"
     if node.attrs["mode"] == "always":
         text = f"p {node.attrs['p']:.6g} in mode always: MXNet drops at random at inference too, this graph never does"
-    node.decide("dropout removed", text)
+    node.decide(DecisionKind.DROPOUT_REMOVED, text)
     return node.input(0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.converters.mxnet.importing.ops.integers import is_integer
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.types import DType
@@ -19,7 +20,9 @@ def power(node: ImportNode, op: ir.Pow, base: Value, exponent: Value) -> Value:
     if not is_integer(base):
         return node.emit(op, base, exponent)
     assert base.dtype is not None
-    node.decide("integer data", f"{base.dtype} data is raised to its power in float32; the fraction is dropped")
+    node.decide(
+        DecisionKind.INTEGER_DATA, f"{base.dtype} data is raised to its power in float32; the fraction is dropped"
+    )
     wide = [
         node.step(ir.Cast(DType.FLOAT32), value, suffix=suffix)
         for value, suffix in ((base, "base"), (exponent, "exponent"))
@@ -76,7 +79,9 @@ def distance(node: ImportNode, left: Value, right: Value) -> Value:
     """
     if is_integer(left):
         assert left.dtype is not None
-        node.decide("integer data", f"{left.dtype} data goes through hypot as float32; the fraction is dropped")
+        node.decide(
+            DecisionKind.INTEGER_DATA, f"{left.dtype} data goes through hypot as float32; the fraction is dropped"
+        )
         left_double, right_double = (_through_single(node, value) for value in (left, right))
         squares = [node.step(ir.Mul(), value, value, suffix="square") for value in (left_double, right_double)]
         root = node.step(ir.Sqrt(), node.step(ir.Add(), *squares, suffix="sum"))

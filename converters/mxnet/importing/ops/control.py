@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Value
 from graphir.ops.control import If, Loop, Scan
 from graphir.ops.creation import ConstantOfShape
@@ -79,7 +80,10 @@ def import_while_loop(node: ImportNode) -> Sequence[Value]:
     ).outputs  # fmt: skip
     stacked = [_filled(node, value, most) for value in results[len(initial) :]]
     if stacked:
-        node.decide("rows filled", f"rows behind the last iteration, up to {most}, are 0; MXNet leaves them undefined")
+        node.decide(
+            DecisionKind.ROWS_FILLED,
+            f"rows behind the last iteration, up to {most}, are 0; MXNet leaves them undefined",
+        )
     return [*stacked, *results[: len(initial)]]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.converters.mxnet.importing.layout import channels_first, finish, is_channels_first, layout_of
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.shape import Transpose
@@ -107,7 +108,7 @@ def _target_padding(
         pads.append((total + 1) // 2)
         extra.append(total % 2)
     node.decide(
-        "deconvolution target",
+        DecisionKind.DECONVOLUTION_TARGET,
         f"target_shape {list(target)} at input size {list(sizes)} became pad {pads} and output padding {extra}",
     )
     return tuple(pads), tuple(extra)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.convolution import DeformConv
 from graphir.ops.elementwise import Add, And, Cast, GreaterOrEqual, Less, Min, Sub
@@ -73,7 +74,10 @@ def import_plain(node: ImportNode) -> Value:
     numbers = node.step(Cast(dtype), inside, suffix="inside")
     pairs = node.step(Reshape(), numbers, node.vector([-1, elements, 2, rows, columns]), suffix="pairs")
     mask = node.step(ReduceMin(keepdims=False), pairs, node.vector([2]), suffix="mask")
-    node.decide("deformable border", "places beyond the last element read it, those before the first read 0, as MXNet")
+    node.decide(
+        DecisionKind.DEFORMABLE_BORDER,
+        "places beyond the last element read it, those before the first read 0, as MXNet",
+    )
     return node.emit(op, data, weight, moved, bias, mask)
 
 

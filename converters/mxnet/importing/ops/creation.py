@@ -10,6 +10,7 @@ from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.sizes import axis_size, static_shape
 from graphir.converters.mxnet.schema.values import TYPE_FLAGS
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.creation import ConstantOfShape, Fill, Range
@@ -81,7 +82,7 @@ def _range(node: ImportNode, start: float, step: float, places: np.ndarray, dtyp
         whole = [converted(float(number), DType.INT64) for number in (start, step)]
         if whole != [start, step]:
             text = f"start {start} and step {step} became {whole[0]} and {whole[1]} for {dtype}, as MXNet does"
-            node.decide("range", text)
+            node.decide(DecisionKind.RANGE, text)
         start, step = whole
     with np.errstate(all="ignore"):
         return np.asarray(start + places * step).astype(dtype.numpy())

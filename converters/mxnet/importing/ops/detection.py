@@ -8,6 +8,7 @@ import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.converters.mxnet.importing.regions import may_lack_image, with_image, zeros_without_image
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.detection import BoxFormat, BoxNMS, MultiBoxDetection, RoiAlign, RoiCoordinates
 from graphir.ops.elementwise import Add, Cast, Div, Exp, Greater, Identity, Max, Min, Mul, Sub, Where
@@ -46,7 +47,7 @@ def import_multibox_prior(node: ImportNode) -> Value:
     center = np.stack(np.meshgrid(columns, rows), axis=-1)[:, :, None, :]
     anchors = np.concatenate([center - half, center + half], axis=-1).reshape(1, -1, 4)
     anchors = np.clip(anchors, 0, 1) if attrs["clip"] else anchors
-    node.decide("anchors", f"computed for {height} x {width} pixels: {anchors.shape[1]} constant boxes")
+    node.decide(DecisionKind.ANCHORS, f"computed for {height} x {width} pixels: {anchors.shape[1]} constant boxes")
     dtype = data.dtype or DType.FLOAT32
     return node.graph.constant(anchors.astype(dtype.numpy()), name=node.output_names[0])
 
@@ -56,7 +57,7 @@ def import_box_nms(node: ImportNode) -> Value:
     attrs = node.attrs
     data = node.input(0)
     if attrs["topk"] == 0:
-        node.decide("no suppression", "with a topk of 0 MXNet leaves the data as it is")
+        node.decide(DecisionKind.NO_SUPPRESSION, "with a topk of 0 MXNet leaves the data as it is")
         return node.emit(Identity(), data)
     op = BoxNMS(
         overlap_thresh=min(attrs["overlap_thresh"], 1.0),  # no overlap is above 1
@@ -92,7 +93,9 @@ def import_multibox_detection(node: ImportNode) -> Value:
     if len(variances) != 4:
         node.refuse(f"variances has {len(variances)} entries, expected 4")
     if attrs["background_id"] != 0:
-        node.decide("background class", f"it is the first: MXNet never reads background_id {attrs['background_id']}")
+        node.decide(
+            DecisionKind.BACKGROUND_CLASS, f"it is the first: MXNet never reads background_id {attrs['background_id']}"
+        )
     op = MultiBoxDetection(
         clip=attrs["clip"],
         threshold=attrs["threshold"],

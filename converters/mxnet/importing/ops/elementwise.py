@@ -10,6 +10,7 @@ from graphir.converters.mxnet.importing.context import ImportFunction, ImportNod
 from graphir.converters.mxnet.importing.ops.arithmetic import distance, modulo, power, truth
 from graphir.converters.mxnet.importing.ops.elementwise_unary import COMPOSITIONS
 from graphir.converters.mxnet.importing.ops.integers import with_integers
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
@@ -231,7 +232,7 @@ def import_abs(node: ImportNode) -> Value:
     data = node.input(0)
     if data.dtype is not DType.INT64:
         return node.emit(ir.Abs(), data)
-    node.decide("integer data", "int64 data goes through abs as float64, which rounds beyond 2^53")
+    node.decide(DecisionKind.INTEGER_DATA, "int64 data goes through abs as float64, which rounds beyond 2^53")
     return node.emit(ir.Cast(DType.INT64), node.step(ir.Abs(), node.step(ir.Cast(DType.FLOAT64), data)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
@@ -65,14 +66,14 @@ def import_rcbrt(node: ImportNode) -> Value:
 def import_log1p(node: ImportNode) -> Value:
     """log(1 + x)."""
     data = node.input(0)
-    node.decide("composition", "log1p became log(1 + x): near 0 its error is that of 1 + x, not of x")
+    node.decide(DecisionKind.COMPOSITION, "log1p became log(1 + x): near 0 its error is that of 1 + x, not of x")
     return node.emit(ir.Log(), node.step(ir.Add(), data, node.scalar_like(data, 1.0)))
 
 
 def import_expm1(node: ImportNode) -> Value:
     """exp(x) - 1."""
     data = node.input(0)
-    node.decide("composition", "expm1 became exp(x) - 1: near 0 its error is that of exp(x), not of x")
+    node.decide(DecisionKind.COMPOSITION, "expm1 became exp(x) - 1: near 0 its error is that of exp(x), not of x")
     return node.emit(ir.Sub(), node.step(ir.Exp(), data), node.scalar_like(data, 1.0))
 
 
@@ -109,14 +110,18 @@ def import_quadratic(node: ImportNode) -> Value:
     if not single or dtype is None:
         return node.emit(ir.Add(), curve, c)
     if dtype.is_integer:
-        node.decide("integer data", f"{dtype} data goes through the polynomial as float32; the fraction is dropped")
+        node.decide(
+            DecisionKind.INTEGER_DATA, f"{dtype} data goes through the polynomial as float32; the fraction is dropped"
+        )
     return node.emit(ir.Cast(dtype), node.step(ir.Add(), curve, c, suffix="sum"))
 
 
 def _div_by_whole_root(node: ImportNode, data: Value) -> Value:
     """Integers are divided by the root's whole number, toward 0."""
     size = node.sizes(data)[-1]
-    node.decide("integer data", f"{data.dtype} data is divided by {math.isqrt(size)}, the whole part of sqrt({size})")
+    node.decide(
+        DecisionKind.INTEGER_DATA, f"{data.dtype} data is divided by {math.isqrt(size)}, the whole part of sqrt({size})"
+    )
     return node.emit(ir.Div(), data, node.scalar_like(data, math.isqrt(size)))
 
 

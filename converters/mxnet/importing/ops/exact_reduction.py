@@ -16,6 +16,7 @@ import numpy as np
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.converters.mxnet.importing.sizes import static_shape, static_size
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import reduction as ir
@@ -63,7 +64,9 @@ def of_integers(node: ImportNode, kind: Kind, data: Value, axes: Axes, reduce: R
         return reduce(kind, data)
     sizes = _reduced_sizes(data, axes)
     if sizes is None:
-        node.decide("integer data", f"onnxruntime adds and multiplies {data.dtype} data in float64, exact up to 2^53")
+        node.decide(
+            DecisionKind.INTEGER_DATA, f"onnxruntime adds and multiplies {data.dtype} data in float64, exact up to 2^53"
+        )
         if data.dtype is None or data.dtype is DType.INT64:
             return reduce(kind, data)
         found = reduce(kind, node.step(ew.Cast(DType.INT64), data, suffix="wide"))
@@ -99,7 +102,9 @@ def mean_of_integers(node: ImportNode, data: Value, axes: Axes, reduce: Reduce) 
     """The sum, which wraps around, divided toward 0 by the number of elements, which wraps around too."""
     total = of_integers(node, ir.ReduceSum, data, axes, reduce)
     assert data.dtype is not None
-    node.decide("integer data", f"the mean of {data.dtype} data is divided toward 0, after a sum that wraps around")
+    node.decide(
+        DecisionKind.INTEGER_DATA, f"the mean of {data.dtype} data is divided toward 0, after a sum that wraps around"
+    )
     shape = static_shape(data)
     if shape is None:
         sizes = (node.step(Size(), data), node.step(Size(), total))
@@ -137,7 +142,9 @@ def compensated(node: ImportNode, result: Value, data: Value, axes: Axes, reduce
 
 def norm_of_integers(node: ImportNode, data: Value, reduce_keeping: Reduce, reduce: Reduce) -> Value:
     """The largest magnitude times the root of how often it occurs: MXNet scales by it and divides as integers do."""
-    node.decide("integer data", f"the norm of {data.dtype} data is that of its largest elements alone, as in MXNet")
+    node.decide(
+        DecisionKind.INTEGER_DATA, f"the norm of {data.dtype} data is that of its largest elements alone, as in MXNet"
+    )
     assert data.dtype is not None
     size = node.step(ew.Cast(DType.FLOAT64), node.step(ew.Abs(), data), suffix="size")
     equal = node.step(ew.Equal(), size, reduce_keeping(ir.ReduceMax, size), suffix="is_largest")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.sizes import axis_size, static_size
+from graphir.decisions import DecisionKind
 from graphir.errors import ShapeError
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
@@ -30,7 +31,7 @@ def _inside(node: ImportNode, indices: Value, data: Value, axis: int, mode: str)
     """The indices as int64 on an axis of the data."""
     found = _integers(node, indices)
     if mode == "raise":
-        node.decide("index mode", "raise: onnxruntime fails too on an index outside the axis")
+        node.decide(DecisionKind.INDEX_MODE, "raise: onnxruntime fails too on an index outside the axis")
         return found
     size = static_size(data, axis)
     if mode == "wrap":

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 
 from graphir.converters.mxnet.importing.context import Imported, ImportFunction, ImportNode
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
@@ -32,11 +33,15 @@ def on_integers(
     def import_function(node: ImportNode) -> Imported:
         data = node.input(0)
         if data.dtype is DType.FLOAT64 and composition in SPANNING:
-            node.decide("composition", f"{node.op} of float64 is composed: onnxruntime has it in float32 only")
+            node.decide(
+                DecisionKind.COMPOSITION, f"{node.op} of float64 is composed: onnxruntime has it in float32 only"
+            )
             return composition(node, data)
         if data.dtype is None or not data.dtype.is_integer:
             return function(node)
-        node.decide("integer data", f"{data.dtype} data goes through {node.op} as {wide}; the fraction is dropped")
+        node.decide(
+            DecisionKind.INTEGER_DATA, f"{data.dtype} data goes through {node.op} as {wide}; the fraction is dropped"
+        )
         inner = node.over(*_widened(node, wide), suffix=str(wide))
         found = function(inner) if composition is None else composition(inner, inner.input(0))
         assert isinstance(found, Value)
@@ -59,7 +64,7 @@ def import_whole(node: ImportNode) -> Value:
     assert data.dtype is not None
     if data.dtype.bits < 64:
         return node.emit(ir.Identity(), data)
-    node.decide("integer data", f"{data.dtype} data goes through float64, which rounds beyond 2^53")
+    node.decide(DecisionKind.INTEGER_DATA, f"{data.dtype} data goes through float64, which rounds beyond 2^53")
     return node.emit(ir.Cast(data.dtype), node.step(ir.Cast(DType.FLOAT64), data))
 
 
@@ -165,7 +170,9 @@ def import_sigmoid(node: ImportNode) -> Value:
     negated = node.step(ir.Neg(), node.step(ir.Cast(DType.INT32), data) if small else data)
     bottom = node.step(ir.Exp(), node.step(ir.Cast(DType.FLOAT64), negated, suffix="wide"))
     bottom = node.step(ir.Add(), bottom, node.constant(1.0, DType.FLOAT64), suffix="bottom")
-    node.decide("integer data", f"{data.dtype} data goes through sigmoid as float64; the fraction is dropped")
+    node.decide(
+        DecisionKind.INTEGER_DATA, f"{data.dtype} data goes through sigmoid as float64; the fraction is dropped"
+    )
     return node.emit(ir.Cast(data.dtype), node.step(ir.Reciprocal(), bottom))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.kernel.refusals import NeedsShape
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.activation import Sigmoid, Softmax
 from graphir.ops.elementwise import Cast, Log, Max, Neg
@@ -27,7 +28,7 @@ def import_softmax_output(node: ImportNode) -> Value:
     if sizes is not None and len(sizes) > 2 and all(dim == 1 for dim in sizes[2:]):
         return node.emit(Softmax(axis=1), data)
     node.decide(
-        "softmax axis",
+        DecisionKind.SOFTMAX_AXIS,
         f"over each flattened sample of {data.type}, as MXNet documents it; its oneDNN builds took the last axis",
     )
     flat = node.step(Reshape(), data, node.vector([0, -1]), suffix="flat")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphir.converters.mxnet.importing.context import Imported, ImportFunction, ImportNode
+from graphir.decisions import DecisionKind
 from graphir.errors import ShapeError
 from graphir.graph import Value
 from graphir.ops import normalization as ir
@@ -42,7 +43,9 @@ def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
 def _unstated(node: ImportNode, name: str, others: str) -> None:
     """Record a default that other frameworks choose differently."""
     if name not in node.attrs.stated:
-        node.decide("default", f"{name} is not stated: it is {node.attrs[name]:.6g}, MXNet's default ({others})")
+        node.decide(
+            DecisionKind.DEFAULT, f"{name} is not stated: it is {node.attrs[name]:.6g}, MXNet's default ({others})"
+        )
 
 
 def import_batch_norm(node: ImportNode) -> Imported:
@@ -106,7 +109,7 @@ def _ones(node: ImportNode, gamma: Value, beta: Value, data: Value, axis: int) -
     if gamma.tensor is not None:
         distance = float(np.abs(gamma.tensor.numpy().astype(np.float64) - 1).max(initial=0.0))
         text += f"; the stored gamma differs from 1 by {distance:.6g}" if distance else "; the stored gamma is 1 too"
-    node.decide("fixed gamma", f"gamma is 1 (fix_gamma is {text})")
+    node.decide(DecisionKind.FIXED_GAMMA, f"gamma is 1 (fix_gamma is {text})")
     dtype = beta.dtype or gamma.dtype or DType.FLOAT32
     if gamma.tensor is not None and gamma.dtype is dtype and node.is_only_reader(1):
         node.graph.set_tensor(gamma, Tensor.of(np.ones(gamma.tensor.shape, dtype.numpy())))

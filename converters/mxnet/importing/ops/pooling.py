@@ -19,6 +19,7 @@ from graphir.converters.kernel.refusals import NeedsShape
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.converters.mxnet.importing.layout import channels_first, finish, is_channels_first, layout_of
 from graphir.converters.mxnet.importing.regions import may_lack_image, with_image, zeros_without_image
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Abs, Mul, Pow, Sign
@@ -143,7 +144,9 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     if windows is None:
         if divides_by_kernel:
             raise NeedsShape(f"pooling_convention {convention} with pool_type {kind} needs the sizes of {data.name}")
-        node.decide("pooling convention", f"{convention} became ONNX's ceil mode, which counts the same windows here")
+        node.decide(
+            DecisionKind.POOLING_CONVENTION, f"{convention} became ONNX's ceil mode, which counts the same windows here"
+        )
         return _operator(node, kind, data, kernel, strides, pads, None, include)
     beyond = tuple(axis.beyond for axis in windows)
     sizes = [axis.size for axis in windows]
@@ -159,12 +162,12 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     if any(axis.outside for axis in windows):
         text += "; windows that start behind the data are constants"
         op, *operands = _with_outside(node, kind, node.step(op, *operands, suffix="inside"), windows, include)
-    node.decide("pooling convention", text)
+    node.decide(DecisionKind.POOLING_CONVENTION, text)
     return op, *operands
 
 
 def _zeros_around(node: ImportNode, data: Value, pads: tuple[int, ...]) -> Value:
-    node.decide("padding", "Pooling_v1 pads with zeros, which are part of the maxima")
+    node.decide(DecisionKind.PADDING, "Pooling_v1 pads with zeros, which are part of the maxima")
     around = (0, 0, *pads)
     return node.step(Pad(), data, node.vector([*around, *around]), suffix="padded")
 
@@ -201,7 +204,9 @@ def _counts_padding(node: ImportNode) -> bool:
     include = node.attrs.get("count_include_pad")
     pads = node.attrs["pad"] or ()
     if any(pads) and "count_include_pad" not in node.attrs.stated:
-        node.decide("average-pool divisor", "count_include_pad is not stated: the padding counts (MXNet's default)")
+        node.decide(
+            DecisionKind.AVERAGE_POOL_DIVISOR, "count_include_pad is not stated: the padding counts (MXNet's default)"
+        )
     return include is None or bool(include)
 
 
@@ -280,9 +285,11 @@ def import_adaptive_average_pooling(node: ImportNode) -> Value:
     height, width = node.sizes(data, (2, 3))
     if height % rows == 0 and width % columns == 0:
         kernel = (height // rows, width // columns)
-        node.decide("adaptive pooling", f"windows of {list(kernel)} at input size {[height, width]}")
+        node.decide(DecisionKind.ADAPTIVE_POOLING, f"windows of {list(kernel)} at input size {[height, width]}")
         return node.emit(AveragePool(kernel_shape=kernel, strides=kernel), data)
-    node.decide("adaptive pooling", f"uneven windows at input size {[height, width]} became two matrix products")
+    node.decide(
+        DecisionKind.ADAPTIVE_POOLING, f"uneven windows at input size {[height, width]} became two matrix products"
+    )
     node.charge(height * rows + width * columns, "its matrices")
     dtype = data.dtype or DType.FLOAT32
     by_rows = node.step(MatMul(), node.constant(_averaging(height, rows), dtype), data, suffix="rows")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import random as ir
 from graphir.ops.base import Operator
@@ -15,7 +16,7 @@ from graphir.types import DType
 
 
 def _decide(node: ImportNode) -> None:
-    node.decide("random numbers", "drawn by the runtime's generator: of the same distribution, but others")
+    node.decide(DecisionKind.RANDOM_NUMBERS, "drawn by the runtime's generator: of the same distribution, but others")
 
 
 def _size(node: ImportNode) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.converters.mxnet.importing.recurrent_weights import GATE_ORDER, Sizes, Weights
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.creation import Fill
 from graphir.ops.elementwise import Cast
@@ -27,9 +28,12 @@ def import_rnn(node: ImportNode) -> list[Value]:
     if attrs["lstm_state_clip_min"] is not None or attrs["lstm_state_clip_max"] is not None:
         node.refuse("lstm_state_clip_min and _max bound the cell state, which ONNX's LSTM cannot; unroll the cell")
     if attrs["p"]:
-        node.decide("dropout removed", f"p {attrs['p']:g} between the layers has no effect at inference")
+        node.decide(DecisionKind.DROPOUT_REMOVED, f"p {attrs['p']:g} between the layers has no effect at inference")
     if projected:
-        node.decide("projection", "multiplied into the recurrent weights: equal but for rounding, and more to compute")
+        node.decide(
+            DecisionKind.PROJECTION,
+            "multiplied into the recurrent weights: equal but for rounding, and more to compute",
+        )
     data = node.input(0)
     node.graph.refine(data, TensorType(None, (UNKNOWN, UNKNOWN, UNKNOWN)))
     weights = Weights(node, Sizes(GATE_ORDER[mode], layers, directions, None, hidden, projected), data)
@@ -97,7 +101,9 @@ def _part(node: ImportNode, state: Value | None, layer: int, layers: int, direct
 
 def _lengths(node: ImportNode, slot: int) -> Value:
     lengths = node.input(slot)
-    node.decide("sequence length", "honoured, as on a GPU; MXNet's CPU build with oneDNN runs over the whole length")
+    node.decide(
+        DecisionKind.SEQUENCE_LENGTH, "honoured, as on a GPU; MXNet's CPU build with oneDNN runs over the whole length"
+    )
     node.graph.refine(lengths, TensorType(None, (UNKNOWN,)))
     if lengths.dtype is DType.INT32:
         return lengths

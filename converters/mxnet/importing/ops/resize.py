@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet.importing.context import ImportNode
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.base import Operator
 from graphir.ops.convolution import ConvTranspose
@@ -69,7 +70,9 @@ def _enlarged_like(
     node: ImportNode, value: Value, first: Value, scale: int
 ) -> tuple[Operator, *tuple[Value | None, ...]]:
     node.graph.refine(value, _rank_4(value))
-    node.decide("upsampling", f"{value.name} is enlarged to {scale} times the size that {first.name} has at run time")
+    node.decide(
+        DecisionKind.UPSAMPLING, f"{value.name} is enlarged to {scale} times the size that {first.name} has at run time"
+    )
     size = node.step(Shape(start=2, end=4), first, suffix="size")
     wanted = node.step(Mul(), size, node.constant(scale, DType.INT64), suffix="enlarged_size")
     return Resize(*NEAREST, axes=(2, 3)), value, None, None, wanted
@@ -122,7 +125,9 @@ def import_bilinear_resize(node: ImportNode) -> Value:
             _resized(attrs["mode"], rows, attrs["height"], height),
             _resized(attrs["mode"], columns, attrs["width"], width),
         )
-        node.decide("resize", f"mode {attrs['mode']} at input size {[rows, columns]} became the size {list(sizes)}")
+        node.decide(
+            DecisionKind.RESIZE, f"mode {attrs['mode']} at input size {[rows, columns]} became the size {list(sizes)}"
+        )
     if any(not isinstance(size, int) or size < 1 for size in sizes):
         node.refuse(f"the result's size {list(sizes)} must be positive")
     wanted = node.constant(list(sizes), DType.INT64)

@@ -12,6 +12,7 @@ import math
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.arithmetic import distance, modulo, power, remainder_of_floats, truth
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
@@ -34,11 +35,11 @@ def operands(node: ImportNode) -> tuple[Value, Value]:
     data, scalar = node.input(0), float(node.attrs["scalar"])
     dtype = computed_dtype(node, data)
     if data.dtype is not None and dtype is not data.dtype:
-        node.decide("scalar", f"{data.dtype} data became {dtype}, as MXNet computes it with {scalar:.9g}")
+        node.decide(DecisionKind.SCALAR, f"{data.dtype} data became {dtype}, as MXNet computes it with {scalar:.9g}")
         data = node.step(ir.Cast(dtype), data)
     found = converted(scalar, dtype)
     if found != scalar and not dtype.is_float:
-        node.decide("scalar", f"the scalar {scalar:.9g} became {found} for {dtype} data, as MXNet does")
+        node.decide(DecisionKind.SCALAR, f"the scalar {scalar:.9g} became {found} for {dtype} data, as MXNet does")
     return data, node.constant(found, dtype)
 
 
@@ -71,7 +72,9 @@ def import_rdiv_scalar(node: ImportNode) -> Value:
     dtype = data.dtype
     if dtype is None or dtype.is_float:
         return node.emit(ir.Div(), scalar, data)
-    node.decide("integer data", f"{node.attrs['scalar']:.9g} is divided by {dtype} data in float32, as MXNet does")
+    node.decide(
+        DecisionKind.INTEGER_DATA, f"{node.attrs['scalar']:.9g} is divided by {dtype} data in float32, as MXNet does"
+    )
     wide = [node.step(ir.Cast(DType.FLOAT32), value, suffix="single") for value in (scalar, data)]
     return node.emit(ir.Cast(dtype), node.step(ir.Div(), *wide, suffix="quotient"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphir.converters.kernel.refusals import NeedsShape
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.sizes import Axes, Entry, Tail, axis_of, reshape, shape_vector, static_size
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.creation import ConstantOfShape
@@ -116,7 +117,9 @@ def import_reshape(node: ImportNode) -> Value:
         node.refuse(f"target_shape {tuple(target)} leaves more than one size open")
     for place in open_places:
         target[place] = -1
-    node.decide("legacy attribute", f"target_shape {node.attrs['target_shape']} became the shape {tuple(target)}")
+    node.decide(
+        DecisionKind.LEGACY_ATTRIBUTE, f"target_shape {node.attrs['target_shape']} became the shape {tuple(target)}"
+    )
     entries: list[Entry] = [axis_of(data, 0) if keep else target[0], *target[1:]]
     return reshape(node, data, entries)
 
@@ -161,7 +164,9 @@ def import_squeeze(node: ImportNode) -> Value:
             return node.emit(Squeeze(), data)
         axes = tuple(axis for axis, size in enumerate(shape) if size == 1)
         if not all(isinstance(size, int) for size in shape):
-            node.decide("squeeze", f"axes {list(axes)} are dropped; open sizes of {data.type} count as more than 1")
+            node.decide(
+                DecisionKind.SQUEEZE, f"axes {list(axes)} are dropped; open sizes of {data.type} count as more than 1"
+            )
     if not axes:
         return data
     if data.rank == len(axes):

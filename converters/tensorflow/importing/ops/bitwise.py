@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, direct
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import bitwise as bw
 from graphir.ops.elementwise import Cast, Clip, Div, Mod, Mul, Pow, Sub
@@ -22,7 +23,9 @@ def shifting(direction: bw.Direction) -> ImportFunction:
         is_in_range = known is not None and all(0 <= count < dtype.bits for count in known)
         if dtype.value.startswith("u"):
             return node.emit(bw.BitShift(direction), data, places if is_in_range else _limited(node, places, dtype))
-        node.decide("shift", f"a shift of {dtype} is computed by a power of two in int64; up to 62 places are exact")
+        node.decide(
+            DecisionKind.SHIFT, f"a shift of {dtype} is computed by a power of two in int64; up to 62 places are exact"
+        )
         if dtype is not DType.INT64:
             data, places = (node.step(Cast(DType.INT64), value, suffix="wide") for value in (data, places))
         if not is_in_range:

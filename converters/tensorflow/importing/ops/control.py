@@ -8,6 +8,7 @@ from graphir.converters.tensorflow.files.records import FunctionCall
 from graphir.converters.tensorflow.importing.bodies import Body, body_of, close, import_nodes
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.converters.tensorflow.importing.loops import as_condition, import_while
+from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Value
 from graphir.ops.control import If
 from graphir.ops.elementwise import Equal
@@ -26,14 +27,14 @@ def import_if(node: ImportNode) -> Sequence[Value]:
         known = (0,)
         node.importer.assumed.append(condition)
         node.decide(
-            "training flag",
+            DecisionKind.TRAINING_FLAG,
             f"the input {condition.name} says whether the model is trained: it is taken to be false, as at inference; "
             "give it a shape to keep it as an input",
         )
     if known is not None and len(known) == 1:
         name = "then_branch" if known[0] else "else_branch"
         shown = condition.sources[0] if condition.sources else condition.name
-        node.decide("conditional", f"its condition {shown} is {bool(known[0])}: only {name} is imported")
+        node.decide(DecisionKind.CONDITIONAL, f"its condition {shown} is {bool(known[0])}: only {name} is imported")
         return _run(node, node.graph, body_of(node, name))
     scalar = as_condition(node, node.graph, condition)
     return _branches(node, scalar, body_of(node, "then_branch", "then/"), body_of(node, "else_branch", "else/"))
@@ -53,7 +54,7 @@ def import_case(node: ImportNode) -> Sequence[Value]:
     known = node.known(0)
     if known is not None and len(known) == 1:
         place = known[0] if 0 <= known[0] < len(calls) else len(calls) - 1
-        node.decide("conditional", f"its index is {known[0]}: only branch {place} is imported")
+        node.decide(DecisionKind.CONDITIONAL, f"its index is {known[0]}: only branch {place} is imported")
         return _run(node, node.graph, body_of(node, calls[place]))
     bodies = [body_of(node, call, f"branch{place}/") for place, call in enumerate(calls)]
     return _cases(node, node.graph, bodies, 0)

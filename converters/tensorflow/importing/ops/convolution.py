@@ -19,6 +19,7 @@ from graphir.converters.tensorflow.importing.layout import (
     padding_of,
     unless_all_one,
 )
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.elementwise import Add, Div, Identity, Max, Sub
@@ -87,7 +88,9 @@ def _groups(node: ImportNode, layout: Layout, data: Value, weight: Value) -> int
     channels = None if data.shape is None or len(data.shape) <= channel_axis else data.shape[channel_axis]
     taken = weight.shape[layout.spatial] if weight.shape is not None else None
     if not isinstance(channels, int) or not isinstance(taken, int) or taken == 0:
-        node.decide("groups", f"the channels of {data.name} are not known; the filter was taken to reach over all")
+        node.decide(
+            DecisionKind.GROUPS, f"the channels of {data.name} are not known; the filter was taken to reach over all"
+        )
         return 1
     if channels % taken:
         node.refuse(f"the input has {channels} channels, which is no multiple of the filter's {taken}")
@@ -227,7 +230,7 @@ def _cut_to_size(node: ImportNode, layout: Layout, whole: Value, strides: Sequen
         assert isinstance(pads, Explicit)
         begin = node.vector([before for before, _ in pads.pads or ((0, 0),) * spatial])
     end = node.step(Add(), begin, sizes, suffix="end")
-    node.decide("transposed convolution", "the size of its result is computed by the model, which cuts it")
+    node.decide(DecisionKind.TRANSPOSED_CONVOLUTION, "the size of its result is computed by the model, which cuts it")
     return node.step(Slice(), whole, begin, end, node.vector(list(range(2, spatial + 2))), suffix="cut")
 
 

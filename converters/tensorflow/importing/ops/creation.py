@@ -6,6 +6,7 @@ from graphir.converters.tensorflow.files.records import TFNode
 from graphir.converters.tensorflow.files.tensors import Splat
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.converters.tensorflow.importing.pairs import COMPLEX
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.creation import ConstantOfShape, Range
 from graphir.ops.elementwise import Add, Cast, Div, Max, Mul, Sub
@@ -93,7 +94,7 @@ def import_placeholder_with_default(node: ImportNode) -> Value:
     """Its default, or an input of the graph if the user gives a shape or dtype for it."""
     default = node.input(0)
     if node.given_shape is None and node.given_dtype is None:
-        node.decide("default taken", f"an input with a default, which is used: {default.name}")
+        node.decide(DecisionKind.DEFAULT_TAKEN, f"an input with a default, which is used: {default.name}")
         return default
     shape = node.attrs.get("shape") if node.given_shape is None else node.given_shape
     return node.new_input(TensorType(node.given_dtype or default.dtype, _with_names(node, shape)))
@@ -135,7 +136,7 @@ def constant_like(number: float) -> ImportFunction:
 def import_empty(node: ImportNode) -> Value:
     """Empty: zeros, which TensorFlow promises only under `init`."""
     if not node.attrs["init"]:
-        node.decide("undefined elements", "elements that TensorFlow leaves undefined are zeros")
+        node.decide(DecisionKind.UNDEFINED_ELEMENTS, "elements that TensorFlow leaves undefined are zeros")
     dtype = node.attrs["dtype"]
     if not isinstance(dtype, DType) or dtype is DType.STRING:
         node.refuse(f"an empty tensor of {dtype}")
@@ -149,7 +150,7 @@ def import_range(node: ImportNode) -> Value:
         return node.emit(Range(), *node.inputs)
     wider = DType.FLOAT32 if dtype.is_float else DType.INT64
     if dtype.is_float:
-        node.decide("precision", f"a Range of {dtype} is computed in {wider} and rounded once")
+        node.decide(DecisionKind.PRECISION, f"a Range of {dtype} is computed in {wider} and rounded once")
     ends = [node.step(Cast(wider), value, suffix="wider") for value in node.inputs]
     return node.emit(Cast(dtype), node.step(Range(), *ends))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.converters.tensorflow.importing.sizes import as_vector, size_at
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops.creation import ConstantOfShape
@@ -91,7 +92,9 @@ def import_combined_suppression(node: ImportNode) -> tuple[Value, ...]:
     if least.tensor is not None and float(node.elements(5, "score_threshold")) < -1:
         node.refuse("score_threshold is below -1; TensorFlow replaces boxes whose score is not above -1 by zeros")
     if least.tensor is None:
-        node.decide("scores", f"the score_threshold ({least.name}) is computed; it is taken to be -1 or more")
+        node.decide(
+            DecisionKind.SCORES, f"the score_threshold ({least.name}) is computed; it is taken to be -1 or more"
+        )
     kinds, classes = node.sizes(boxes, (2,))[0], node.sizes(node.input(1), (2,))[0]
     count = node.integer(3, "max_total_size")
     if node.attrs["pad_per_class"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, direct
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops.shape import Unsqueeze
@@ -166,7 +167,7 @@ def import_atan2(node: ImportNode) -> Value:
 def angle_of(node: ImportNode, y: Value, x: Value) -> Value:
     """The angle of (x, y), which is the node's result."""
     node.decide(
-        "precision",
+        DecisionKind.PRECISION,
         "Atan2 is atan(y / x) moved to its quadrant: zeros have no sign, and two infinite operands give NaN",
     )
     zero = node.scalar_like(x, 0)

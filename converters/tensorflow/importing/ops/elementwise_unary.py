@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, direct
 from graphir.converters.tensorflow.importing.pairs import COMPLEX, with_zeros
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.types import DType
@@ -38,19 +39,19 @@ def import_rsqrt(node: ImportNode) -> Value:
 
 def import_expm1(node: ImportNode) -> Value:
     """exp(x) - 1, as ONNX can say it."""
-    node.decide("precision", "Expm1 is exp(x) - 1, which loses digits where x is near 0")
+    node.decide(DecisionKind.PRECISION, "Expm1 is exp(x) - 1, which loses digits where x is near 0")
     return node.emit(ew.Sub(), node.step(ew.Exp(), node.input(0)), node.scalar_like(node.input(0), 1))
 
 
 def import_log1p(node: ImportNode) -> Value:
     """log(1 + x), as ONNX can say it."""
-    node.decide("precision", "Log1p is log(1 + x), which loses digits where x is near 0")
+    node.decide(DecisionKind.PRECISION, "Log1p is log(1 + x), which loses digits where x is near 0")
     return node.emit(ew.Log(), node.step(ew.Add(), node.input(0), node.scalar_like(node.input(0), 1)))
 
 
 def import_erfc(node: ImportNode) -> Value:
     """1 - erf(x), as ONNX can say it."""
-    node.decide("precision", "Erfc is 1 - erf(x), which loses digits where x is large")
+    node.decide(DecisionKind.PRECISION, "Erfc is 1 - erf(x), which loses digits where x is large")
     return node.emit(ew.Sub(), node.scalar_like(node.input(0), 1), node.step(ew.Erf(), node.input(0)))
 
 
@@ -58,7 +59,9 @@ def import_round(node: ImportNode) -> Value:
     """Round and Rint: halves to even; integers stay as they are."""
     if not node.dtype().is_integer:
         return node.emit(ew.Round(), node.input(0))
-    node.decide("rounding", "integers stay as they are, as is documented; TensorFlow 2.21 gives zeros for int32")
+    node.decide(
+        DecisionKind.ROUNDING, "integers stay as they are, as is documented; TensorFlow 2.21 gives zeros for int32"
+    )
     return node.input(0)
 
 

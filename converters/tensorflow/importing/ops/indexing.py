@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.converters.tensorflow.importing.sizes import as_vector, known_length, length_of, size_at
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import indexing as ix
@@ -207,7 +208,9 @@ def import_bincount(node: ImportNode) -> Value:
     count = known_length(weights)
     if count != 0:
         if count is None:
-            node.decide("weights", f"the weights ({weights.name}) are taken to be present, one for each element")
+            node.decide(
+                DecisionKind.WEIGHTS, f"the weights ({weights.name}) are taken to be present, one for each element"
+            )
         if not dense:
             weights = node.step(Reshape(), weights, node.vector([-1]), suffix="flat_weights")
         spread = node.step(Unsqueeze(), weights, node.vector([-1]), suffix="spread")
@@ -235,7 +238,7 @@ def import_dynamic_stitch(node: ImportNode) -> Value:
     sizes = node.step(Shape(start=1), row, suffix="row")
     count = node.step(ew.Add(), last, node.vector([1]), suffix="count")
     shape = node.step(Concat(axis=0), count, sizes, suffix="shape")
-    node.decide("places", "places that no index names are 0; TensorFlow leaves them undefined")
+    node.decide(DecisionKind.PLACES, "places that no index names are 0; TensorFlow leaves them undefined")
     zeros = node.step(ConstantOfShape(0.0, node.dtype(-1)), shape, suffix="zeros")
     vectors = node.step(Unsqueeze(), place, node.vector([1]), suffix="vectors")
     return node.emit(ix.ScatterND(), zeros, vectors, row)

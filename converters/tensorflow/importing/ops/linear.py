@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, direct
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.elementwise import Abs, Cast, Log, Mul, Sign, Sub
 from graphir.ops.indexing import Gather
@@ -81,7 +82,9 @@ def import_cross(node: ImportNode) -> Value:
 
 def import_log_determinant(node: ImportNode) -> tuple[Value, Value]:
     """The sign and the logarithm of the magnitude of the determinant."""
-    node.decide("precision", "the determinant itself is computed, which may overflow where its logarithm would not")
+    node.decide(
+        DecisionKind.PRECISION, "the determinant itself is computed, which may overflow where its logarithm would not"
+    )
     det = node.step(Det(), node.input(0))
     return node.step(Sign(), det), node.step(Log(), node.step(Abs(), det))
 

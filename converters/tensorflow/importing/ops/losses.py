@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.converters.tensorflow.importing.sizes import as_vector, size_at
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops.activation import LogSoftmax, Softmax
@@ -36,7 +37,7 @@ def _broadcast(node: ImportNode, features: Value, labels: Value) -> Value:
     if sizes[0] == 1:
         return node.step(Expand(), features, as_vector(node, [1, size_at(node, labels, 1)]), suffix="columns")
     if not isinstance(sizes[0], int):
-        node.decide("broadcast", "features and labels are taken to have the same number of classes")
+        node.decide(DecisionKind.BROADCAST, "features and labels are taken to have the same number of classes")
     return features
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.converters.tensorflow.importing.layout import Layout, channels_first, finish, layout_of
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops.normalization import LRN, BatchNormalization
@@ -30,7 +31,7 @@ def _with_batch_statistics(node: ImportNode, axes: range, channels_last: bool) -
     """What TensorFlow computes under `is_training`: mean and variance of this batch, whatever is stored."""
     data, scale, offset = node.inputs[:3]
     node.decide(
-        "training flag",
+        DecisionKind.TRAINING_FLAG,
         "is_training is set: the data are normalized by the statistics of the batch that is run, as TensorFlow does",
     )
     channel = axes[-1] if channels_last else 1

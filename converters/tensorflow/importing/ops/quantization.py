@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops.quantization import DequantizeLinear, QuantizeLinear
@@ -69,7 +70,7 @@ def _fake_quantized(node: ImportNode, low: ndarray[Any, Any], high: ndarray[Any,
         limits = node.constant(steps.lowest, DType.FLOAT32), node.constant(steps.highest, DType.FLOAT32)
         data = node.step(ew.Min(), node.step(ew.Max(), data, limits[0], suffix="above"), limits[1], suffix="below")
     node.decide(
-        "rounding",
+        DecisionKind.ROUNDING,
         "QuantizeLinear rounds halves to the nearest even step, TensorFlow rounds them up: what is within float32's "
         "precision of the middle between two steps may become the other one",
     )
@@ -147,7 +148,7 @@ def import_quantize_and_dequantize(node: ImportNode) -> Value:
         ends = node.step(ReduceMin(), data, *others, suffix="low"), node.step(ReduceMax(), data, *others, suffix="high")
     step = _step_of(node, ends, least, most)
     node.decide(
-        "rounding",
+        DecisionKind.ROUNDING,
         "x is divided by the size of a step, TensorFlow multiplies by its inverse: what is within float32's precision "
         "of the middle between two steps may become the other one",
     )

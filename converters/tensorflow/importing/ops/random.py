@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import random as rnd
 from graphir.ops.creation import ConstantOfShape
@@ -25,7 +26,7 @@ def _seed(node: ImportNode) -> float | None:
         place = SEED_SLOTS.get(node.op)
         found = None if place is None else node.known(place)
     node.decide(
-        "random numbers",
+        DecisionKind.RANDOM_NUMBERS,
         "every runtime draws its own: the numbers are not TensorFlow's"
         + (f", the seed {list(found)} only makes runs of one runtime alike" if found else ""),
     )
@@ -107,7 +108,9 @@ def import_shuffle(node: ImportNode) -> Value:
 
 def import_key_counter(node: ImportNode) -> tuple[Value, ...]:
     """The state of a generator, which nothing but random operators read: zeros."""
-    node.decide("random numbers", "the generator's key and counter are zeros; only operators that draw may use them")
+    node.decide(
+        DecisionKind.RANDOM_NUMBERS, "the generator's key and counter are zeros; only operators that draw may use them"
+    )
     found = [node.constant([0], DType.UINT64), node.constant([0, 0], DType.UINT64)]
     return (*found, node.constant(1, DType.INT32))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.converters.tensorflow.importing.sizes import Count, as_vector, length_of, size_at
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import reduction as red
@@ -27,7 +28,9 @@ def reducing(cls: type[Operator]) -> ImportFunction:
             return data  # TensorFlow reduces nothing; ONNX would reduce everything
         operand = node.int64(axes) if known is None else node.vector(known)
         if known is None:
-            node.decide("axes", f"the axes ({axes.name}) are computed; an empty list of them would reduce nothing")
+            node.decide(
+                DecisionKind.AXES, f"the axes ({axes.name}) are computed; an empty list of them would reduce nothing"
+            )
             if axes.rank != 1:
                 operand = node.step(Reshape(), operand, node.vector([-1]), suffix="axes")
             return node.emit(cls(keepdims=keepdims, noop_with_empty_axes=True), data, operand)
@@ -79,7 +82,7 @@ def import_top_k(node: ImportNode) -> tuple[Value, ...]:
     data = node.input(0)
     count = node.step(Reshape(), node.int64(node.input(1)), node.vector([1]), suffix="k")
     if not node.attrs["sorted"]:
-        node.decide("order", "the results may come in any order (sorted is not set); they are sorted")
+        node.decide(DecisionKind.ORDER, "the results may come in any order (sorted is not set); they are sorted")
     found, places = node.steps(red.TopK(axis=-1), data, count)
     wanted = node.attrs.get("index_type", DType.INT32)
     return (found, places if wanted is DType.INT64 else node.step(ew.Cast(wanted), places, suffix="indices"))
@@ -96,7 +99,7 @@ def import_nth_element(node: ImportNode) -> Value:
 def import_in_top_k(node: ImportNode) -> Value:
     """InTopK: whether fewer than k predictions (batch, classes) are above the target's, and all are finite."""
     predictions, targets = node.inputs[:2]
-    node.decide("targets", "targets are taken to be classes; for others TensorFlow gives False")
+    node.decide(DecisionKind.TARGETS, "targets are taken to be classes; for others TensorFlow gives False")
     places = node.step(Unsqueeze(), targets, node.vector([1]), suffix="targets")
     wanted = node.step(GatherElements(axis=1), predictions, places, suffix="wanted")
     above = node.step(ew.Cast(DType.INT32), node.step(ew.Greater(), predictions, wanted, suffix="above"))
@@ -124,7 +127,7 @@ def cumulative(cls: type[Operator]) -> ImportFunction:
 
 def import_cumulative_logsumexp(node: ImportNode) -> Value:
     """CumulativeLogsumexp: log(cumsum(exp(x))), the largest element taken out before and added after."""
-    node.decide("precision", "CumulativeLogsumexp gives -inf where exp of the distance to the largest is 0")
+    node.decide(DecisionKind.PRECISION, "CumulativeLogsumexp gives -inf where exp of the distance to the largest is 0")
     data, axis = node.input(0), node.integer(1, "the axis")
     largest = node.step(red.ReduceMax(), data, node.vector([axis]), suffix="largest")
     exp = node.step(ew.Exp(), node.step(ew.Sub(), data, largest, suffix="below"))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.converters.tensorflow.importing.layout import Layout, channels_first, finish
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.elementwise import Cast
 from graphir.ops.indexing import Gather
@@ -96,7 +97,9 @@ def import_resize_bicubic(node: ImportNode) -> Value:
         _charge_weights(node, old, new)
         weights = [_cubic(coordinates, *pair) for pair in zip(old, new, strict=True)]
         return _weighted(node, _floats(node), *weights)
-    node.decide("precision", "TensorFlow rounds the positions of a bicubic resize to 1/1024, here they are exact")
+    node.decide(
+        DecisionKind.PRECISION, "TensorFlow rounds the positions of a bicubic resize to 1/1024, here they are exact"
+    )
     keys = bool(node.attrs["half_pixel_centers"])
     return _resize(
         node,
@@ -123,11 +126,15 @@ def import_resize_nearest(node: ImportNode) -> Value:
             for function in (_exact_places, _divided_places)
         )
         if places != exact or places != divided:
-            node.decide("rounding", "elements are picked as TensorFlow's float32 positions round, unlike Resize's")
+            node.decide(
+                DecisionKind.ROUNDING, "elements are picked as TensorFlow's float32 positions round, unlike Resize's"
+            )
             rows = node.step(Gather(axis=1), data, node.vector(places[0]), suffix="rows")
             return node.emit(Gather(axis=2), rows, node.vector(places[1]))
     else:
-        node.decide("rounding", "sizes are open: positions are taken as exact, TensorFlow rounds them to float32")
+        node.decide(
+            DecisionKind.ROUNDING, "sizes are open: positions are taken as exact, TensorFlow rounds them to float32"
+        )
     nearest = NearestMode.FLOOR if coordinates is Coordinates.ASYMMETRIC else NearestMode.ROUND_PREFER_CEIL
     return _resize(node, data, ResizeMode.NEAREST, nearest)
 

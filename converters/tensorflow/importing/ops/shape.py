@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.elementwise import Cast, Equal, Where
 from graphir.ops.indexing import Gather, NonZero
@@ -150,7 +151,7 @@ def import_ensure_shape(node: ImportNode) -> Value:
     """EnsureShape: the data, whose sizes are compared with the stated ones as far as both are known."""
     data, stated = node.input(0), node.attrs["shape"]
     if stated is None or data.shape is None:
-        node.decide("check", f"the shape of {data.name} is not checked when the graph runs")
+        node.decide(DecisionKind.CHECK, f"the shape of {data.name} is not checked when the graph runs")
         return data
     if len(stated) != len(data.shape):
         node.refuse(f"{data.name} has {len(data.shape)} axes, expected {len(stated)}")
@@ -161,19 +162,23 @@ def import_ensure_shape(node: ImportNode) -> Value:
         if isinstance(wanted, int) and not isinstance(found, int):
             open_axes.append(axis)
     if open_axes:
-        node.decide("check", f"the sizes of {data.name} on axes {open_axes} are not checked when the graph runs")
+        node.decide(
+            DecisionKind.CHECK, f"the sizes of {data.name} on axes {open_axes} are not checked when the graph runs"
+        )
     return data
 
 
 def import_checked(node: ImportNode) -> Value:
     """CheckNumerics: the data; the check for infinite elements and NaN is dropped."""
-    node.decide("check", f"{node.input(0).name} is not checked for infinite elements and NaN when the graph runs")
+    node.decide(
+        DecisionKind.CHECK, f"{node.input(0).name} is not checked for infinite elements and NaN when the graph runs"
+    )
     return node.input(0)
 
 
 def import_print(node: ImportNode) -> Value:
     """Print: the data; nothing is printed."""
-    node.decide("print", f"{node.input(0).name} is passed on, nothing is printed")
+    node.decide(DecisionKind.PRINT, f"{node.input(0).name} is passed on, nothing is printed")
     return node.input(0)
 
 

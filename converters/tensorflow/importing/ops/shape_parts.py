@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.converters.tensorflow.importing.sizes import size_at
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.elementwise import Mod, Sub
 from graphir.ops.indexing import Gather
@@ -70,7 +71,9 @@ def import_split_v(node: ImportNode) -> tuple[Value, ...]:
     axis = node.integer(2, "the axis")
     stated = node.known(1)
     if stated is None:
-        node.decide("sizes", f"the sizes of the parts ({node.input(1).name}) are computed and taken to be 0 or more")
+        node.decide(
+            DecisionKind.SIZES, f"the sizes of the parts ({node.input(1).name}) are computed and taken to be 0 or more"
+        )
         return node.emit_all(Split(count, axis=axis), data, node.int64(node.input(1)))
     if -1 not in stated:
         return node.emit_all(Split(count, axis=axis), data, node.vector(stated))
