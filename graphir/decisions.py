@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from .safety.arguments import expect
+
 
 class DecisionKind(StrEnum):
     """What a decision is about. A member is its text, as reports and files have it; `meaning` explains it."""
@@ -208,9 +210,12 @@ class DecisionKind(StrEnum):
 class Decision:
     """A choice of a conversion that can change numbers or shapes: its kind, its node (or value), and why."""
 
-    kind: str
+    kind: DecisionKind
     node: str
     text: str
+
+    def __post_init__(self) -> None:
+        expect(self.kind, DecisionKind, "the kind of a decision", "a DecisionKind, as in DecisionKind.PADDING")
 
     def __str__(self) -> str:
         return f"[{self.kind}] {self.node}: {self.text}"

@@ -98,7 +98,7 @@ class _Turns:
         self.limit = limit
         self.weight = max(1, _weight(node))
         self.body = Body(node.subgraphs[0], graph, names, node.name)
-        self.decisions: list[tuple[str, str, str]] = []
+        self.decisions: list[tuple[DecisionKind, str, str]] = []
 
     def of_loop(self) -> list[Value]:
         """What stands for the results of a Loop. Raises _Stays."""

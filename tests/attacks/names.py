@@ -11,6 +11,7 @@ import onnx
 
 import graphir
 from graphir.converters.mxnet import write_params
+from graphir.decisions import DecisionKind
 from graphir.ops.activation import Relu
 from graphir.ops.convolution import Conv
 from graphir.types import DType, TensorType
@@ -126,9 +127,10 @@ def own_model(folder: Path) -> Path:
     found = graph.add(Conv(), data, weight, name=evil("conv"), output=evil("c"))
     graph.set_outputs([graph.add(Relu(), found, name=evil("act"), output=evil("y"))])
     graph.metadata[evil("key")] = evil("value")
-    graph.decide(evil("kind"), evil("node"), evil("text"))
+    graph.decide(DecisionKind.OTHER, evil("node"), evil("text"))
     path = folder / "evil.graphir.json"
     graphir.save(graph, path)
+    path.write_text(path.read_text(encoding="ascii").replace('"other"', json.dumps(evil("kind"))), encoding="ascii")
     return path
 
 

@@ -15,6 +15,7 @@ from graphir.converters.mxnet.importing.context import ImportNode as MXNetImport
 from graphir.converters.onnx.exporting.context import ExportNode as OnnxExportNode
 from graphir.converters.onnx.importing.context import ImportNode as OnnxImportNode
 from graphir.converters.tensorflow.importing.context import ImportNode as TensorFlowImportNode
+from graphir.decisions import DecisionKind
 from graphir.errors import ImportFailure, ShapeError, UnsupportedOpError
 from graphir.inference.engine import parse_dims
 from graphir.ops.elementwise import Add
@@ -74,7 +75,7 @@ def test_a_trial_leaves_nothing_behind_unless_it_is_kept() -> None:
         with importer.trial() as trial:
             assert importer.fresh_name("a") == name
             importer.refuse("Foreign", "because", name)
-            node.decide("kind", name)
+            node.decide(DecisionKind.OTHER, name)
             trial.kept = kept
     assert [gap.nodes for gap in importer.refusals.gaps] == [("a", "a_1")]
     assert [decision.text for decision in importer.graph.decisions] == ["a", "a_1"]

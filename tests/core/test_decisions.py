@@ -7,10 +7,12 @@ import json
 import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from graphir.decisions import Decision, DecisionKind
+from graphir.errors import ArgumentError
 from graphir.graph import Graph
 from graphir.serial import load_graph, save_graph
 
@@ -27,6 +29,18 @@ def test_a_kind_is_its_text_and_has_a_sentence(kind: DecisionKind) -> None:
     assert re.fullmatch(r"[A-Z][ -~]+[^ .]\.", kind.meaning)
     assert "|" not in kind.meaning
     assert (f"{kind}", json.dumps(kind), pickle.loads(pickle.dumps(kind))) == (kind.value, f'"{kind}"', kind)
+
+
+def test_every_kind_is_taken_somewhere() -> None:
+    files = [path for folder in ("graphir", "converters") for path in (ROOT / folder).rglob("*.py")]
+    taken = set(re.findall(r"DecisionKind\.([A-Z0-9_]+)", "".join(path.read_text("utf-8") for path in files)))
+    assert {kind.name for kind in DecisionKind} == taken
+
+
+@pytest.mark.parametrize("kind", ["padding", "", None, 3])
+def test_nothing_else_is_a_kind(kind: Any) -> None:
+    with pytest.raises(ArgumentError, match="the kind of a decision: expected a DecisionKind"):
+        Graph().decide(kind, "-", "text")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from graphir.decisions import DecisionKind
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.ops.elementwise import Add
@@ -31,7 +32,7 @@ TEXTS = [
 def test_a_copy_is_the_same(text: str) -> None:
     graph = graph_of(text)
     graph.metadata["author"] = "someone"
-    graph.decide("kind", "node", "text")
+    graph.decide(DecisionKind.OTHER, "node", "text")
     copy = clone(graph)
     copy.check()
     graph.check()
@@ -49,7 +50,7 @@ def test_changes_of_the_copy_do_not_reach_the_original() -> None:
     copy = clone(graph)
     copy.set_outputs([copy.add(Relu(), copy["a"])])
     copy.rename(copy["x"], "renamed")
-    copy.decide("kind", "node", "text")
+    copy.decide(DecisionKind.OTHER, "node", "text")
     copy.metadata["author"] = "someone"
     (loop,) = [node for node in copy.nodes if node.subgraphs]
     loop.subgraphs[0].rename(loop.subgraphs[0]["v"], "other")

@@ -36,7 +36,7 @@ def report() -> ConversionReport:
         decisions=[
             Decision(DecisionKind.DEFAULT, "bn1", "eps is 0.001"),
             Decision(DecisionKind.DEFAULT, "bn2", "eps is 0.001 too"),
-            Decision("unused", "-", "1 of <the> file"),
+            Decision(DecisionKind.UNUSED_PARAMETERS, "-", "1 of <the> file"),
         ],
         versions={"graphir": "0.1.0"},
         seconds=0.5,
@@ -50,7 +50,7 @@ def test_short_text_shows_one_of_each_kind() -> None:
     assert "3 decisions, one of each kind shown (-v shows all):" in text
     assert "default (2): bn1: eps is 0.001" in text
     assert "bn2" not in text
-    assert "unused: 1 of <the> file" in text
+    assert "unused parameters: 1 of <the> file" in text
     assert "wrote       net.onnx  123.5 KB" in text
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from graphir.decisions import Decision, DecisionKind
 from graphir.errors import GraphError, ShapeError
-from graphir.graph import Decision, Graph, Value
+from graphir.graph import Graph, Value
 from graphir.inference.rules import infer_outputs, infer_values
 from graphir.ops import Operator, operator_table
 from graphir.padding import Explicit, Same
@@ -176,7 +177,7 @@ def graphs(draw: st.DrawFn, parent: Graph | None = None, depth: int = 0) -> Grap
     """Graphs of a few nodes: any operator, operands from here and from the graphs around, subgraphs, decisions."""
     graph = Graph(draw(texts), parent=parent)
     graph.metadata = draw(st.dictionaries(texts, texts, max_size=2))
-    graph.decisions = draw(st.lists(st.builds(Decision, texts, texts, texts), max_size=2))
+    graph.decisions = draw(st.lists(st.builds(Decision, st.sampled_from(DecisionKind), texts, texts), max_size=2))
     for name in draw(st.lists(names, max_size=3, unique=True)):
         graph.add_input(name, draw(value_types))
     for wanted in draw(st.lists(names, max_size=3)):

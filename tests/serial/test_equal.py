@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from graphir.decisions import DecisionKind
 from graphir.graph import Graph
 from graphir.ops.activation import LeakyRelu
 from graphir.ops.elementwise import Add, Identity
@@ -42,7 +43,7 @@ def add_metadata(graph: Graph) -> None:
 
 
 def add_decision(graph: Graph) -> None:
-    graph.decide("a", "b", "c")
+    graph.decide(DecisionKind.OTHER, "b", "c")
 
 
 def rename_input(graph: Graph) -> None:

@@ -16,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 import graphir
 from graphir.converters.mxnet import from_symbol, to_symbol
 from graphir.converters.onnx import from_model
+from graphir.decisions import DecisionKind
 from graphir.errors import UnsupportedOpError
 from graphir.graph import Graph
 from tests.converters.mxnet.exporting import Array, difference, mxnet_outputs, onnxruntime_outputs, read_again
@@ -99,7 +100,7 @@ def test_np_shape_in_live_mxnet(
     source = model(nodes, inputs, constants)
     graph, text, params = symbol_of(source)
     assert json.loads(text)["attrs"]["is_np_shape"] == ["int", 1]
-    assert [decision.kind for decision in graph.decisions].count("np_shape") == 1
+    assert [decision.kind for decision in graph.decisions].count(DecisionKind.NP_SHAPE) == 1
     feeds = used(source, inputs)
     assert not difference(mxnet_outputs(live, text, params, feeds), onnxruntime_outputs(source, feeds))
 
