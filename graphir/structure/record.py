@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, cast, dataclass_transform
 
 C = TypeVar("C", bound=type[Any])
 
@@ -27,7 +27,7 @@ def record(cls: C) -> C:
     for name, method in _METHODS.items():
         if name not in own:
             setattr(made, name, method)
-    return made
+    return cast(C, made)
 
 
 def _init(self: Any, *values: object, **named: object) -> None:
