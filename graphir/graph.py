@@ -359,10 +359,13 @@ class Graph(GraphStore):
             raise ShapeError(f"{value.name}: {error}") from None
 
     def check(self) -> None:
-        """Raise GraphError unless names, order, use lists and ownership all agree. Linear in the graph's size."""
+        """Raise GraphError unless names, order, use lists and ownership all agree, and the operators' rules, asked
+        again, contradict no type and no known elements. Linear in the graph's size."""
+        from .inference.recheck import check_types
         from .structure.checks import check_graph
 
         check_graph(self)
+        check_types(self)
 
     def _new_value(self, name: str, type_: Type) -> Value:
         if not expect(name, str, "the name of a value"):

@@ -6,7 +6,7 @@ forgotten: what cannot be forgotten is a reason. That works for every rule, forw
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -212,7 +212,13 @@ def _reasons(event: Event, fact: Fact) -> list[Fact]:
     node = event.node
     assert node is not None
     view = _View(list(event.operands), list(event.results) if event.backward else [], list(event.known))
-    seen = _seen(event, node)
+    seen: list[tuple[str, int, Fact]] = []
+    for slot, operand in enumerate(node.inputs):
+        if operand is not None:
+            seen += [("operand", slot, held) for held in facts_of(operand, event.operands[slot], event.known[slot])]
+    if event.backward:
+        for slot, result in enumerate(node.outputs):
+            seen += [("result", slot, held) for held in facts_of(result, event.results[slot])]
     if len(seen) > MANY_FACTS:
         seen = [entry for entry in seen if entry[2].what == fact.what or entry[2].what == ELEMENTS]
     if not _says(node, view, fact):
@@ -228,21 +234,8 @@ def _reasons(event: Event, fact: Fact) -> list[Fact]:
     return list(dict.fromkeys([*needed, *_needed_ranks(node, view, fact, needed)]))
 
 
-def _seen(event: Event, node: Node) -> list[tuple[str, int, Fact]]:
-    """What the rule saw: of operands, and going backwards of results, each with its slot."""
-    seen: list[tuple[str, int, Fact]] = []
-    for slot, operand in enumerate(node.inputs):
-        if operand is not None:
-            seen += [("operand", slot, held) for held in facts_of(operand, event.operands[slot], event.known[slot])]
-    if event.backward:
-        for slot, result in enumerate(node.outputs):
-            seen += [("result", slot, held) for held in facts_of(result, event.results[slot])]
-    return seen
-
-
-def _needed_ranks(node: Node, view: _View, fact: Fact, needed: Sequence[Fact]) -> list[Fact]:
-    """The ranks that the fact needs of operands of which nothing else in `needed` tells them."""
-    ranks: list[Fact] = []
+def _needed_ranks(node: Node, view: _View, fact: Fact, needed: list[Fact]) -> Iterator[Fact]:
+    """The ranks of operands that the rule needs, of those whose sizes it does not."""
     for slot, operand in enumerate(node.inputs):
         type_ = view.operands[slot]
         if operand is None or not isinstance(type_, TensorType) or type_.shape is None:
@@ -253,8 +246,7 @@ def _needed_ranks(node: Node, view: _View, fact: Fact, needed: Sequence[Fact]) -
         if _says(node, less, fact):
             view = less
         else:
-            ranks.append(Fact(operand, RANK, len(type_.shape)))
-    return ranks
+            yield Fact(operand, RANK, len(type_.shape))
 
 
 def _says(node: Node, view: _View, fact: Fact) -> bool:

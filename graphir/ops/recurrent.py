@@ -80,15 +80,50 @@ class _Recurrent(Operator):
         self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]
     ) -> tuple[Dim, Dim, Dim, Dim]:
         """Steps, batch, features and hidden size, from all types together. Raises ShapeError."""
-        gates = self.gates
-        hidden: Dim = UNKNOWN if self.hidden_size is None else self.hidden_size
-        names = tuple(name.rstrip("?") for name in self.inputs)
-        shapes = self._shapes(operands, names)
-        data, weight, recurrent, bias, lengths, state, cell, peephole = shapes
-        steps, batch, width = data
+        shapes = self._shapes(operands)
+        (steps, batch, width), weight, _, _, lengths, state, cell, peephole = shapes
         width = self._join(width, weight[2], "features of X", "W's")
+        hidden = self._hidden(shapes)
+        for name, begin in (("initial_h", state), ("initial_c", cell)):
+            batch = self._join(batch, begin[1], "the batch", f"{name}'s")
+            hidden = self._join(hidden, begin[2], "hidden_size", f"{name}'s")
+        batch = self._join(batch, lengths[0], "the batch", "sequence_lens'")
+        if isinstance(peephole[1], int) and isinstance(hidden, int) and peephole[1] != 3 * hidden:
+            raise ShapeError(f"P has the shape {format_shape(peephole)}, expected {3 * hidden} on axis 1")
+        for index, result in enumerate(results):
+            shape = same_rank(result, 4 if index == 0 else 3, self.outputs[index])
+            if shape is not None:
+                if index == 0:
+                    steps = self._join(steps, shape[0], "the steps of X", "Y's")
+                batch = self._join(batch, shape[-2], "the batch", f"{self.outputs[index]}'s")
+                hidden = self._join(hidden, shape[-1], "hidden_size", f"{self.outputs[index]}'s")
+        return steps, batch, width, hidden
+
+    def _shapes(self, operands: tuple[Operand, ...]) -> list[Shape]:
+        """The shapes of all operands by slot, with unknown sizes for those that are absent. Raises ShapeError."""
+        names, ranks = self._names(), (3, 3, 3, 2, 1, 3, 3, 2)
+        shapes: list[Shape] = []
+        for slot, rank in enumerate(ranks):
+            operand = operands[slot] if slot < len(operands) else None
+            shape = None if operand is None else same_rank(operand, rank, names[slot])
+            shapes.append((UNKNOWN,) * rank if shape is None else shape)
+        lens = operands[4] if len(operands) > 4 else None
+        if lens is not None and lens.dtype not in (None, DType.INT32):
+            raise ShapeError(f"sequence_lens is {lens.dtype}, expected int32")
+        directions = self.direction.count
+        for slot in (1, 2, 3, 5, 6, 7):
+            if isinstance(shapes[slot][0], int) and shapes[slot][0] != directions:
+                shown = format_shape(shapes[slot])
+                raise ShapeError(f"{names[slot]} has the shape {shown}, expected {directions} direction(s) on axis 0")
+        return shapes
+
+    def _hidden(self, shapes: list[Shape]) -> Dim:
+        """The hidden size, from its attribute and the weights. Raises ShapeError."""
+        names, (_, weight, recurrent, bias, *_) = self._names(), shapes
+        hidden: Dim = UNKNOWN if self.hidden_size is None else self.hidden_size
         hidden = self._join(hidden, recurrent[2], "hidden_size", "R's")
-        for slot, dim, factor in ((1, weight[1], gates), (2, recurrent[1], gates), (3, bias[1], 2 * gates)):
+        for slot, dim, blocks in ((1, weight[1], 1), (2, recurrent[1], 1), (3, bias[1], 2)):
+            factor = blocks * self.gates
             if isinstance(dim, int):
                 if dim % factor:
                     raise ShapeError(
@@ -96,38 +131,10 @@ class _Recurrent(Operator):
                         f"hidden size on axis 1"
                     )
                 hidden = self._join(hidden, dim // factor, "hidden_size", f"{names[slot]}'s")
-        for slot, shape in ((5, state), (6, cell)):
-            batch = self._join(batch, shape[1], "the batch", f"{'initial_h' if slot == 5 else 'initial_c'}'s")
-            hidden = self._join(hidden, shape[2], "hidden_size", f"{'initial_h' if slot == 5 else 'initial_c'}'s")
-        batch = self._join(batch, lengths[0], "the batch", "sequence_lens'")
-        if isinstance(peephole[1], int) and isinstance(hidden, int) and peephole[1] != 3 * hidden:
-            raise ShapeError(f"P has the shape {format_shape(peephole)}, expected {3 * hidden} on axis 1")
-        for index, result in enumerate(results):
-            sizes = same_rank(result, 4 if index == 0 else 3, self.outputs[index])
-            if sizes is not None:
-                if index == 0:
-                    steps = self._join(steps, sizes[0], "the steps of X", "Y's")
-                batch = self._join(batch, sizes[-2], "the batch", f"{self.outputs[index]}'s")
-                hidden = self._join(hidden, sizes[-1], "hidden_size", f"{self.outputs[index]}'s")
-        return steps, batch, width, hidden
+        return hidden
 
-    def _shapes(self, operands: tuple[Operand, ...], names: tuple[str, ...]) -> list[Shape]:
-        """The eight operands' shapes, of absent ones too, with the ranks and directions that they must have."""
-        directions = self.direction.count
-        ranks = (3, 3, 3, 2, 1, 3, 3, 2)
-        shapes: list[Shape] = []
-        for slot in range(8):
-            operand = operands[slot] if slot < len(operands) else None
-            shape = None if operand is None else same_rank(operand, ranks[slot], names[slot])
-            shapes.append((UNKNOWN,) * ranks[slot] if shape is None else shape)
-        lens = operands[4] if len(operands) > 4 else None
-        if lens is not None and lens.dtype not in (None, DType.INT32):
-            raise ShapeError(f"sequence_lens is {lens.dtype}, expected int32")
-        for slot in (1, 2, 3, 5, 6, 7):
-            if isinstance(shapes[slot][0], int) and shapes[slot][0] != directions:
-                shown = format_shape(shapes[slot])
-                raise ShapeError(f"{names[slot]} has the shape {shown}, expected {directions} direction(s) on axis 0")
-        return shapes
+    def _names(self) -> tuple[str, ...]:
+        return tuple(name.rstrip("?") for name in self.inputs)
 
     def _join(self, left: Dim, right: Dim, left_name: str, right_name: str) -> Dim:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from graphir.errors import GraphError
@@ -54,47 +54,27 @@ def check_graph(graph: Graph) -> None:
             raise GraphError(f"the use list of {value.name} disagrees with the nodes")
 
 
-def _check_sources(graph: Graph, sources: Iterable[Value]) -> None:
-    for value in sources:
-        if value.producer is not None or value.name not in graph or graph[value.name] is not value:
-            raise GraphError(f"{value.name} is an input or parameter and cannot have a producer")
-
-
-def _check_uses(node: Node, visible: set[Value], uses: Uses) -> None:
-    for slot, operand in enumerate(node.inputs):
-        if operand is None:
-            continue
-        if operand not in visible:
-            raise GraphError(f"node {node.name} uses {operand.name}, which is not produced before it")
-        uses.setdefault(operand, set()).add((node, slot))
-
-
-def _check_results(graph: Graph, node: Node) -> None:
-    for index, value in enumerate(node.outputs):
-        named = value.name in graph and graph[value.name] is value
-        if value.producer is not node or value.index != index or not named:
-            raise GraphError(f"{value.name} is not what node {node.name} says it produces")
-
-
 def _check_nodes(graph: Graph, visible: set[Value], uses: Uses, found: list[Value]) -> None:
     """Check a graph and the subgraphs in it, all but the use lists; gathers uses and values.
 
     `visible` holds what the graphs around have produced so far, and while this graph is walked also its own values.
     """
     own = [*graph.inputs, *graph.parameters]
-    _check_sources(graph, own)
+    for value in own:
+        if value.producer is not None or not graph.holds(value):
+            raise GraphError(f"{value.name} is an input or parameter and cannot have a producer")
     visible.update(own)
     count = 0
     for node in graph.nodes:
         count += 1
         if node.graph is not graph:
             raise GraphError(f"node {node.name} stands in {graph.name} but says that it does not")
-        _check_uses(node, visible, uses)
+        _check_operands(node, visible, uses)
         for inner in node.subgraphs:
             if inner.parent is not graph:
                 raise GraphError(f"a subgraph of node {node.name} has another parent")
             _check_nodes(inner, visible, uses, found)
-        _check_results(graph, node)
+        _check_results(node, graph)
         visible.update(node.outputs)
         own.extend(node.outputs)
     if count != len(graph):
@@ -108,6 +88,21 @@ def _check_nodes(graph: Graph, visible: set[Value], uses: Uses, found: list[Valu
             raise GraphError(f"output {value.name} is not produced")
     visible -= produced
     found.extend(own)
+
+
+def _check_operands(node: Node, visible: set[Value], uses: Uses) -> None:
+    for slot, operand in enumerate(node.inputs):
+        if operand is None:
+            continue
+        if operand not in visible:
+            raise GraphError(f"node {node.name} uses {operand.name}, which is not produced before it")
+        uses.setdefault(operand, set()).add((node, slot))
+
+
+def _check_results(node: Node, graph: Graph) -> None:
+    for index, value in enumerate(node.outputs):
+        if value.producer is not node or value.index != index or not graph.holds(value):
+            raise GraphError(f"{value.name} is not what node {node.name} says it produces")
 
 
 __all__ = ["check_graph", "check_operands", "check_output_names"]

@@ -11,8 +11,11 @@ import pytest
 from graphir import Graph, TensorType
 from graphir.errors import GraphError
 from graphir.ops.activation import Relu
+from graphir.ops.base import Known
+from graphir.ops.control import If
 from graphir.ops.elementwise import Add
 from graphir.ops.foreign import Foreign
+from graphir.ops.shape import Shape
 from graphir.ops.shape_parts import Concat
 from graphir.types import DType
 
@@ -154,4 +157,56 @@ CHANGES: tuple[tuple[str, Callable[[Graph], object]], ...] = (
 def test_the_graphs_methods_change_it(name: str, change: Callable[[Graph], object]) -> None:
     graph = sample()
     change(graph)
+    graph.check()
+
+
+def stale(graph: Graph) -> None:
+    """A size that no rule would give."""
+    graph["y"].type = TensorType(DType.FLOAT32, (3,))
+
+
+def stale_inside(graph: Graph) -> None:
+    """A dtype that no rule would give, in a subgraph."""
+    inner = Graph("inner", parent=graph)
+    value = inner.add(Relu(), graph["x"], output="inside")
+    inner.set_outputs([value])
+    graph.add_node(If(1), [graph.constant(True)], subgraphs=[inner, inner_of(graph)])
+    value.type = TensorType(DType.FLOAT64, (2,))
+
+
+def inner_of(graph: Graph) -> Graph:
+    """A branch that gives the graph's input."""
+    inner = Graph("other", parent=graph)
+    inner.set_outputs([inner.add(Relu(), graph["x"])])
+    return inner
+
+
+def stale_elements(graph: Graph) -> None:
+    """Elements that were known before their source got another shape."""
+    size = graph.add(Shape(), graph["x"], output="size")
+    graph.check()
+    size.known = Known.vector([5])
+
+
+STALE: tuple[tuple[Callable[[Graph], None], str], ...] = (
+    (stale, r"types contradict each other: y is float32\[3\].* node n .Relu.* makes it float32\[2\]"),
+    (stale_inside, "inside is held to be float64.2., but is inferred to be float32.2."),
+    (stale_elements, r"size is held to be \[5\], but is inferred to be \[2\]"),
+)
+
+
+@pytest.mark.parametrize(("change", "text"), STALE)
+def test_a_check_asks_the_rules_again(change: Callable[[Graph], None], text: str) -> None:
+    graph = sample()
+    graph.check()
+    change(graph)
+    with pytest.raises(GraphError, match=text):
+        graph.check()
+
+
+def test_what_is_stored_may_say_more_than_the_rules() -> None:
+    graph = Graph("open")
+    x = graph.add_input("x", TensorType(DType.FLOAT32))
+    y = graph.add(Relu(), x)
+    graph.refine(y, TensorType(DType.FLOAT32, (4, 2)))
     graph.check()

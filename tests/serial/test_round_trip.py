@@ -34,6 +34,7 @@ from graphir.serial.notation import (
     type_from_json,
     type_to_json,
 )
+from graphir.structure.checks import check_graph
 from graphir.tensor import Tensor
 from graphir.types import Dim, DType, TensorType, symbol
 from tests.typed import present, untyped
@@ -54,7 +55,7 @@ def saved_and_loaded(graph: Graph, folder: Path, **options: Any) -> Graph:
     """The graph that comes back, after a check that writing it again gives the same bytes and that the schema holds."""
     save_graph(graph, folder / "a.graphir.json", **options)
     loaded = load_graph(folder / "a.graphir.json")
-    loaded.check()
+    check_graph(loaded)  # types that no rule gave are stated on purpose
     (folder / "again").mkdir(exist_ok=True)
     save_graph(loaded, folder / "again" / "a.graphir.json", **options)
     assert pair(folder / "again" / "a.graphir.json") == pair(folder / "a.graphir.json")
