@@ -23,6 +23,7 @@ from graphir.converters.mxnet.exporting.dtypes import (
     dtype_name,
     held_dtype,
 )
+from graphir.converters.mxnet.exporting.named_nodes import NamedNodes
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMNode
 from graphir.decisions import DecisionKind
 from graphir.graph import Decision, Graph, Node, Value
@@ -39,7 +40,7 @@ NO_AXES = "MXNet has tensors without axes under np_shape semantics only"
 NO_ELEMENTS = "MXNet has tensors without elements under np_shape semantics only"
 
 
-class Export:
+class Export(NamedNodes):
     """The export of one graph in the making: the MXNet nodes, parameters, decisions and refusals so far.
 
     `np_shape` says that the symbol is written for MXNet's np_shape semantics. `node` is the node being written,
@@ -48,9 +49,9 @@ class Export:
     """
 
     def __init__(self, graph: Graph, *, np_shape: bool = False) -> None:
+        super().__init__()
         self.graph = graph
         self.np_shape = np_shape
-        self.nodes: list[NNVMNode] = []
         self.parameters: dict[str, Tensor] = {}
         self.states: dict[str, Tensor | None] = {}
         self.decisions: dict[Decision, None] = {}
@@ -71,7 +72,6 @@ class Export:
         self._reserved: set[Value] = {*graph.inputs, *graph.parameters}
         self._reserved_names: set[str] = {value.name for value in self._reserved}
         self._names: set[str] = set(self._reserved_names)
-        self._node_names: dict[str, int] = {}
 
     def decide(self, kind: DecisionKind, node: str, text: str) -> None:
         """Note a decision; the graph gets it if all of it can be written, once however often that is done."""
@@ -84,15 +84,6 @@ class Export:
         self.nodes.append(NNVMNode(op, self._fresh(name, index), attrs, {}, list(inputs)))
         self._made.setdefault(self.node, []).append(index)
         return index
-
-    def _fresh(self, wanted: str, index: int) -> str:
-        """The name for the node of an index that no other node has."""
-        name, number = wanted, 0
-        while name in self._node_names:
-            number += 1
-            name = f"{wanted}_{number}"
-        self._node_names[name] = index
-        return name
 
     def fresh_variable(self, wanted: str) -> str:
         """A name that no variable has."""
@@ -402,19 +393,6 @@ class Export:
         if steps or other is not value:
             self.rename(entry[0], value.name.removesuffix(SUFFIX))
         return entry
-
-    def rename(self, index: int, name: str) -> None:
-        """Give a node this name, and the node that has it another one."""
-        self._release(name)
-        del self._node_names[self.nodes[index].name]
-        self.nodes[index].name = self._fresh(name, index)
-
-    def _release(self, name: str) -> None:
-        """Give the node that has a name another one, so that the name is free."""
-        index = self._node_names.get(name)
-        if index is not None:
-            self.nodes[index].name = self._fresh(f"{name}_number", index)
-            del self._node_names[name]
 
 
 def _over(held: dict[Value, Held], images: Images) -> dict[Value, Held]:
