@@ -18,7 +18,8 @@ from graphir.passes.clone import clone
 from graphir.passes.outcome import Outcome
 from graphir.passes.pipelines import Step
 from graphir.serial.equal import first_difference
-from graphir.types import unify
+from graphir.symbolic.expression import Call
+from graphir.types import Dim, Sym, TensorType, unify
 
 Run = Callable[[Step, Graph], Outcome]
 
@@ -71,10 +72,25 @@ def _broken_outputs(before: Graph, after: Graph) -> str:
 
 def _is_at_least(new: Value, old: Value) -> bool:
     """Whether what is known of a value is all that was known of it, or more."""
+    stated, type_ = old.type, new.type
+    if isinstance(stated, TensorType) and isinstance(type_, TensorType) and stated.shape and type_.shape:
+        chosen = [b if b in _alternatives(a) else a for a, b in zip(stated.shape, type_.shape, strict=False)]
+        stated = TensorType(stated.dtype, (*chosen, *stated.shape[len(chosen) :]))
     try:
-        return unify(old.type, new.type) == new.type
+        return unify(stated, type_) == type_
     except GraphirError:
         return False
+
+
+def _alternatives(dim: Dim) -> set[Dim]:
+    """The sizes of which one is meant, where broadcasting left it open which: its result is the larger of them."""
+    if not isinstance(dim, Sym) or len(dim.terms) != 1:
+        return set()
+    atoms, factor = dim.terms[0]
+    if len(atoms) != 1 or factor != 1 or not isinstance(atoms[0], Call) or atoms[0].function != "max":
+        return set()
+    sides = {atoms[0].left, atoms[0].right}
+    return sides.union(*map(_alternatives, sides))
 
 
 def _broken_types(graph: Graph) -> str:
