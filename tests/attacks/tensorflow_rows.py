@@ -223,7 +223,19 @@ def pooled(name: str, refused: str, **attrs: Any) -> Attack:
     return Attack(name, "m.pb", {"m.pb": graph_def(IMAGE, made)}, refused)
 
 
+def turned(name: str, refused: str, sizes: Sequence[Any] | int) -> Attack:
+    """A transposed convolution of an image to sizes that do not fit its axes."""
+    made = node("Conv2DBackpropInput", "y", ["s", "w", "x"], **{**WINDOW, "strides": [1, 2, 2, 1]})
+    weight = const("w", np.ones((3, 3, 2, 4)).tolist(), "float32")
+    return Attack(name, "m.pb", {"m.pb": graph_def(IMAGE, const("s", sizes, "int32"), weight, made)}, refused)
+
+
 SCHEMA = (
+    turned("a transposed convolution to three sizes", "expected 4 of them", [16, 16, 2]),
+    turned("a transposed convolution to one size", "expected 4 of them", [16]),
+    turned("a transposed convolution to five sizes", "expected 4 of them", [1, 16, 16, 2, 1]),
+    turned("a transposed convolution to sizes as a matrix", "y (Conv2DBackpropInput)", [[16, 16]]),
+    turned("a transposed convolution to a size without axes", "y (Conv2DBackpropInput)", 16),
     graph("no inputs", [relu("y")], "has 0 inputs, expected 1"),
     graph("too many inputs", [relu("y", "x", "x", "x")], "has 3 inputs, expected 1"),
     graph("a dtype that is a number", [bare("Relu", "y", ["x"], T={"i": 1})], "expected type"),

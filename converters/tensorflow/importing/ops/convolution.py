@@ -28,7 +28,7 @@ from graphir.ops.shape import Reshape, Shape, Transpose
 from graphir.ops.slicing import Slice
 from graphir.padding import Explicit, Padding, SameMode, extent, split_same
 from graphir.passes.explicit_padding import KIND
-from graphir.types import UNKNOWN, Dim, TensorType
+from graphir.types import UNKNOWN, Dim, TensorType, format_shape
 
 
 def _filter(node: ImportNode, slot: int, layout: Layout) -> tuple[Value, tuple[int, ...]]:
@@ -203,7 +203,13 @@ def _windows(size: int, padded: int, span: int, stride: int, stated: str) -> int
 
 def _stated_sizes(node: ImportNode, layout: Layout) -> list[Dim] | None:
     """The result's spatial sizes as far as the first input states them: of all axes or the spatial ones."""
-    known = node.input(0).known
+    known, shape = node.input(0).known, node.input(0).shape
+    count = shape[0] if shape is not None and len(shape) == 1 else UNKNOWN
+    if shape is not None and (len(shape) != 1 or (isinstance(count, int) and count - layout.spatial not in (0, 2))):
+        node.refuse(
+            f"its result's sizes are of the shape {format_shape(shape)}, expected {layout.spatial + 2} of them, "
+            f"or the {layout.spatial} spatial ones"
+        )
     if known is None:
         return None
     found = known.dims()
