@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 
 from .errors import GraphError
-from .files.regions import CHUNK, FileRegion, SourceFiles, Stamp, mapped, stamp_of
+from .files.regions import CHUNK, FileRegion, SourceFiles, Stamp, mapped, stamp_of, unchanged
 from .safety.arguments import expect, expect_items
 from .types import DType, TensorType
 
@@ -174,9 +174,10 @@ class Tensor:
             with SourceFiles() as own:
                 return own.copy(self.region, file)
         written = 0
-        for chunk in self.chunks():
-            file.write(chunk)
-            written += len(chunk)
+        with unchanged():
+            for chunk in self.chunks():
+                file.write(chunk)
+                written += len(chunk)
         return written
 
     def reshaped(self, shape: tuple[int, ...]) -> Tensor:

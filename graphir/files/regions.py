@@ -10,6 +10,8 @@ import mmap
 import os
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -50,6 +52,28 @@ def stamp_of(status: os.stat_result) -> Stamp:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
+# The regions that were mapped since `unchanged` was entered, each with a descriptor of its file.
+_watched: ContextVar[list[tuple[FileRegion, int]] | None] = ContextVar("watched", default=None)
+
+
+@contextmanager
+def unchanged() -> Iterator[None]:
+    """What is mapped in here is held to its stamp once more at the end, when its bytes have been used: a map shows what
+    is written to its file meanwhile. Raises FormatError."""
+    watched: list[tuple[FileRegion, int]] = []
+    token = _watched.set(watched)
+    found: list[tuple[FileRegion, os.stat_result]] = []
+    try:
+        yield
+    finally:
+        _watched.reset(token)
+        for region, descriptor in watched:
+            found.append((region, os.fstat(descriptor)))
+            os.close(descriptor)
+    for region, status in found:
+        _check_stamp(region, status)
+
+
 def mapped(region: FileRegion) -> np.ndarray[Any, Any]:
     """The bytes of a region as a read-only uint8 view of a private map that lives as long as the view."""
     if region.nbytes == 0:
@@ -62,6 +86,9 @@ def mapped(region: FileRegion) -> np.ndarray[Any, Any]:
     try:
         with open_plain(region.path) as file:
             _check_stamp(region, os.fstat(file.fileno()))
+            watched = _watched.get()
+            if watched is not None:
+                watched.append((region, os.dup(file.fileno())))
             view = mmap.mmap(file.fileno(), region.nbytes + lead, access=mmap.ACCESS_READ, offset=start)
     except (OSError, ValueError) as error:
         raise FormatError(
@@ -169,4 +196,4 @@ def _copy_once(source: int, target: int, offset: int, count: int) -> int:
     return len(data)
 
 
-__all__ = ["CHUNK", "SMALL", "FileRegion", "SourceFiles", "Stamp", "mapped", "stamp_of"]
+__all__ = ["CHUNK", "SMALL", "FileRegion", "SourceFiles", "Stamp", "mapped", "stamp_of", "unchanged"]

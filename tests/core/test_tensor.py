@@ -376,3 +376,25 @@ def test_a_file_that_changes_while_it_is_copied(tmp_path: Path) -> None:
     rewrite(tmp_path / "w")
     with pytest.raises(FormatError, match="was changed"):
         sources.__exit__(None, None, None)
+
+
+class Changing(io.BytesIO):
+    """A target at whose first bytes something happens to the source."""
+
+    def __init__(self, change: Callable[[], object]) -> None:
+        super().__init__()
+        self.change = change
+
+    def write(self, data: Any) -> int:
+        self.change()
+        return super().write(data)
+
+
+def test_a_file_that_changes_while_what_is_computed_of_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "w").write_bytes(b"\1" * (1 << 20))
+    tensor = Tensor.at(tmp_path / "w", 0, DType.FLOAT32, (512, 512)).transposed((1, 0))
+    with pytest.raises(FormatError, match="was changed"):
+        tensor.write_to(Changing(lambda: rewrite(tmp_path / "w")))
+    tensor = Tensor.at(tmp_path / "w", 0, DType.FLOAT32, (512, 512)).transposed((1, 0))
+    out = Changing(lambda: replace(tmp_path / "w"))  # the old file is still the one that is mapped
+    assert tensor.write_to(out) == len(out.getvalue()) == 1 << 20
