@@ -110,8 +110,18 @@ def in_types(depth: int) -> Any:
     return found
 
 
+def product(made: dict[str, Any]) -> None:
+    """A product of stacked matrices whose result has no stated shape."""
+    sides = [{"name": "x", "type": ["float32", [2, 3, 4, 5]]}, {"name": "z", "type": ["float32", [2, 3, 5, 2]]}]
+    outputs = [{"name": "y", "type": ["float32", None]}]
+    nodes = [{"name": "n", "op": "MatMul", "inputs": ["x", "z"], "outputs": outputs}]
+    made.update(inputs=sides, parameters=[], nodes=nodes)
+    del made["weights"]
+
+
 BIG = 2**63 - 1
 ROWS = (
+    document("a product of no stated shape", product, "must be known", target="result-symbol.json"),
     text("5,000 digits in the version", '"version": 1', f'"version": {LONG}', "digits"),
     text("5,000 digits in a size", "[3]", f"[{LONG}]", "digits"),
     text("5,000 digits in an expression", "[3]", f'["N + {LONG}"]'),

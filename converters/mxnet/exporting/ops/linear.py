@@ -207,8 +207,7 @@ def matrix_product(
     if len(own) == 1:
         left = node.step("Reshape", left, suffix="row", shape=(1, -1))
         own = (1, *own)
-    batch = node.result.shape
-    assert batch is not None
+    batch = node.shape(node.result)
     rows = first.rank != 1
     batch = batch[:-2] if rows else batch[:-1]
     if own[:-2] == other[:-2] and rows:
