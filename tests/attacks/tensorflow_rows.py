@@ -230,7 +230,20 @@ def turned(name: str, refused: str, sizes: Sequence[Any] | int) -> Attack:
     return Attack(name, "m.pb", {"m.pb": graph_def(IMAGE, const("s", sizes, "int32"), weight, made)}, refused)
 
 
+def dilated(crops: list[list[int]]) -> Attack:
+    """A dilated convolution as frameworks write it, whose crops are another number than its paddings."""
+    plain = {"T": "float32", "padding": "VALID", "data_format": "NHWC", "strides": [1, 1, 1, 1]}
+    weight = const("w", np.ones((3, 3, 4, 4)).tolist(), "float32")
+    nodes = (
+        IMAGE, weight, const("b", [2, 2], "int32"), const("p", [[2, 2], [2, 2]], "int32"), const("c", crops, "int32"),
+        node("SpaceToBatchND", "s", ["x", "b", "p"], T="float32"), node("Conv2D", "k", ["s", "w"], **plain),
+        node("BatchToSpaceND", "y", ["k", "b", "c"], T="float32"),
+    )  # fmt: skip
+    return Attack("a dilated convolution with other crops", "m.pb", {"m.pb": graph_def(*nodes)}, "BatchToSpaceND")
+
+
 SCHEMA = (
+    dilated([[0, 0]]),
     turned("a transposed convolution to three sizes", "expected 4 of them", [16, 16, 2]),
     turned("a transposed convolution to one size", "expected 4 of them", [16]),
     turned("a transposed convolution to five sizes", "expected 4 of them", [1, 16, 16, 2, 1]),

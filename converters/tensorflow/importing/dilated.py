@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from graphir.converters.kernel.refusals import NeedsShape
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
@@ -112,10 +113,10 @@ def paddings_left(node: ImportNode, spatial: int) -> tuple[tuple[int, int], ...]
         return None
     axes: Sequence[int] = node.attrs[AXES]
     knowns = [node.input(slot).known for slot in (-2, -1)]
-    differences = [
-        before - after
-        for before, after in zip(*(known.elements if known is not None else () for known in knowns), strict=True)
-    ]
+    padded, cropped = (() if known is None else known.elements for known in knowns)
+    if None not in knowns and len(padded) != len(cropped):
+        node.refuse(f"{len(padded)} numbers say what SpaceToBatchND pads, {len(cropped)} what BatchToSpaceND crops")
+    differences: list[Any] = [before - after for before, after in zip(padded, cropped, strict=False)]
     if len(differences) != 2 * len(axes) or not all(isinstance(number, int) for number in differences):
         raise NeedsShape("a dilated window written as SpaceToBatchND and BatchToSpaceND needs its input's sizes")
     if any(number < 0 for number in differences):
