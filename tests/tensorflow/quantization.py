@@ -54,6 +54,9 @@ BOTH_WAYS: tuple[tuple[str, tuple[Input, Input], dict[str, Any]], ...] = (
     ("unsigned", (limit(0.0), limit(6.0)), {**GIVEN, "signed_input": False}),
     ("narrow", (limit(-3.0), limit(3.0)), {**GIVEN, "narrow_range": True}),
     ("bits_4", (limit(-2.0), limit(3.0)), {**GIVEN, "num_bits": 4}),
+    ("bits_1", (limit(-2.0), limit(3.0)), {**GIVEN, "num_bits": 1}),
+    ("bits_1_unsigned", (limit(0.0), limit(3.0)), {**GIVEN, "num_bits": 1, "signed_input": False}),
+    ("bits_2", (limit(-2.0), limit(3.0)), {**GIVEN, "num_bits": 2}),
     ("half_up", (limit(-2.0), limit(3.0)), {**GIVEN, "round_mode": "HALF_UP"}),
     ("own_channels", (limit(0.0, 0.0, 0.0), limit(0.0, 0.0, 0.0)), {"axis": 1}),
 )
@@ -102,4 +105,15 @@ CASES: tuple[Case, ...] = (
 )
 REFUSED: tuple[Case, ...] = (
     case(VARS, "without_zero", data(3), limit(1.0), limit(2.0), reason="does not hold zero"),
+    case(VARS, "endless", data(3), limit(-1.0), limit(float("inf")), reason="is not finite"),
+    case(VARS, "tiny", data(3), limit(-1e-45), limit(1e-45), reason="float32 holds no steps"),
+    *(case(operator, f"bits_{bits}", data(3), *ends, num_bits=bits, reason="TensorFlow takes 2 to 16")
+      for operator, ends in ((ARGS, ()), (VARS, (limit(-1.0), limit(1.0))),
+                             (VARS, (limit(-1.0, computed=True), limit(1.0, computed=True))))
+      for bits in (-1, 1, 17, 2**62)),
+    *(case("QuantizeAndDequantizeV2", f"bits_{bits}_{signed}", data(3), limit(-1.0), limit(1.0), num_bits=bits,
+           signed_input=signed, reason="TensorFlow takes 1 to")
+      for bits, signed in ((0, True), (62, True), (63, False), (2**40, False))),
+    case("QuantizeAndDequantizeV2", "one_step", data(3), limit(-1.0), limit(1.0), num_bits=1, narrow_range=True,
+         range_given=True, reason="leaves zero as the only step"),
 )

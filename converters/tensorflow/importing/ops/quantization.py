@@ -54,14 +54,28 @@ def steps_of(low: ndarray[Any, Any], high: ndarray[Any, Any], bits: int, narrow:
     return Steps(scale, zero, lowest, highest)
 
 
+def _fake_bits(node: ImportNode) -> int:
+    """The bits of a fake quantization, within what TensorFlow's kernels take."""
+    bits = int(node.attrs["num_bits"])
+    if not 2 <= bits <= 16:
+        node.refuse(f"num_bits {bits}; TensorFlow takes 2 to 16")
+    return bits
+
+
 def _fake_quantized(node: ImportNode, low: ndarray[Any, Any], high: ndarray[Any, Any]) -> Value:
     """The data as fake quantization over a constant range gives them."""
     import numpy as np
 
-    bits, narrow = int(node.attrs["num_bits"]), bool(node.attrs["narrow_range"])
+    bits, narrow = _fake_bits(node), bool(node.attrs["narrow_range"])
+    if not np.all(np.isfinite(low) & np.isfinite(high)):
+        node.refuse(f"the range {low.tolist()} to {high.tolist()} is not finite")
     if not np.all((low < high) | ((low == 0) & (high == 0))) or np.any(low > 0) or np.any(high < 0):
         node.refuse(f"the range {low.tolist()} to {high.tolist()} does not hold zero")
-    steps = steps_of(low, high, bits, narrow)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what is not finite is refused below
+        steps = steps_of(low, high, bits, narrow)
+    numbers = (steps.scale, steps.zero, steps.lowest, steps.highest)
+    if not all(np.all(np.isfinite(held)) for held in numbers) or np.any(steps.scale == 0):
+        node.refuse(f"float32 holds no steps of the range {low.tolist()} to {high.tolist()}")
     data = node.input(0)
     empty = bool(np.any(steps.lowest == steps.highest))
     if bits != BYTE:
@@ -114,7 +128,7 @@ def _over_computed_range(node: ImportNode) -> Value:
     """The same by arithmetic alone, for a range that is computed. An empty range gives 0."""
     data, low, high = node.inputs
     least = 1 if node.attrs["narrow_range"] else 0
-    most = 2 ** int(node.attrs["num_bits"]) - 1
+    most = 2 ** _fake_bits(node) - 1
     width = node.step(ew.Sub(), high, low, suffix="width")
     nothing, one = node.scalar_like(low, 0), node.scalar_like(low, 1)
     empty = node.step(ew.Equal(), width, nothing, suffix="empty")
@@ -138,6 +152,9 @@ def import_quantize_and_dequantize(node: ImportNode) -> Value:
     """
     bits = node.integer(3, "num_bits") if len(node) > 3 else int(node.attrs["num_bits"])
     signed, given = bool(node.attrs["signed_input"]), bool(node.attrs["range_given"])
+    largest = 61 if signed else 62
+    if not 1 <= bits <= largest:
+        node.refuse(f"num_bits {bits}; TensorFlow takes 1 to {largest} here")
     least = -(2 ** (bits - 1)) + bool(node.attrs["narrow_range"]) if signed else 0
     most = 2 ** (bits - 1) - 1 if signed else 2**bits - 1
     data, axis = node.input(0), int(node.attrs["axis"])
@@ -172,10 +189,13 @@ def _step_of(node: ImportNode, ends: tuple[Value, ...], least: int, most: int) -
     """The smallest step that lets `least` to `most` steps reach both ends; 1 for a range of nothing."""
     low, high = ends
     nothing = node.scalar_like(high, 0)
-    step = node.step(ew.Div(), high, node.scalar_like(high, most), suffix="step")
-    if least:
-        below = node.step(ew.Div(), low, node.scalar_like(low, least), suffix="step_below")
-        step = node.step(ew.Max(), step, below, suffix="step")
+    sides = [
+        node.step(ew.Div(), end, node.scalar_like(end, steps), suffix=suffix)
+        for end, steps, suffix in ((high, most, "step"), (low, least, "step_below")) if steps
+    ]  # fmt: skip
+    if not sides:
+        node.refuse("one bit with a sign and narrow_range leaves zero as the only step")
+    step = sides[0] if len(sides) == 1 else node.step(ew.Max(), *sides, suffix="step")
     empty = node.step(ew.LessOrEqual(), step, nothing, suffix="empty")
     return node.step(ew.Where(), empty, node.scalar_like(high, 1), step, suffix="step")
 

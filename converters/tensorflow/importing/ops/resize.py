@@ -175,6 +175,8 @@ def _divided_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
     """The same by a division by the factor in float32, as Resize states the position."""
     if coordinates is Coordinates.ALIGN_CORNERS:
         return _exact_places(coordinates, old, new)
+    if not old:
+        return [0] * new
     import numpy as np
 
     single = np.float32
