@@ -82,11 +82,13 @@ def convert(
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be written: where, with which of the target's own options, and with which inputs bound."""
+    """What is to be written: where, with which of the target's own options, and with which inputs bound. `report` is
+    what will be written after it, which must be neither the target nor a file of the source."""
 
     target: PathLike
     options: Mapping[str, Any] = field(default_factory=dict)
     constants: Mapping[str, object] | None = None
+    report: PathLike | None = None
 
     def __post_init__(self) -> None:
         check_options(self.target, self.format, self.options)
@@ -143,11 +145,15 @@ def convert_model(
 
 
 def _keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
-    """Raise ExportFailure for a target that would overwrite a file of the source."""
+    """Raise ExportFailure for a target or a report that would overwrite a file of the source, or the other one."""
     files = {os.path.realpath(file) for file in (source, *model.files)}
-    for place in target_of(wanted.format).places(wanted.target):
+    targets = target_of(wanted.format).places(wanted.target)
+    reports = () if wanted.report is None else (wanted.report,)
+    for place in (*targets, *reports):
         if os.path.realpath(place) in files:
             raise ExportFailure(f"{place} is a file of the source; write the result elsewhere")
+    if {os.path.realpath(place) for place in targets} & {os.path.realpath(place) for place in reports}:
+        raise ExportFailure(f"{wanted.report} is a file of the target; write the report elsewhere")
 
 
 def _ready(model: Source, wanted: Wanted) -> Ready:

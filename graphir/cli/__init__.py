@@ -117,13 +117,14 @@ def _guarded(options: argparse.Namespace) -> int:
     """Run the chosen command; every failure becomes one clear text on stderr."""
     from graphir.errors import GraphirError
     from graphir.files.signals import Ended
+    from graphir.files.sources import sources_kept
     from graphir.safety.limits import limited
 
     from .console import Console
 
     console = Console(json=options.json, verbose=options.verbose, quiet=options.quiet)
     try:
-        with limited(getattr(options, "limits", None)):
+        with limited(getattr(options, "limits", None)), sources_kept():
             code = import_module(f"graphir.cli.{options.command}").run(options, console)
         if sys.stdout is not None:  # it is where the shell closed it, as in >&-
             sys.stdout.flush()

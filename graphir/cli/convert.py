@@ -89,7 +89,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     report = convert_model(
         options.source,
-        Wanted(options.target, stated, constants_of(options)),
+        Wanted(options.target, stated, constants_of(options), options.report),
         model_options(options),
         Proof(comparison_options(options), options.verify, options.accuracy),
         console.stage,

@@ -8,6 +8,8 @@ from typing import IO
 
 from graphir.errors import FormatError
 
+from .sources import READ, remember
+
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -32,6 +34,7 @@ def open_descriptor(path: str | os.PathLike[str]) -> int:
         raise FormatError(f"no file can have the name {os.fspath(path)!r}: {error}") from error
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode):
+        remember(path, READ)
         return descriptor
     os.close(descriptor)
     found = next((text for test, text in _KINDS if test(mode)), "something else")

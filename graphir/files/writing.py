@@ -19,6 +19,7 @@ from typing import IO, NamedTuple
 from graphir.errors import ExportFailure
 
 from .signals import signals_held
+from .sources import WRITTEN, how_used, remember
 
 try:
     import fcntl
@@ -118,7 +119,12 @@ class _Place(NamedTuple):
     def check(self) -> None:
         """Raise ExportFailure for what is not to be replaced by a file."""
         found = self.status()
-        if found is None or stat.S_ISREG(found.st_mode):
+        if found is None:
+            return
+        if stat.S_ISREG(found.st_mode):
+            used = how_used(self.path)
+            if used is not None:
+                raise ExportFailure(f"cannot write {self.path}: this command {used} it; name another file")
             return
         if stat.S_ISLNK(found.st_mode):
             leads = os.readlink(self.name, dir_fd=self.folder)
@@ -150,6 +156,7 @@ class _Part:
 
     def replace(self, name: str | None = None) -> None:
         self.place.move(name or self.name, self.place.name)
+        remember(self.place.path, WRITTEN)
 
     def discard(self) -> None:
         """Close it, and remove what is left of it."""

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.opening import read_model
-from graphir.errors import GraphirError, VerificationError
+from graphir.errors import FormatError, GraphirError, VerificationError
+from graphir.files.reading import open_plain
 from graphir.graph import Graph
 from graphir.verification.seeded import make_feeds
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
+UNREADABLE = (OSError, EOFError, ValueError, AttributeError, TypeError, FormatError)
 
 
 def golden_feeds(
@@ -74,9 +76,9 @@ def _in_npz(path: PathLike, read: Callable[[Any], Any]) -> Any:
     import zlib
 
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open_plain(path) as file, np.load(file, allow_pickle=False) as archive:
             return read(archive)
-    except (OSError, EOFError, ValueError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+    except (*UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
         raise VerificationError(f"cannot read {path} as an .npz of arrays: {error}") from error
 
 
