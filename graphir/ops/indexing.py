@@ -107,6 +107,12 @@ def _same_rank(data: Shape, other: Shape | None, what: str) -> None:
         raise ShapeError(f"{what} {format_shape(other)} and data {format_shape(data)} differ in rank")
 
 
+def _expect_vectors(indices: TensorType) -> None:
+    """Raise ShapeError for a scalar."""
+    if indices.shape == ():
+        raise ShapeError("the indices are a scalar, expected vectors along the last axis")
+
+
 @operator
 class GatherND(Operator):
     """data at the index vectors that lie along the last axis of `indices`; the first `batch_dims` axes go together.
@@ -124,8 +130,7 @@ class GatherND(Operator):
             raise ShapeError(f"the indices are {indices.dtype}, expected int64")
         if indices.shape is None or data.shape is None:
             return TensorType(data.dtype, None)
-        if not indices.shape:
-            raise ShapeError("the indices are a scalar, expected vectors along the last axis")
+        _expect_vectors(indices)
         length, batch = indices.shape[-1], self.batch_dims
         if not isinstance(length, int):
             return TensorType(data.dtype, None)
@@ -236,6 +241,7 @@ class ScatterND(Operator):
     def infer(self, data: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
         if indices.dtype not in (None, DType.INT64):
             raise ShapeError(f"the indices are {indices.dtype}, expected int64")
+        _expect_vectors(indices)
         dtype = same_dtype(data, updates)
         if data.shape is not None and indices.shape and updates.shape is not None:
             length = indices.shape[-1]

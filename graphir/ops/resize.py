@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from graphir.errors import ShapeError
-from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, format_shape
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, format_shape, unify_dim
 
 from .base import Operand, Operator, Values, elements_of, normalize_axis, operator, refine, same_rank
 from .dtypes import COMMON, FLOAT32, FLOATS, INT64
@@ -89,6 +89,9 @@ class Resize(Operator):
     ) -> TensorType:
         if sum((bool(self.factors), scales is not None, sizes is not None)) != 1:
             raise ShapeError("exactly one of factors, scales and sizes must be given")
+        for operand, what in ((roi, "roi"), (scales, "scales"), (sizes, "sizes")):
+            if operand is not None:
+                same_rank(operand, 1, what)
         if x.shape is None:
             return x
         rank = len(x.shape)
@@ -99,6 +102,8 @@ class Resize(Operator):
         for given in (factors, wanted):
             if given and len(given) != len(axes):
                 raise ShapeError(f"{len(given)} sizes or factors for {len(axes)} axes of {format_shape(x.shape)}")
+        if roi is not None and roi.shape:
+            unify_dim(roi.shape[0], 2 * len(axes))
         dims = list(x.shape)
         if wanted is not None and self.keep_aspect_ratio_policy is not AspectPolicy.STRETCH:
             wanted = _in_proportion([dims[axis] for axis in axes], wanted, self.keep_aspect_ratio_policy)

@@ -147,6 +147,15 @@ class TfIdfVectorizer(Operator):
         self.demand(bool(self.ngram_indexes), "ngram_indexes", "a place for each n-gram")
         one = bool(self.pool_int64s) is not bool(self.pool_strings)
         self.demand(one, "pool_strings", "texts, or pool_int64s with integers, but not both")
+        ends = (*self.ngram_counts[1:], len(self.pool_int64s) or len(self.pool_strings))
+        sizes = [stop - start for start, stop in zip(self.ngram_counts, ends, strict=True)]
+        fit = self.ngram_counts[:1] in ((), (0,))
+        fit = fit and all(size >= 0 and size % n == 0 for n, size in enumerate(sizes, 1))
+        self.demand(fit, "ngram_counts", "where in the pool the n-grams of each length begin, whole n-grams each")
+        count = sum(size // n for n, size in enumerate(sizes, 1))
+        fit = len(self.ngram_indexes) == count and min(self.ngram_indexes, default=0) >= 0
+        self.demand(fit, "ngram_indexes", f"a place of at least 0 for each of {count} n-grams")
+        self.demand(len(self.weights) in (0, count), "weights", f"none, or one for each of {count} n-grams")
 
     def infer(self, x: TensorType) -> TensorType:
         if x.dtype not in (None, DType.STRING, DType.INT32, DType.INT64):

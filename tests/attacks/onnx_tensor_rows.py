@@ -38,13 +38,14 @@ def initializer(**fields: Any) -> Any:
     return lambda made: made.graph.initializer[0].CopyFrom(onnx.TensorProto(name="w", **fields))
 
 
-def sparse(dims: tuple[int, ...], places: tuple[int, ...] = (1,)) -> Any:
-    """The weight is sparse."""
+def sparse(dims: tuple[int, ...], places: tuple[int, ...] = (1,), rows: tuple[int, ...] | None = None) -> Any:
+    """The weight is sparse, its indices flat or of the shape `rows`."""
 
     def change(made: Any) -> None:
         del made.graph.initializer[:]
-        values = onnx.helper.make_tensor("w", 1, [len(places)], [1.0] * len(places))
-        indices = onnx.helper.make_tensor("", 7, [len(places)], list(places))
+        shape = (len(places),) if rows is None else rows
+        values = onnx.helper.make_tensor("w", 1, shape[:1], [1.0] * shape[0])
+        indices = onnx.helper.make_tensor("", 7, shape, list(places))
         made.graph.sparse_initializer.append(onnx.SparseTensorProto(values=values, indices=indices, dims=list(dims)))
 
     return change
@@ -86,6 +87,9 @@ ROWS = (
     edited("a sparse index outside", sparse((3,), (2**63 - 1,)), "outside"),
     edited("a sparse index below", sparse((3,), (-1,)), "outside"),
     edited("sparse dims that are negative", sparse((-3,))),
+    edited("a sparse index twice", sparse((3,), (1, 1)), "twice"),
+    edited("a sparse place twice", sparse((3, 4), (1, 2, 0, 3, 1, 2), (3, 2)), "twice"),
+    edited("a sparse scalar of two values", sparse((), (), (2, 0)), "twice"),
     edited("sparse of 100 axes", sparse((1,) * 100)),
     edited(
         "a huge input",

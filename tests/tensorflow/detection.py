@@ -85,6 +85,8 @@ CASES: tuple[Case, ...] = (
     crops("pixel", data(1, 1, 1, 2), (2, 3), *INSIDE),
 )
 REFUSED: tuple[Case, ...] = (
+    case("CropAndResize", "one_size", IMAGE, data(1, 4), data(1, dtype="int32", kind="bits"), ints(3),
+         reason="expected two sizes"),
     case(V5, "soft", *boxes(), most(8), number(0.5), number(0.4), number(0.5), reason="soft_nms_sigma"),
     combined("low", 1, 4, 6, -1.5, reason="score_threshold is below -1"),
     case("CropAndResize", "size", IMAGE, data(1, 4), data(1, dtype="int32", kind="bits"), data(2, dtype="int32"),

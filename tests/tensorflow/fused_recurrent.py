@@ -60,4 +60,11 @@ CASES: tuple[Case, ...] = (
     _layer("BlockLSTM", "default-clip", 5, 5, 2, 3, 4),
 )  # fmt: skip
 
-REFUSED: tuple[Case, ...] = ()
+REFUSED: tuple[Case, ...] = (
+    case("LSTMBlockCell", "columns", *_cell_inputs(2, 5, 4)[:3], param("w", 9, 15), *_cell_inputs(2, 5, 4)[4:],
+         reason="(features + units, 4 * units)"),
+    case("BlockLSTM", "bias", *_layer_inputs(3, 3, 2, 5, 4)[:-1], param("b", 6), cell_clip=-1.0,
+         reason="(features + units, 4 * units)"),
+    case("BlockLSTMV2", "flat", *_layer_inputs(3, 3, 2, 5, 4)[:4], param("w", 9), *_layer_inputs(3, 3, 2, 5, 4)[5:],
+         reason="expected 2 axes"),
+)  # fmt: skip

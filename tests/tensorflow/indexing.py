@@ -143,6 +143,8 @@ CASES: tuple[Case, ...] = (
 )  # fmt: skip
 
 REFUSED: tuple[Case, ...] = (
+    case("GatherV2", "batch_before", data(2, 3), places(2, below=2), ints(1, shape=()),
+         batch_dims=-3, reason="batch_dims -3"),
     case("GatherV2", "computed_axis", data(2, 3), places(2, below=2), places(below=2), reason="the axis"),
     case("GatherNd", "ignored", data(4, 3), places(2, 1, below=4), bad_indices_policy="IGNORE", reason="IGNORE"),
     case("ScatterNd", "bool", places(3, 1, below=3), data(3, dtype="bool", kind="bits"), ints(3), reason="added up"),

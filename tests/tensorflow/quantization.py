@@ -104,6 +104,8 @@ CASES: tuple[Case, ...] = (
     case("QuantizeAndDequantizeV3", "bits_5", WIDE, limit(-2.0), limit(1.0), ints(5, shape=()), range_given=False),
 )
 REFUSED: tuple[Case, ...] = (
+    case(CHANNELS, "many", data(3), limit(-1.0, -2.0, -1.0), limit(1.0, 1.0), reason="as many elements"),
+    case(VARS, "vectors", data(3), limit(-1.0, -1.0), limit(1.0, 1.0), reason="expected a scalar"),
     case(VARS, "without_zero", data(3), limit(1.0), limit(2.0), reason="does not hold zero"),
     case(VARS, "endless", data(3), limit(-1.0), limit(float("inf")), reason="is not finite"),
     case(VARS, "tiny", data(3), limit(-1e-45), limit(1e-45), reason="float32 holds no steps"),

@@ -61,6 +61,7 @@ def shuffled(variant: str, **more: Any) -> Network:
 
 
 CASES: tuple[Case, ...] = (
+    network("RandomShuffle-scalar", node("RandomShuffle", "y", ["x"], T="float32"), inputs=(data(name="x"),)),
     floats("RandomUniform", "default", T="int32", highest=1.0),
     floats("RandomUniform", "seed", T="int32", highest=1.0, seed=7, seed2=9),
     floats("RandomUniform", "float64", T="int32", dtype="float64", highest=1.0),

@@ -17,7 +17,7 @@ from graphir.types import DType
 def dense(source: TensorSource, proto: Any, what: str) -> Tensor:
     """The dense tensor: zeros, but for the values at the indices (flat, or one row of coordinates each).
 
-    Raises FormatError for texts, negative sizes, and indices of another type or shape or out of range.
+    Raises FormatError for texts, negative sizes, and indices of another type or shape, out of range or there twice.
     """
     values = source.tensor(proto.values, what)
     indices = source.tensor(proto.indices, f"indices of {what}")
@@ -32,6 +32,9 @@ def dense(source: TensorSource, proto: Any, what: str) -> Tensor:
     limit = sizes if places.ndim == 2 else np.prod(sizes, dtype=np.int64)
     if places.size and (places.min() < 0 or np.any(places >= limit)):
         raise FormatError(f"{what}: an index lies outside of {list(shape)}", path=source.path)
+    flat = np.ravel_multi_index(tuple(places.T), shape) if places.ndim == 2 and places.size else places
+    if values.size > math.prod(shape) or np.unique(flat).size != flat.size:
+        raise FormatError(f"{what}: an index is there twice, with two values for one element", path=source.path)
 
     def fill() -> np.ndarray[Any, Any]:
         array = np.zeros(shape, values.dtype.numpy())

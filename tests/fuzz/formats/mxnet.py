@@ -45,7 +45,7 @@ def _node(chance: Random, tree: Any) -> dict[str, Any] | None:
     return chance.choice(made) if made else None
 
 
-def _text(chance: Random) -> str:
+def attribute_text(chance: Random) -> str:
     """An attribute's text: a number, several, or something else."""
     roll = chance.random()
     if roll < 0.4:
@@ -64,7 +64,7 @@ def _other_attribute(chance: Random, tree: Any) -> Any:
     attributes = node.setdefault("attrs", {})
     if isinstance(attributes, dict):
         names = [*_parameters().get(str(node.get("op")), ()), *attributes, "__shape__"]
-        attributes[chance.choice(names)] = _text(chance)
+        attributes[chance.choice(names)] = attribute_text(chance)
     return tree
 
 

@@ -40,6 +40,8 @@ def _gathered(node: ImportNode, axis: int) -> Value:
     batch = int(node.attrs["batch_dims"])
     if batch < 0:
         batch += node.rank(indices)
+        if batch < 0:
+            node.refuse(f"batch_dims {batch - node.rank(indices)} of {node.rank(indices)} axes of the indices")
     if batch == 0:
         return node.emit(ix.Gather(axis=axis), data, indices)
     rank = node.rank(data)

@@ -93,6 +93,8 @@ def import_multinomial(node: ImportNode) -> Value:
 def import_shuffle(node: ImportNode) -> Value:
     """RandomShuffle: the slices along the first axis in a random order, that of as many random numbers."""
     data = node.input(0)
+    if node.rank(data) == 0:
+        return data
     size = node.shape(data)[0]
     seed = _seed(node)
     if isinstance(size, int):

@@ -25,7 +25,7 @@ from graphir.ops.recurrent import LSTM
 from graphir.ops.shape import Expand, Pad, Reshape, Shape, Squeeze, Unsqueeze
 from graphir.ops.shape_parts import Concat, Slice, Split
 from graphir.tensor import Tensor
-from graphir.types import DType, TensorType
+from graphir.types import UNKNOWN, DType, TensorType
 
 Add = Callable[..., Any]
 CUDNN = ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3")
@@ -51,7 +51,12 @@ def _weights(node: ImportNode, first: int, order: tuple[int, ...]) -> Weights:
     peepholes = tuple(node.input(first + place) for place in (1, 2, 3)) if node.attrs["use_peephole"] else ()
     forget_bias = float(node.attrs.get("forget_bias", 0.0))
     clip = float(node.attrs["cell_clip"])
-    return Weights(node.input(first), node.input(first + 4), peepholes, order, forget_bias, clip)
+    w, bias = node.input(first), node.input(first + 4)
+    rows, *columns = w.shape or (UNKNOWN,)
+    sizes = [size for size in (*columns, *(bias.shape or ())) if isinstance(size, int)]
+    if sizes and (len({*sizes}) > 1 or sizes[0] % 4 or (isinstance(rows, int) and rows < sizes[0] // 4)):
+        node.refuse(f"w is {w.type} and b {bias.type}, expected (features + units, 4 * units) and (4 * units)")
+    return Weights(w, bias, peepholes, order, forget_bias, clip)
 
 
 def _lstm_step(add: Add, graph: Graph, x: Value, cell: Value, state: Value, held: Weights) -> tuple[Value, ...]:
