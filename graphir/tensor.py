@@ -72,7 +72,9 @@ class Tensor:
             return value
         expect(dtype, (DType, type(None)), "the dtype of a Tensor")
         try:
-            array = np.asarray(value, dtype=None if dtype is None else dtype.numpy())
+            array = np.asarray(value) if dtype is None or dtype.is_integer else np.asarray(value, dtype.numpy())
+            if dtype is not None and dtype.is_integer:
+                array = _as_integers(array, dtype)
         except (TypeError, ValueError, OverflowError) as error:
             wanted = "" if dtype is None else f" of {dtype}"
             raise GraphError(f"no tensor{wanted} can be made of this: {error}") from error
@@ -223,6 +225,18 @@ class Tensor:
         for chunk in self.chunks():
             digest.update(chunk)
         return digest.hexdigest()
+
+
+def _as_integers(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
+    """The array in an integer dtype. Raises OverflowError or ValueError for numbers outside, which numpy would wrap."""
+    if array.dtype == dtype.numpy():
+        return array
+    if array.size and array.dtype.kind in "iufO":
+        least = 0 if dtype.value.startswith("u") else -(1 << dtype.bits - 1)
+        for found in (array.min(), array.max()):
+            if not 0 <= int(found) - least < 1 << dtype.bits:
+                raise OverflowError(f"{found} is too large or too small for {dtype}")
+    return array.astype(dtype.numpy())
 
 
 def why_unheld(dtype: DType, shape: tuple[int, ...]) -> str:

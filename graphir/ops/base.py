@@ -283,6 +283,13 @@ def same_dtype(*operands: Operand) -> DType | None:
     return found
 
 
+def expect_number(operand: Operand, what: str) -> None:
+    """Raise ShapeError for what is neither a scalar nor, as some write it, a vector of one element."""
+    shape = None if operand is None else operand.shape
+    if shape and (len(shape) > 1 or (isinstance(shape[0], int) and shape[0] != 1)):
+        raise ShapeError(f"{what} has the shape {format_shape(shape)}, expected a scalar")
+
+
 def same_rank(operand: TensorType, rank: int, what: str) -> Shape | None:
     """The operand's shape, checked to have `rank` axes. Raises ShapeError."""
     if operand.shape is not None and len(operand.shape) != rank:
@@ -401,6 +408,7 @@ __all__ = [
     "broadcast_dim",
     "broadcast_operand",
     "elements_of",
+    "expect_number",
     "normalize_axis",
     "operator",
     "refine",

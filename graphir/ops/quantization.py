@@ -17,7 +17,7 @@ from graphir.types import (
     unify_shape,
 )
 
-from .base import Operand, Operator, normalize_axis, operator, refine
+from .base import Operand, Operator, expect_number, normalize_axis, operator, refine
 from .convolution import Conv
 from .dtypes import BYTES, FLOAT32, FLOATS_OF_8_BITS, INT32, QUANTIZED, SINGLE_FLOATS
 from .linear import MatMul
@@ -194,6 +194,8 @@ class QLinearConv(_QuantizedConv):
         x, _, x_zero, w, _, w_zero, _, y_zero = operands[:8]
         unify_dtype(x.dtype, x_zero.dtype)
         unify_dtype(w.dtype, w_zero.dtype)
+        for slot in (1, 2, 6, 7):
+            expect_number(operands[slot], self.inputs[slot])
         return TensorType(y_zero.dtype, self.conv_shape(x, w, operands[8] if len(operands) > 8 else None))
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from graphir.errors import ShapeError
-from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, format_shape
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape
 
 from . import elements
-from .base import Known, Operand, Operator, Values, elements_of, normalize_axis, operator, refine
+from .base import Known, Operand, Operator, Values, elements_of, expect_number, normalize_axis, operator, refine
 from .dtypes import BOOL, BYTES, INT64, NUMBERS, WIDE_NUMBERS, DTypes
 from .elements import Function
 from .known import folded
@@ -194,8 +194,7 @@ class TopK(Operator):
     sorted: bool = True
 
     def infer(self, x: TensorType, k: TensorType, *, values: Values) -> tuple[TensorType, TensorType]:
-        if k.shape not in (None, (), (1,)) and not (k.rank == 1 and isinstance(k.shape[0], Unknown)):
-            raise ShapeError(f"K has the shape {format_shape(k.shape)}, expected one number")
+        expect_number(k, "K")
         if x.shape is None:
             return x, TensorType(DType.INT64, None)
         axis = normalize_axis(self.axis, len(x.shape))

@@ -15,6 +15,7 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, forma
 from .base import Operand, Operator, Values, elements_of, normalize_axis, operator, refine, same_rank
 from .dtypes import COMMON, FLOAT32, FLOATS, INT64
 
+LARGEST_FLOAT32 = 3.4028234e38
 MAX_DENOMINATOR = 64
 CHECKED = 4096
 
@@ -130,12 +131,18 @@ class Resize(Operator):
 def scaled(size: Dim, factor: float) -> Dim:
     """`floor(size * factor)`, for a number in float32 as runtimes compute it.
 
+    Raises ShapeError for factors that make no size.
+
     >>> scaled(5, 1.5), scaled(7, 2.0)
     (7, 14)
     """
+    if not 0 < factor <= LARGEST_FLOAT32:
+        raise ShapeError(f"the factor {factor} makes no size of {size}, expected a positive number")
     if factor == 1 or isinstance(size, Unknown):
         return size
     if isinstance(size, int):
+        if factor * size > LARGEST_FLOAT32:
+            raise ShapeError(f"the size {size} times {factor} is no size")
         return int(_float32(_float32(factor) * size))
     ratio = _ratio(factor)
     return UNKNOWN if ratio is None else size * ratio.numerator // ratio.denominator

@@ -9,7 +9,7 @@ from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, format_shape, product
 
 from . import elements
-from .base import Element, Known, Operand, Operator, Values, normalize_axis, operator, refine
+from .base import Element, Known, Operand, Operator, Values, expect_number, normalize_axis, operator, refine
 from .counts import new_size
 from .dtypes import BOOL, COMMON, INDICES, WIDE_NUMBERS
 from .known import array_of, known_array
@@ -147,6 +147,7 @@ class _Cumulative(Operator):
 
     def infer(self, x: TensorType, axis: TensorType) -> TensorType:
         check_indices(axis)
+        expect_number(axis, "the axis")
         return x
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:

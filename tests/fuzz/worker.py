@@ -8,6 +8,7 @@ import resource
 import tempfile
 import time
 import traceback
+import warnings
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -94,7 +95,9 @@ def run_case(case: Case, number: int, folder: Path) -> Outcome:
     _reset_peak()
     held, started = _status("VmRSS"), time.process_time()
     try:
-        graphir.convert(source / case.model.entry, target, **case.model.options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # numpy warns of what its next release refuses, and of numbers that are lost
+            graphir.convert(source / case.model.entry, target, **case.model.options)
         converted = True
     except graphir.GraphirError as error:
         refusal = type(error).__name__

@@ -14,6 +14,7 @@ from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, d
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.converters.onnx.ops.resize_nearest import export_by_places, is_of_places
+from graphir.errors import ShapeError
 from graphir.graph import Value
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.linear import Gemm, MatMul
@@ -31,7 +32,8 @@ from graphir.ops.resize import (
     all_factors,
 )
 from graphir.ops.shape import Reshape, Transpose
-from graphir.types import DType
+from graphir.tensor import Tensor
+from graphir.types import DType, format_shape
 
 LAID_OUT = (Conv, ConvTranspose, AveragePool, MaxPool, Gemm, MatMul, Reshape)
 NEARBY = 64
@@ -274,8 +276,14 @@ def import_resize(node: ImportNode) -> None:
     scales, sizes = _given(node, 2), _given(node, 3)
     factors = None if scales is None else scales.tensor
     if factors is not None:
+        _expect_vector(factors)
         fields["factors"], scales = tuple(map(float, factors.numpy())), None
     node.emit(Resize(**fields), node.input(0), _given(node, 1) if cropping else None, scales, sizes)
+
+
+def _expect_vector(scales: Tensor) -> None:
+    if len(scales.shape) != 1:
+        raise ShapeError(f"scales has the shape {format_shape(scales.shape)}, expected one axis")
 
 
 def _given(node: ImportNode, slot: int) -> Value | None:
@@ -294,6 +302,7 @@ def import_resize_10(node: ImportNode) -> None:
     """Resize-10 and Upsample-9, whose factors are an operand."""
     scales = node.input(1)
     if scales.tensor is not None:
+        _expect_vector(scales.tensor)
         _resize_by(node, tuple(map(float, scales.tensor.numpy())))
         return
     mode = _old_mode(node)

@@ -48,7 +48,8 @@ def _held(held: Input, chance: Random) -> Input:
         shape = tuple(sizes)
     size = int(np.prod(shape))
     role = held.role if size > SMALL else chance.choice((held.role, "data", "param"))
-    return replace(held, shape=shape, role=role, values=tuple(range(size)) if size <= SMALL else None)
+    top = 100 if held.dtype in ("int8", "uint8") else SMALL
+    return replace(held, shape=shape, role=role, values=tuple(n % top for n in range(size)) if size <= SMALL else None)
 
 
 def _operands(chance: Random, inputs: Sequence[Input]) -> tuple[Input, ...]:

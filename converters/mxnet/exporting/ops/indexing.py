@@ -314,7 +314,7 @@ def _elements(node: ExportNode) -> NDArray[Any]:
 
 def export_non_zero(node: ExportNode) -> None:
     """The places in a constant, which are a constant."""
-    found = np.array(np.nonzero(_elements(node)), np.int64)
+    found = np.array(np.nonzero(np.atleast_1d(_elements(node))), np.int64)
     if not found.size:
         node.refuse("nothing is not 0; MXNet has no tensors without elements")
     bind_constant(node, found, DType.INT64)

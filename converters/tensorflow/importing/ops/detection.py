@@ -76,9 +76,9 @@ def import_suppression_v4(node: ImportNode) -> tuple[Value, ...]:
 
 def import_suppression_v5(node: ImportNode) -> tuple[Value, ...]:
     """NonMaxSuppressionV5: with scores, which suppression may lower instead of dropping boxes (refused)."""
-    sigma = node.elements(5, "soft_nms_sigma")
-    if float(sigma) != 0:
-        node.refuse(f"soft_nms_sigma {float(sigma)}: no target has a suppression that lowers scores; use 0")
+    sigma = float(node.elements(5, "soft_nms_sigma").item())
+    if sigma != 0:
+        node.refuse(f"soft_nms_sigma {sigma}: no target has a suppression that lowers scores; use 0")
     return _suppressed_to(node, node.input(1))
 
 
@@ -89,7 +89,7 @@ def import_combined_suppression(node: ImportNode) -> tuple[Value, ...]:
     class keeps is brought to its place in (N, C * K), of which the highest are taken.
     """
     boxes, overlap, least = node.input(0), node.input(4), node.input(5)
-    if least.tensor is not None and float(node.elements(5, "score_threshold")) < -1:
+    if least.tensor is not None and node.elements(5, "score_threshold").item() < -1:
         node.refuse("score_threshold is below -1; TensorFlow replaces boxes whose score is not above -1 by zeros")
     if least.tensor is None:
         node.decide(

@@ -57,7 +57,11 @@ def _windowed(spatial: int, maximum: bool) -> ImportFunction:
 
 def import_max_pool_v2(node: ImportNode) -> Value:
     """MaxPoolV2, whose window and strides are inputs."""
-    return import_pool(node, 2, True, node.integers(1, "ksize"), node.integers(2, "strides"))
+    ksize, strides = node.integers(1, "ksize"), node.integers(2, "strides")
+    for what, numbers in (("ksize", ksize), ("strides", strides)):
+        if len(numbers) != 4 or min(numbers) < 1:
+            node.refuse(f"{what} {list(numbers)}, expected four numbers of at least 1")
+    return import_pool(node, 2, True, ksize, strides)
 
 
 def import_max_pool_with_argmax(node: ImportNode) -> Value | tuple[Value, ...]:

@@ -64,7 +64,8 @@ def _lstm_step(add: Add, graph: Graph, x: Value, cell: Value, state: Value, held
 
     def number(size: float) -> Value:
         dtype = x.dtype or DType.FLOAT32
-        return graph.constant(np.array(size, dtype.numpy()), name=graph.fresh_name("number"))
+        with np.errstate(over="ignore"):  # infinite in float16, as in TensorFlow
+            return graph.constant(np.array(size, dtype.numpy()), name=graph.fresh_name("number"))
 
     product = add(ew.Add(), add(MatMul(), add(Concat(-1), x, state), held.w), held.bias)
     parts = add(Split(4, -1), product, results=4)

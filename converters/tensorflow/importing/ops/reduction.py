@@ -105,7 +105,8 @@ def import_in_top_k(node: ImportNode) -> Value:
     above = node.step(ew.Cast(DType.INT32), node.step(ew.Greater(), predictions, wanted, suffix="above"))
     count = node.step(red.ReduceSum(keepdims=False), above, node.vector([1]), suffix="count")
     if node.op == "InTopK":
-        few = node.step(ew.Less(), count, node.constant(node.attrs["k"], DType.INT32))
+        k = min(max(int(node.attrs["k"]), 0), 2**31 - 1)  # counts lie between
+        few = node.step(ew.Less(), count, node.constant(k, DType.INT32))
     else:
         few = node.step(ew.Less(), node.step(ew.Cast(node.dtype(2)), count, suffix="as_k"), node.input(2))
     bad = node.step(ew.Or(), node.step(ew.IsNaN(), predictions), node.step(ew.IsInf(), predictions), suffix="bad")
