@@ -1,0 +1,95 @@
+"""The graph that MXNet's executor runs: the symbol's own nodes, twins that are computed once more, and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from graphir.analysis.memory.program import Kind, Phase, Program, Step
+from graphir.converters.mxnet.files.records import VARIABLE
+from graphir.converters.mxnet.memory.entries import Typed, held
+from graphir.converters.mxnet.memory.gradients import Pairs
+
+Entry = tuple[int, int]
+
+
+@dataclass(slots=True)
+class FullNode:
+    """A node: what it reads, what it waits for without reading it (`waits`), the types of its results.
+
+    `source` is the symbol's node that it computes or is the gradient of, -1 for what belongs to none.
+    """
+
+    op: str
+    name: str
+    inputs: list[Entry]
+    results: list[Typed]
+    phase: Phase = Phase.FORWARD
+    waits: list[int] = field(default_factory=list)
+    in_place: Pairs = ()
+    ignored: tuple[int, ...] = ()
+    source: int = -1
+
+
+class FullGraph:
+    """Nodes in the order in which they were made; what is not needed for the outputs is left out of the program."""
+
+    def __init__(self) -> None:
+        self.nodes: list[FullNode] = []
+
+    def add(self, node: FullNode) -> int:
+        """The number of a new node."""
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    def order(self, outputs: Iterable[Entry]) -> list[int]:
+        """What the outputs need, each node behind its inputs and behind what it waits for, depth first."""
+        found: list[int] = []
+        seen: set[int] = set()
+        for head, _ in outputs:
+            if head in seen:
+                continue
+            seen.add(head)
+            way = [(head, iter(self._needs(head)))]
+            while way:
+                number, rest = way[-1]
+                following = next((need for need in rest if need not in seen), None)
+                if following is None:
+                    found.append(number)
+                    way.pop()
+                else:
+                    seen.add(following)
+                    way.append((following, iter(self._needs(following))))
+        return found
+
+    def _needs(self, number: int) -> list[int]:
+        node = self.nodes[number]
+        return [*(source for source, _ in node.inputs), *node.waits]
+
+    def program(self, outputs: Sequence[Entry], returned: Iterable[Entry], parameters: frozenset[str]) -> Program:
+        """The steps for the outputs. `returned` are gradients, for which the caller has memory of its own."""
+        program = Program()
+        places: dict[Entry, int] = {}
+        given_back = set(returned)
+        for number in self.order(outputs):
+            node = self.nodes[number]
+            if node.op == VARIABLE:
+                places[number, 0] = len(program.tensors)
+                kind = Kind.PARAMETER if node.name in parameters else Kind.INPUT
+                program.tensors.append(held(node.name, node.results[0], kind))
+                continue
+            made = []
+            for slot, typed in enumerate(node.results):
+                kind = Kind.GRADIENT if node.phase is Phase.BACKWARD else Kind.ACTIVATION
+                kind = Kind.RETURNED if (number, slot) in given_back else kind
+                places[number, slot] = len(program.tensors)
+                made.append(len(program.tensors))
+                label = node.name if len(node.results) == 1 else f"{node.name}[{slot}]"
+                program.tensors.append(held(label, typed, kind, len(program.steps)))
+            read = [places[entry] for entry in node.inputs]
+            program.steps.append(Step(node.name, node.op, read, made, node.phase, node.in_place, node.ignored))
+        program.outputs = [places[entry] for entry in outputs]
+        return program
+
+
+__all__ = ["Entry", "FullGraph", "FullNode"]

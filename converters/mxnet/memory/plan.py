@@ -1,0 +1,121 @@
+"""The memory of a symbol as MXNet 1.9.1's executor plans it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from graphir.analysis.memory.blocks import Blocks, Sharing, plan_blocks
+from graphir.analysis.memory.program import Program
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
+from graphir.converters.mxnet.memory.entries import entry_types
+from graphir.converters.mxnet.memory.gradients import COSTLY, NEVER_MIRRORED
+from graphir.converters.mxnet.memory.training import Differentiation, Training, forward_graph
+from graphir.converters.mxnet.schema.operators import node_signature
+
+FORCED = "__force_mirroring__"
+Shapes = Mapping[str, Sequence[int | None]]
+
+
+@dataclass(frozen=True)
+class Switches:
+    """MXNet's environment variables that change a plan, and whether there are gradients.
+
+    `do_mirror`: MXNET_BACKWARD_DO_MIRROR; `sum_cap`: MXNET_EXEC_INPLACE_GRAD_SUM_CAP; `merge_equal`:
+    MXNET_ELIMINATE_COMMON_EXPR. `wanted`: the arguments that get a gradient, None for all.
+    """
+
+    training: bool = True
+    do_mirror: bool = False
+    sum_cap: int = 8
+    merge_equal: bool = True
+    wanted: frozenset[str] | None = None
+    sharing: Sharing = field(default_factory=Sharing)
+
+
+class Planned:
+    """A symbol whose sizes are known, of which plans are made."""
+
+    def __init__(self, graph: NNVMGraph, shapes: Shapes, dtypes: Mapping[str, object] | None = None) -> None:
+        self.graph = needed(graph)
+        self.types = entry_types(self.graph, shapes, dtypes)
+        states = _states(self.graph)
+        self.arguments = [node.name for number, node in enumerate(self.graph.nodes)
+                          if node.op == VARIABLE and number not in states]  # fmt: skip
+        self.given = frozenset(shapes)
+
+    def program(self, switches: Switches, marked: Iterable[int] | None = None) -> Program:
+        """The steps. `marked` are the nodes to recompute, None for those that the symbol's attributes name."""
+        full = forward_graph(self.graph, self.types)
+        parameters = frozenset(node.name for node in self.graph.nodes if node.op == VARIABLE) - self.given
+        if not switches.training:
+            return full.program(self.graph.heads, (), parameters)
+        wanted = frozenset(self.arguments) if switches.wanted is None else switches.wanted
+        chosen = self.marked() if marked is None else frozenset(marked)
+        recomputed = frozenset(
+            number for number, node in enumerate(self.graph.nodes) if _is_mirrored(node, number in chosen, switches)
+        )
+        outputs, gradients = Differentiation(self.graph, full, Training(wanted, recomputed, switches.sum_cap)).run()
+        return full.program(outputs, gradients, parameters)
+
+    def blocks(self, switches: Switches, marked: Iterable[int] | None = None) -> Blocks:
+        """The plan of the steps."""
+        return plan_blocks(self.program(switches, marked), switches.sharing)
+
+    def marked(self) -> frozenset[int]:
+        """The nodes whose attributes ask for recomputation."""
+        return frozenset(
+            number
+            for number, node in enumerate(self.graph.nodes)
+            if node.annotations.get(FORCED, "").lower() in ("true", "1")
+        )
+
+
+def _is_mirrored(node: NNVMNode, is_marked: bool, switches: Switches) -> bool:
+    if node.op == VARIABLE or node.op in NEVER_MIRRORED:
+        return False
+    return is_marked or (switches.do_mirror and node.op not in COSTLY)
+
+
+def needed(graph: NNVMGraph) -> NNVMGraph:
+    """The nodes that the heads depend on, in the order in which MXNet visits them: depth first."""
+    order: list[int] = []
+    seen: set[int] = set()
+    for head, _ in graph.heads:
+        if head in seen:
+            continue
+        seen.add(head)
+        way = [(head, iter(graph.nodes[head].inputs))]
+        while way:
+            number, rest = way[-1]
+            following = next((source for source, _ in rest if source not in seen), None)
+            if following is None:
+                order.append(number)
+                way.pop()
+            else:
+                seen.add(following)
+                way.append((following, iter(graph.nodes[following].inputs)))
+    places = {number: place for place, number in enumerate(order)}
+    nodes = []
+    for number in order:
+        node = graph.nodes[number]
+        inputs = [(places[source], slot) for source, slot in node.inputs]
+        nodes.append(NNVMNode(node.op, node.name, node.attrs, node.annotations, inputs, node.subgraphs, node.source_op))
+    heads = [(places[number], slot) for number, slot in graph.heads]
+    return NNVMGraph(nodes, heads, graph.version, graph.np_shape, graph.upgrades)
+
+
+def _states(graph: NNVMGraph) -> set[int]:
+    found: set[int] = set()
+    for node in graph.nodes:
+        if node.op != VARIABLE:
+            signature = node_signature(node)
+            found |= {
+                source
+                for name, (source, _) in zip(signature.inputs, node.inputs, strict=False)
+                if name in signature.aux and graph.nodes[source].op == VARIABLE
+            }
+    return found
+
+
+__all__ = ["FORCED", "Planned", "Shapes", "Switches", "needed"]

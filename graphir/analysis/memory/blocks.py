@@ -1,0 +1,159 @@
+"""Which tensors share memory: MXNet 1.9.1's static plan, one pass over the steps with a list of free blocks.
+
+A block is one allocation, which serves several tensors one after the other. The total is the sum of the blocks' sizes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .colours import colour_steps
+from .program import PLANNED, Program, Step
+
+MATCH_RANGE = 16
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """How blocks are shared: MXNet's environment variables of the same meaning.
+
+    `match_range` (NNVM_EXEC_MATCH_RANGE): a free block serves a request if neither is more than so many times the
+    other; 0 shares nothing. `search_match_range` (NNVM_AUTO_SEARCH_MATCH_RANGE) tries 1, 2, 4, ... up to it.
+    `colours` (NNVM_EXEC_NUM_TEMP): only steps of one of so many paths share. `element_bytes`: the size that every
+    element is taken to have, as MXNet takes 4; None takes the dtype's.
+    """
+
+    match_range: int = MATCH_RANGE
+    search_match_range: bool = False
+    colours: int = 1
+    element_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A plan: the size of each block in bytes, and the block of each tensor (-1 for what the plan does not hold)."""
+
+    sizes: tuple[int, ...]
+    of: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        """The bytes of all blocks."""
+        return sum(self.sizes)
+
+
+def plan_blocks(program: Program, sharing: Sharing | None = None) -> Blocks:
+    """The plan of a program. Cost: n log n in steps, but for moving what is free in a list."""
+    sharing = sharing or Sharing()
+    colours = colour_steps(program, sharing.colours) if sharing.colours > 1 else None
+    if not sharing.search_match_range or sharing.match_range < 2:
+        return _Planner(program, sharing.element_bytes, sharing.match_range, colours).run()
+    best: Blocks | None = None
+    reach = 1
+    while reach <= sharing.match_range:
+        found = _Planner(program, sharing.element_bytes, reach, colours).run()
+        if best is None or found.total < best.total:
+            best = found
+        reach *= 2
+    assert best is not None
+    return best
+
+
+class _Planner:
+    """One pass. `count` is how many readings of a block are outstanding, `free` (size, when, block) in this order."""
+
+    def __init__(self, program: Program, element_bytes: int | None, reach: int, colours: list[int] | None) -> None:
+        self.program, self.reach, self.colours = program, reach, colours
+        tensors = program.tensors
+        self.nbytes = [tensor.elements * element_bytes if element_bytes else tensor.nbytes for tensor in tensors]
+        self.planned = [tensor.kind in PLANNED for tensor in tensors]
+        self.reads = [0] * len(tensors)
+        for step in program.steps:
+            for place, tensor in enumerate(step.inputs):
+                if place not in step.ignored:
+                    self.reads[tensor] += 1
+        for tensor in program.outputs:
+            self.reads[tensor] += 1
+        self.block = [-1] * len(tensors)
+        self.sizes: list[int] = []
+        self.count: list[int] = []
+        self.free: list[tuple[int, int, int]] = []
+        self.released: list[int] = []  # the step that released a block last
+        self.clock = 0
+
+    def run(self) -> Blocks:
+        for number, step in enumerate(self.program.steps):
+            self._share(step)
+            self._request(number, step)
+            for place, tensor in enumerate(step.inputs):
+                block = self.block[tensor]
+                if block >= 0 and place not in step.ignored:
+                    self.count[block] -= 1
+                    if self.count[block] == 0:
+                        self._release(block, number)
+            for tensor in step.outputs:  # what nobody reads, such as the statistics of inference
+                block = self.block[tensor]
+                if block >= 0 and self.count[block] == 0:
+                    self._release(block, number)
+        return Blocks(tuple(self.sizes), tuple(self.block))
+
+    def _share(self, step: Step) -> None:
+        """Give outputs the blocks of inputs, where the operator works in place."""
+        taken: set[int] = set()
+        tensors = self.program.tensors
+        for source, result, is_identity in step.in_place:
+            if source in taken or source >= len(step.inputs) or result >= len(step.outputs):
+                continue
+            read, made = step.inputs[source], step.outputs[result]
+            block = self.block[read]
+            if block < 0 or not self.planned[made] or self.block[made] >= 0 or not self.reads[made]:
+                continue
+            one, other = tensors[read], tensors[made]
+            if one.elements != other.elements or one.bits != other.bits:
+                continue
+            is_last = self.count[block] == 1 and len(step.ignored) < len(step.inputs)
+            if is_last or is_identity:
+                taken.add(source)
+                self.block[made] = block
+                self.count[block] += self.reads[made]
+
+    def _request(self, number: int, step: Step) -> None:
+        """Give the outputs that have no block one, the largest first."""
+        places = [place for place, made in enumerate(step.outputs) if self.planned[made] and self.block[made] < 0]
+        places.sort(key=lambda place: (self.nbytes[step.outputs[place]], place), reverse=True)
+        for place in places:
+            made = step.outputs[place]
+            block = self._find(number, self.nbytes[made])
+            self.block[made] = block
+            self.count[block] = self.reads[made]
+
+    def _find(self, number: int, size: int) -> int:
+        for place in self._fitting(size) if self.reach else ():
+            block = self.free[place][2]
+            if self.colours and self.colours[self.released[block]] != self.colours[number]:
+                continue
+            del self.free[place]
+            self.sizes[block] = max(self.sizes[block], size)
+            return block
+        self.sizes.append(size)
+        self.count.append(0)
+        self.released.append(-1)
+        return len(self.sizes) - 1
+
+    def _fitting(self, size: int) -> Iterator[int]:
+        """The free blocks that may serve a request: from the smallest that is large enough up, then from the largest
+        that is too small down.
+        """
+        middle = bisect_left(self.free, (size, -1, -1))
+        yield from range(middle, bisect_left(self.free, (size * self.reach + 1, -1, -1)))
+        yield from range(middle - 1, bisect_left(self.free, (size // self.reach, -1, -1)) - 1, -1)
+
+    def _release(self, block: int, number: int) -> None:
+        self.clock += 1
+        self.released[block] = number
+        insort(self.free, (self.sizes[block], self.clock, block))
+
+
+__all__ = ["MATCH_RANGE", "Blocks", "Sharing", "plan_blocks"]
