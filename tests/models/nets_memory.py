@@ -87,6 +87,26 @@ def preactivated(mx: ModuleType, units: tuple[int, ...], bottleneck: bool) -> Sy
     return sym.SoftmaxOutput(data=net, name="softmax")
 
 
+def preactivated_small(mx: ModuleType, units: int) -> Symbol:
+    """ResNet v2 for small images, three stages of bottleneck units, 9 * units + 2 layers deep; no stages are marked."""
+    sym = mx.sym
+
+    def conv(net: Symbol, count: int, size: int, stride: int = 1) -> Symbol:
+        net = sym.Activation(data=sym.BatchNorm(data=net, fix_gamma=False), act_type="relu")
+        return sym.Convolution(data=net, num_filter=count, kernel=(size, size), stride=(stride, stride),
+                               pad=(size // 2, size // 2), no_bias=True)  # fmt: skip
+
+    net = sym.Convolution(data=sym.Variable("data"), num_filter=16, kernel=(3, 3), pad=(1, 1), no_bias=True)
+    for stage in range(3):
+        width = 16 << stage
+        for index in range(units):
+            stride = 2 if stage and not index else 1
+            body = conv(conv(conv(net, width, 1), width, 3, stride), 4 * width, 1)
+            net = body + (net if index else conv(net, 4 * width, 1, stride))
+    net = sym.Pooling(data=net, global_pool=True, kernel=(8, 8), pool_type="avg")
+    return sym.SoftmaxOutput(data=sym.FullyConnected(data=sym.Flatten(data=net), num_hidden=10), name="softmax")
+
+
 def lstm(mx: ModuleType, steps: int, layers: int, hidden: int, classes: int) -> Symbol:
     """A stack of LSTM cells written out over `steps`, a loss for each; the states of one step are one stage."""
     sym = mx.sym
@@ -152,4 +172,4 @@ NETS: dict[str, tuple[Callable[[ModuleType], Symbol], Shapes]] = {
 }
 """What builds each network of golden/memonger.json that is not a file there, and the shapes of its inputs."""
 
-__all__ = ["NETS", "lstm", "lstm_shapes", "mlp", "preactivated", "residual"]
+__all__ = ["NETS", "lstm", "lstm_shapes", "mlp", "preactivated", "preactivated_small", "residual"]

@@ -17,7 +17,7 @@ Entry = tuple[int, int]
 class FullNode:
     """A node: what it reads, what it waits for without reading it (`waits`), the types of its results.
 
-    `source` is the symbol's node that it computes or is the gradient of, -1 for what belongs to none.
+    `work` is what computing it costs; gradients state none.
     """
 
     op: str
@@ -28,7 +28,7 @@ class FullNode:
     waits: list[int] = field(default_factory=list)
     in_place: Pairs = ()
     ignored: tuple[int, ...] = ()
-    source: int = -1
+    work: int = 0
 
 
 class FullGraph:
@@ -87,7 +87,9 @@ class FullGraph:
                 label = node.name if len(node.results) == 1 else f"{node.name}[{slot}]"
                 program.tensors.append(held(label, typed, kind, len(program.steps)))
             read = [places[entry] for entry in node.inputs]
-            program.steps.append(Step(node.name, node.op, read, made, node.phase, node.in_place, node.ignored))
+            program.steps.append(
+                Step(node.name, node.op, read, made, node.phase, node.in_place, node.ignored, node.work)
+            )
         program.outputs = [places[entry] for entry in outputs]
         return program
 

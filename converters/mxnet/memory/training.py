@@ -19,9 +19,11 @@ from graphir.converters.mxnet.memory.gradients import (
     Pairs,
     gradient_of,
 )
+from graphir.converters.mxnet.memory.work import work_of
 from graphir.converters.mxnet.schema.operators import typed_attributes
 from graphir.errors import Gap, UnsupportedOpError
 
+_SHAPE_ONLY = frozenset(("_identity_with_attr_like_rhs", "reshape_like"))  # of their second input
 _ZERO_OPERATORS = frozenset(("_zeros", "zeros_like", "_zeros_without_dtype"))
 
 
@@ -41,9 +43,15 @@ def forward_graph(graph: NNVMGraph, types: Sequence[Sequence[Typed]]) -> FullGra
     """The symbol's own nodes, under their own numbers."""
     full = FullGraph()
     for number, node in enumerate(graph.nodes):
-        ignored = (1,) if node.op in ("_identity_with_attr_like_rhs", "reshape_like") else ()
-        full.add(FullNode(node.op, node.name, list(node.inputs), list(types[number]),
-                          in_place=IN_PLACE.get(node.op, ()), ignored=ignored, source=number))  # fmt: skip
+        operands = [types[source][slot] for source, slot in node.inputs]
+        full.add(
+            FullNode(
+                node.op, node.name, list(node.inputs), list(types[number]),
+                in_place=IN_PLACE.get(node.op, ()),
+                ignored=(1,) if node.op in _SHAPE_ONLY else (),
+                work=work_of(node, types[number], operands),
+            )
+        )  # fmt: skip
     return full
 
 
@@ -135,7 +143,7 @@ class Differentiation:
         results = [self._typed(entry) for entry in node.inputs[: gradient.gives]]
         operator = gradient.operator or f"_backward_{node.op}"
         made = self.full.add(FullNode(operator, f"{node.name}_backward", reads, results, Phase.BACKWARD, [source],
-                                      gradient.in_place, source=number))  # fmt: skip
+                                      gradient.in_place))  # fmt: skip
         return [(made, slot) for slot in range(len(results))]
 
     def _sum(self, entry: Entry) -> Entry:

@@ -55,7 +55,7 @@ class Step:
 
     `in_place` are pairs (position of an input, position of an output) that may share their bytes, the third entry True
     where the result is the input's own bytes, such as a reshape's. `ignored` are positions of inputs whose elements are
-    not read.
+    not read. `work` is what computing it costs: multiply-accumulates and elements made.
     """
 
     name: str
@@ -65,6 +65,7 @@ class Step:
     phase: Phase = Phase.FORWARD
     in_place: tuple[tuple[int, int, bool], ...] = ()
     ignored: tuple[int, ...] = ()
+    work: int = 0
 
 
 @dataclass(slots=True)
@@ -78,6 +79,10 @@ class Program:
     def bytes_of(self, kind: Kind) -> int:
         """The bytes of all tensors of a kind."""
         return sum(tensor.nbytes for tensor in self.tensors if tensor.kind == kind)
+
+    def work(self, phase: Phase) -> int:
+        """The work of all steps of a phase."""
+        return sum(step.work for step in self.steps if step.phase is phase)
 
     @property
     def nodes(self) -> int:

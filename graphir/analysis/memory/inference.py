@@ -1,0 +1,125 @@
+"""A graph as a program of memory: what its nodes make when it runs once, in the graph's order."""
+
+from __future__ import annotations
+
+from graphir.errors import ShapeError
+from graphir.graph import Graph, Node, Value
+from graphir.safety.foreign_text import one_line
+from graphir.types import Sym, TensorType, Type
+
+from .liveness import find_liveness
+from .program import Held, Kind, Program, Step
+
+_SHOWN = 5
+VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"))
+"""Operators whose result is the bytes of their first input."""
+_VIEW = ((0, 0, True),)
+
+
+def inference_program(graph: Graph) -> Program:
+    """The steps of a run. What happens inside a branch or a loop is one tensor beside its node: the most that lives
+    there at one time. Linear in nodes.
+
+    Raises ShapeError, naming values whose size is not known in numbers.
+    """
+    return _Walk(graph).program()
+
+
+class _Walk:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.made = Program()
+        self.places: dict[Value, int] = {}
+        self.unknown: list[Value] = []
+        self.captured: list[Value] = []  # of graphs around this one
+
+    def program(self) -> Program:
+        graph = self.graph
+        outputs = set(graph.outputs)
+        for value in graph.inputs:
+            self._place(value, Kind.INPUT)
+        for value in graph.parameters:
+            self._place(value, Kind.PARAMETER)
+        for node in graph.nodes:
+            self._step(node, outputs)
+        if self.unknown:
+            raise _unsized(self.unknown)
+        self.captured += [value for value in graph.outputs if value not in self.places]
+        self.made.outputs = [self.places[value] for value in graph.outputs if value in self.places]
+        return self.made
+
+    def _step(self, node: Node, outputs: set[Value]) -> None:
+        number = len(self.made.steps)
+        inner = 0
+        read = [value for value in node.inputs if value is not None]
+        for graph in node.subgraphs:
+            peak, captured = self._inside(graph)
+            inner = max(inner, peak)
+            read += captured
+        self.captured += [value for value in read if value not in self.places]
+        step = Step(node.name, node.op.name, [self.places[value] for value in read if value in self.places], [])
+        for value in node.outputs:
+            if value.index == 0 or value.uses or value in outputs:
+                step.outputs.append(self._place(value, Kind.ACTIVATION, number))
+        if node.op.name in VIEWS and node.inputs and node.inputs[0] in self.places:
+            step.in_place = _VIEW
+        if inner:
+            step.outputs.append(len(self.made.tensors))
+            name = f"{node.name} (inside)"
+            self.made.tensors.append(Held(name, inner, 8, Kind.ACTIVATION, number, (inner,), "bytes"))
+        self.made.steps.append(step)
+
+    def _inside(self, graph: Graph) -> tuple[int, list[Value]]:
+        """The most bytes that a branch or a body holds at one time, its own inputs and what it makes, and the values of
+        the graphs around it that it reads.
+        """
+        walk = _Walk(graph)
+        try:
+            program = walk.program()
+        except ShapeError:
+            self.unknown += walk.unknown
+            return 0, walk.captured
+        return find_liveness(program).peak + program.bytes_of(Kind.INPUT), walk.captured
+
+    def _place(self, value: Value, kind: Kind, producer: int = -1) -> int:
+        if value in self.places:
+            return self.places[value]
+        self.places[value] = len(self.made.tensors)
+        type_ = value.type
+        sizes = _sizes(type_)
+        dtype = type_.dtype if isinstance(type_, TensorType) else None
+        if sizes is None or dtype is None:
+            self.unknown.append(value)
+            sizes = ()
+        elements = 1
+        for size in sizes:
+            elements *= size
+        bits = 0 if dtype is None else dtype.bits
+        self.made.tensors.append(
+            Held(value.name, elements, bits, kind, producer, sizes, "" if dtype is None else dtype.value)
+        )
+        return self.places[value]
+
+
+def _sizes(type_: Type) -> tuple[int, ...] | None:
+    """The sizes of a tensor if all are numbers."""
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        return None
+    sizes = tuple(dim for dim in type_.shape if isinstance(dim, int))
+    return sizes if len(sizes) == len(type_.shape) else None
+
+
+def _unsized(values: list[Value]) -> ShapeError:
+    inputs = [value for value in values if value.producer is None]
+    shown = ", ".join(f"{one_line(value.name)} {value.type}" for value in (inputs or values)[:_SHOWN])
+    more = ", ..." if len(inputs or values) > _SHOWN else ""
+    names = sorted({str(dim) for value in inputs for dim in value.shape or () if isinstance(dim, Sym)})
+    advice = f"the open sizes are {', '.join(names[:_SHOWN])}; " if names else ""
+    example = inputs[0].name if inputs else "data"
+    return ShapeError(
+        f"memory needs every size in numbers, but {len(values)} values have open ones, among them {shown}{more}; "
+        f"{advice}give the shapes of the inputs, such as -i {one_line(example)}:1,3,224,224"
+    )
+
+
+__all__ = ["VIEWS", "inference_program"]

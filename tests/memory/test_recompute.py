@@ -1,0 +1,141 @@
+"""Plans to recompute: the optimum by trying everything, programmes against each other, bounds, and long chains."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from dataclasses import replace
+
+import pytest
+
+from graphir.analysis.memory.recompute import integer
+from graphir.analysis.memory.recompute.cuts import crossings, cut, least_work, narrow_places, plan_by_cuts, walk
+from graphir.analysis.memory.recompute.problem import Choice, Problem, chain, evaluate, keep_all
+from graphir.errors import GraphirError
+
+MIB = 1 << 20
+LONG = 100_000
+
+
+@pytest.fixture(scope="module")
+def solver() -> None:
+    """SciPy, which the extra `memory` brings."""
+    pytest.importorskip("scipy", reason="the extra `memory` is not installed")
+
+
+def drawn(seed: int) -> Problem:
+    """A small graph with skips, needs, pinned nodes and sizes at random."""
+    draw = random.Random(seed)
+    count = draw.randrange(2, 9)
+    inputs = [
+        sorted({max(0, node - 1), *([draw.randrange(node)] if draw.random() < 0.3 else [])}) if node else []
+        for node in range(count)
+    ]
+    needs = [
+        sorted({*(inputs[node] if draw.random() < 0.7 else []), *([node] if draw.random() < 0.6 else [])})
+        for node in range(count)
+    ]
+    pinned = frozenset(node for node in range(count) if draw.random() < 0.1)
+    numbers = [[draw.randrange(1, 9) for _ in range(count)] for _ in range(2)]
+    return Problem([str(node) for node in range(count)], numbers[0], numbers[1], inputs, needs, pinned,
+                   frozenset((count - 1,)))  # fmt: skip
+
+
+def every_choice(problem: Problem) -> list[Choice]:
+    """All sets of nodes that run twice."""
+    count = len(problem.names)
+    return [
+        evaluate(problem, [node for node in range(count) if taken[node]])
+        for taken in itertools.product((False, True), repeat=count)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_optimum_is_that_of_trying_everything(seed: int, solver: None) -> None:
+    problem = drawn(seed)
+    choices = every_choice(problem)
+    least = min(choice.peak for choice in choices)
+    found = integer.solve(problem, None, 30.0)
+    assert found is not None
+    assert (found.choice.peak, found.is_optimal) == (least, True)
+    assert found.bound == pytest.approx(least, rel=1e-6)
+    for budget in {least, (least + keep_all(problem).peak) // 2}:
+        work = min(choice.work for choice in choices if choice.peak <= budget)
+        cheapest = integer.solve(problem, budget, 30.0)
+        assert cheapest is not None
+        assert (cheapest.choice.work, cheapest.choice.peak <= budget) == (work, True)
+        assert least_work(problem, budget) <= work + 1e-9
+        by_cuts = plan_by_cuts(problem, budget)
+        assert by_cuts is None or (by_cuts.peak <= budget and by_cuts.work >= work)
+    assert integer.solve(problem, least - 1, 30.0) is None
+
+
+def test_too_large_for_an_exact_plan(solver: None) -> None:
+    with pytest.raises(GraphirError, match="are too many for an exact plan"):
+        integer.solve(chain([1] * (integer.LARGEST + 1)), None, 1.0)
+
+
+def test_a_solver_out_of_time_says_how_far_it_is(solver: None) -> None:
+    problem = chain([MIB] * 60)
+    found = integer.solve(problem, None, 3.0)
+    assert found is None or found.bound <= found.choice.peak
+    assert found is None or found.is_optimal or found.bound < found.choice.peak
+
+
+@pytest.mark.parametrize("count, times", [(100, 3), (1000, 10), (10_000, 30)])
+def test_a_chain_takes_memory_like_the_root_of_its_length(count: int, times: int) -> None:
+    problem = chain([MIB] * count)
+    everything, least = keep_all(problem), plan_by_cuts(problem)
+    assert least is not None
+    assert everything.peak == (count + 2) * MIB
+    assert least.peak * times < everything.peak
+    assert least.work < count
+
+
+def test_a_long_chain_takes_seconds() -> None:
+    problem = chain([MIB] * LONG)
+    started = time.process_time()
+    third = plan_by_cuts(problem, LONG * MIB // 3)
+    least = plan_by_cuts(problem)
+    assert time.process_time() - started < 60
+    assert third is not None
+    assert least is not None
+    assert third.peak <= LONG * MIB // 3
+    assert third.work <= LONG * 0.67
+    assert least_work(problem, LONG * MIB // 3) == pytest.approx(LONG * 2 / 3, rel=0.01)
+    assert least.peak < 800 * MIB
+
+
+def test_a_budget_that_nothing_fits() -> None:
+    assert plan_by_cuts(chain([MIB] * 30), 2 * MIB) is None
+
+
+def test_a_budget_that_everything_fits_runs_nothing_twice() -> None:
+    problem = chain([MIB] * 30)
+    found = plan_by_cuts(problem, 100 * MIB)
+    assert found == keep_all(problem)
+    assert found.work == 0
+
+
+def test_what_runs_once_keeps_what_its_backward_step_reads() -> None:
+    problem = chain([1, 10, 100, 1000])
+    assert keep_all(problem).peak == 1111 + 1100  # the values, and the gradients of the last two
+    assert evaluate(problem, {0}).peak == keep_all(problem).peak  # its reader runs once, and reads the first value
+    assert evaluate(problem, {0, 1}).peak == keep_all(problem).peak - 1
+
+
+def test_pinned_nodes_run_once() -> None:
+    problem = replace(chain([1] * 9), pinned=frozenset((4,)))
+    assert 4 not in evaluate(problem, range(9)).twice
+
+
+def test_places_for_cuts() -> None:
+    sizes = [8, 8, 1, 8, 8, 1, 8, 8, 1, 8]
+    problem = Problem([""] * 10, sizes, [1] * 10, [[node - 1] if node else [] for node in range(10)],
+                      [[node] for node in range(10)])  # fmt: skip
+    known = crossings(problem)
+    assert narrow_places(known, 1) == [0, 2, 5, 8]
+    assert walk(known, [2, 5, 8], 17) == [5]
+    assert cut(problem, known, 0) is None
+    assert cut(problem, known, 10_000) == []
