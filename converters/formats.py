@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from graphir.analysis.padding_fixes import Fixes
     from graphir.converters.glance import Glance
+    from graphir.converters.mxnet.memory.plan import Planned
     from graphir.graph import Graph
     from graphir.tensor import Tensor
     from graphir.types import DType
@@ -123,6 +124,12 @@ class Source:
         Raises VerificationError for a live framework that was asked for and is not there.
         """
         return []
+
+    def planner(self, dtypes: Mapping[str, Any] | None = None) -> Planned | None:
+        """Its own records with their sizes, of which MXNet's executor would make a plan of memory; None where it has
+        none, and its graph is to become an MXNet model for that. Raises ShapeError for sizes that are not known.
+        """
+        return None
 
     def missing(self) -> str:
         """What to say where elements of parameters are needed and none were found, "" if there are any."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from .graph import Decision, Graph, Node, Value
     from .inference import infer_types
+    from .memory_use import memory
     from .report import ConversionReport
     from .tensor import Tensor
     from .types import DType, TensorType
@@ -56,6 +57,7 @@ _HOMES = {
     "convert": "graphir.conversion",
     "infer_types": "graphir.inference",
     "load": "graphir.converters",
+    "memory": "graphir.memory_use",
     "save": "graphir.converters",
     "verify": "graphir.verification.models",
 }
@@ -98,6 +100,7 @@ __all__ = [
     "convert",
     "infer_types",
     "load",
+    "memory",
     "save",
     "verify",
 ]

@@ -16,7 +16,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ABOVE = ("graphir.conversion", "graphir.verification", "graphir.report", "graphir.cli", "graphir.__main__")
+ABOVE = (
+    "graphir.conversion", "graphir.memory_use", "graphir.verification", "graphir.report", "graphir.cli",
+    "graphir.__main__",
+)  # fmt: skip
 CONVERTERS = "graphir.converters"
 FLOORS = ("core", "converters", "above")
 LINKED = ROOT / "graphir" / "converters"  # a link to the folder beside it

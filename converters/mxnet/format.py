@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from graphir.analysis.padding_fixes import Fixes
     from graphir.converters.glance import Glance
     from graphir.converters.mxnet.files.params import ParamsFile
+    from graphir.converters.mxnet.memory.plan import Planned
     from graphir.converters.mxnet.source import MXNetSource
     from graphir.graph import Graph
     from graphir.tensor import Tensor
@@ -37,6 +38,24 @@ class MXNetModel(Source):
         """The parameters by the symbol's names; none where there is no file of them."""
         assert self.opened is not None
         return {} if self.opened.tensors is None else self.opened.plain_tensors(self.shapes)
+
+    def planner(self, dtypes: Mapping[str, Any] | None = None) -> Planned:
+        """The symbol as its file has it, with the sizes of its inputs and parameters."""
+        from graphir.converters.mxnet.memory.entries import known_sizes
+        from graphir.converters.mxnet.memory.plan import Planned
+        from graphir.types import TensorType
+
+        assert self.opened is not None
+        weights = self.opened.tensors or {}
+        shapes: dict[str, Any] = {name: tensor.shape for name, tensor in weights.items()}
+        for value in self.graph.inputs:
+            sizes = known_sizes(value.type) if isinstance(value.type, TensorType) else None
+            if sizes is not None:
+                shapes[value.name] = sizes
+        shapes |= self.shapes or {}
+        held = {node.name for node in self.opened.symbol.nodes}
+        shapes = {name: shape for name, shape in shapes.items() if name in held}
+        return Planned(self.opened.symbol, shapes, dtypes, weights)
 
     def judges(self, against: str) -> list[Judge]:
         """Live MXNet and the numpy reference. Raises ImportFailure if there are no parameters."""

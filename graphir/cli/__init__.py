@@ -25,6 +25,7 @@ COMMANDS = {
     "padding": "list what every convolution and pooling pads; explain where two models differ in it",
     "diff": "compare two models as graphs: operators, attributes, weights, wiring",
     "summary": "list the layers of a model with their parameters and multiply-accumulates",
+    "memory": "what a model needs while it runs or trains, and why; plan what to compute twice to need less",
     "params": "list the weights of a .params file or of any model, or write them as .safetensors or .npz",
 }
 DESCRIPTION = "Reads MXNet models without MXNet, writes ONNX, and proves that the result computes the same."

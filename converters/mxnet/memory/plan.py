@@ -12,6 +12,7 @@ from graphir.converters.mxnet.memory.entries import entry_types
 from graphir.converters.mxnet.memory.gradients import COSTLY, NEVER_MIRRORED
 from graphir.converters.mxnet.memory.training import Differentiation, Training, forward_graph
 from graphir.converters.mxnet.schema.operators import node_signature
+from graphir.safety.collector import paused_collector
 
 FORCED = "__force_mirroring__"
 Shapes = Mapping[str, Sequence[int | None]]
@@ -34,18 +35,28 @@ class Switches:
 
 
 class Planned:
-    """A symbol whose sizes are known, of which plans are made."""
+    """A symbol whose sizes are known, of which plans are made.
 
-    def __init__(self, graph: NNVMGraph, shapes: Shapes, dtypes: Mapping[str, object] | None = None) -> None:
+    `parameters` are the variables that are the model's own; of those whose shape is given the others are its inputs.
+    """
+
+    def __init__(
+        self, graph: NNVMGraph, shapes: Shapes, dtypes: Mapping[str, object] | None = None,
+        parameters: Iterable[str] = (),
+    ) -> None:  # fmt: skip
         self.graph = needed(graph)
         self.types = entry_types(self.graph, shapes, dtypes)
         states = _states(self.graph)
         self.arguments = [node.name for number, node in enumerate(self.graph.nodes)
                           if node.op == VARIABLE and number not in states]  # fmt: skip
-        self.given = frozenset(shapes)
+        self.given = frozenset(shapes) - frozenset(parameters)
 
     def program(self, switches: Switches, marked: Iterable[int] | None = None) -> Program:
         """The steps. `marked` are the nodes to recompute, None for those that the symbol's attributes name."""
+        with paused_collector():
+            return self._program(switches, marked)
+
+    def _program(self, switches: Switches, marked: Iterable[int] | None) -> Program:
         full = forward_graph(self.graph, self.types)
         parameters = frozenset(node.name for node in self.graph.nodes if node.op == VARIABLE) - self.given
         if not switches.training:

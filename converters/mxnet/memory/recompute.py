@@ -24,6 +24,8 @@ _GRID = 24
 _FINE = 8
 _REACHES = (3, 8, 20)
 _REFINEMENTS = 40
+_STARTS = 3
+_MIDDLING = 2_000
 _LARGE = 20_000
 _SMALL = 16  # statistics of a normalization are no more than this part of it, and count nothing
 
@@ -54,11 +56,11 @@ class Search:
                 self.measure(model.twice)
             if budget is not None:
                 bound = max(bound or 0.0, least_work(self.problem, budget))
+            self._by_stages()
             self._measure(self._candidates())
-            if not self._is_late():
-                self._by_stages()
             self._measure(self._around_best())
-            self._refine(budget)
+            for start in self._starts(budget):
+                self._refine(start, budget)
         best = self.best(budget)
         if best is None:
             least = self.best(None)
@@ -116,7 +118,7 @@ class Search:
 
     def _candidates(self) -> Iterator[Choice]:
         """Plans by cuts for budgets of the model between all and nothing, and by walks between narrow places."""
-        count = _GRID if len(self.problem.names) <= _LARGE else _FINE
+        count = _GRID if len(self.problem.names) <= _MIDDLING else _FINE
         top = keep_all(self.problem).peak
         yield from self._cuts(top * (1 - place / count) ** 2 for place in range(1, count))
         known = crossings(self.problem)
@@ -154,11 +156,17 @@ class Search:
             places[number] for number, is_forced in marks.forced.items() if is_forced and number in places
         ).total >> 20)  # fmt: skip
 
-    def _refine(self, budget: int | None) -> None:
-        """Keep, of the best plan, what can be kept without taking more memory, the most work for its bytes first."""
-        best = self.best(budget)
-        if best is None:
-            return
+    def _starts(self, budget: int | None) -> list[Measured]:
+        """Plans to refine: with the least memory, and within a budget some of the least work and some in between."""
+        least = self.best(None)
+        if budget is None or least is None:
+            return [] if least is None else [least]
+        fitting = sorted((plan for plan in self.known.values() if plan.total <= budget), key=lambda plan: plan.work)
+        return list(dict.fromkeys([*fitting[:_STARTS], *fitting[:: max(1, len(fitting) // _STARTS)], least]))
+
+    def _refine(self, best: Measured, budget: int | None) -> None:
+        """Let nodes of a plan run once where that takes no more memory, those first that are most work for their bytes.
+        """
         limit = best.total if budget is None else budget
         places = {number: node for node, number in enumerate(self.numbers)}
         works, sizes = self.problem.works, self.problem.sizes

@@ -1,0 +1,125 @@
+"""`graphir memory`: what a model needs while it runs or trains, and plans that compute some of it twice."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING, Any
+
+from .model import first_line, open_model
+from .options import SOURCE_HELP, add_model_options, add_output_options, model_options, one_of, tolerance, whole_number
+
+if TYPE_CHECKING:
+    from graphir.converters.mxnet.memory.plan import Switches
+    from graphir.memory_use import MemoryReport
+
+    from .console import Console
+
+UNITS = {"": 1, "K": 10, "M": 20, "G": 30}
+EXAMPLES = """Sizes must be known: give open ones by -i. Inference is one run of the graph in its order; --training is
+forward and backward as MXNet 1.9.1's executor runs them, for models of every format. docs/memory.md defines every figure.
+
+examples:
+  graphir memory model.onnx -i data:8,3,224,224 --timeline memory.html
+  graphir memory net-symbol.json -i data:32,3,224,224 --training --mxnet
+  graphir memory net-symbol.json -i data:32,3,224,224 --budget 512MB --symbol small-symbol.json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EXAMPLES
+    parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
+    add_model_options(parser)
+    parser.add_argument("--training", action="store_true", help="plan forward and backward, not one run")
+    parser.add_argument(
+        "--timeline", metavar="FILE", type=one_of((".html", ".svg")), help="write a picture of what lives when"
+    )
+    plans = parser.add_argument_group("plans that run layers twice, for training")
+    goal = plans.add_mutually_exclusive_group()
+    goal.add_argument(
+        "--budget", metavar="SIZE", type=size, help="train within so much, as in 512MB (of 2**20), at the least work"
+    )
+    goal.add_argument("--least", action="store_true", help="train in as little memory as can be found")
+    plans.add_argument(
+        "--symbol", metavar="FILE", type=one_of((".json",)),
+        help="write the MXNet symbol with the plan's force_mirroring attributes",
+    )  # fmt: skip
+    plans.add_argument("--seconds", metavar="N", type=tolerance, help="what a search may take (default 60)")
+    mxnet = parser.add_argument_group("MXNet's own plan")
+    mxnet.add_argument(
+        "--mxnet", action="store_true", help="count as MXNet does, 4 bytes an element, and plan an MXNet file as it is"
+    )
+    mxnet.add_argument("--do-mirror", action="store_true", help="MXNET_BACKWARD_DO_MIRROR=1")
+    mxnet.add_argument(
+        "--gradient-sum-cap", metavar="N", type=whole_number, help="MXNET_EXEC_INPLACE_GRAD_SUM_CAP (default 8)"
+    )
+    mxnet.add_argument("--match-range", metavar="N", type=whole_number, help="NNVM_EXEC_MATCH_RANGE (default 16)")
+    mxnet.add_argument("--search-match-range", action="store_true", help="NNVM_AUTO_SEARCH_MATCH_RANGE=1")
+    mxnet.add_argument("--num-temp", metavar="N", type=whole_number, help="NNVM_EXEC_NUM_TEMP (default 1)")
+    add_output_options(parser)
+
+
+def size(text: str) -> int:
+    """Read a number of bytes: `512MB`, `1.5GB`, `1000`; K, M and G are powers of 2**10. Raises ArgumentTypeError."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([KMG]?)(?:I?B)?", text.strip().upper(), re.ASCII)
+    if found is None or float(found[1]) <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write a number with a unit, as in 512MB or 1.5GB")
+    return int(float(found[1]) * (1 << UNITS[found[2]]))
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Print the totals, the plan, and what lives at the peak."""
+    from graphir.memory_use import SECONDS, Wanted, memory_of
+    from graphir.report.memory import memory_json, memory_text
+
+    plans = options.least or options.budget is not None
+    if options.symbol and not plans:
+        options.parser.error("argument --symbol: there is a plan to write with --budget or --least only")
+    wanted = Wanted(
+        training=options.training or plans,
+        mxnet=options.mxnet,
+        budget=options.budget,
+        least=options.least,
+        switches=_switches(options),
+        seconds=SECONDS if options.seconds is None else options.seconds,
+    )
+    model = open_model(options, console, simplified=False)
+    console.stage("planning memory")
+    report = memory_of(model, model_options(options), wanted)
+    line = first_line(model)
+    _write(options, report, line)
+    console.data({"source": options.source, **memory_json(report)})
+    console.show(memory_text(report, line, verbose=options.verbose > 0))
+    return 0
+
+
+def _switches(options: argparse.Namespace) -> Switches:
+    from graphir.analysis.memory.blocks import Sharing
+    from graphir.converters.mxnet.memory.plan import Switches
+
+    given: dict[str, Any] = {"match_range": options.match_range, "colours": options.num_temp}
+    sharing = Sharing(search_match_range=options.search_match_range, **_stated(given))
+    return Switches(do_mirror=options.do_mirror, sharing=sharing, **_stated({"sum_cap": options.gradient_sum_cap}))
+
+
+def _stated(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _write(options: argparse.Namespace, report: MemoryReport, line: str) -> None:
+    from graphir.files.writing import replacing
+
+    if options.symbol:
+        with replacing(options.symbol) as (file,):
+            file.write(report.symbol.encode())
+    if options.timeline:
+        from graphir.report.memory_picture import timeline_html, timeline_svg
+
+        picture = timeline_html if options.timeline.endswith(".html") else timeline_svg
+        text = picture(report, line)
+        with replacing(options.timeline) as (file,):
+            file.write(text.encode())
+
+
+__all__ = ["add_arguments", "run", "size"]

@@ -1,0 +1,182 @@
+"""`graphir.memory`: what a model needs while it runs or trains, why, and what running layers twice would save."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from graphir.analysis.memory.blocks import Blocks, Sharing, plan_blocks
+from graphir.analysis.memory.liveness import Alive, Liveness, alive_at, find_liveness
+from graphir.analysis.memory.program import Program
+from graphir.analysis.memory.recompute.found import Found
+from graphir.errors import GraphError
+from graphir.graph import Graph
+
+if TYPE_CHECKING:
+    from graphir.converters.formats import Source
+    from graphir.converters.mxnet.memory.plan import Planned, Switches
+    from graphir.converters.options import ModelOptions
+
+SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked: training or one run, MXNet's own count of bytes, a budget or the least memory.
+
+    `switches` are MXNet's environment variables, None for their defaults; `seconds` what a search for a plan may take.
+    """
+
+    training: bool = False
+    mxnet: bool = False
+    budget: int | None = None
+    least: bool = False
+    switches: Switches | None = None
+    seconds: float = SECONDS
+
+    @property
+    def plans(self) -> bool:
+        """Whether a plan to run nodes twice is asked for."""
+        return self.least or self.budget is not None
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """What a model needs. `program` are its steps, `liveness` what lives when, `blocks` how tensors share bytes.
+
+    `found` is the plan to run nodes twice, if one was asked for, and `symbol` the JSON text of an MXNet symbol with the
+    plan's marks. All three above are then those of the plan.
+    """
+
+    program: Program
+    liveness: Liveness
+    blocks: Blocks
+    wanted: Wanted
+    found: Found | None = None
+    symbol: str = ""
+
+    @property
+    def peak(self) -> int:
+        """The most bytes of results and gradients that live at one time."""
+        return self.liveness.peak
+
+    @property
+    def total(self) -> int:
+        """The bytes of the blocks that a static plan allocates."""
+        return self.blocks.total
+
+    @property
+    def at_peak(self) -> list[Alive]:
+        """The tensors that live at the peak, the largest first."""
+        return alive_at(self.program, self.liveness, self.liveness.peak_step)
+
+
+def memory(
+    model: Graph | str | os.PathLike[str],
+    *,
+    params: str | os.PathLike[str] | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    dtypes: Mapping[str, Any] | None = None,
+    format: str | None = None,
+    training: bool = False,
+    mxnet: bool = False,
+    budget: int | None = None,
+    least: bool = False,
+    switches: Switches | None = None,
+    seconds: float = SECONDS,
+) -> MemoryReport:
+    """The memory of a graph or of a model's file; sizes must be known, by `shapes` where the model leaves them open.
+
+    Without more, one run in the order of the graph's nodes. With `training` forward and backward as MXNet 1.9.1's
+    executor runs them: an MXNet model as its file has it, any other as the MXNet model that it becomes. `mxnet` counts
+    4 bytes an element, as MXNet does, and plans an MXNet model's run from its file too. `budget` (bytes) asks for the
+    plan that trains within it with the least work done twice, `least` for that with the least memory, in `seconds`.
+
+    Raises ShapeError for sizes that are not known, UnsupportedOpError for operators that MXNet does not have or whose
+    gradients are not known, NoPlan where no plan fits.
+    """
+    wanted = Wanted(training or least or budget is not None, mxnet, budget, least, switches, seconds)
+    if isinstance(model, Graph):
+        return _of_graph(model, shapes, dtypes, wanted)
+    from graphir.converters.formats import Manner
+    from graphir.converters.opening import read_model
+    from graphir.converters.options import ModelOptions
+
+    options = ModelOptions(params=params, shapes=shapes, dtypes=dtypes, format=format)
+    return memory_of(read_model(model, options, Manner(simplified=False)), options, wanted)
+
+
+def memory_of(model: Source, options: ModelOptions, wanted: Wanted) -> MemoryReport:
+    """The memory of a model that was opened."""
+    planner = model.planner(options.dtypes) if wanted.training or wanted.mxnet else None
+    if planner is not None:
+        return _planned(planner, wanted)
+    return _of_graph(model.graph, None, None, wanted)
+
+
+def _of_graph(
+    graph: Graph, shapes: Mapping[str, Any] | None, dtypes: Mapping[str, Any] | None, wanted: Wanted
+) -> MemoryReport:
+    from graphir.analysis.memory.inference import inference_program
+
+    if shapes or dtypes:
+        graph = _with_types(graph, shapes or {}, dtypes or {})
+    program = inference_program(graph)
+    if not wanted.training:
+        return _report(program, wanted)
+    from graphir.converters.mxnet.memory.plan import Planned
+    from graphir.converters.mxnet.schema.versions import export_for
+
+    symbol, _ = export_for(graph, None)
+    known = {value.name: tuple(value.shape or ()) for value in graph.inputs}
+    types = {value.name: value.dtype for value in graph.inputs if value.dtype is not None}
+    return _planned(Planned(symbol, known, types), wanted)
+
+
+def _with_types(graph: Graph, shapes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Graph:
+    """The graph with types of inputs given. Raises GraphError for names that are none, ShapeError if types differ."""
+    from graphir.inference import infer_graph
+    from graphir.passes.clone import clone
+    from graphir.types import DType, TensorType, unify
+
+    made = clone(graph)
+    inputs = {value.name: value for value in made.inputs}
+    for name in dict.fromkeys((*shapes, *dtypes)):
+        if name not in inputs:
+            raise GraphError(f"{name!r} is no input of the graph; its inputs are: {', '.join(inputs) or 'none'}")
+        dtype = DType.of(dtypes[name]) if name in dtypes else None
+        made.refine(inputs[name], unify(inputs[name].type, TensorType(dtype, shapes.get(name))))
+    infer_graph(made)
+    return made
+
+
+def _planned(planned: Planned, wanted: Wanted) -> MemoryReport:
+    from graphir.converters.mxnet.files.nnvm_json import to_json
+    from graphir.converters.mxnet.memory.marking import with_marks
+    from graphir.converters.mxnet.memory.plan import Switches
+    from graphir.converters.mxnet.memory.recompute import Search
+    from graphir.converters.mxnet.memory.switches import ELEMENT
+
+    given = wanted.switches or Switches()
+    sharing = replace(given.sharing, element_bytes=ELEMENT if wanted.mxnet else None)
+    switches = replace(given, training=wanted.training, sharing=sharing)
+    if not wanted.plans:
+        return _report(planned.program(switches), wanted, sharing)
+    found = Search(planned, switches).find(wanted.budget, wanted.seconds)
+    program = planned.program(switches, found.best.marks)
+    text = to_json(with_marks(planned.graph, dict.fromkeys(found.best.marks, True)))
+    return _report(program, wanted, sharing, found, text)
+
+
+def _report(
+    program: Program, wanted: Wanted, sharing: Sharing | None = None, found: Found | None = None, symbol: str = ""
+) -> MemoryReport:
+    if sharing is not None and sharing.element_bytes:
+        for tensor in program.tensors:
+            tensor.bits = 8 * sharing.element_bytes
+    return MemoryReport(program, find_liveness(program), plan_blocks(program, sharing), wanted, found, symbol)
+
+
+__all__ = ["SECONDS", "MemoryReport", "Wanted", "memory", "memory_of"]

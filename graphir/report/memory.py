@@ -1,0 +1,169 @@
+"""What a model needs of memory, as text and as plain data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from graphir.analysis.memory.program import Kind, Phase
+from graphir.safety.foreign_text import one_line
+
+from .text import plural, table, wrapped
+
+if TYPE_CHECKING:
+    from graphir.analysis.memory.recompute.found import Found
+    from graphir.memory_use import MemoryReport
+
+SHOWN = 20
+_MIB = 1 << 20
+
+
+def mib(nbytes: int) -> str:
+    """Bytes for people, in powers of two, as MXNet counts its MB.
+
+    >>> mib(512), mib(3 << 20), mib(123_456)
+    ('512 B', '3.0 MiB', '120.6 KiB')
+    """
+    if nbytes < 1024:
+        return f"{nbytes} B"
+    return f"{nbytes / 1024:.1f} KiB" if nbytes < _MIB else f"{nbytes / _MIB:,.1f} MiB"
+
+
+def memory_text(report: MemoryReport, line: str, *, verbose: bool) -> str:
+    """The totals, the plan if there is one, and the tensors at the peak, the largest of them or all."""
+    lines = [line, "", table((), _totals(report))]
+    if report.found is not None:
+        lines += ["", *_plan_lines(report.found, verbose=verbose)]
+    if report.liveness.live:
+        lines += ["", *_peak_lines(report, verbose=verbose)]
+    return "\n".join(lines)
+
+
+def _totals(report: MemoryReport) -> list[tuple[str, str, str]]:
+    program = report.program
+    rows = [("peak", mib(report.peak), "the most bytes of results that live at one time")]
+    if report.wanted.training:
+        rows[0] = ("peak", mib(report.peak), "the most bytes of activations and gradients that live at one time")
+    is_mxnet = report.wanted.training or report.wanted.mxnet
+    what = "of MXNet's static plan" if is_mxnet else "if blocks are shared as MXNet shares them"
+    rows.append(("allocated", mib(report.total), f"{what}, {plural(len(report.blocks.sizes), 'block')}"))
+    rows.append(("parameters", mib(program.bytes_of(Kind.PARAMETER)), "held all the time"))
+    rows.append(("inputs", mib(program.bytes_of(Kind.INPUT)), "the caller's"))
+    if report.wanted.training:
+        rows.append(("gradients", mib(program.bytes_of(Kind.RETURNED)), "of arguments, the caller's"))
+    if report.wanted.mxnet:
+        rows.append(("counted", "4 bytes", "an element, whatever its dtype, as MXNet counts"))
+    return rows
+
+
+def _peak_lines(report: MemoryReport, *, verbose: bool) -> list[str]:
+    program, step = report.program, report.liveness.peak_step
+    at = program.steps[step]
+    alive = report.at_peak
+    shown = alive if verbose else alive[:SHOWN]
+    rows = [
+        (
+            program.tensors[held.tensor].name,
+            mib(held.nbytes),
+            f"{100 * held.nbytes / max(1, report.peak):.0f}%",
+            _type(program.tensors[held.tensor].dtype, program.tensors[held.tensor].shape),
+            program.steps[held.made].operator,
+            program.steps[held.last].name,
+        )
+        for held in shown
+    ]
+    rest = sum(held.nbytes for held in alive[len(shown) :])
+    title = f"At the peak, step {step + 1:,} of {len(program.steps):,}, {at.name} ({at.operator}, {at.phase}):"
+    found = [one_line(title), table(("tensor", "bytes", "", "type", "made by", "read last by"), rows, right=(1, 2))]
+    if rest:
+        found.append(f"  and {plural(len(alive) - len(shown), 'tensor')} of {mib(rest)} (-v shows all)")
+    return found
+
+
+def _type(dtype: str, shape: tuple[int, ...]) -> str:
+    return f"{dtype} ({', '.join(map(str, shape))})"
+
+
+def _plan_lines(found: Found, *, verbose: bool) -> list[str]:
+    best = found.best
+    lines = [f"Plan: {plural(best.nodes, 'node')} run twice"]
+    saved = f"{mib(best.total)} instead of {mib(found.without.total)}"
+    more = f"{100 * best.work / max(1, found.forward_work):.1f}% of the forward pass is done twice"
+    lines.append(f"  allocated {saved}; {more}; {plural(found.tried, 'plan')} measured")
+    lines.append(wrapped(_proof(found)))
+    if found.segments:
+        count = len(found.segments)
+        lines.append(f"  {plural(count, 'segment')} for torch.utils.checkpoint, first to last node:")
+        shown = found.segments if verbose else found.segments[:SHOWN]
+        lines += [
+            one_line(f"    {segment[0]} .. {segment[-1]} ({plural(len(segment), 'node')})") for segment in shown
+        ]
+        if len(shown) < count:
+            lines.append(f"    and {count - len(shown):,} more (-v shows all)")
+    return lines
+
+
+def _proof(found: Found) -> str:
+    """What is known of how good the plan is."""
+    model = f"in the model the best choice that was found takes {mib(found.model.peak)} at its peak"
+    if found.is_optimal:
+        return f"{model}, which is proved to be the optimum"
+    if found.bound is None:
+        return "no bound was proved: the plan is the best of those measured"
+    share = 100 * found.bound / max(1, found.forward_work)
+    return f"proved for the model: no plan within the budget does less than {share:.1f}% of the forward pass twice"
+
+
+def memory_json(report: MemoryReport) -> dict[str, Any]:
+    """Everything as plain data; bytes are numbers."""
+    program = report.program
+    step = report.liveness.peak_step
+    return {
+        "training": report.wanted.training,
+        "mxnet_count": report.wanted.mxnet,
+        "peak": report.peak,
+        "allocated": report.total,
+        "allocated_mb": report.total >> 20,
+        "blocks": len(report.blocks.sizes),
+        "parameters": program.bytes_of(Kind.PARAMETER),
+        "inputs": program.bytes_of(Kind.INPUT),
+        "returned_gradients": program.bytes_of(Kind.RETURNED),
+        "steps": len(program.steps),
+        "nodes": program.nodes,
+        "peak_step": None if step < 0 else {"number": step, "name": program.steps[step].name,
+                                            "operator": program.steps[step].operator},
+        "at_peak": [
+            {
+                "tensor": program.tensors[held.tensor].name,
+                "bytes": held.nbytes,
+                "dtype": program.tensors[held.tensor].dtype,
+                "shape": list(program.tensors[held.tensor].shape),
+                "kind": str(program.tensors[held.tensor].kind),
+                "made_by": program.steps[held.made].name,
+                "operator": program.steps[held.made].operator,
+                "last_read_by": program.steps[held.last].name,
+            }
+            for held in report.at_peak
+        ],
+        "live": list(report.liveness.live),
+        "recomputed": [one.name for one in program.steps if one.phase is Phase.RECOMPUTED],
+        "plan": None if report.found is None else _plan_json(report.found),
+    }  # fmt: skip
+
+
+def _plan_json(found: Found) -> dict[str, Any]:
+    return {
+        "allocated": found.best.total,
+        "allocated_without": found.without.total,
+        "nodes_twice": found.best.nodes,
+        "work_twice": found.best.work,
+        "forward_work": found.forward_work,
+        "model_peak": found.model.peak,
+        "model_work": found.model.work,
+        "bound": found.bound,
+        "model_optimal": found.is_optimal,
+        "plans_measured": found.tried,
+        "segments": [list(segment) for segment in found.segments],
+    }
+
+
+__all__ = ["memory_json", "memory_text", "mib"]

@@ -1,0 +1,195 @@
+"""Memory over time as a picture: what lives at each step, and the lives of the tensors that are there at the peak.
+
+The page and the picture load nothing from elsewhere and run no script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from graphir.analysis.memory.program import Phase
+
+from .memory import mib
+from .page import escape, facts, page, section, table
+
+if TYPE_CHECKING:
+    from graphir.analysis.memory.liveness import Alive
+    from graphir.memory_use import MemoryReport
+
+COLUMNS = 800
+ROWS = 40
+COLOURS = {Phase.FORWARD: "#3b7dd8", Phase.RECOMPUTED: "#e0a042", Phase.BACKWARD: "#4aa97c"}
+WORDS = {Phase.FORWARD: "forward", Phase.RECOMPUTED: "computed once more", Phase.BACKWARD: "backward"}
+
+_STYLE = """<style>
+.chart { position: relative; height: 260px; margin: 8px 0 2px; border-left: 1px solid #98a2b3;
+  border-bottom: 1px solid #98a2b3; }
+.chart svg { position: absolute; inset: 0; width: 100%; height: 100%; display: block; }
+.chart span { position: absolute; font-size: 12px; color: #475467; background: #ffffffd0; padding: 0 3px; }
+.axis { display: flex; justify-content: space-between; font-size: 12px; color: #667085; }
+.key { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; color: #475467; margin: 6px 0 0; }
+.key i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 6px; }
+.life { display: grid; grid-template-columns: minmax(90px, 30%) 74px 1fr; gap: 0 10px; align-items: center;
+  font-size: 13px; border-bottom: 1px solid #f0f1f4; padding: 2px 0; }
+.life b { font-weight: 400; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.life em { font-style: normal; text-align: right; font-variant-numeric: tabular-nums; color: #475467; }
+.life div { position: relative; height: 12px; background: #f5f6f8; }
+.life div i { position: absolute; top: 1px; bottom: 1px; min-width: 2px; border-radius: 2px; }
+.life div u { position: absolute; top: -2px; bottom: -2px; width: 1px; background: #b42318; }
+@media (max-width: 600px) { .life { grid-template-columns: 36% 64px 1fr; } .chart { height: 180px; } }
+</style>"""
+
+
+def timeline_html(report: MemoryReport, line: str) -> str:
+    """The page: totals, the curve of live bytes, the lives of the largest tensors at the peak."""
+    from graphir import __version__
+
+    program, peak = report.program, report.liveness.peak_step
+    rows = [
+        ("model", escape(line)),
+        ("peak", f"{mib(report.peak)} of results that live at one time"),
+        ("allocated", f"{mib(report.total)} in {len(report.blocks.sizes):,} blocks"),
+        ("steps", f"{len(program.steps):,}"),
+    ]
+    if report.found is not None:
+        best = report.found.best
+        share = 100 * best.work / max(1, report.found.forward_work)
+        rows.append(("plan", f"{mib(best.total)} allocated instead of {mib(report.found.without.total)}; "
+                             f"{best.nodes:,} nodes run twice, {share:.1f}% of the forward pass"))  # fmt: skip
+    sections = [_STYLE, section("Memory", facts(rows))]
+    if peak >= 0:
+        at = program.steps[peak]
+        told = f'<p class="legend">The peak is at step {peak + 1:,}, {escape(at.name)} ({escape(at.operator)}).</p>'
+        sections.append(section("What lives while each step runs", _chart(report) + told))
+        alive = report.at_peak
+        lives = "\n".join(_life(report, held) for held in alive[:ROWS])
+        title = f"Tensors that live at the peak ({min(len(alive), ROWS):,} largest of {len(alive):,})"
+        note = '<p class="legend">The bar is the life of a tensor over the steps, the red line the peak.</p>'
+        sections.append(section(title, lives + note))
+        sections.append(section("The same in words", _words(report, alive[:ROWS])))
+    return page("Memory over time", sections, f"graphir {__version__}")
+
+
+def timeline_svg(report: MemoryReport, line: str) -> str:
+    """The curve and the lives as one picture, 1200 wide."""
+    alive = report.at_peak[:ROWS]
+    height = 400 + 20 * len(alive)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 {height}" width="1200" height="{height}" '
+        'font-family="system-ui, Helvetica, Arial, sans-serif" font-size="13" fill="#1d2433">',
+        f'<rect width="1200" height="{height}" fill="#ffffff"/>',
+        f'<text x="20" y="30" font-size="18">{escape(_shortened(line, 110))}</text>',
+        f'<text x="20" y="52" fill="#475467">peak {mib(report.peak)}, allocated {mib(report.total)}, '
+        f"{len(report.program.steps):,} steps</text>",
+    ]
+    place = 20
+    for phase in _phases(report):
+        parts.append(f'<rect x="{place}" y="64" width="10" height="10" fill="{COLOURS[phase]}"/>')
+        parts.append(f'<text x="{place + 16}" y="74" fill="#475467">{WORDS[phase]}</text>')
+        place += 190
+    if report.liveness.live:
+        parts.append(f'<g transform="translate(20 90) scale({1160 / COLUMNS:.4f} 2.6)">{_areas(report)}</g>')
+        step, count = report.liveness.peak_step, len(report.program.steps)
+        at = 20 + 1160 * (step + 0.5) / count
+        parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="86" y2="{height - 10}" stroke="#b42318"/>')
+    for row, held in enumerate(alive):
+        parts += _svg_life(report, held, 385 + 20 * row)
+    parts.append("</svg>")
+    return "\n".join(parts) + "\n"
+
+
+def _svg_life(report: MemoryReport, held: Alive, top: int) -> list[str]:
+    count = len(report.program.steps)
+    begin = 20 + 1160 * held.made / count
+    width = max(2.0, 1160 * (held.last + 1 - held.made) / count)
+    name = report.program.tensors[held.tensor].name
+    colour = COLOURS[report.program.steps[held.made].phase]
+    return [
+        f'<rect x="{begin:.1f}" y="{top}" width="{width:.1f}" height="16" fill="{colour}" fill-opacity="0.35"/>',
+        f'<text x="24" y="{top + 12}">{escape(_shortened(name, 60))}: {mib(held.nbytes)}</text>',
+    ]
+
+
+def _phases(report: MemoryReport) -> list[Phase]:
+    there = {step.phase for step in report.program.steps}
+    return [phase for phase in Phase if phase in there]
+
+
+def columns(live: Sequence[int], phases: Sequence[Phase]) -> list[tuple[int, Phase]]:
+    """At most COLUMNS pairs of bytes and phase: of steps that share a column the one with the most bytes.
+
+    >>> columns([3, 9], [Phase.FORWARD, Phase.BACKWARD])
+    [(3, <Phase.FORWARD: 'forward'>), (9, <Phase.BACKWARD: 'backward'>)]
+    """
+    count = len(live)
+    width = min(count, COLUMNS)
+    found = []
+    for column in range(width):
+        steps = range(column * count // width, (column + 1) * count // width)
+        step = max(steps, key=live.__getitem__)
+        found.append((live[step], phases[step]))
+    return found
+
+
+def _areas(report: MemoryReport) -> str:
+    """The curve as bars in a picture of COLUMNS by 100, those of one phase as one path."""
+    found = columns(report.liveness.live, [step.phase for step in report.program.steps])
+    peak = max(1, report.peak)
+    width = COLUMNS / len(found)
+    paths: dict[Phase, list[str]] = {}
+    for column, (nbytes, phase) in enumerate(found):
+        height = 100 * nbytes / peak
+        paths.setdefault(phase, []).append(f"M{column * width:.2f} 100v{-height:.2f}h{width * 1.02:.2f}v{height:.2f}z")
+    return "".join(f'<path d="{"".join(path)}" fill="{COLOURS[phase]}"/>' for phase, path in paths.items())
+
+
+def _chart(report: MemoryReport) -> str:
+    count = len(report.program.steps)
+    left = 100 * (report.liveness.peak_step + 0.5) / count
+    side = f"left: {left:.2f}%" if left < 60 else f"right: {100 - left:.2f}%"
+    keys = "".join(
+        f'<span><i style="background: {COLOURS[phase]}"></i>{WORDS[phase]}</span>' for phase in _phases(report)
+    )
+    return (
+        '<div class="chart">'
+        f'<svg viewBox="0 0 {COLUMNS} 100" preserveAspectRatio="none" role="img" '
+        f'aria-label="live bytes over {count} steps">{_areas(report)}</svg>'
+        f'<span style="top: -6px; {side}">{mib(report.peak)}</span></div>'
+        f'<div class="axis"><span>step 1</span><span>step {count:,}</span></div><div class="key">{keys}</div>'
+    )
+
+
+def _life(report: MemoryReport, held: Alive) -> str:
+    count = len(report.program.steps)
+    name = escape(report.program.tensors[held.tensor].name)
+    colour = COLOURS[report.program.steps[held.made].phase]
+    begin, width = 100 * held.made / count, 100 * (held.last + 1 - held.made) / count
+    peak = 100 * (report.liveness.peak_step + 0.5) / count
+    return (
+        f'<div class="life"><b title="{name}">{name}</b><em>{mib(held.nbytes)}</em><div>'
+        f'<i style="left: {begin:.2f}%; width: {width:.2f}%; background: {colour}"></i>'
+        f'<u style="left: {peak:.2f}%"></u></div></div>'
+    )
+
+
+def _words(report: MemoryReport, alive: Sequence[Alive]) -> str:
+    program = report.program
+    rows = [
+        [
+            f'<span class="name">{escape(program.tensors[held.tensor].name)}</span>',
+            mib(held.nbytes),
+            escape(f"{program.tensors[held.tensor].dtype} {program.tensors[held.tensor].shape}"),
+            f'<span class="name">{escape(program.steps[held.made].operator)}</span>',
+            f'<span class="name">{escape(program.steps[held.last].name)}</span>',
+        ]
+        for held in alive
+    ]
+    return table(("tensor", "bytes", "type", "made by", "read last by"), rows, right=(1,), classes="windows")
+
+
+def _shortened(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
+__all__ = ["COLUMNS", "columns", "timeline_html", "timeline_svg"]
