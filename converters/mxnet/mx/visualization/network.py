@@ -1,0 +1,185 @@
+"""`mx.viz.plot_network`: a symbol as a graph in the DOT language, in MXNet's words and colours."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graphir.converters.mxnet.mx.symbol import Symbol
+from graphir.converters.mxnet.mx.visualization.dot import Digraph
+
+Attributes = Mapping[str, str]
+_DEFAULTS = {"fixedsize": "true", "height": "0.8034", "shape": "box", "style": "filled", "width": "1.3"}
+_HIDDEN = (
+    *("_weight", "_bias", "_beta", "_gamma"),
+    *("_moving_var", "_moving_mean", "_running_var", "_running_mean"),
+)
+_VARIABLE_COLOUR, _OTHER_COLOUR = "#8dd3c7", "#fccde5"
+_COLOURS = {
+    "Convolution": "#fb8072",
+    "FullyConnected": "#fb8072",
+    "Activation": "#ffffb3",
+    "LeakyReLU": "#ffffb3",
+    "BatchNorm": "#bebada",
+    "Pooling": "#80b1d3",
+    "Concat": "#fdb462",
+    "Flatten": "#fdb462",
+    "Reshape": "#fdb462",
+    "Softmax": "#b3de69",
+}
+
+
+def plot_network(
+    symbol: Symbol,
+    title: str = "plot",
+    save_format: str = "pdf",
+    shape: Mapping[str, tuple[int, ...]] | None = None,
+    dtype: Mapping[str, Any] | None = None,
+    node_attrs: Mapping[str, str] = {},
+    hide_weights: bool = True,
+) -> Digraph:
+    """A `Digraph` whose `source` is the text that MXNet 1.9.1 makes of the symbol.
+
+    With `shape` (and `dtype`), as for `infer_shape`, every edge says the shape without its first axis (and the dtype).
+    `node_attrs` are attributes of DOT for all nodes. `hide_weights` leaves out variables whose names end as those of
+    weights do. An operator with several results and no attribute `num_outputs`, at which MXNet raises KeyError, shows
+    those of the result that is read. Raises TypeError for what is no symbol and ValueError where shapes or dtypes stay
+    open.
+    """
+    if not isinstance(symbol, Symbol):
+        raise TypeError("symbol must be a Symbol")
+    edges = _EdgeLabels(symbol, shape, dtype)
+    nodes: list[dict[str, Any]] = json.loads(symbol.tojson())["nodes"]
+    _warn_of_repeated([node["name"] for node in nodes])
+    drawn = Digraph(name=title, format=save_format)
+    hidden: set[str] = set()
+    for node in nodes:
+        if node["op"] == "null" and node["name"].endswith(_HIDDEN):
+            if hide_weights:
+                hidden.add(node["name"])
+            continue
+        drawn.node(node["name"], label=_label(node), **_DEFAULTS | dict(node_attrs) | _look(node))
+    for node in nodes:
+        read = node["inputs"][:1] if node["op"] == "_contrib_BilinearResize2D" else node["inputs"]
+        for producer, slot, *_ in read:
+            source = nodes[producer]
+            if source["name"] not in hidden:
+                label = edges.of(source, slot)
+                drawn.edge(node["name"], source["name"], dir="back", arrowtail="open", label=label)
+    return drawn
+
+
+def _warn_of_repeated(names: list[str]) -> None:
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
+    if repeated:
+        warnings.warn(
+            "There are multiple variables with the same name in your graph, this may result in cyclic graph. "
+            f"Repeated names: {','.join(repeated)}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
+def _look(node: Mapping[str, Any]) -> dict[str, str]:
+    if node["op"] == "null":
+        return {"shape": "oval", "fillcolor": _VARIABLE_COLOUR}
+    return {"fillcolor": _COLOURS.get(node["op"], _OTHER_COLOUR)}
+
+
+def _label(node: Mapping[str, Any]) -> str:
+    """What stands in the box: of some operators the kind with its main attributes, else the name."""
+    describe = _LABELS.get(node["op"])
+    return str(node["name"]) if describe is None else describe(node.get("attrs", {}))
+
+
+def _convolution(attrs: Attributes) -> str:
+    return f"Convolution\n{_by(attrs['kernel'])}/{_stride(attrs)}, {attrs['num_filter']}"
+
+
+def _pooling(attrs: Attributes) -> str:
+    kernel = _by(attrs["kernel"]) if "kernel" in attrs else "[]"
+    return f"Pooling\n{attrs.get('pool_type', 'max')}, {kernel}/{_stride(attrs)}"
+
+
+def _stride(attrs: Attributes) -> str:
+    return _by(attrs["stride"]) if "stride" in attrs else "1"
+
+
+def _by(sizes: str) -> str:
+    """The numbers of a tuple as it is stored, with an x between."""
+    return "x".join(re.findall(r"\d+", sizes))
+
+
+_LABELS: dict[str, Callable[[Attributes], str]] = {
+    "Convolution": _convolution,
+    "FullyConnected": lambda attrs: f"FullyConnected\n{attrs['num_hidden']}",
+    "Activation": lambda attrs: f"Activation\n{attrs['act_type']}",
+    "LeakyReLU": lambda attrs: f"LeakyReLU\n{attrs.get('act_type', 'Leaky')}",
+    "Pooling": _pooling,
+    "Custom": lambda attrs: attrs["op_type"],
+}
+
+
+class _EdgeLabels:
+    """What stands at an edge: the shape and the dtype of the result that is read, as far as they were asked for."""
+
+    def __init__(
+        self, symbol: Symbol, shape: Mapping[str, tuple[int, ...]] | None, dtype: Mapping[str, Any] | None
+    ) -> None:
+        self._shapes: dict[str, tuple[int, ...]] | None = None
+        self._types: dict[str, type] | None = None
+        if shape is None and dtype is None:
+            return
+        internals = symbol.get_internals()
+        self._heads = internals.list_outputs()
+        self._places = _places(internals)
+        if shape is not None:
+            shapes = internals.infer_shape(**shape)[1]
+            if shapes is None:
+                raise ValueError("Input shape is incomplete")
+            self._shapes = dict(zip(self._heads, shapes, strict=True))
+        if dtype is not None:
+            types = internals.infer_type(**dtype)[1]
+            if types is None:
+                raise ValueError("Input type is incomplete")
+            self._types = dict(zip(self._heads, types, strict=True))
+
+    def of(self, source: Mapping[str, Any], slot: int) -> str:
+        """The label of an edge that reads result `slot` of a node."""
+        if self._shapes is None and self._types is None:
+            return ""
+        key = self._key(source, slot)
+        label = ""
+        if self._shapes is not None:
+            label = "x".join(str(size) for size in self._shapes[key][1:])
+        if self._types is not None:
+            label += f"({self._types[key].__name__})"
+        return label
+
+    def _key(self, source: Mapping[str, Any], slot: int) -> str:
+        """The name of the result whose type is shown; MXNet takes the last one where their number is stated."""
+        name = str(source["name"])
+        if source["op"] == "null":
+            return name
+        key = f"{name}_output"
+        if "num_outputs" in source.get("attrs", {}):
+            key += str(int(source["attrs"]["num_outputs"]) - 1)
+        return key if key in self._places else self._heads[self._places[name, slot]]
+
+
+def _places(internals: Symbol) -> dict[tuple[str, int], int]:
+    """Where each result of each node, by its name and slot, stands among all of them."""
+    found: dict[tuple[str, int], int] = {}
+    counts: Counter[str] = Counter()
+    for place, head in enumerate(internals):
+        name = str(head.name)
+        found.setdefault((name, counts[name]), place)
+        counts[name] += 1
+    return found
+
+
+__all__ = ["plot_network"]
