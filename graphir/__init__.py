@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .conversion import convert
     from .converters import load, save
     from .converters.session import Session
+    from .drawing import Plot, plot
     from .errors import (
         ExportFailure,
         FormatError,
@@ -45,6 +46,7 @@ _HOMES = {
     "GraphirError": "graphir.errors",
     "ImportFailure": "graphir.errors",
     "Node": "graphir.graph",
+    "Plot": "graphir.drawing",
     "ProviderError": "graphir.errors",
     "Session": "graphir.converters.session",
     "ShapeError": "graphir.errors",
@@ -58,6 +60,7 @@ _HOMES = {
     "infer_types": "graphir.inference",
     "load": "graphir.converters",
     "memory": "graphir.memory_use",
+    "plot": "graphir.drawing",
     "save": "graphir.converters",
     "verify": "graphir.verification.models",
 }
@@ -87,6 +90,7 @@ __all__ = [
     "GraphirError",
     "ImportFailure",
     "Node",
+    "Plot",
     "ProviderError",
     "Session",
     "ShapeError",
@@ -101,6 +105,7 @@ __all__ = [
     "infer_types",
     "load",
     "memory",
+    "plot",
     "save",
     "verify",
 ]

@@ -8,6 +8,7 @@ that a refused change leaves the graph as it was.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 
 from .errors import GraphError, ShapeError
 from .inference.rules import infer_outputs, infer_values
@@ -42,6 +43,11 @@ class Graph(GraphStore):
         from .structure.text import format_graph
 
         return format_graph(self)
+
+    def _repr_html_(self) -> str:
+        """The graph for a notebook: a picture without scripts, or a text without the extra `plot`."""
+        drawer = import_module("graphir.drawing.notebook")  # found by its name: a graph needs no picture of itself
+        return str(drawer.html_of(self))
 
     def add_input(self, name: str, type_: Type = ANYTHING) -> Value:
         """A new input. Raises GraphError if the name is taken."""

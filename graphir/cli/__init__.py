@@ -24,6 +24,7 @@ COMMANDS = {
     "shapes": "list the type of every value of a model; with OTHER, of two side by side",
     "padding": "list what every convolution and pooling pads; explain where two models differ in it",
     "diff": "compare two models as graphs: operators, attributes, weights, wiring",
+    "plot": "draw a model, what repeats collapsed; with OTHER, two side by side with their differences",
     "summary": "list the layers of a model with their parameters and multiply-accumulates",
     "memory": "what a model needs while it runs or trains, and why; plan what to compute twice to need less",
     "params": "list the weights of a .params file or of any model, or write them as .safetensors or .npz",

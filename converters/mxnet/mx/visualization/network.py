@@ -136,6 +136,7 @@ class _EdgeLabels:
             return
         internals = symbol.get_internals()
         self._heads = internals.list_outputs()
+        self._known = frozenset(self._heads)
         self._places = _places(internals)
         if shape is not None:
             shapes = internals.infer_shape(**shape)[1]
@@ -146,7 +147,7 @@ class _EdgeLabels:
             types = internals.infer_type(**dtype)[1]
             if types is None:
                 raise ValueError("Input type is incomplete")
-            self._types = dict(zip(self._heads, types, strict=True))
+            self._types = dict(zip(self._heads, types, strict=True))  # type: ignore[arg-type]  # none is open
 
     def of(self, source: Mapping[str, Any], slot: int) -> str:
         """The label of an edge that reads result `slot` of a node."""
@@ -168,7 +169,7 @@ class _EdgeLabels:
         key = f"{name}_output"
         if "num_outputs" in source.get("attrs", {}):
             key += str(int(source["attrs"]["num_outputs"]) - 1)
-        return key if key in self._places else self._heads[self._places[name, slot]]
+        return key if key in self._known else self._heads[self._places[name, slot]]
 
 
 def _places(internals: Symbol) -> dict[tuple[str, int], int]:

@@ -36,13 +36,14 @@ def golden(shared: Path) -> dict[str, Any]:
 def options(mode: str, shapes: Mapping[str, list[int]]) -> dict[str, Any]:
     """The arguments with which a text was made."""
     given = {name: tuple(shape) for name, shape in shapes.items()}
-    return {
+    modes: dict[str, dict[str, Any]] = {
         "default": {},
         "shape": {"shape": given},
         "shape_oval": {"shape": given, "node_attrs": {"shape": "oval", "fixedsize": "false"}},
         "show_weights": {"shape": given, "hide_weights": False},
         "shape_dtype": {"shape": given, "dtype": dict.fromkeys(given, "float32")},
-    }[mode]
+    }
+    return modes[mode]
 
 
 @pytest.mark.parametrize(("graph", "mode"), CASES)
@@ -124,7 +125,7 @@ def test_a_repeated_name_is_warned_of() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda symbol: plot_network("net"), TypeError, "symbol must be a Symbol"),
+        (lambda symbol: plot_network(untyped("net")), TypeError, "symbol must be a Symbol"),
         (lambda symbol: plot_network(symbol, shape={}), ValueError, "Input shape is incomplete"),
         (lambda symbol: plot_network(symbol.get_internals()[0], dtype={}), ValueError, "Input type is incomplete"),
         (lambda symbol: plot_network(symbol, save_format="p d f"), ValueError, "unknown format: 'p d f'"),

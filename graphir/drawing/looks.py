@@ -1,0 +1,249 @@
+"""What stands in and on the boxes of a picture: their lines, class, cost, marks, and what a closer look tells."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from graphir.analysis.attributes import attributes_of, described, shown
+from graphir.analysis.skeleton import coarse
+from graphir.analysis.summary import Layer, summarize, visible_outputs
+from graphir.graph import Graph, Node, Value
+from graphir.safety.foreign_text import in_one_line
+from graphir.types import TensorType, Type
+
+from .blocks import MARK, Box, operators_of, shared_start
+from .colours import class_of
+from .marks import Mark, Marks, worst
+
+WIDTH = 190.0
+ROOM = 166.0
+SHORTEST = 4
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Parameters and multiply-accumulates of a box; `macs` is None where a size in it is unknown or symbolic."""
+
+    parameters: int = 0
+    macs: int | None = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        macs = None if self.macs is None or other.macs is None else self.macs + other.macs
+        return Cost(self.parameters + other.parameters, macs)
+
+
+@dataclass(frozen=True)
+class Look:
+    """A box as it is drawn while it is closed. `mark` is a kind of `colours.MARKS` or "", `marked` how many nodes it is
+    of; `facts` are what a closer look tells, in order."""
+
+    title: str
+    lines: tuple[str, ...]
+    colour: str
+    cost: Cost = field(default_factory=Cost)
+    mark: str = ""
+    marked: int = 0
+    facts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def height(self) -> float:
+        """The height of the box, in pixels."""
+        return 26.0 + 14.0 * len(self.lines)
+
+
+class Looks:
+    """The looks of all boxes of one graph's tree."""
+
+    def __init__(self, graph: Graph, root: Box, marks: Mapping[Node, Mark] | None = None) -> None:
+        self._marks: Marks = dict(marks or {})
+        self._costs = _costs(graph)
+        self.common = _common_scope(node.name for node in graph.nodes)
+        self.of: dict[Box, Look] = {}
+        self._held: dict[Box, tuple[Cost, list[Mark]]] = {}
+        order = [root]
+        for box in order:
+            order += box.children
+        for box in reversed(order):
+            self.of[box] = self._look(box)
+
+    def _look(self, box: Box) -> Look:
+        cost, marks = Cost(), list[Mark]()
+        for child in box.children:
+            cost += self._held[child][0]
+            marks += self._held[child][1]
+        if box.node is not None:
+            cost = self._costs.get(box.node, Cost())
+            marks = ([self._marks[box.node]] if box.node in self._marks else []) + marks
+        kind = worst(marks)
+        told = [mark for mark in marks if mark.kind == kind]
+        self._held[box] = cost, marks if kind else []
+        if box.node is not None:
+            look = _node_look(box.node, self._short(box.node.name), cost, told)
+        elif box.value is not None:
+            look = _end_look(box)
+        else:
+            look = _box_look(box, self._short(box.title), cost)
+        return Look(look.title, look.lines, look.colour, cost, kind, len(told), look.facts)
+
+    def _short(self, name: str) -> str:
+        """A name without what the names of all nodes begin with."""
+        return name[self.common :]
+
+
+def _common_scope(names: Iterable[str]) -> int:
+    """How many characters all names begin with, to the end of a whole part; 0 if few."""
+    held = list(names)
+    length = 1 + max(shared_start(held).rfind(mark) for mark in MARK) if len(held) > 1 else 0
+    return length if length > SHORTEST else 0
+
+
+def _costs(graph: Graph) -> dict[Node, Cost]:
+    """The cost of every node, those of subgraphs included, by the layers of the summary, which come in this order."""
+    layers = iter(summarize(graph).layers)
+    found: dict[Node, Cost] = {}
+    pending = [iter(graph.nodes)]
+    while pending:
+        node = next(pending[-1], None)
+        if node is None:
+            pending.pop()
+            continue
+        found[node] = _cost(next(layers))
+        pending += [iter(inner.nodes) for inner in reversed(node.subgraphs)]
+    return found
+
+
+def _cost(layer: Layer) -> Cost:
+    return Cost(layer.parameters, layer.macs if isinstance(layer.macs, int) else None)
+
+
+def _node_look(node: Node, name: str, cost: Cost, marks: Iterable[Mark]) -> Look:
+    weights = [value for value in node.inputs if value is not None and value.is_parameter]
+    lines = [fitted(name, small=True)]
+    if cost.parameters > 1:
+        sizes = f"{sizes_of(weights[0].type)} = " if len(weights) == 1 else f"{sizes_of(weights[0].type)}, all "
+        lines.append(fitted(f"{sizes}{short(cost.parameters)} par", small=True))
+    if cost.macs:
+        lines.append(f"{short(cost.macs)} MACs")
+    facts = [("name", node.name), ("operator", described(node))]
+    facts += [("reads", f"{value.name}: {value.type}") for value in node.inputs if value and not value.is_parameter]
+    facts += [("weight", f"{value.name}: {value.type}") for value in weights]
+    facts += [("gives", f"{value.name}: {value.type}") for value in visible_outputs(node)]
+    facts += [("from", name) for name in dict.fromkeys(name for value in node.outputs for name in value.sources)]
+    facts += _cost_facts(cost) + [(mark.kind, text) for mark in marks for text in mark.texts]
+    return Look(fitted(_heading(node)), tuple(lines), class_of(node.op), facts=tuple(facts))
+
+
+def _heading(node: Node) -> str:
+    """The operator, of a window with its kernel and stride."""
+    key = coarse(node)
+    if isinstance(key, tuple) and len(key) == 3:
+        kernel, strides = (tuple(map(str, part)) for part in key[1:])
+        stride = "" if set(strides) <= {"1"} else "/" + (strides[0] if len(set(strides)) == 1 else "x".join(strides))
+        return f"{node.op.name} {'x'.join(kernel)}{stride}"
+    axis = attributes_of(node).get("axis")
+    return f"{node.op.name} axis {shown(axis)}" if isinstance(axis, int) else node.op.name
+
+
+def _end_look(box: Box) -> Look:
+    assert box.value is not None
+    facts = (("name", box.value.name), (box.kind, str(box.value.type)))
+    shape = () if box.kind == "input" else (fitted(str(box.value.type), small=True),)
+    return Look(fitted(box.value.name), (*shape, box.kind) if box.kind == "output" else (box.kind,), "end", facts=facts)
+
+
+def _box_look(box: Box, name: str, cost: Cost) -> Look:
+    times = f"{box.times} x " if box.kind == "run" else ""
+    kinds = operators_of(box)
+    names = " ".join(kinds)
+    title = f"{times}{name or names}"
+    lines = [begun(names)] if name and kinds else []
+    numbers = [f"{box.leaves:,} node{'s' * (box.leaves != 1)}"] if box.leaves else []
+    numbers += [f"{short(cost.parameters)} par"] if cost.parameters > 1 else []
+    lines += [fitted("  ".join(numbers), small=True)] if numbers else []
+    lines += [f"{short(cost.macs)} MACs"] if cost.macs else []
+    what = {"run": f"{box.times} times the same operators", "block": "one of several alike", "body": "subgraph"}
+    facts = [("box", title), ("is", what.get(box.kind, "a part of the model")), ("nodes", f"{box.leaves:,}")]
+    facts += [("operators", ", ".join(f"{name} {count}" for name, count in kinds.items())), *_cost_facts(cost)]
+    shown = fitted(title) if name else begun(title, small=False)
+    return Look(shown, tuple(lines), "box", facts=tuple(facts))
+
+
+def _cost_facts(cost: Cost) -> list[tuple[str, str]]:
+    known = "unknown: a size is open" if cost.macs is None else f"{cost.macs:,}"
+    return ([("parameters", f"{cost.parameters:,}")] if cost.parameters else []) + (
+        [("MACs", known)] if cost.macs != 0 else []
+    )
+
+
+def sizes_of(type_: Type) -> str:
+    """The shape as it stands at a wire: sizes with an x between.
+
+    >>> sizes_of(TensorType(None, (1, 64, 56, 56))), sizes_of(TensorType(None, ())), sizes_of(TensorType())
+    ('1x64x56x56', 'scalar', '?')
+    """
+    if not isinstance(type_, TensorType):
+        return str(type_).partition("(")[0]
+    if type_.shape is None:
+        return "?"
+    return "x".join(str(size) for size in type_.shape) or "scalar"
+
+
+def wire_label(values: Iterable[Value]) -> str:
+    """What stands where wires leave a box: the shapes, two at most."""
+    labels = list(dict.fromkeys(sizes_of(value.type) for value in values))
+    more = f" +{len(labels) - 2}" if len(labels) > 2 else ""
+    return fitted(", ".join(labels[:2]) + more, small=True)
+
+
+def short(number: int | None) -> str:
+    """A count in few characters.
+
+    >>> short(999), short(9408), short(118013952), short(None)
+    ('999', '9.41 K', '118 M', '?')
+    """
+    if number is None:
+        return "?"
+    for unit, size in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("K", 10**3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}" if number < 999.5 * size else f"{number / size:.0f} {unit}"
+    return str(number)
+
+
+def text_width(text: str, *, small: bool = False) -> float:
+    """About how wide a text is drawn, in pixels."""
+    units = sum(
+        1.0 if unicodedata.east_asian_width(character) in "WF" else 0.9 if character in "MWmw%@" else
+        0.3 if character in "ijlI.,:;|'() " else 0.68 if character.isupper() else 0.57
+        for character in text
+    )  # fmt: skip
+    return units * (11 if small else 13)
+
+
+def begun(text: str, *, small: bool = True) -> str:
+    """A text that fits into a box: of long ones the end is left out."""
+    held = in_one_line(text)[:400]
+    if text_width(held, small=small) <= ROOM:
+        return held
+    while text_width(f"{held}..", small=small) > ROOM:
+        held = held[:-1]
+    return f"{held}.."
+
+
+def fitted(text: str, *, small: bool = False) -> str:
+    """A text that fits into a box: of long ones the middle is left out, as names differ at their ends."""
+    held = in_one_line(text)[:4000]
+    if text_width(held, small=small) <= ROOM:
+        return held
+    low, high = 1, len(held) // 2
+    while low < high:
+        middle = (low + high + 1) // 2
+        if text_width(f"{held[:middle]}..{held[-middle:]}", small=small) <= ROOM:
+            low = middle
+        else:
+            high = middle - 1
+    return f"{held[:low]}..{held[-low:]}"
+
+
+__all__ = ["WIDTH", "Cost", "Look", "Looks", "fitted", "short", "sizes_of", "text_width", "wire_label"]

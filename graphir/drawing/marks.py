@@ -1,0 +1,110 @@
+"""What is said of single nodes besides what they are: a difference, a verdict, a padding that disagrees."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from graphir.analysis.diff import Difference, Status
+from graphir.errors import FormatError
+from graphir.graph import Graph, Node
+
+from .colours import MARKS
+
+_VERDICTS = frozenset({"identical", "noise", "suspicious", "broken"})
+_STATUS = {Status.SAME: "same", Status.CHANGED: "changed", Status.FIRST: "first", Status.SECOND: "second"}
+
+
+class Mark(NamedTuple):
+    """A kind of `colours.MARKS` and sentences."""
+
+    kind: str
+    texts: tuple[str, ...] = ()
+
+
+Marks = dict[Node, Mark]
+
+
+def worst(marks: Iterable[Mark]) -> str:
+    """The kind that matters most; "" of none."""
+    return max((mark.kind for mark in marks), key=lambda kind: MARKS[kind].rank, default="")
+
+
+def marks_of_difference(found: Difference) -> tuple[Marks, Marks, dict[Node, Node]]:
+    """The marks of both models' nodes, and each node's counterpart in both directions."""
+    sides: tuple[Marks, Marks] = ({}, {})
+    pairs: dict[Node, Node] = {}
+    for row in found.rows:
+        mark = Mark(_STATUS[row.status], tuple(f"{change.kind}: {change.text}" for change in row.changes))
+        for side, node in zip(sides, (row.left, row.right), strict=True):
+            if node is not None:
+                side[node] = _both(side[node], mark) if node in side else mark
+        if row.left is not None and row.right is not None:
+            pairs[row.left], pairs[row.right] = row.right, row.left
+    return *sides, pairs
+
+
+def _both(first: Mark, second: Mark) -> Mark:
+    kind = worst((first, second))
+    return Mark(kind, (*first.texts, *second.texts))
+
+
+def marks_of_report(graph: Graph, report: object, *, second: bool = False) -> Marks:
+    """The marks of a graph's nodes by the JSON of `graphir verify --per-layer`, `convert --verify` or `padding`.
+
+    A layer is the node that makes the value of that name, or that comes from it. `second` takes the names that a
+    padding report has for the other model. Raises FormatError for what is no such report, and where it names no node.
+    """
+    said = _said(report, second)
+    by_name: dict[str, list[Node]] = defaultdict(list)
+    pending = [graph]
+    while pending:
+        for node in pending.pop().nodes:
+            names = {node.name, *(name for value in node.outputs for name in (value.name, *value.sources))}
+            for name in names:
+                by_name[name].append(node)
+            pending.extend(node.subgraphs)
+    found: Marks = {}
+    for name, mark in said:
+        for node in by_name.get(name, ()):
+            found[node] = _both(found[node], mark) if node in found else mark
+    if said and not found:
+        raise FormatError(f"the report speaks of {said[0][0]} and others, none of which is a layer of the model")
+    return found
+
+
+def _said(report: object, second: bool) -> list[tuple[str, Mark]]:
+    if isinstance(report, Mapping) and isinstance(report.get("verification"), Mapping):
+        report = report["verification"]
+    if isinstance(report, Mapping) and isinstance(report.get("pairs"), list):
+        return [said for pair in report["pairs"] for said in _padding(pair, "second" if second else "first")]
+    if isinstance(report, Mapping) and isinstance(report.get("outputs"), list) and "verdict" in report:
+        layers = report.get("layers")
+        listed = [*(layers if isinstance(layers, list) else ()), *report["outputs"]]
+        return [_verdict(layer) for layer in listed]
+    raise FormatError(
+        "no report that says anything of layers; expected the JSON of graphir verify --per-layer, convert --verify "
+        "or padding MODEL OTHER"
+    )
+
+
+def _verdict(layer: Any) -> tuple[str, Mark]:
+    kind = layer.get("verdict") if isinstance(layer, Mapping) else None
+    if kind not in _VERDICTS or not isinstance(layer.get("name"), str):
+        raise FormatError(f"a layer of the report has no name or the verdict {kind!r}, none of {sorted(_VERDICTS)}")
+    figures = f"max abs diff {layer.get('max_abs')}, limit {layer.get('limit')}"
+    note = layer.get("note")
+    return layer["name"], Mark(kind, (figures, str(note)) if note else (figures,))
+
+
+def _padding(pair: Any, side: str) -> list[tuple[str, Mark]]:
+    window = pair.get(side) if isinstance(pair, Mapping) else None
+    if not isinstance(window, Mapping) or not isinstance(window.get("name"), str):
+        return []
+    found = pair.get("disagreements")
+    texts = tuple(str(held.get("text")) for held in found if isinstance(held, Mapping)) if found else ()
+    return [(window["name"], Mark("padding" if texts else "agreed", texts))]
+
+
+__all__ = ["Mark", "Marks", "marks_of_difference", "marks_of_report", "worst"]

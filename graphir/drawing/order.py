@@ -1,0 +1,86 @@
+"""The order in which a graph's nodes are drawn and searched for repetition, and what each of them reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from graphir.graph import Graph, Node, Value
+
+
+def reads(node: Node) -> list[Value]:
+    """The values that a node reads, each once: its operands, and what its subgraphs use of the graph around them."""
+    found = [value for value in node.inputs if value is not None]
+    if node.subgraphs:
+        found += [value for inner in node.subgraphs for value in captured(inner)]
+    return list(dict.fromkeys(found))
+
+
+def captured(graph: Graph) -> Iterator[Value]:
+    """The values of graphs around a subgraph that it, or a graph inside it, uses."""
+    inside = {graph}
+    pending = [graph]
+    while pending:
+        current = pending.pop()
+        for value in current.outputs:
+            if value.graph not in inside:
+                yield value
+        for node in current.nodes:
+            for inner in node.subgraphs:
+                inside.add(inner)
+                pending.append(inner)
+            for used in node.inputs:
+                if used is not None and used.graph not in inside:
+                    yield used
+
+
+def drawn_order(graph: Graph, wires: dict[Node, list[Value]]) -> list[Node]:
+    """The nodes, each behind what it reads, and branches as whole as they can be: the order of a search in depth from
+    the outputs. `wires` is what each node reads. Linear.
+    """
+    order: list[Node] = []
+    seen: set[Node] = set()
+    roots = [value.producer for value in graph.outputs if value.producer is not None and value.graph is graph]
+    for root in [*roots, *graph.nodes]:
+        if root in seen:
+            continue
+        seen.add(root)
+        way = [(root, iter(wires[root]))]
+        while way:
+            node, rest = way[-1]
+            ahead = next((made for made in _producers(rest, graph) if made not in seen), None)
+            if ahead is None:
+                order.append(node)
+                way.pop()
+            else:
+                seen.add(ahead)
+                way.append((ahead, iter(wires[ahead])))
+    return order
+
+
+def _producers(values: Iterator[Value], graph: Graph) -> Iterator[Node]:
+    for value in values:
+        if value.producer is not None and value.graph is graph:
+            yield value.producer
+
+
+def crossings(order: Sequence[Node], wires: dict[Node, list[Value]]) -> list[int]:
+    """How many values reach over each place between two nodes: entry i is the place in front of node i. Linear."""
+    place = {node: index for index, node in enumerate(order)}
+    last: dict[Value, int] = {}
+    for index, node in enumerate(order):
+        for value in wires[node]:
+            if value.producer in place:
+                last[value] = index
+    change = [0] * (len(order) + 2)
+    for value, end in last.items():
+        assert value.producer is not None
+        change[place[value.producer] + 1] += 1
+        change[end + 1] -= 1
+    found, running = [], 0
+    for step in change[: len(order) + 1]:
+        running += step
+        found.append(running)
+    return found
+
+
+__all__ = ["captured", "crossings", "drawn_order", "reads"]

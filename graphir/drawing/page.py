@@ -1,0 +1,121 @@
+"""A picture as one HTML page that loads nothing: the boxes' data, and a small script that draws those that are open."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .colours import CLASSES, MARKS, style_sheet
+from .layout import Arrangement
+from .scenes import Scene
+from .svg import escape
+
+if TYPE_CHECKING:
+    from .blocks import Box
+    from .picture import Plot, Side
+
+_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def page_of(plot: Plot) -> str:
+    """The page. Its policy lets nothing be loaded and no other script run."""
+    script, style = _own("page.js"), style_sheet() + _own("page.css")
+    data = _json({
+        "sides": [_side(plot, side) for side in plot.sides],
+        "classes": {name: text for name, (text, _) in CLASSES.items()},
+        "marks": {name: [look.rank, look.sign, look.meaning] for name, look in MARKS.items()},
+    })  # fmt: skip
+    policy = f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'"
+    from graphir import __version__
+
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(plot.title)} - graphir</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f'<header><h1>{escape(plot.title)}</h1><div id="tools"></div><div id="legend"></div></header>\n'
+        f'<main id="sides"></main>\n<aside id="closer" hidden></aside>\n'
+        f"<footer>graphir {escape(__version__)}. A click opens a box; a click on a frame's title closes it.</footer>\n"
+        f"<noscript>{plot.svg()}</noscript>\n"
+        f'<script type="application/json" id="data">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n'
+    )
+
+
+def _own(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _json(data: object) -> str:
+    """Data in a page: nothing in it ends the element that it stands in."""
+    text = json.dumps(data, separators=(",", ":"))
+    return "".join(_UNSAFE.get(character, character) for character in text) if any(map(text.count, _UNSAFE)) else text
+
+
+def _side(plot: Plot, side: Side) -> dict[str, Any]:
+    """All boxes of one graph, a box by its number; arrangements that several share are written once."""
+    order = [side.root]
+    for box in order:
+        order += box.children
+    numbers = {box: number for number, box in enumerate(order)}
+    nodes = {box.node: number for box, number in numbers.items() if box.node is not None}
+    arrangements: dict[int, int] = {}
+    kept: list[Arrangement] = []
+    rows = []
+    for box in order:
+        look = side.looks.of[box]
+        row: dict[str, Any] = {"k": box.kind, "t": look.title, "l": look.lines, "c": look.colour, "f": look.facts}
+        if look.cost.parameters:
+            row["p"] = look.cost.parameters
+        if look.cost.macs:
+            row["a"] = look.cost.macs
+        if look.mark:
+            row["m"], row["n"] = look.mark, look.marked
+        if box.children:
+            scene = side.scenes[box]
+            if id(scene.arrangement) not in arrangements:
+                arrangements[id(scene.arrangement)] = len(kept)
+                kept.append(scene.arrangement)
+            row |= _scene(scene, numbers) | {"g": arrangements[id(scene.arrangement)]}
+        rows.append(row)
+    opened = sorted(numbers[box] for box in side.opened(plot.most // len(plot.sides)))
+    found: dict[str, Any] = {
+        "title": side.title,
+        "boxes": rows,
+        "open": opened,
+        "grids": [_grid(held) for held in kept],
+    }
+    if len(plot.sides) == 2:
+        found["others"] = _counterparts(plot, side, nodes)
+    return found
+
+
+def _scene(scene: Scene, numbers: dict[Box, int]) -> dict[str, Any]:
+    return {"ch": [numbers[child] for child in scene.children], "pins": scene.pins, "w": scene.labels}
+
+
+def _grid(held: Arrangement) -> dict[str, Any]:
+    return {
+        "r": [[[cell.column, cell.box] for cell in row] for row in held.rows],
+        "c": held.columns,
+        "w": [[maker, reader, way] for (maker, reader), way in held.routes.items()],
+    }
+
+
+def _counterparts(plot: Plot, side: Side, nodes: dict[Any, int]) -> dict[int, int]:
+    """The number of each node's counterpart on the other side."""
+    other = plot.sides[1] if side is plot.sides[0] else plot.sides[0]
+    order = [other.root]
+    for box in order:
+        order += box.children
+    theirs = {box.node: number for number, box in enumerate(order) if box.node is not None}
+    return {number: theirs[plot.pairs[node]] for node, number in nodes.items() if plot.pairs.get(node) in theirs}
+
+
+__all__ = ["page_of"]

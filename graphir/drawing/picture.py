@@ -1,0 +1,172 @@
+"""`graphir.plot`: a picture of a graph, or of two side by side with their differences."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from graphir.errors import ArgumentError
+from graphir.files.writing import replacing
+from graphir.graph import Graph
+from graphir.safety.arguments import expect
+
+from .blocks import Box, tree_of
+from .levels import Level, levels_of
+from .looks import Looks
+from .marks import Marks, marks_of_difference, marks_of_report
+from .scenes import MOST_OPEN, Scene, opened_at_first, scenes_of
+
+if TYPE_CHECKING:
+    from graphir.analysis.diff import Difference
+    from graphir.graph import Node
+
+SUFFIXES = (".html", ".svg", ".png", ".dot")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One graph of a picture: its title, tree, wires and looks."""
+
+    graph: Graph
+    title: str
+    root: Box
+    levels: dict[Box, Level]
+    looks: Looks
+    marks: Marks
+
+    @cached_property
+    def scenes(self) -> dict[Box, Scene]:
+        """Where everything stands. Raises PlotExtraMissing."""
+        return scenes_of(self.levels, self.looks.common)
+
+    def opened(self, most: int) -> set[Box]:
+        """What is open at first."""
+        return opened_at_first(self.root, self.looks.of, most)
+
+    def facts(self) -> dict[str, Any]:
+        """How many nodes there are, how many stretches that repeat, and how many nodes have which mark."""
+        marks: Counter[str] = Counter()
+        runs = 0
+        pending = [self.root]
+        while pending:
+            box = pending.pop()
+            runs += box.kind == "run"
+            if box.node in self.marks:
+                marks[self.marks[box.node].kind] += 1
+            pending += reversed(box.children)
+        return {"nodes": self.root.leaves, "runs": runs, "marks": dict(marks)}
+
+
+class Plot:
+    """A picture that can be written as HTML, SVG, PNG and DOT; made by `plot`."""
+
+    def __init__(self, sides: tuple[Side, ...], title: str, pairs: Mapping[Node, Node], most: int) -> None:
+        self.sides = sides
+        self.title = title
+        self.pairs = dict(pairs)
+        self.most = most
+
+    def html(self) -> str:
+        """One page that loads nothing: boxes open by a click, a search, colours by class, cost or mark.
+
+        Raises PlotExtraMissing where fast-sugiyama is not installed.
+        """
+        from .page import page_of
+
+        return page_of(self)
+
+    def svg(self) -> str:
+        """The picture as it is at first. Raises PlotExtraMissing where fast-sugiyama is not installed."""
+        from .placing import place
+        from .svg import Drawing
+
+        drawing = Drawing(self.title)
+        for side in self.sides:
+            opened = side.opened(self.most // len(self.sides))
+            drawing.add(side.title, place(side.root, side.scenes, side.looks.of, opened), side.looks.of)
+        return drawing.text()
+
+    def png(self) -> bytes:
+        """The picture of `svg` in pixels. Raises PlotExtraMissing where fast-sugiyama or resvg-py is not installed."""
+        from .raster import png_of
+
+        return png_of(self.svg())
+
+    def dot(self) -> str:
+        """All nodes in the DOT language, boxes as clusters; needs no extra."""
+        from .dot import dot_of
+
+        return dot_of(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture as the suffix says: .html, .svg, .png or .dot.
+
+        Raises ArgumentError for another suffix, ExportFailure where the file cannot be written, and PlotExtraMissing.
+        """
+        suffix = os.path.splitext(os.fspath(path))[1].lower()
+        make: dict[str, Any] = {".html": self.html, ".svg": self.svg, ".png": self.png, ".dot": self.dot}
+        if suffix not in make:
+            raise ArgumentError(f"cannot draw {os.fspath(path)!r}: its name must end in {', '.join(SUFFIXES)}")
+        made = make[suffix]()
+        with replacing(path) as (file,):
+            file.write(made if isinstance(made, bytes) else made.encode("utf-8"))
+
+    def _repr_html_(self) -> str:
+        """The picture of `svg` for a notebook: no script is in it."""
+        return f'<div style="overflow:auto;max-height:80vh">{self.svg()}</div>'
+
+
+def plot(
+    graph: Graph,
+    other: Graph | None = None,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    report: object = None,
+    titles: Sequence[str] | None = None,
+    most: int = MOST_OPEN,
+) -> Plot:
+    """A picture of a graph whose types are inferred: what repeats is collapsed, and opened up to `most` boxes.
+
+    With `other` both are drawn side by side, the nodes marked that differ. `report` marks nodes by what
+    `graphir verify --per-layer --report x.json`, `graphir convert --verify --report x.json` or
+    `graphir padding MODEL OTHER --report x.json` wrote, as plain data. `titles` stand above the pictures, the graphs'
+    names by default. With a `path` the picture is written too, as `Plot.save` does.
+
+    Weights are not read unless there are two graphs. Near linear in nodes. Raises ArgumentError for what is no graph
+    and FormatError for what is no such report.
+    """
+    graphs = [expect(graph, Graph, "the graph to plot", "a Graph, as graphir.load gives it")]
+    if other is not None:
+        graphs.append(expect(other, Graph, "the other graph to plot", "a Graph, as graphir.load gives it"))
+    marks: list[Marks] = [{} for _ in graphs]
+    pairs: dict[Node, Node] = {}
+    if len(graphs) == 2:
+        marks, pairs = _differences(graphs[0], graphs[1])
+    if report is not None:
+        marks = [marks_of_report(held, report, second=place == 1) for place, held in enumerate(graphs)]
+    names = tuple(titles) if titles else tuple(held.name for held in graphs)
+    sides = tuple(_side(*held) for held in zip(graphs, names, marks, strict=False))
+    made = Plot(sides, " and ".join(names[: len(graphs)]), pairs, expect(most, int, "the number of boxes"))
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def _differences(graph: Graph, other: Graph) -> tuple[list[Marks], dict[Node, Node]]:
+    from graphir.analysis.diff import compare
+
+    found: Difference = compare(graph, other)
+    first, second, pairs = marks_of_difference(found)
+    return [first, second], pairs
+
+
+def _side(graph: Graph, title: str, marks: Marks) -> Side:
+    root = tree_of(graph)
+    return Side(graph, title, root, levels_of(root), Looks(graph, root, marks), marks)
+
+
+__all__ = ["SUFFIXES", "Plot", "Side", "plot"]

@@ -1,0 +1,29 @@
+"""An SVG in pixels, by the library resvg-py, which is installed with the extra `plot`."""
+
+from __future__ import annotations
+
+import re
+
+from .layout import need
+
+MOST_PIXELS = 16_000
+MOST_AREA = 64_000_000
+SHARP = 2.0
+_SIZE = re.compile(r'width="([0-9.]+)" height="([0-9.]+)"')
+
+
+def png_of(svg: str) -> bytes:
+    """The picture, on white, at twice its size as long as it has no more than 64 million pixels.
+
+    Raises PlotExtraMissing where resvg-py is not installed.
+    """
+    renderer = need("resvg_py", "a .png")
+    found = _SIZE.search(svg)
+    assert found is not None
+    width, height = float(found[1]), float(found[2])
+    sharp = min(SHARP, MOST_PIXELS / max(width, height), (MOST_AREA / (width * height)) ** 0.5)
+    made: bytes = bytes(renderer.svg_to_bytes(svg_string=svg, background="white", width=max(1, round(width * sharp))))
+    return made
+
+
+__all__ = ["png_of"]

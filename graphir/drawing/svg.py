@@ -1,0 +1,189 @@
+"""A placed picture as SVG. Every text in it is a stranger's and is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape as escape_markup
+
+from graphir.safety.foreign_text import in_one_line
+
+from .blocks import Box
+from .colours import CLASSES, MARKS, style_sheet
+from .looks import Look, text_width
+from .placing import HEADER, PADDING, Placed, Point, Spot
+
+MARGIN = 20.0
+SWATCH = 26.0
+
+
+def escape(text: object) -> str:
+    """Text for markup: none of it acts, and no character in it is one that XML forbids."""
+    return escape_markup("".join(_allowed(character) for character in in_one_line(text)))
+
+
+def _allowed(character: str) -> str:
+    """XML has no surrogates and no U+FFFE and U+FFFF."""
+    code = ord(character)
+    return f"\\u{code:04x}" if 0xD800 <= code < 0xE000 or code in (0xFFFE, 0xFFFF) else character
+
+
+def number(value: float) -> str:
+    """A length in few characters."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+class Drawing:
+    """The SVG of placed pictures side by side, each under its title, with a legend of what is in them."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self._parts: list[str] = []
+        self._width = self._height = 0.0
+        self._classes: set[str] = set()
+        self._marks: set[str] = set()
+
+    def add(self, title: str, placed: Placed, looks: dict[Box, Look]) -> None:
+        """Add a picture to the right of those that are there."""
+        left = self._width + (2 * MARGIN if self._width else 0.0)
+        self._parts.append(f'<text class="t" x="{number(left)}" y="14">{escape(title)}</text>')
+        self._parts += self._inside(placed, looks, left, 28.0)
+        self._width = left + max(placed.width, text_width(title))
+        self._height = max(self._height, placed.height + 28.0)
+
+    def text(self) -> str:
+        """The whole document."""
+        legend, height = self._legend(max(self._width, 320.0))
+        width = max(self._width, 320.0) + 2 * MARGIN
+        total = self._height + height + 3 * MARGIN
+        view = f'viewBox="0 0 {number(width)} {number(total)}" width="{number(width)}" height="{number(total)}"'
+        ground = '<rect class="c-end" width="100%" height="100%"/>'
+        body = "\n".join(self._parts)
+        moved = f'<g transform="translate({number(MARGIN)} {number(2 * MARGIN + height)})">'
+        top = f'<g transform="translate({number(MARGIN)} {number(MARGIN)})">'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" {view} role="img">\n<title>{escape(self.title)}</title>\n'
+            f"<style>{style_sheet()}</style>\n{ground}\n{top}{''.join(legend)}</g>\n{moved}\n{body}\n</g>\n</svg>\n"
+        )
+
+    def _legend(self, width: float) -> tuple[list[str], float]:
+        """The classes and marks that came, in lines no wider than the picture, and their height."""
+        entries = [(f"k-{name}", CLASSES[name][0]) for name in CLASSES if name in self._classes]
+        entries += [(f"n-{name}", f"{MARKS[name].sign} {MARKS[name].meaning}") for name in MARKS if name in self._marks]
+        parts, x, y = [], 0.0, 0.0
+        for name, text in entries:
+            needed = SWATCH + text_width(text, small=True)
+            if x and x + needed > width:
+                x, y = 0.0, y + 18.0
+            parts.append(f'<rect class="{name}" x="{number(x)}" y="{number(y)}" width="11" height="11" rx="2"/>')
+            parts.append(f'<text class="s" x="{number(x + 15)}" y="{number(y + 9.5)}">{escape(text)}</text>')
+            x += needed + 10
+        return parts, y + 18.0
+
+    def _inside(self, placed: Placed, looks: dict[Box, Look], x: float, y: float) -> Iterator[str]:
+        yield f'<g transform="translate({number(x)} {number(y)})">'
+        for points in placed.wires:
+            yield wire_path(points)
+        for left, base, text in placed.labels:
+            yield f'<text class="f" x="{number(left)}" y="{number(base)}">{escape(text)}</text>'
+        count = len(placed.scene.children)
+        for spot in placed.spots:
+            if spot.number >= count:
+                yield pin_markup(spot, placed.scene.pins[spot.number - count])
+                continue
+            child = placed.scene.children[spot.number]
+            look = looks[child]
+            self._classes.add(look.colour)
+            if look.mark:
+                self._marks.add(look.mark)
+            if spot.inside is None:
+                yield from box_markup(spot, look, child)
+                continue
+            yield from frame_markup(spot, look)
+            begin = spot.x + (spot.width - spot.inside.width) / 2, spot.y + HEADER + PADDING
+            yield from self._inside(spot.inside, looks, *begin)
+        yield "</g>"
+
+
+def wire_path(points: Iterable[Point]) -> str:
+    """A wire: straight through rows, curved between them, with a head at its end."""
+    line: list[str] = []
+    held = list(points)
+    for place, (x, y) in enumerate(held):
+        if place == 0:
+            line.append(f"M{number(x)} {number(y)}")
+        elif place % 2:
+            line.append(f"V{number(y)}")
+        else:
+            before_x, before_y = held[place - 1]
+            middle = (before_y + y) / 2
+            line.append(f"C{number(before_x)} {number(middle)} {number(x)} {number(middle)} {number(x)} {number(y)}")
+    x, y = held[-1]
+    head = f'<path class="h" d="M{number(x)} {number(y)}l-3.5 -7h7z"/>'
+    return f'<path class="w" d="{"".join(line)}"/>{head}'
+
+
+def pin_markup(spot: Spot, text: str) -> str:
+    """A pin: a name in the middle of its place."""
+    x, y = spot.x + spot.width / 2, spot.y + 12
+    return f'<text class="p" text-anchor="middle" x="{number(x)}" y="{number(y)}">{escape(text)}</text>'
+
+
+def box_markup(spot: Spot, look: Look, box: Box) -> Iterator[str]:
+    """A closed box: its ground, stripe, lines, and its mark; behind what can be opened stand the edges of others."""
+    place = f'x="{number(spot.x)}" y="{number(spot.y)}" width="{number(spot.width)}" height="{number(spot.height)}"'
+    whole = "\n".join(f"{name}: {text}" for name, text in look.facts[:12])
+    yield f"<g><title>{escape_lines(whole)}</title>"
+    if box.children:
+        behind = f'width="{number(spot.width)}" height="{number(spot.height)}" rx="5"'
+        yield f'<rect class="b c-box" x="{number(spot.x + 4)}" y="{number(spot.y + 4)}" {behind}/>'
+    rounded = number(spot.height / 2) if look.colour == "end" else "5"
+    yield f'<rect class="b c-{look.colour}" {place} rx="{rounded}"/>'
+    if look.colour != "end":
+        stripe = f'x="{number(spot.x)}" y="{number(spot.y + 4)}" width="4" height="{number(spot.height - 8)}"'
+        yield f'<rect class="k-{look.colour}" {stripe}/>'
+    yield from _lines(spot, look)
+    yield from _mark(spot, look)
+    yield "</g>"
+
+
+def frame_markup(spot: Spot, look: Look) -> Iterator[str]:
+    """An opened box: a frame with its title."""
+    place = f'x="{number(spot.x)}" y="{number(spot.y)}" width="{number(spot.width)}" height="{number(spot.height)}"'
+    yield f'<g><rect class="g" {place} rx="7"/>'
+    yield f'<text class="t" x="{number(spot.x + 12)}" y="{number(spot.y + 16)}">{escape(look.title)}</text>'
+    if look.lines:
+        yield f'<text class="s" x="{number(spot.x + 12)}" y="{number(spot.y + 30)}">{escape(look.lines[-1])}</text>'
+    yield from _mark(spot, look, framed=False)
+    yield "</g>"
+
+
+def _lines(spot: Spot, look: Look) -> Iterator[str]:
+    x = spot.x + 12
+    yield f'<text class="t" x="{number(x)}" y="{number(spot.y + 17)}">{escape(look.title)}</text>'
+    for place, text in enumerate(look.lines):
+        yield f'<text class="s" x="{number(x)}" y="{number(spot.y + 31 + 14 * place)}">{escape(text)}</text>'
+
+
+def _mark(spot: Spot, look: Look, *, framed: bool = True) -> Iterator[str]:
+    """The frame of a mark's colour, and a disc with its sign, or in how many nodes it is."""
+    if not look.mark:
+        return
+    known = MARKS[look.mark]
+    place = f'x="{number(spot.x)}" y="{number(spot.y)}" width="{number(spot.width)}" height="{number(spot.height)}"'
+    if framed:
+        yield f'<rect class="v-{look.mark}" {place} rx="5"/>'
+    text = known.sign if look.marked < 2 else f"{known.sign} {look.marked:,}"
+    wide = max(16.0, text_width(text) + 8)
+    x, y = spot.x + spot.width - wide + 5, spot.y - 7
+    disc = f'x="{number(x)}" y="{number(y)}" width="{number(wide)}" height="16" rx="8"'
+    yield f'<rect class="n-{look.mark}" {disc}/>'
+    middle = f'text-anchor="middle" x="{number(x + wide / 2)}" y="{number(y + 12)}"'
+    yield f'<text class="m" {middle}>{escape(text)}</text>'
+
+
+def escape_lines(text: str) -> str:
+    """Several lines for markup, each made safe."""
+    return "\n".join(escape(line) for line in text.split("\n"))
+
+
+__all__ = ["Drawing", "escape", "number"]
