@@ -16,12 +16,12 @@ from graphir.inference.explain import subgraph_path
 
 from .colours import class_of
 from .order import crossings, drawn_order, reads
-from .repeats import Run, find_runs
+from .repeats import Run, find_runs, widened
 
 MOST = 30
 MOST_ENDS = 8
 ROUNDS = 12
-NEAR = 3
+WEIGHTY = frozenset({"conv", "linear", "seq"})
 PART = re.compile(r"[/.:]+|_(?=[a-zA-Z])|(?<=\d)_|(?<=[a-z])(?=[A-Z])")
 MARK = "/.:_"
 
@@ -41,66 +41,83 @@ class Box:
     children: list[Box] = field(default_factory=list)
     times: int = 1
     leaves: int = 0
-    parent: Box | None = None
+    parent: Box | None = field(default=None, repr=False)
     place: int = 0
+    low: str = ""
+    high: str = ""
 
-    def adopt(self) -> Box:
-        """Tell the children whose they are; the box itself."""
-        for place, child in enumerate(self.children):
-            child.parent, child.place = self, place
-        return self
+    def __post_init__(self) -> None:
+        """The first and the last name inside in the order of the alphabet, which begin alike as all names do."""
+        inside = self.children if self.node is None else []
+        self.low = min((child.low for child in inside), default=self.title)
+        self.high = max((child.high for child in inside), default=self.title)
 
 
 def tree_of(graph: Graph, *, most: int = MOST) -> Box:
     """The tree of a graph. A row of boxes that is longer than `most` is collapsed. Near linear in nodes."""
     root = Box("graph", graph.name, children=_row(graph, most), leaves=0)
     root.leaves = sum(child.leaves for child in root.children)
-    return root.adopt()
+    pending = [root]
+    while pending:
+        box = pending.pop()
+        for place, child in enumerate(box.children):
+            child.parent, child.place = box, place
+        pending += box.children
+    return root
 
 
 def _row(graph: Graph, most: int) -> list[Box]:
     wires = {node: reads(node) for node in graph.nodes}
-    order = drawn_order(graph, wires)
-    cuts = crossings(order, wires)
-    boxes = [_node_box(node, most) for node in order]
+    single = {node: _node_box(node, most) for node in graph.nodes}
+    orders = [list(graph.nodes), drawn_order(graph, wires)]
+    boxes = [single[node] for node in orders[1]]
     if len(boxes) > most:
-        labels = _labels(order, wires)
-        costs = [cut + _harm(order, place) for place, cut in enumerate(cuts)]
-        boxes = _sectioned(_collapsed(boxes, labels, costs, most), costs, most)
+        rows = [_collapsed_row(order, wires, single, most) for order in orders]
+        boxes, costs = min(rows, key=lambda row: len(row[0]))  # the order in which more repeats
+        boxes = _chunks(boxes, costs, most) if len(boxes) > most else boxes
     inputs = [Box("input", value.name, value=value) for value in graph.inputs]
     outputs = [Box("output", value.name, value=value) for value in graph.outputs]
     return [*_ends(inputs, "inputs", most), *boxes, *_ends(outputs, "outputs", most)]
+
+
+def _collapsed_row(
+    order: list[Node], wires: dict[Node, list[Value]], single: dict[Node, Box], most: int
+) -> tuple[list[Box], list[float]]:
+    """The boxes of nodes in an order, what repeats collapsed, and what it costs to part the row in front of each."""
+    cuts = crossings(order, wires)
+    costs = [cut + _harm(order, place) for place, cut in enumerate(cuts)]
+    boxes = _collapsed([single[node] for node in order], _labels(order), costs, most)
+    return boxes, costs
 
 
 def _ends(boxes: list[Box], what: str, most: int) -> list[Box]:
     """Inputs or outputs; many of them together."""
     if len(boxes) <= MOST_ENDS:
         return boxes
-    return [Box("section", f"{len(boxes)} {what}", children=_chunks(boxes, [0.0] * (len(boxes) + 1), most)).adopt()]
+    return [Box("section", f"{len(boxes)} {what}", children=_chunks(boxes, [0.0] * (len(boxes) + 1), most))]
 
 
 def _node_box(node: Node, most: int) -> Box:
     bodies = [
-        Box("body", subgraph_path(node, place).strip("/"), children=_row(inner, most)).adopt()
+        Box("body", subgraph_path(node, place).strip("/"), children=_row(inner, most))
         for place, inner in enumerate(node.subgraphs)
     ]
     for body in bodies:
         body.leaves = sum(child.leaves for child in body.children)
     leaves = 1 + sum(body.leaves for body in bodies)
-    return Box("node", node.name, node=node, children=bodies, leaves=leaves).adopt()
+    return Box("node", node.name, node=node, children=bodies, leaves=leaves)
 
 
-def _labels(order: Sequence[Node], wires: dict[Node, list[Value]]) -> list[int]:
-    """A number for each node: the same for nodes of one operator, window and near wiring, whatever their sizes."""
-    places = {node: place for place, node in enumerate(order)}
-    numbers: dict[object, int] = {}
-    found = []
-    for place, node in enumerate(order):
-        steps = {place - places[value.producer] for value in wires[node] if value.producer in places}
-        near = tuple(sorted(step for step in steps if step <= NEAR))
+def _labels(order: Sequence[Node]) -> tuple[list[int], list[int]]:
+    """Two numbers for each node: the same for nodes of one operator with one window and the same operators inside, and
+    the same for nodes of one operator. Sizes, names and wires are no matter: what repeats differs in them."""
+    windows: dict[object, int] = {}
+    kinds: dict[str, int] = {}
+    found: tuple[list[int], list[int]] = [], []
+    for node in order:
         inner = tuple(other.op.name for held in node.subgraphs for other in held.nodes)
-        key = (node.op.name, coarse(node), near, inner)
-        found.append(numbers.setdefault(key, len(numbers)))
+        found[0].append(windows.setdefault((node.op.name, coarse(node), inner), len(windows)))
+        found[1].append(kinds.setdefault(node.op.name, len(kinds)))
     return found
 
 
@@ -109,38 +126,35 @@ def _harm(order: Sequence[Node], place: int) -> float:
     a block begins where the scope of the names changes, and sooner with weights than with what follows them."""
     if not 0 < place < len(order):
         return 0.0
-    within = scope_of(order[place - 1].name) == scope_of(order[place].name)
-    return 0.25 * within + 0.1 * (class_of(order[place].op) not in ("conv", "linear", "seq"))
+    before, behind = (PART.split(order[at].name) for at in (place - 1, place))
+    shared = next((count for count, pair in enumerate(zip(before, behind, strict=False)) if pair[0] != pair[1]), 0)
+    return 0.5 * shared / max(len(before), len(behind)) + 0.1 * (class_of(order[place].op) not in WEIGHTY)
 
 
-def scope_of(name: str) -> str:
-    """What a name has in front of its last part.
-
-    >>> scope_of("stage1_unit2_conv1"), scope_of("encoder/layer_3/add"), scope_of("conv0")
-    ('stage1_unit2', 'encoder/layer_3', '')
-    """
-    parts = [match.start() for match in PART.finditer(name)]
-    return name[: parts[-1]].rstrip(MARK) if parts else ""
-
-
-def _collapsed(boxes: list[Box], labels: list[int], cuts: list[float], most: int) -> list[Box]:
-    """The row with its runs as boxes; `cuts` is changed to the places of the new row."""
-    numbers: dict[object, int] = {}
-    start = 1 + max(labels, default=0)
+def _collapsed(boxes: list[Box], labels: tuple[list[int], list[int]], cuts: list[float], most: int) -> list[Box]:
+    """The row with its runs as boxes, found by the first labels and widened by the second; `cuts` is changed to the
+    places of the new row."""
+    numbers: tuple[dict[object, int], dict[object, int]] = {}, {}
+    starts = [1 + max(held, default=0) for held in labels]
     for _ in range(ROUNDS):
-        runs = find_runs(labels, [box.leaves for box in boxes], cuts)
+        runs = find_runs(labels[0], [box.leaves for box in boxes], cuts)
         if not runs:
             break
-        row, marks, kept, place = [], [], [], 0
-        for run in [*runs, Run(len(boxes), len(boxes), 1)]:
+        row: list[Box] = []
+        marks: tuple[list[int], list[int]] = [], []
+        kept, place = [], 0
+        for run in [*widened(runs, labels[1]), Run(len(boxes), len(boxes), 1)]:
             row += boxes[place : run.start]
-            marks += labels[place : run.start]
             kept += cuts[place : run.start]
+            for mark, held in zip(marks, labels, strict=True):
+                mark += held[place : run.start]
             if run.start < len(boxes):
-                pattern = tuple(labels[run.start : run.start + run.period])
                 row.append(_run_box(boxes, run, most))
-                marks.append(start + numbers.setdefault(pattern, len(numbers)))
                 kept.append(cuts[run.start])
+                last = run.stop - run.period  # the first may be alike only, by labels that know less
+                for mark, held, known, start in zip(marks, labels, numbers, starts, strict=True):
+                    pattern = tuple(held[last : run.stop])
+                    mark.append(start + known.setdefault(pattern, len(known)))
             place = run.stop
         boxes, labels = row, marks
         cuts[:] = [*kept, cuts[-1]]
@@ -155,14 +169,27 @@ def _run_box(boxes: Sequence[Box], run: Run, most: int) -> Box:
         copies.append(inside[0] if run.period == 1 else _block(inside, leaves, most))
     leaves = sum(copy.leaves for copy in copies)
     children = _chunks(copies, [0.0] * (len(copies) + 1), most) if len(copies) > most else copies
-    return Box("run", title_of(copies), children=children, times=run.times, leaves=leaves).adopt()
+    _number(children, 1)
+    return Box("run", title_of(copies), children=children, times=run.times, leaves=leaves)
+
+
+def _number(boxes: Iterable[Box], first: int) -> int:
+    """Say in the titles of sections which of the repetitions they hold; the number of the next repetition."""
+    for box in boxes:
+        if box.kind != "section":
+            first += 1
+            continue
+        following = _number(box.children, first)
+        box.title = f"{box.title} {first} to {following - 1}".strip()
+        first = following
+    return first
 
 
 def _block(inside: list[Box], leaves: int, most: int) -> Box:
     """One of the stretches that repeat. What is small enough to be read at once holds no boxes in boxes."""
     shown = [leaf for box in inside for leaf in _opened(box)] if leaves <= most else inside
     shown = _chunks(shown, [0.0] * (len(shown) + 1), most) if len(shown) > most else shown
-    return Box("block", title_of(inside), children=shown, leaves=leaves).adopt()
+    return Box("block", title_of(inside), children=shown, leaves=leaves)
 
 
 def _opened(box: Box) -> list[Box]:
@@ -171,21 +198,17 @@ def _opened(box: Box) -> list[Box]:
     return [leaf for child in box.children for leaf in _opened(child)]
 
 
-def _sectioned(boxes: list[Box], cuts: Sequence[float], most: int) -> list[Box]:
-    return boxes if len(boxes) <= most else _chunks(boxes, cuts, most)
-
-
 def _chunks(boxes: list[Box], cuts: Sequence[float], most: int) -> list[Box]:
     """A long row in sections of sections, parted where the fewest values cross and names change."""
     while len(boxes) > most:
-        size = max(most * 2 // 3, -(-len(boxes) // most))
+        size = most * 2 // 3
         row, kept, start = [], [], 0
         while start < len(boxes):
             stop = _stop(start, size, len(boxes), cuts)
             inside = boxes[start:stop]
             leaves = sum(box.leaves for box in inside)
             row.append(inside[0] if len(inside) == 1 else Box("section", title_of(inside), children=inside,
-                                                              leaves=leaves).adopt())  # fmt: skip
+                                                              leaves=leaves))  # fmt: skip
             kept.append(cuts[start])
             start = stop
         boxes, cuts = row, [*kept, cuts[-1]]
@@ -203,7 +226,7 @@ def _stop(start: int, size: int, count: int, cuts: Sequence[float]) -> int:
 
 def title_of(boxes: Iterable[Box]) -> str:
     """What the names of the nodes in the boxes begin with, "" if that says nothing."""
-    names = [leaf.title for box in boxes for leaf in _ends_of(box)]
+    names = [name for box in boxes for name in (box.low, box.high)]
     if not names:
         return ""
     shared = shared_start(names)
@@ -221,13 +244,6 @@ def shared_start(names: Sequence[str]) -> str:
     return low[:length]
 
 
-def _ends_of(box: Box) -> list[Box]:
-    """Some leaves that tell what all names begin with: titles of boxes inside say it already."""
-    if box.kind in ("node", "input", "output"):
-        return [box]
-    return [box] if box.title else [leaf for child in box.children for leaf in _ends_of(child)]
-
-
 def operators_of(box: Box) -> dict[str, int]:
     """How many nodes of each operator a box holds, in the order in which they come."""
     counts: Counter[str] = Counter()
@@ -240,4 +256,4 @@ def operators_of(box: Box) -> dict[str, int]:
     return dict(counts)
 
 
-__all__ = ["MOST", "Box", "operators_of", "scope_of", "title_of", "tree_of"]
+__all__ = ["MOST", "Box", "operators_of", "shared_start", "title_of", "tree_of"]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 PERIODS = 200
 SHORT = 48
 LEAST_COVERED = 6
+SPREAD = 4  # what is much longer than the shortest may be made of it, and is found when that is one item
 
 
 class Run(NamedTuple):
@@ -32,8 +33,8 @@ class Run(NamedTuple):
 
 
 def find_runs(labels: Sequence[int], weights: Sequence[int], cuts: Sequence[float]) -> list[Run]:
-    """Runs of a sequence, none over another, in order: those of three and more repetitions by their period, or, where
-    there are none, those of two by what they cover.
+    """Runs of a sequence, none over another, in order: those of three and more repetitions, or, where there are none,
+    those of two; the shortest stretch first.
 
     `weights` are how many nodes each item stands for. `cuts` holds what it costs to part the sequence in front of each
     item, and behind the last: of the places where a stretch may begin, those that cut least are taken. Linear in items
@@ -52,14 +53,31 @@ def find_runs(labels: Sequence[int], weights: Sequence[int], cuts: Sequence[floa
             if _is_worth(run, covered) and run.times > 2:
                 often.append((covered // run.times, -covered, run))
             elif _is_worth(run, covered):
-                twice.append((-covered, period, run))
+                twice.append((covered // run.times, -covered, run))
     taken = np.zeros(len(labels), dtype=bool)
     chosen = []
-    for _, _, run in sorted(often or twice):
-        if not taken[run.start : run.stop].any():
+    ranked = sorted(often or twice)
+    for each, _, run in ranked:
+        if each <= SPREAD * ranked[0][0] and not taken[run.start : run.stop].any():
             taken[run.start : run.stop] = True
             chosen.append(run)
     return sorted(chosen)
+
+
+def widened(runs: Sequence[Run], labels: Sequence[int]) -> list[Run]:
+    """The runs with the repetitions in front of them and behind that are alike by labels that know less."""
+    found: list[Run] = []
+    for place, run in enumerate(runs):
+        start, stop, period = run
+        least = found[-1].stop if found else 0
+        most = runs[place + 1].start if place + 1 < len(runs) else len(labels)
+        pattern = list(labels[start : start + period])
+        while start - period >= least and list(labels[start - period : start]) == pattern:
+            start -= period
+        while stop + period <= most and list(labels[stop : stop + period]) == pattern:
+            stop += period
+        found.append(Run(start, stop, period))
+    return found
 
 
 def _is_worth(run: Run, covered: int) -> bool:
@@ -100,11 +118,11 @@ def _phased(start: int, stop: int, period: int, cuts: Sequence[float]) -> Run:
         if times < 2:
             break
         begin = start + shift
-        cost = sum(cuts[begin + step * period] for step in range(times + 1)) / (times + 1)
+        cost = sum(cuts[begin + step * period] for step in range(1, times)) / (times - 1)
         if best is None or (cost, -times, begin) < best:
             best = (cost, -times, begin)
     assert best is not None
     return Run(best[2], best[2] - best[1] * period, period)
 
 
-__all__ = ["Run", "find_runs"]
+__all__ = ["Run", "find_runs", "widened"]
