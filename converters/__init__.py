@@ -39,9 +39,10 @@ def load(
 
     An MXNet model is named by its symbol file, its prefix, its folder or its .params; parameters beside it are found.
     `shapes` are the inputs' shapes by name (integers, names of symbolic sizes, None). Weights stay on disk until they
-    are needed. `signature` chooses among those of a TensorFlow SavedModel; `outputs` are the nodes of a TensorFlow
-    graph (or `node:1`) whose results are wanted, `inputs` those at which it is cut, which become inputs. `limits` raise
-    what a file may ask for beyond what it holds (`graphir.safety.limits.Limits`, or some of its fields by name). Raises
+    are needed. `signature` chooses among those of a TensorFlow SavedModel. `outputs` name the values or layers whose
+    results are wanted (`fc1_output`, `fc1`, `split:1`), what they do not need is left out; `inputs` those that become
+    inputs, so that what comes before them is left out: their types are inferred, and `shapes` may give them others.
+    `graphir layers` lists the names. `limits` raise what a file may ask for beyond what it holds (`graphir.safety.limits.Limits`, or some of its fields by name). Raises
     FormatError, UnsupportedOpError or ImportFailure, each naming all that is wrong.
     """
     options = ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs)

@@ -118,6 +118,16 @@ class Source:
 
         return weights(self.graph, used=False)
 
+    def cut(self, outputs: Sequence[str] | None, inputs: Sequence[str], given: ModelOptions) -> Source:
+        """The part of it that computes these outputs from these inputs, as a model; see `parts.cut_graph`.
+
+        Who can compute the whole model cannot compute the part: a format that has a way to overrides this."""
+        from graphir.analysis.summary import count_operators
+        from graphir.converters.parts import cut_graph
+
+        graph = cut_graph(self.graph, outputs, inputs, given)
+        return Source(self.format, graph, self.files, self.description, count_operators(graph))
+
     def judges(self, against: str) -> list[Judge]:
         """Who can compute it, other than its graph in onnxruntime: none. `against` is `auto`, `live` or `reference`.
 
@@ -237,8 +247,9 @@ class Format:
 
     Reading: `recognizes` looks at what is there; where nobody recognizes it, `suffixes` decide, and a folder is taken
     by the row that `takes_folders`. `takes_text` says whether a text is a model itself, not a name of one, `takes`
-    which of the options that not every model has it knows, `origin` what a graph's metadata tell of a model of this
-    format that it came from. Where onnxruntime runs the files as they are, `check_run` refuses those that it must not.
+    which of the options that not every model has it knows (`inputs` and `outputs`: it cuts its models itself), `origin`
+    what a graph's metadata tell of a model of this format that it came from. Where onnxruntime runs the files as they
+    are, `check_run` refuses those that it must not.
     `other_json` are members by which JSON is known that belongs to the framework but is no such model, and what to say
     then; `arrays` opens files that hold arrays only, `capture_script` gives one that records a model in an old
     environment, `fixes` says how padding is mended in the framework's terms. A row whose files have little that tells

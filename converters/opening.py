@@ -7,10 +7,13 @@ from dataclasses import replace
 from graphir.converters.detection import detect_format
 from graphir.converters.formats import Format, Manner, PathLike, Source
 from graphir.converters.options import ModelOptions
+from graphir.converters.parts import split_given
 from graphir.converters.table import FORMATS, origin_of, readable
-from graphir.errors import ImportFailure
+from graphir.errors import GraphError, ImportFailure, ShapeError
 from graphir.safety.arguments import expect_path
 from graphir.safety.memory import memory_for
+
+CUTS = frozenset({"inputs", "outputs"})
 
 
 def read_model(path: PathLike, options: ModelOptions | None = None, manner: Manner | None = None) -> Source:
@@ -23,21 +26,33 @@ def read_model(path: PathLike, options: ModelOptions | None = None, manner: Mann
     with memory_for(f"reading {path}"):
         row = FORMATS[options.format or detect_format(path)]
         check_taken(path, row, options)
-        assert row.source is not None
-        found = row.source(path, options, manner)
+        found = _opened(path, row, options, manner)
         if found.description.framework:
             return found
         return replace(found, description=replace(found.description, framework=origin_of(found.graph.metadata)))
 
 
+def _opened(path: PathLike, row: Format, options: ModelOptions, manner: Manner) -> Source:
+    """The model, cut by its own format where that knows better than its graph what can be left out."""
+    assert row.source is not None
+    if not options.is_cut:
+        return row.source(path, options, manner)
+    try:
+        if row.takes >= CUTS:
+            return row.source(path, options, manner)
+        before, behind = split_given(options, {name: name for name in options.inputs})
+        whole = row.source(path, replace(before, outputs=None, inputs=()), manner)
+        return whole.cut(options.outputs, options.inputs, behind)
+    except (GraphError, ShapeError) as error:
+        raise ImportFailure(f"{path}: {error}") from error
+
+
 def check_taken(what: object, row: Format | None, options: ModelOptions) -> None:
     """Raise ImportFailure for options that `what`, a model of this format or a graph (None), does not have."""
     taken = frozenset() if row is None else row.takes
-    parts = [name for name in options.parts() if name not in taken]
-    if parts:
-        owners = " and ".join(other.brand for other in FORMATS.values() if parts[0] in other.takes)
-        chosen = " and ".join("a signature" if name == "signature" else name for name in parts)
-        raise ImportFailure(f"{what}: {chosen} can be chosen of {owners} models only")
+    if options.signature is not None and "signature" not in taken:
+        owners = " and ".join(other.brand for other in FORMATS.values() if "signature" in other.takes)
+        raise ImportFailure(f"{what}: a signature can be chosen of {owners} models only")
     if row is not None and options.params is not None and "params" not in taken:
         raise ImportFailure(f"{what}: {row.brand} models hold their own parameters; leave the params out")
 

@@ -39,11 +39,10 @@ class ModelOptions:
         expect(self.signature, (str, type(None)), "signature")
         expect(self.format, (str, type(None)), "format")
 
-    def parts(self) -> list[str]:
-        """Which of the options are given that choose a part of a model."""
-        given = {"signature": self.signature is not None, "inputs": bool(self.inputs),
-                 "outputs": self.outputs is not None}  # fmt: skip
-        return [name for name, is_given in given.items() if is_given]
+    @property
+    def is_cut(self) -> bool:
+        """Whether a part of the model is meant, not the whole."""
+        return bool(self.inputs) or self.outputs is not None
 
 
 __all__ = ["ModelOptions"]

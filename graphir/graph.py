@@ -364,6 +364,19 @@ class Graph(GraphStore):
         except ShapeError as error:
             raise ShapeError(f"{value.name}: {error}") from None
 
+    def extract(self, outputs: Sequence[Value | str], inputs: Sequence[Value | str] = ()) -> Graph:
+        """The part that computes `outputs`, as a graph of its own; this one stays as it is.
+
+        What `inputs` name becomes an input with the type that is known of it, and what only they need is left out; they
+        stand first, in this order, behind them the inputs that are still needed. A name is a value's, the source
+        model's for it (`fc1_output`), or that of a layer with one result (`fc1`, `split:1`). Tensors are shared. Raises
+        GraphError for names that there are not, twice the same value, outputs that no node computes, and inputs that no
+        output depends on.
+        """
+        from .structure.extract import extract
+
+        return extract(self, outputs, inputs)
+
     def check(self) -> None:
         """Raise GraphError unless names, order, use lists and ownership all agree, and the operators' rules, asked
         again, contradict no type and no known elements. Linear in the graph's size."""

@@ -71,11 +71,13 @@ class MXNetModel(Source):
 
 
 def model_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> MXNetModel:
-    """An opened symbol as a source."""
-    graph = opened.to_graph(
-        options.shapes, dtypes=options.dtypes, keep_loss=options.keep_loss, simplified=manner.simplified,
-        settled=manner.settled,
-    )  # fmt: skip
+    """An opened symbol, or the part of it that is chosen, as a source."""
+    from graphir.converters.mxnet.part import graph_of, part_of
+
+    if options.is_cut:
+        opened, graph = part_of(opened, options, manner)
+    else:
+        graph = graph_of(opened, options, manner)
     name = " + ".join(Path(file).name for file in opened.files)
     description = Description(
         name, name, "MXNet", version_text(opened.symbol.version), container=opened.container,
@@ -216,7 +218,7 @@ FORMAT = Format(
     source=open_model,
     target=MXNetTarget(),
     suffixes=(".json", *ARRAYS),
-    takes=frozenset({"params", "keep_loss"}),
+    takes=frozenset({"params", "keep_loss", "inputs", "outputs"}),
     takes_folders=True,
     takes_text=takes_text,
     arrays=open_arrays,

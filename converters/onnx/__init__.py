@@ -51,11 +51,12 @@ def read(
     dtypes: Mapping[str, object] | None = None,
 ) -> Source:
     """What `load` reads, with the file's own operators and weights."""
-    from graphir.converters.formats import Description, Source
+    from graphir.converters.formats import Description
     from graphir.converters.onnx.counts import count_protos
     from graphir.converters.onnx.files.reader import open_model
     from graphir.converters.onnx.importing.importer import Importer
     from graphir.converters.onnx.importing.inputs import fix_inputs
+    from graphir.converters.onnx.source import OnnxModel
     from graphir.safety.collector import paused_collector
 
     with paused_collector():
@@ -69,7 +70,7 @@ def read(
         producer=f"{stated['producer_name']} {stated['producer_version']}".strip(),
     )  # fmt: skip
     operators = count_protos(opened.model.graph.node)
-    return Source("onnx", graph, [os.fspath(path)], described, operators, runnable=Path(path))
+    return OnnxModel("onnx", graph, [os.fspath(path)], described, operators, runnable=Path(path))
 
 
 def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:

@@ -61,6 +61,7 @@ def read(
     from graphir.analysis.summary import used_weights, weights
     from graphir.converters.formats import Description
     from graphir.converters.tensorflow.files.reader import open_model
+    from graphir.converters.tensorflow.importing.cut_types import types_at_cuts
     from graphir.converters.tensorflow.importing.importer import Importer
     from graphir.converters.tensorflow.importing.names import give_back_names, layer_name
     from graphir.converters.tensorflow.source import TensorFlowModel
@@ -68,6 +69,8 @@ def read(
     from graphir.safety.collector import paused_collector
 
     with paused_collector():
+        if inputs:
+            shapes, dtypes = types_at_cuts(open_model(source, signature, outputs), inputs, outputs, shapes, dtypes)
         opened = open_model(source, signature, outputs)
         operators = opened.operators()
         graph = Importer(opened, shapes, dtypes=dtypes, inputs=inputs, outputs=outputs).run()

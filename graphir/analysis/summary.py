@@ -161,7 +161,7 @@ class _Counting:
         for value in dict.fromkeys(node.inputs):
             if value is None or not value.sources or not value.is_parameter:
                 continue
-            elements = _elements(value)
+            elements = elements_of(value)
             if value in self.counted:
                 shared += elements or 0
                 continue
@@ -228,7 +228,8 @@ def _bytes(value: Value, elements: int) -> int:
     return (elements * (value.dtype or DType.FLOAT32).bits + 7) // 8
 
 
-def _elements(value: Value) -> int | None:
+def elements_of(value: Value) -> int | None:
+    """How many elements a parameter has, None where its shape is not known."""
     if value.tensor is not None:
         return value.tensor.size
     count = value.type.elements() if isinstance(value.type, TensorType) else None
@@ -252,6 +253,7 @@ __all__ = [
     "Layer",
     "Summary",
     "count_operators",
+    "elements_of",
     "stored_bytes",
     "summarize",
     "used_weights",

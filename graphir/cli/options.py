@@ -184,7 +184,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """--format, -p, -i, --limits, and what is meant of a TensorFlow model: --signature, --outputs, --inputs."""
+    """--format, -p, -i, --limits, --signature, and which part of the model is meant: --outputs, --inputs."""
     add_format_option(parser)
     parser.add_argument(
         "--limits",
@@ -214,8 +214,8 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         type=names,
         action="extend",
-        help="the nodes of a TensorFlow graph whose results are wanted, as in logits,split:1 (default: those of the "
-        "signature, or that nothing uses)",
+        help="the values or layers whose results are wanted, as in logits,split:1 (default: the model's own); what "
+        "they do not need is left out; `graphir layers MODEL` lists them",
     )
     parser.add_argument(
         "--inputs",
@@ -224,7 +224,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         type=names,
         action="extend",
         default=[],
-        help="nodes of a TensorFlow graph that become inputs, so that what comes before them is left out",
+        help="values or layers that become inputs, so that what comes before them is left out",
     )
 
 
@@ -254,6 +254,13 @@ def add_other_options(parser: argparse.ArgumentParser, other: str = "OTHER") -> 
     parser.add_argument(
         "--other-signature", metavar="NAME", help=f"which signature of {other}, where that is a TensorFlow SavedModel"
     )
+    parser.add_argument(
+        "--other-outputs", metavar="NAMES", type=names, action="extend", help=f"--outputs of {other}"
+    )
+    parser.add_argument(
+        "--other-inputs", dest="other_cut_at", metavar="NAMES", type=names, action="extend", default=[],
+        help=f"--inputs of {other}",
+    )  # fmt: skip
 
 
 def other_options(options: argparse.Namespace) -> argparse.Namespace:
@@ -262,7 +269,7 @@ def other_options(options: argparse.Namespace) -> argparse.Namespace:
     return argparse.Namespace(
         **{**vars(options), "source": getattr(options, "other", None), "format": options.other_format,
            "params": options.other_params, "inputs": inputs,
-           "signature": options.other_signature, "outputs": None, "cut_at": []}
+           "signature": options.other_signature, "outputs": options.other_outputs, "cut_at": options.other_cut_at}
     )
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from graphir.graph import Graph, Node, Value
+from graphir.node import Node, Value
+
+if TYPE_CHECKING:
+    from graphir.graph import Graph
 
 Images = dict[Value, Value]
 
@@ -25,27 +29,33 @@ def clone_into(
 
     Values without an image stay themselves. `images` gains those of all values in the copy.
     """
-    copy = Graph(graph.name, parent=parent)
+    copy = type(graph)(graph.name, parent=parent)
     copy.metadata = dict(graph.metadata)
     copy.decisions = list(graph.decisions)
     copy._counters = {} if rename else dict(graph._counters)
     for value in graph.values:
-        name = rename(value.name) if rename else value.name
-        made = images[value] = copy._values[name] = Value(copy, name, value.type)
-        made.declared, made.known, made.tensor = value.declared, value.known, value.tensor
-        made._index, made.sources = value.index, value.sources
+        images[value] = take_over(value, copy, rename(value.name) if rename else value.name)
     copy._inputs = [images[value] for value in graph.inputs]
     copy._parameters = dict.fromkeys(images[value] for value in graph.parameters)
     copy._constants = {
         key: (images[value], tensor) for key, (value, tensor) in graph._constants.items() if value in images
     }
     for node in graph.nodes:
-        _clone_node(node, copy, images, rename)
+        clone_node(node, copy, images, rename)
     copy.set_outputs([images.get(value, value) for value in graph.outputs])
     return copy
 
 
-def _clone_node(node: Node, copy: Graph, images: Images, rename: Callable[[str], str] | None) -> None:
+def take_over(value: Value, copy: Graph, name: str) -> Value:
+    """What a value of another graph is in `copy`, under a name that is free there; what it is there for is not set."""
+    made = copy._values[name] = Value(copy, name, value.type)
+    made.declared, made.known, made.tensor = value.declared, value.known, value.tensor
+    made._index, made.sources = value.index, value.sources
+    return made
+
+
+def clone_node(node: Node, copy: Graph, images: Images, rename: Callable[[str], str] | None = None) -> None:
+    """The same node at the end of `copy`, where all that it uses and its results have their images already."""
     operands = tuple([None if value is None else images.get(value, value) for value in node.inputs])
     made = Node(copy, node.op, operands, node.name)
     made._subgraphs = tuple([clone_into(inner, copy, images, rename) for inner in node.subgraphs])
@@ -58,4 +68,4 @@ def _clone_node(node: Node, copy: Graph, images: Images, rename: Callable[[str],
         value._producer = made
 
 
-__all__ = ["Images", "clone", "clone_into"]
+__all__ = ["Images", "clone", "clone_into", "clone_node", "take_over"]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from graphir.graph import Graph
 
+SUGGESTED = 4
+
 
 def free_name(wanted: str, taken: Container[str], numbers: dict[str, int]) -> str:
     """`wanted` if it is not taken, else `wanted` with a number behind it.
@@ -25,6 +27,21 @@ def free_name(wanted: str, taken: Container[str], numbers: dict[str, int]) -> st
         number += 1
     numbers[wanted] = number + 1
     return f"{wanted}_{number}"
+
+
+def similar_names(wanted: str, names: Iterable[str]) -> str:
+    """What may be meant by a name that does not exist, as the end of a sentence; "" for nothing.
+
+    >>> similar_names("re_lu/Relu", ["model/re_lu/Relu", "model/conv/BiasAdd"]), similar_names("x", ["logits"])
+    ('; there is model/re_lu/Relu', '')
+    """
+    from difflib import get_close_matches
+
+    known = list(names)
+    last = wanted.rpartition("/")[2].partition(":")[0].lower()
+    found = [name for name in known if last and last in name.rpartition("/")[2].lower()]
+    close = get_close_matches(wanted, found or known, SUGGESTED, 0.3 if found else 0.6) or found[:SUGGESTED]
+    return f"; there is {', '.join(close)}" if close else ""
 
 
 class Names:
@@ -66,4 +83,4 @@ def value_names(graph: Graph) -> Iterator[str]:
         pending.extend(inner for node in held.nodes for inner in node.subgraphs)
 
 
-__all__ = ["Names", "free_name", "value_names"]
+__all__ = ["Names", "free_name", "similar_names", "value_names"]

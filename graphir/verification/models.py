@@ -53,6 +53,8 @@ def verify(
     inputs: Sequence[str] = (),
     outputs: Sequence[str] | None = None,
     candidate_signature: str | None = None,
+    candidate_inputs: Sequence[str] = (),
+    candidate_outputs: Sequence[str] | None = None,
     match: Sequence[str] = (),
     format: str | None = None,
     candidate_format: str | None = None,
@@ -70,7 +72,8 @@ def verify(
     A candidate whose inputs have other names is fed by shape, then by position, one that has its channels elsewhere
     with transposed feeds; its results are brought into the reference's order. `candidate_shapes` are those of its
     own inputs, `shapes` without them, `candidate_params` its parameters. `signature`, `inputs` and `outputs` say
-    what is meant of a TensorFlow reference, as for `load`; `candidate_signature` of such a candidate. `match` says
+    which part of the reference is meant, as for `load`; `candidate_signature`, `candidate_inputs` and
+    `candidate_outputs` which of the candidate. `match` says
     which input or output of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1`
     with the order of axes in which a feed is handed to the candidate, or a result to the reference. `format` and
     `candidate_format` are those of the models, where their content and names do not tell them.
@@ -81,7 +84,10 @@ def verify(
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     return verify_models(
         (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
-        (candidate, ModelOptions(candidate_params, own_shapes, None, candidate_format, False, candidate_signature)),
+        (candidate, ModelOptions(
+            candidate_params, own_shapes, None, candidate_format, False, candidate_signature, candidate_inputs,
+            candidate_outputs,
+        )),
         how,
     )
 
@@ -113,12 +119,13 @@ class _Check:
         row = _row_of(model, options)
         check_taken(model, row, options)
         if isinstance(model, Graph):
-            return self._against_graph(model)
+            return self._against_graph(_part_of(model, options))
         if row is None:
+            _check_whole(model, options)
             golden = GoldenCapture(model)
             own = list(self.under_test.session.inputs)
             return self._check(golden, golden_feeds(golden.feeds, self.how.feeds, own), self.graph)
-        if row.runs:
+        if row.runs and not options.is_cut:
             return self._against_file(model, options)
         source = read_model(model, replace(options, format=row.name))
         judges = source.judges(self.how.against)
@@ -170,12 +177,26 @@ def _row_of(model: Any, options: ModelOptions) -> Format | None:
 def _graph_of(model: Any, options: ModelOptions) -> Graph | None:
     """The graph of what is one or is loaded as one; None for files that onnxruntime runs as they are."""
     if isinstance(model, Graph):
-        return model
+        return _part_of(model, options)
     row = _row_of(model, options)
     if row is None:
+        _check_whole(model, options)
         return None
     check_taken(model, row, options)
-    return None if row.runs else read_model(model, replace(options, format=row.name)).graph
+    return None if row.runs and not options.is_cut else read_model(model, replace(options, format=row.name)).graph
+
+
+def _part_of(graph: Graph, options: ModelOptions) -> Graph:
+    """The graph, or the part of it that is chosen."""
+    from graphir.converters.parts import cut_graph
+
+    return cut_graph(graph, options.outputs, options.inputs, options) if options.is_cut else graph
+
+
+def _check_whole(model: Any, options: ModelOptions) -> None:
+    """Raise ImportFailure for a part of a golden capture."""
+    if options.is_cut:
+        raise ImportFailure(f"{model}: a golden capture holds the results of its own inputs only and cannot be cut")
 
 
 __all__ = ["verify", "verify_models"]

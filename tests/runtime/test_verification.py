@@ -240,7 +240,7 @@ def embedding(folder: Path) -> Path:
     [
         pytest.param({"params": "x.params"}, "ONNX models hold their own parameters", id="params"),
         pytest.param({"signature": "s"}, "a signature can be chosen of TensorFlow models only", id="signature"),
-        pytest.param({"outputs": ["y"], "inputs": ["x"]}, "inputs and outputs can be chosen of TensorFlow", id="parts"),
+        pytest.param({"outputs": ["nowhere"]}, "has no value or layer 'nowhere'", id="outputs"),
         pytest.param({"candidate_params": "x.params"}, "graphir models hold their own", id="candidate-params"),
         pytest.param({"candidate_signature": "s"}, "a signature can be chosen of TensorFlow", id="candidate-signature"),
     ],

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import graphir
 from graphir.cli import main
 from graphir.converters.tensorflow import load
 from graphir.errors import ImportFailure
@@ -126,9 +127,16 @@ def test_wrong_choices_on_the_command_line(
     assert text in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("options", [["--outputs", "y"], ["--inputs", "x"], ["--signature", "s"]])
-def test_other_formats_have_nothing_to_choose(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--outputs", "gone"], "has no value or layer 'gone'"),
+        (["--inputs", "x"], "has no value or layer 'x'"),
+        (["--signature", "s"], "of TensorFlow models only"),
+    ],
+)
+def test_what_other_formats_have_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], text: str
 ) -> None:
     source, target = str(tmp_path / "frozen.pb"), str(tmp_path / "out.onnx")
     Path(source).write_bytes(GRAPH)
@@ -136,4 +144,13 @@ def test_other_formats_have_nothing_to_choose(
     assert main(["shapes", target, *options]) == 1
     assert main(["convert", target, str(tmp_path / "again.onnx"), *options]) == 1
     assert main(["verify", target, target, *options]) == 1
-    assert capsys.readouterr().err.count("of TensorFlow models only") == 3
+    assert capsys.readouterr().err.count(text) == 3
+
+
+def test_what_becomes_an_input_has_the_type_that_the_whole_model_gives_it(tmp_path: Path) -> None:
+    model = graph_def(X, node("Relu", "act", ["x"], **FLOAT), *_parts("act"))
+    (tmp_path / "frozen.pb").write_bytes(model)
+    (value,) = graphir.load(tmp_path / "frozen.pb", inputs=["act"]).inputs
+    assert str(value.type) == "float32[N, 4]"
+    (value,) = graphir.load(tmp_path / "frozen.pb", inputs=["act"], shapes={"act": (2, 6)}).inputs
+    assert str(value.type) == "float32[2, 6]"

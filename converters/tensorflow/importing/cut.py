@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from graphir.converters.tensorflow.dtypes import DataType
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.inline import Flat
-from graphir.converters.tensorflow.importing.names import similar_names
 from graphir.converters.tensorflow.schema.operators import output_types
 from graphir.errors import FormatError, ImportFailure
+from graphir.structure.names import similar_names
 from graphir.types import DType, Shape
 
 PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})

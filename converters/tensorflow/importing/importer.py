@@ -15,7 +15,6 @@ from graphir.converters.tensorflow.importing.fed import feed_iterators
 from graphir.converters.tensorflow.importing.frames import lower_frames
 from graphir.converters.tensorflow.importing.inline import Flat, flatten
 from graphir.converters.tensorflow.importing.lists import Reserved
-from graphir.converters.tensorflow.importing.names import similar_names
 from graphir.converters.tensorflow.importing.ops.creation import size_letter, stated_shape
 from graphir.converters.tensorflow.importing.order import find_outputs, sorted_nodes
 from graphir.converters.tensorflow.importing.scope import Scope
@@ -31,6 +30,7 @@ from graphir.ops.elementwise import Identity
 from graphir.passes.inline import is_needed
 from graphir.passes.name_sizes import name_open_sizes
 from graphir.safety.foreign_text import listing
+from graphir.structure.names import similar_names
 from graphir.types import DType
 
 # Nodes that only watch or wait: that something runs after them changes no number.

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from graphir.graph import Graph, Value
 from graphir.passes.outcome import Outcome
-
-SUGGESTED = 4
 
 
 def give_back_names(graph: Graph) -> Outcome:
@@ -46,21 +43,6 @@ def _name(source: str) -> str:
     return source.removesuffix(":0")
 
 
-def similar_names(wanted: str, names: Iterable[str]) -> str:
-    """What may be meant by a name that does not exist, as the end of a sentence; "" for nothing.
-
-    >>> similar_names("re_lu/Relu", ["model/re_lu/Relu", "model/conv/BiasAdd"]), similar_names("x", ["logits"])
-    ('; there is model/re_lu/Relu', '')
-    """
-    from difflib import get_close_matches
-
-    known = list(names)
-    last = wanted.rpartition("/")[2].partition(":")[0].lower()
-    found = [name for name in known if last and last in name.rpartition("/")[2].lower()]
-    close = get_close_matches(wanted, found or known, SUGGESTED, 0.3 if found else 0.6) or found[:SUGGESTED]
-    return f"; there is {', '.join(close)}" if close else ""
-
-
 def layer_name(loop: str) -> str:
     """What the layer that a loop computes is called: the scope around Keras's `while` or TensorFlow 1's frame.
 
@@ -72,4 +54,4 @@ def layer_name(loop: str) -> str:
     return "/".join(scopes[: places[-1]]) if places else loop
 
 
-__all__ = ["give_back_names", "layer_name", "similar_names"]
+__all__ = ["give_back_names", "layer_name"]

@@ -66,7 +66,7 @@ def printed(capsys: pytest.CaptureFixture[str], show: Callable[..., None], *argu
 
 
 def graphs(shared: Path) -> dict[str, Any]:
-    return json.loads((shared / "golden" / "plot_network_dot.json").read_text())["graphs"]  # type: ignore[no-any-return]
+    return json.loads((shared / "golden" / "plot_network_dot.json").read_text())["graphs"]
 
 
 @pytest.mark.parametrize(

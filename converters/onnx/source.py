@@ -1,0 +1,106 @@
+"""An ONNX model opened, and a part of one: what computes the part is the file itself, cut at the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from graphir.converters.formats import Judge, Source
+from graphir.structure.record import record
+
+if TYPE_CHECKING:
+    from graphir.converters.options import ModelOptions
+    from graphir.graph import Value
+    from graphir.runtime.session import OnnxSession
+
+Array = NDArray[Any]
+VALUES_AT_ONCE = 64
+IMPORTED = "the imported graph was the reference, not the file, inside whose functions nothing can be cut"
+
+
+@record
+class OnnxModel(Source):
+    """A file, or with `is_part` what is left of it."""
+
+    is_part: bool = False
+
+    def cut(self, outputs: Sequence[str] | None, inputs: Sequence[str], given: ModelOptions) -> OnnxModel:
+        """The part, which knows the file that it was cut from."""
+        part = super().cut(outputs, inputs, given)
+        return OnnxModel(part.format, part.graph, part.files, part.description, part.operators, is_part=True)
+
+    def judges(self, against: str) -> list[Judge]:
+        """Of a part, the file cut at the same names. Without it onnxruntime runs the file."""
+        if not self.is_part:
+            return super().judges(against)
+        from graphir.converters.onnx.files.part import part_of_file
+
+        outputs = [value.name for value in self.graph.outputs]
+        model = part_of_file(self.files[0], outputs, {value.name: _stated(value) for value in self.graph.inputs})
+        if model is None:
+            return [Judge(note=IMPORTED)]
+        return [Judge(partial(FilePart, model, Path(self.files[0])))]
+
+
+def _stated(value: Value) -> Any:
+    """An input's dtype and number of axes, as ONNX states them."""
+    import onnx
+
+    from graphir.converters.onnx.importing.schema_types import type_proto
+    from graphir.types import UNKNOWN, TensorType
+
+    type_ = value.type
+    if isinstance(type_, TensorType) and type_.shape is not None:
+        type_ = TensorType(type_.dtype, (UNKNOWN,) * len(type_.shape))
+    return onnx.ValueInfoProto(name=value.name, type=type_proto(type_))
+
+
+class FilePart:
+    """A part of a file in onnxruntime without optimisations, beside the data that it names."""
+
+    may_lack: frozenset[str] = frozenset()
+
+    def __init__(self, model: Any, path: Path) -> None:
+        from graphir.converters.onnx.files.structure import check_external
+        from graphir.runtime.providers import import_onnxruntime
+
+        check_external(path)
+        self._model = model
+        self._folder = path.absolute().parent
+        self.outputs = [item.name for item in model.graph.output]
+        self.label = f"the part of {path.name} in onnxruntime {import_onnxruntime().__version__}, no optimisation"
+
+    def values(self) -> list[str]:
+        """The names of the results of the part's nodes, in the file's order."""
+        return [name for node in self._model.graph.node for name in node.output if name]
+
+    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+        """The named values, a few at a time."""
+        pending = list(names)
+        for start in range(0, len(pending), VALUES_AT_ONCE):
+            chosen = pending[start : start + VALUES_AT_ONCE]
+            yield from self._session(chosen).run(feeds, chosen).items()
+
+    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
+        """The part's outputs, or the named values."""
+        return dict(self.stream(feeds, self.outputs if outputs is None else outputs))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _session(self, outputs: Sequence[str]) -> OnnxSession:
+        import onnx
+
+        from graphir.runtime.session import OnnxSession
+
+        del self._model.graph.output[:]
+        self._model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
+        data = self._model.SerializeToString()
+        return OnnxSession(data, providers="cpu", optimize=False, external=self._folder)
+
+
+__all__ = ["FilePart", "OnnxModel"]

@@ -1,0 +1,117 @@
+"""Finding the value that a person means: by its name, its name in the source, or the name of its layer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from graphir.errors import GraphError
+from graphir.safety.foreign_text import listing
+from graphir.structure.names import similar_names
+
+if TYPE_CHECKING:
+    from graphir.graph import Graph, Node, Value
+
+NUMBERED = re.compile(r"(.+):([0-9]{1,9})\Z", re.DOTALL)
+LAYER_OUTPUT = "_output"
+
+T = TypeVar("T")
+
+
+class Lookup(Generic[T]):
+    """What names of a model stand for: `values` by name, and the names of the results of each layer.
+
+    A text means, the first of these that there is: the value of that name (`fc1_output`, `relu:0`), a `:0` behind it or
+    not; the only result of the layer of that name (`fc1`), of which `split:1` is the second one.
+    """
+
+    def __init__(self, where: str, values: Mapping[str, T], layers: Mapping[str, Sequence[str]]) -> None:
+        self.where = where
+        self._values = values
+        self._layers = layers
+
+    def find(self, name: str) -> T:
+        """What is meant. Raises GraphError with names that may be meant, and for a layer of several results with
+        those."""
+        for wanted in (name, name.removesuffix(":0"), f"{name}:0"):
+            if wanted in self._values:
+                return self._values[wanted]
+        return self._values[self._of_layer(name)]
+
+    def _of_layer(self, name: str) -> str:
+        """The name of a layer's result."""
+        numbered = NUMBERED.match(name)
+        if name in self._layers or numbered is None:
+            return self._only(name)
+        layer, number = numbered[1], int(numbered[2])
+        if f"{layer}{LAYER_OUTPUT}{number}" in self._values:
+            return f"{layer}{LAYER_OUTPUT}{number}"
+        if layer not in self._layers:
+            raise self._absent(name)
+        results = self._layers[layer]
+        if number >= len(results):
+            raise GraphError(f"the layer {layer!r} of {self.where} has no result {number}; it has {listing(results)}")
+        return results[number]
+
+    def _only(self, name: str) -> str:
+        results = self._layers.get(name, ())
+        if len(results) == 1:
+            return results[0]
+        if f"{name}{LAYER_OUTPUT}" in self._values:
+            return f"{name}{LAYER_OUTPUT}"
+        if not results:
+            raise self._absent(name)
+        raise GraphError(f"the layer {name!r} of {self.where} has several results: name one of {listing(results)}")
+
+    def _absent(self, name: str) -> GraphError:
+        hint = similar_names(name, dict.fromkeys([*self._layers, *self._values]))
+        return GraphError(f"{self.where} has no value or layer {name!r}{hint}")
+
+
+class GraphLookup(Lookup["Value"]):
+    """The names of a graph's values. Made in one walk.
+
+    The graph's own names come before the source's for them. Of a layer that became several nodes the results count
+    that the source knows.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        values = {value.name: value for value in graph.values}
+        for value in graph.values:
+            for name in value.sources:
+                values.setdefault(name, value)
+        nodes: dict[str, list[Node]] = {}
+        for node in graph.nodes:
+            nodes.setdefault(node.name, []).append(node)
+        layers = {name: [value.name for value in results_of(made)] for name, made in nodes.items()}
+        super().__init__(graph.name, values, layers)
+
+    def _absent(self, name: str) -> GraphError:
+        inside = next((node for node in self.graph.nodes if _is_inside(node, name)), None)
+        if inside is None:
+            return super()._absent(name)
+        return GraphError(f"{name!r} stands inside {inside.name} ({inside.op.name}), where nothing can be cut")
+
+
+def results_of(nodes: Iterable[Node]) -> list[Value]:
+    """The results of nodes of one layer that can be asked for: of those that something reads, and the first ones,
+    those that the source knows, or where it knows none, all."""
+    shown = [
+        value for node in nodes for value in node.outputs if value.index == 0 or value.uses or value.is_held
+    ]
+    return [value for value in shown if value.sources] or shown
+
+
+def _is_inside(node: Node, name: str) -> bool:
+    pending = list(node.subgraphs)
+    while pending:
+        graph = pending.pop()
+        if name in graph:
+            return True
+        pending.extend(inner for held in graph.nodes for inner in held.subgraphs)
+    return False
+
+
+__all__ = ["GraphLookup", "Lookup", "results_of"]
