@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .benchmark import bench
     from .conversion import convert
     from .converters import load, save
     from .converters.session import Session
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .inference import infer_types
     from .memory_use import memory
     from .report import ConversionReport
+    from .report.benchmark import BenchmarkReport
     from .tensor import Tensor
     from .types import DType, TensorType
     from .verification.models import verify
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BenchmarkReport": "graphir.report.benchmark",
     "ConversionReport": "graphir.report",
     "DType": "graphir.types",
     "Decision": "graphir.graph",
@@ -56,6 +59,7 @@ _HOMES = {
     "Value": "graphir.graph",
     "VerificationError": "graphir.errors",
     "VerificationReport": "graphir.verification.report",
+    "bench": "graphir.benchmark",
     "convert": "graphir.conversion",
     "infer_types": "graphir.inference",
     "load": "graphir.converters",
@@ -80,6 +84,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "BenchmarkReport",
     "ConversionReport",
     "DType",
     "Decision",
@@ -101,6 +106,7 @@ __all__ = [
     "VerificationError",
     "VerificationReport",
     "__version__",
+    "bench",
     "convert",
     "infer_types",
     "load",

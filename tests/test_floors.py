@@ -2,8 +2,8 @@
 
 That holds for all import statements, those inside functions and those for type checkers included.
 
-The core is `graphir/` without the rooms named next; the converters stand on it; above are conversion, verification,
-report, cli and the public names.
+The core is `graphir/` without the rooms named next; the converters stand on it; above are conversion, benchmark,
+verification, report, cli and the public names.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ABOVE = (
-    "graphir.conversion", "graphir.memory_use", "graphir.verification", "graphir.report", "graphir.cli",
-    "graphir.__main__",
-)  # fmt: skip
+    *("graphir.benchmark", "graphir.conversion", "graphir.memory_use", "graphir.verification", "graphir.report"),
+    *("graphir.cli", "graphir.__main__"),
+)
 CONVERTERS = "graphir.converters"
 FLOORS = ("core", "converters", "above")
 LINKED = ROOT / "graphir" / "converters"  # a link to the folder beside it

@@ -28,6 +28,7 @@ COMMANDS = {
     "summary": "list the layers of a model with their parameters and multiply-accumulates",
     "layers": "list where a model can be cut: the names that --outputs and --inputs take",
     "memory": "what a model needs while it runs or trains, and why; plan what to compute twice to need less",
+    "bench": "time a model on each provider and batch size; with OTHER, two in turns",
     "params": "list the weights of a .params file or of any model, or write them as .safetensors or .npz",
 }
 DESCRIPTION = "Reads MXNet models without MXNet, writes ONNX, and proves that the result computes the same."

@@ -31,6 +31,12 @@ def import_onnxruntime() -> Any:
     return onnxruntime
 
 
+def told_by(error: Exception) -> str:
+    """What onnxruntime says of an error, on one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines)[:600] if lines else type(error).__name__
+
+
 def provider_names(providers: str | Sequence[str]) -> list[str]:
     """onnxruntime's names for what was asked: `auto`, `cpu`, `cuda`, a provider's own name, or several of them.
 
@@ -106,4 +112,4 @@ class Placement:
         return self._counts
 
 
-__all__ = ["PROVIDERS", "Placement", "check_running", "import_onnxruntime", "provider_names"]
+__all__ = ["PROVIDERS", "Placement", "check_running", "import_onnxruntime", "provider_names", "told_by"]

@@ -16,7 +16,8 @@ from graphir.safety.arguments import expect, expect_items, expect_mapping
 from graphir.types import DType
 
 from .inputs import dtype_of, fitted
-from .providers import PROVIDERS, Placement, check_running, import_onnxruntime, provider_names
+from .prepared import Prepared, device_of, prepared_binding, prepared_run
+from .providers import PROVIDERS, Placement, check_running, import_onnxruntime, provider_names, told_by
 
 # Operators of a newer opset than this may lack kernels that they had before.
 RECENT = 18
@@ -38,7 +39,8 @@ class OnnxSession:
     `model` is its bytes or its path, which goes to onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda` or a
     sequence of onnxruntime's names. A provider that was asked for and cannot run is a ProviderError, never a fallback;
     `session.providers` says which ones do run. On CUDA, TF32 is off unless `tf32`. `optimize=False` turns onnxruntime's
-    graph optimisations off. `external` is the folder of the external data that the bytes of a model name.
+    graph optimisations off. `external` is the folder of the external data that the bytes of a model name,
+    `entries` are session options by onnxruntime's names.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class OnnxSession:
         tf32: bool = False,
         threads: int = 0,
         external: str | os.PathLike[str] | None = None,
+        entries: Mapping[str, str] | None = None,
     ) -> None:
         expect(model, (bytes, str, os.PathLike), "the model", "the bytes of an ONNX model or a path")
         expect(threads, int, "threads")
@@ -60,6 +63,8 @@ class OnnxSession:
         options.intra_op_num_threads = threads
         level = runtime.GraphOptimizationLevel
         options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
+        for name, text in (entries or {}).items():
+            options.add_session_config_entry(name, text)
         if external is not None:
             options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(external))
         self._placement = Placement(runtime, options)
@@ -93,6 +98,41 @@ class OnnxSession:
         A feed of another dtype is converted where its values survive that. Raises VerificationError for feeds that do
         not fit, all missing and unknown ones listed, and for outputs that the model does not have.
         """
+        names, arrays = self._checked(feeds, outputs)
+        if not names:
+            return {}
+        foreign = any(_is_foreign(self._dtypes[name]) for name in (*names, *arrays))
+        try:
+            results = self._run_foreign(names, arrays) if foreign else self._session.run(names, arrays)
+        except VerificationError:
+            raise
+        except Exception as error:
+            raise VerificationError(f"onnxruntime failed to run the model: {told_by(error)}") from error
+        return dict(zip(names, results, strict=True))
+
+    def prepared(self, feeds: Mapping[str, NDArray[Any]], *, bound: bool | None = None) -> Prepared:
+        """All outputs of these feeds, which are checked and converted once, not at each run.
+
+        With `bound` they and the outputs are kept on the provider's device (None: if it is no CPU and that can be
+        done). Raises VerificationError as `run` does, and for what cannot be bound: texts and what is no tensor.
+        """
+        names, arrays = self._checked(feeds, None)
+        provider = self.providers[0]
+        unbound = [name for name in (*arrays, *names) if self._dtypes[name] in (None, DType.STRING)]
+        if bound and unbound:
+            raise VerificationError(f"onnxruntime binds tensors of numbers only, not {', '.join(unbound)}; turn it off")
+        foreign = any(_is_foreign(self._dtypes[name]) for name in (*names, *arrays))
+        if foreign:
+            value = import_onnxruntime().OrtValue
+            arrays = {name: _ort_value(value, array, self._dtypes[name]) for name, array in arrays.items()}
+        if bound or (bound is None and not unbound and device_of(provider) != "cpu"):
+            return prepared_binding(self._session, names, arrays, provider, foreign)
+        return prepared_run(self._session, names, arrays, foreign)
+
+    def _checked(
+        self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None
+    ) -> tuple[list[str], dict[str, Any]]:
+        """The names of the outputs that are asked for, and the feeds as the inputs want them."""
         feeds = expect_mapping(feeds, "the feeds")
         if outputs is not None:
             outputs = expect_items(outputs, str, "the outputs", "the name of an output")
@@ -109,20 +149,11 @@ class OnnxSession:
             raise VerificationError(
                 f"the model has no output {', '.join(absent)}; its outputs are {', '.join(self.outputs) or 'none'}"
             )
-        if not names:
-            return {}
         arrays: dict[str, Any] = {}
         for name, value in feeds.items():
             dtype = self._dtypes[name]
             arrays[name] = value if dtype is None else fitted(name, value, dtype, self.inputs[name])
-        foreign = any(_is_foreign(self._dtypes[name]) for name in (*names, *arrays))
-        try:
-            results = self._run_foreign(names, arrays) if foreign else self._session.run(names, arrays)
-        except VerificationError:
-            raise
-        except Exception as error:
-            raise VerificationError(f"onnxruntime failed to run the model: {_one_line(error)}") from error
-        return dict(zip(names, results, strict=True))
+        return names, arrays
 
     def _run_foreign(self, names: Sequence[str], arrays: Mapping[str, Any]) -> list[Any]:
         """A run with dtypes that numpy lacks (bfloat16): they go in and out as bytes with onnxruntime's number."""
@@ -143,7 +174,7 @@ def _started(
     try:
         return runtime.InferenceSession(source, options, providers=with_options, enable_fallback=0)
     except Exception as error:
-        refusal = VerificationError(f"onnxruntime refuses the model: {_one_line(error)}")
+        refusal = VerificationError(f"onnxruntime refuses the model: {told_by(error)}")
         lacking = re.search(r"implementation for (\w+)\((\d+)\)", str(error))
         if lacking is not None and int(lacking[2]) > RECENT:
             refusal.add_note(
@@ -160,7 +191,7 @@ def _started(
             raise refusal from error
         if may_fall_back:
             return on_cpu
-        raise ProviderError(f"{asked[0]} was asked for but did not start: {_one_line(error)}") from error
+        raise ProviderError(f"{asked[0]} was asked for but did not start: {told_by(error)}") from error
 
 
 def _is_foreign(dtype: DType | None) -> bool:
@@ -185,11 +216,6 @@ def _array_of(result: Any, dtype: DType | None) -> Any:
     count = int(np.prod(shape, dtype=np.int64)) * dtype.bits // 8
     raw = ctypes.string_at(result.data_ptr(), count) if count else b""
     return np.frombuffer(raw, dtype.numpy()).reshape(shape)
-
-
-def _one_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines)[:600] if lines else type(error).__name__
 
 
 __all__ = ["ELEMENT_TYPES", "PROVIDERS", "OnnxSession", "import_onnxruntime", "provider_names"]

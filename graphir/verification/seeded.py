@@ -76,6 +76,24 @@ def sample_sizes(graph: Graph) -> dict[str, int]:
     return sizes | dict.fromkeys(others - batches, SIZES_TRIED[0])
 
 
+def batch_sizes(graph: Graph, batch: int) -> dict[str, int]:
+    """`sizes` for `make_feeds` that make a batch: of the open sizes that stand first in the inputs' shapes, where none
+    does of the only open one there is. Empty if that leaves none.
+
+    >>> from graphir.types import TensorType, parse_shape
+    >>> graph = Graph("two")
+    >>> _ = graph.add_input("states", TensorType(DType.FLOAT32, parse_shape("2, N, 16")))
+    >>> batch_sizes(graph, 8)
+    {'N': 8}
+    """
+    shapes = [shape for value in graph.inputs if (shape := _named(value)) is not None]
+    first = {name for shape in shapes for dim in shape[:1] if isinstance(dim, Sym) for name in dim.symbols()}
+    if first:
+        return dict.fromkeys(sorted(first), batch)
+    every = {name for shape in shapes for dim in shape if isinstance(dim, Sym) for name in dim.symbols()}
+    return dict.fromkeys(every, batch) if len(every) == 1 else {}
+
+
 def _sizes_of(value: Value, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
     """The input's shape as numbers, its symbols taken from `sizes`; None if its rank is unknown."""
     named = _named(value)
@@ -154,4 +172,4 @@ def _is_real(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or dtype.name == "bfloat16"
 
 
-__all__ = ["index_limit", "make_feeds", "perturbed", "sample_sizes"]
+__all__ = ["batch_sizes", "index_limit", "make_feeds", "perturbed", "sample_sizes"]

@@ -45,6 +45,8 @@ COMMANDS: dict[str, list[str]] = {
     "padding": ["padding", "MODEL", "--report", "padding.html"],
     "padding-other": ["padding", "MODEL", "OTHER", "-v", "--report", "padding.html"],
     "diff": ["diff", "MODEL", "OTHER", "-v", "--report", "diff.html"],
+    "bench": ["bench", "MODEL", "OTHER", "--seconds", "0.02"],
+    "bench-failed": ["bench", "MODEL", "-i", names.evil("nothing") + ":1"],
     "params": ["params", "MODEL"],
     "params-written": ["params", "MODEL", "--to", "out.npz", "-v"],
     "verify": ["verify", "MODEL", "MODEL", "--per-layer", "--against", "reference", "-v", "--report", "verify.html"],

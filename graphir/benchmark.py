@@ -1,0 +1,352 @@
+"""A model timed in onnxruntime, or two in turns: how long a run takes on each provider with each batch."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.converters.detection import detect_format
+from graphir.converters.opening import check_taken, read_model
+from graphir.converters.options import ModelOptions
+from graphir.converters.table import FORMATS
+from graphir.errors import ArgumentError, GraphirError, ImportFailure, VerificationError
+from graphir.graph import Graph
+from graphir.report.benchmark import Benched, BenchmarkReport, Pair, Row, short
+from graphir.runtime.benchmark import measure
+from graphir.runtime.machine import load, machine_facts
+from graphir.runtime.prepared import Prepared
+from graphir.runtime.providers import PROVIDERS, provider_names
+from graphir.runtime.session import OnnxSession
+from graphir.runtime.timing import Latency, ratio_of
+from graphir.safety.arguments import expect, expect_items, expect_path
+from graphir.safety.limits import Stated, bounded
+from graphir.safety.memory import memory_for
+from graphir.structure.record import record
+from graphir.types import format_shape
+from graphir.verification.feeds import chosen, read_feeds
+from graphir.verification.seeded import batch_sizes, make_feeds
+
+PathLike = str | os.PathLike[str]
+Array = NDArray[Any]
+# Threads of a session that has just run wait busily for the next run; those of another model would lose cores to them.
+IN_TURNS = {"session.force_spinning_stop": "1"}
+LETTERS = "AB"
+
+
+@record
+class BenchOptions:
+    """How models are timed, the same for the library and the command; see `bench`. Raises ArgumentError for what does
+    not say how."""
+
+    providers: Sequence[str] = ("cpu",)
+    batches: Sequence[int] = ()
+    seconds: float = 10.0
+    warm_up: int | None = None
+    threads: int = 0
+    seed: int = 0
+    feeds: Mapping[str, Any] | PathLike | None = None
+    io_binding: bool | None = None
+    tf32: bool = False
+    progress: Callable[[str], None] = lambda stage: None
+
+    def __post_init__(self) -> None:
+        if not expect_items(self.providers, str, "providers", "the name of a provider"):
+            raise ArgumentError("providers: expected at least one, found none")
+        for batch in expect_items(self.batches, int, "batches", "a number of items"):
+            if isinstance(batch, bool) or batch < 1:
+                raise ArgumentError(f"batches: expected numbers of items, 1 or more, found {batch}")
+        if not 0 < expect(self.seconds, (int, float), "seconds") < float("inf"):
+            raise ArgumentError(f"seconds: expected a finite number above 0, found {self.seconds}")
+        for name in ("threads", "seed"):
+            if expect(getattr(self, name), int, name) < 0:
+                raise ArgumentError(f"{name}: expected a number that is 0 or more, found {getattr(self, name)}")
+        if self.warm_up is not None and expect(self.warm_up, int, "warm_up") < 0:
+            raise ArgumentError(f"warm_up: expected a number that is 0 or more, found {self.warm_up}")
+        if self.feeds is not None and not isinstance(self.feeds, Mapping):
+            expect_path(self.feeds, "feeds (if not a mapping of arrays by name)")
+        if self.feeds is not None and self.batches:
+            raise ArgumentError("feeds have their own batch: leave the batches out, or the feeds")
+
+
+@bounded
+def bench(
+    model: Graph | PathLike,
+    other: Graph | PathLike | None = None,
+    *,
+    providers: Sequence[str] | str = ("cpu",),
+    batches: Sequence[int] = (),
+    seconds: float = 10.0,
+    warm_up: int | None = None,
+    threads: int = 0,
+    seed: int = 0,
+    feeds: Mapping[str, Any] | PathLike | None = None,
+    io_binding: bool | None = None,
+    tf32: bool = False,
+    params: PathLike | Mapping[str, object] | None = None,
+    shapes: Mapping[str, object] | None = None,
+    dtypes: Mapping[str, object] | None = None,
+    format: str | None = None,
+    signature: str | None = None,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] | None = None,
+    other_params: PathLike | Mapping[str, object] | None = None,
+    other_shapes: Mapping[str, object] | None = None,
+    other_format: str | None = None,
+    other_signature: str | None = None,
+    progress: Callable[[str], None] | None = None,
+    limits: Stated = None,
+) -> BenchmarkReport:
+    """Time a model in onnxruntime; with `other` two models in turns, and how much longer the other takes.
+
+    A model is a Graph or a path to anything that `load` reads; what is no ONNX is converted first. Each of `providers`
+    (`cpu`, `cuda`, onnxruntime's own names) is measured by itself with each of `batches`, which is put where the inputs
+    have an open first size; without any it is 1. `seconds` is the time for all of it together, after the models are
+    opened: the least number of runs (two to warm up, three that count, of each) is made whatever it takes. `warm_up` is
+    the number of runs that come before those that count, after the first; None takes a tenth of the time. `threads` are
+    onnxruntime's within an operator, 0 leaves them to it. Inputs are `feeds` (by name, or an .npz) or drawn from
+    `seed`, which also orders the turns and the resamples of the ratio's interval. With `io_binding` inputs and outputs
+    stay on the device (None: where that is no CPU). `tf32` is for CUDA. `params` to `outputs` are as for `load`, those
+    of the other model are called `other_`; without `other_shapes` it has the same `shapes`.
+
+    Raises ProviderError for a provider that was asked for and is absent, VerificationError for inputs that cannot be
+    made or do not fit, ArgumentError, and what `load` and `save` raise.
+    """
+    how = BenchOptions(
+        (providers,) if isinstance(providers, str) else providers, batches, seconds, warm_up, threads, seed, feeds,
+        io_binding, tf32, progress or (lambda stage: None),
+    )  # fmt: skip
+    models = [(model, ModelOptions(params, shapes, dtypes, format, False, signature, inputs, outputs))]
+    if other is not None:
+        own_shapes = shapes if other_shapes is None else other_shapes
+        models.append((other, ModelOptions(other_params, own_shapes, None, other_format, False, other_signature)))
+    return bench_models(models, how)
+
+
+def bench_models(models: Sequence[tuple[Any, ModelOptions]], how: BenchOptions) -> BenchmarkReport:
+    """Time one model or two, each with what is chosen of it; see `bench`."""
+    for provider in how.providers:
+        provider_names(provider)  # one that is missing is refused before anything is read
+    facts = machine_facts(gpu=any(provider.lower() != "cpu" for provider in how.providers))
+    with memory_for("the benchmark"), tempfile.TemporaryDirectory(prefix="graphir-") as folder:
+        opened = [
+            _opened(LETTERS[place], model, options, Path(folder), how)
+            for place, (model, options) in enumerate(models)
+        ]
+        found = _Bench(opened, how)
+        for provider in how.providers:
+            found.on(provider)
+    return BenchmarkReport(
+        [contestant.about for contestant in opened], found.rows, found.pairs, {**facts, "load_after": load()},
+        {"providers": list(how.providers), "batches": list(how.batches), "seconds": how.seconds,
+         "warm_up": how.warm_up, "threads": how.threads, "seed": how.seed, "tf32": how.tf32},
+        list(dict.fromkeys(found.notes)),
+    )  # fmt: skip
+
+
+@record
+class Contestant:
+    """A model as a file that onnxruntime opens, and its graph; without one (None), `refusal` says why it has none."""
+
+    about: Benched
+    path: PathLike
+    graph: Graph | None
+    options: ModelOptions
+    refusal: str = ""
+
+
+def _opened(letter: str, model: Any, options: ModelOptions, folder: Path, how: BenchOptions) -> Contestant:
+    started = time.perf_counter()
+    target = folder / f"{letter}.onnx"
+    if isinstance(model, Graph):
+        how.progress(f"writing {model.name} as ONNX")
+        _save(model, target)
+        about = Benched(letter, model.name or "a graph", "a graph", time.perf_counter() - started)
+        return Contestant(about, target, model, options)
+    name = options.format or detect_format(expect_path(model, "the model (if not a Graph)"))
+    row = FORMATS.get(name)
+    if row is None:
+        raise ImportFailure(f"unknown format {name!r}; expected one of {', '.join(FORMATS)}")
+    check_taken(model, row, options)
+    if row.check_run is not None:
+        row.check_run(model)
+        graph, refusal = _graph_of(model, replace(options, format=name))
+        return Contestant(Benched(letter, Path(model).name, row.brand, None), model, graph, options, refusal)
+    how.progress(f"converting {model}")
+    source = read_model(model, replace(options, format=name))
+    _save(source.graph, target)
+    described = source.description
+    about = Benched(letter, described.name, described.made_by, time.perf_counter() - started)
+    return Contestant(about, target, source.graph, options)
+
+
+def _save(graph: Graph, path: Path) -> None:
+    from graphir.converters.onnx import save
+
+    save(graph, path, weights="auto")
+
+
+def _graph_of(path: PathLike, options: ModelOptions) -> tuple[Graph | None, str]:
+    """A file that onnxruntime runs need not be one that becomes a graph; what is stated of its inputs must fit."""
+    try:
+        return read_model(path, options).graph, ""
+    except GraphirError as error:
+        if options.shapes or options.dtypes:
+            raise
+        return None, str(error).splitlines()[0]
+
+
+@record
+class _Opened:
+    """A model in onnxruntime, and the seconds that this took."""
+
+    contestant: Contestant
+    session: OnnxSession
+    seconds: float
+
+
+@record
+class _Bench:
+    """Rows, pairs and notes, as they come."""
+
+    contestants: Sequence[Contestant]
+    how: BenchOptions
+    rows: list[Row] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def on(self, provider: str) -> None:
+        """Measure all batches on a provider."""
+        self.how.progress(f"opening on {short(provider)}")
+        opened = [self._session(contestant, provider) for contestant in self.contestants]
+        for batch in self.how.batches or (None,):
+            self._measured(provider, batch, opened)
+
+    def _session(self, contestant: Contestant, provider: str) -> _Opened:
+        started = time.perf_counter()
+        session = OnnxSession(
+            contestant.path, providers=[PROVIDERS.get(provider.lower(), provider)], threads=self.how.threads,
+            tf32=self.how.tf32, entries=IN_TURNS if len(self.contestants) > 1 else {},
+        )  # fmt: skip
+        return _Opened(contestant, session, time.perf_counter() - started)
+
+    def _measured(self, provider: str, batch: int | None, opened: Sequence[_Opened]) -> None:
+        of = "" if batch is None else f", batch {batch}"
+        self.how.progress(f"timing on {short(provider)}{of}")
+        fed = self._feeds(batch, opened)
+        calls = [
+            found.session.prepared(feeds, bound=self.how.io_binding)
+            for found, (feeds, _) in zip(opened, fed, strict=True)
+        ]
+        cells = len(self.how.providers) * max(1, len(self.how.batches))
+        placed: list[dict[str, int]] = []
+        with _named(provider, batch):
+            samples = measure(
+                calls, seconds=self.how.seconds / cells, seed=self.how.seed, warm_up=self.how.warm_up,
+                before_timing=lambda: placed.extend(found.session.placement() for found in opened),
+            )  # fmt: skip
+            self._look_at(calls, opened)
+        for place, found in enumerate(opened):
+            feeds, items = fed[place]
+            row = Row(
+                found.contestant.about.letter, provider, items, _types(feeds), found.session.providers, placed[place],
+                calls[place].bound, found.seconds, samples.first[place], samples.warm_ups,
+                Latency.of(samples.timed[place]),
+            )  # fmt: skip
+            self.rows.append(row)
+        if len(opened) > 1:
+            first, second = samples.timed
+            self.pairs.append(Pair(provider, self.rows[-1].batch, ratio_of(first, second, self.how.seed)))
+
+    def _feeds(self, batch: int | None, opened: Sequence[_Opened]) -> list[tuple[dict[str, Array], int | None]]:
+        """Each model's feeds and batch. Inputs of the same name and type are fed with the same numbers."""
+        fed: list[tuple[dict[str, Array], int | None]] = []
+        for found in opened:
+            feeds, items = self._own_feeds(batch, found)
+            for before, _ in fed:
+                same = {name for name, array in feeds.items() if _type_of(before.get(name)) == _type_of(array)}
+                feeds |= {name: before[name] for name in same}
+            fed.append((feeds, items))
+        sizes = [sorted(array.size for array in feeds.values()) for feeds, _ in fed]
+        if sizes[1:] and sizes[0] != sizes[1]:
+            self.notes.append("the models' inputs differ in their sizes: the ratio compares different work")
+        return fed
+
+    def _own_feeds(self, batch: int | None, found: _Opened) -> tuple[dict[str, Array], int | None]:
+        session, contestant = found.session, found.contestant
+        if self.how.feeds is not None:
+            return chosen(read_feeds(self.how.feeds), list(session.inputs)), None
+        graph = contestant.graph
+        if graph is None:
+            self.notes.append(
+                f"{contestant.about.name} is run but not read by graphir ({contestant.refusal}): its inputs are drawn "
+                "without a look at what it does with them"
+            )
+            graph = _inputs_alone(session)
+        sizes = batch_sizes(graph, 1 if batch is None else batch)
+        if batch is not None and not sizes and not _has_batch(graph, batch):
+            shown = ", ".join(f"{value.name} {value.type}" for value in graph.inputs) or "none"
+            raise VerificationError(
+                f"batch {batch}: no input of {contestant.about.name} has an open first size (inputs: {shown}); leave "
+                "the batches out, or open one where the model allows it, as in -i data:N,3,224,224"
+            )
+        drawn = make_feeds(graph, seed=self.how.seed, sizes=sizes)
+        return {name: drawn[name] for name in session.inputs}, batch or (1 if sizes else None)
+
+    def _look_at(self, calls: Sequence[Prepared], opened: Sequence[_Opened]) -> None:
+        """Outputs that are no numbers may come from numbers that cost another time."""
+        for call, found in zip(calls, opened, strict=True):
+            names = [
+                name
+                for name, array in zip(found.session.outputs, call.outputs(), strict=True)
+                if isinstance(array, np.ndarray) and array.dtype.kind == "f" and not np.isfinite(array).all()
+            ]
+            if names:
+                about = found.contestant.about
+                self.notes.append(f"{about.letter} gives infinities or NaN on these inputs ({', '.join(names)})")
+
+
+@contextmanager
+def _named(provider: str, batch: int | None) -> Iterator[None]:
+    try:
+        yield
+    except VerificationError as error:
+        error.add_note(f"while timing on {short(provider)}" + ("" if batch is None else f" with batch {batch}"))
+        raise
+
+
+def _inputs_alone(session: OnnxSession) -> Graph:
+    """A graph of a session's inputs and nothing else."""
+    from graphir.types import DType, TensorType, parse_shape
+
+    graph = Graph("inputs")
+    for name, shape in session.inputs.items():
+        dtype = session.input_dtypes[name]
+        if dtype is None:
+            raise VerificationError(f"input {name} is no tensor: nothing can be drawn for it")
+        open_sizes = parse_shape(",".join(str(size) if isinstance(size, int) else "?" for size in shape))
+        graph.add_input(name, TensorType(DType.of(dtype), open_sizes))
+    return graph
+
+
+def _has_batch(graph: Graph, batch: int) -> bool:
+    return bool(graph.inputs) and all(value.shape is not None and value.shape[:1] == (batch,) for value in graph.inputs)
+
+
+def _types(feeds: Mapping[str, Array]) -> dict[str, str]:
+    return {name: f"{array.dtype}{format_shape(array.shape)}" for name, array in feeds.items()}
+
+
+def _type_of(array: Array | None) -> tuple[Any, ...] | None:
+    return None if array is None else (array.dtype, array.shape)
+
+
+__all__ = ["BenchOptions", "bench", "bench_models"]

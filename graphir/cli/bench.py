@@ -1,0 +1,113 @@
+"""`graphir bench`: how long a model takes in onnxruntime, and how much longer another one."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shutil
+from typing import TYPE_CHECKING
+
+from .options import (
+    SOURCE_HELP,
+    add_model_options,
+    add_other_options,
+    add_output_options,
+    model_options,
+    need_files,
+    other_options,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from .console import Console
+
+EPILOG = """A model that is no ONNX is converted first; that time, onnxruntime's to open it and the first run are shown
+apart. All outputs are asked for. On a GPU inputs and outputs stay there, so that copying them is not in the times.
+docs/bench.md says what the numbers are.
+
+examples:
+  graphir bench model.onnx --batch 1 8 32 --threads 1
+  graphir bench model-symbol.json model.onnx -i data:N,3,224,224 --provider cpu cuda --seconds 60
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="a model that is run in turns with it")
+    add_model_options(parser)
+    add_other_options(parser)
+    group = parser.add_argument_group("measuring")
+    group.add_argument(
+        "--provider", metavar="NAME", nargs="+", dest="providers", default=["cpu"],
+        help="where onnxruntime runs it, one after the other: cpu, cuda, tensorrt or onnxruntime's name (default cpu)",
+    )  # fmt: skip
+    group.add_argument(
+        "--batch", metavar="N", nargs="+", type=batch, dest="batches", default=[],
+        help="sizes of the batch, where the first size of inputs is open (default 1)",
+    )  # fmt: skip
+    group.add_argument(
+        "--seconds", metavar="X", type=seconds, default=10.0,
+        help="the time for all of it together once the models are opened (default 10); a few runs are made in any case",
+    )  # fmt: skip
+    group.add_argument(
+        "--warm-up", metavar="N", type=whole_number, help="runs before those that count (default: a tenth of the time)"
+    )
+    group.add_argument(
+        "--threads", metavar="N", type=whole_number, default=0,
+        help="threads within an operator (default 0: onnxruntime chooses)",
+    )  # fmt: skip
+    group.add_argument("--feeds", metavar="FILE.npz", help="inputs by name, instead of seeded random ones")
+    group.add_argument(
+        "--seed", metavar="N", type=whole_number, default=0,
+        help="seed of the inputs, of the turns and of the ratio's interval (default 0)",
+    )  # fmt: skip
+    group.add_argument(
+        "--io-binding", choices=("auto", "on", "off"), default="auto",
+        help="keep inputs and outputs on the device (auto: where it is no CPU)",
+    )  # fmt: skip
+    group.add_argument("--tf32", action="store_true", help="let CUDA round the operands of products to TF32")
+    add_output_options(parser)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Time and print; a difference in time is no failure."""
+    if options.feeds is not None and options.batches:
+        options.parser.error("--feeds have their own batch; leave --batch out")
+    need_files(options.params, options.other_params, options.feeds)
+
+    from graphir.benchmark import BenchOptions, bench_models
+
+    how = BenchOptions(
+        options.providers, options.batches, options.seconds, options.warm_up, options.threads, options.seed,
+        options.feeds, {"auto": None, "on": True, "off": False}[options.io_binding], options.tf32, console.stage,
+    )  # fmt: skip
+    models = [(options.source, model_options(options))]
+    if options.other is not None:
+        models.append((options.other, model_options(other_options(options))))
+    report = bench_models(models, how)
+    console.data(report.to_json())
+    console.show(report.to_text(shutil.get_terminal_size((100, 24)).columns))
+    return 0
+
+
+def batch(text: str) -> int:
+    """Read a size of a batch. Raises ArgumentTypeError."""
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) < 1 << 31:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size of a batch; write numbers from 1 on, after the models")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """Read a finite number above 0. Raises ArgumentTypeError."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found) or found <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write a number above 0, as in 2.5")
+    return found
+
+
+__all__ = ["add_arguments", "run"]

@@ -1,0 +1,81 @@
+"""What a measured time depends on besides the model: the processor, how busy it is, and versions."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+SECONDS_FOR_A_PROGRAM = 10
+
+
+def machine_facts(*, gpu: bool = False) -> dict[str, Any]:
+    """Names, counts and versions as plain data: `cores` are those of the machine, `usable_cores` what this process may
+    use, `load` the runnable processes of the last minute (None where the system does not tell). With `gpu` also the
+    NVIDIA devices and their driver as nvidia-smi names them."""
+    import numpy as np
+
+    from graphir import __version__
+
+    from .providers import import_onnxruntime
+
+    facts: dict[str, Any] = {
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
+        "usable_cores": usable_cores(),
+        "load": load(),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "onnxruntime": import_onnxruntime().__version__,
+        "graphir": __version__,
+    }
+    if gpu:
+        facts["gpus"] = gpu_names()
+    return facts
+
+
+def cpu_name() -> str:
+    """The processor as the system calls it, else its architecture."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() in ("model name", "Model") and value.strip():
+                return value.strip()
+    if platform.system() == "Darwin":
+        return _said_by("sysctl", "-n", "machdep.cpu.brand_string") or platform.machine()
+    return platform.processor() or platform.machine()
+
+
+def gpu_names() -> list[str]:
+    """NVIDIA devices with their drivers; none where nvidia-smi does not run."""
+    return _said_by("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader").splitlines()
+
+
+def usable_cores() -> int | None:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def load() -> float | None:
+    """Runnable processes, the mean of the last minute."""
+    try:
+        return round(os.getloadavg()[0], 2)
+    except (AttributeError, OSError):
+        return None
+
+
+def _said_by(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_FOR_A_PROGRAM, check=True)
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return ""
+    return done.stdout.strip()
+
+
+__all__ = ["cpu_name", "gpu_names", "load", "machine_facts", "usable_cores"]

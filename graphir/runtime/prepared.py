@@ -1,0 +1,81 @@
+"""A session with its feeds in place: what is called again and again does nothing but run the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from graphir.errors import VerificationError
+
+from .providers import PROVIDERS, import_onnxruntime, told_by
+
+# Where a provider keeps what is bound to it.
+DEVICES = {PROVIDERS["cuda"]: "cuda", PROVIDERS["tensorrt"]: "cuda", "ROCMExecutionProvider": "cuda"}
+
+
+class Prepared:
+    """A model that is run on the same feeds whenever this is called.
+
+    A call returns when every output is there. Where inputs and outputs are `bound` they stay on the `device`: a call
+    moves nothing to it or from it, and ends when the device is done.
+    """
+
+    def __init__(self, call: Callable[[], Any], fetch: Callable[[Any], list[Any]], device: str, bound: bool) -> None:
+        self._call = call
+        self._fetch = fetch
+        self.device = device
+        self.bound = bound
+
+    def __call__(self) -> Any:
+        """Run the model and wait for its outputs, which are returned where they are not bound.
+
+        Raises VerificationError if it fails.
+        """
+        try:
+            return self._call()
+        except Exception as error:
+            raise VerificationError(f"onnxruntime failed to run the model: {told_by(error)}") from error
+
+    def outputs(self) -> list[Any]:
+        """The outputs of one more run, as arrays where onnxruntime gives them as such."""
+        return self._fetch(self())
+
+
+def device_of(provider: str) -> str:
+    """Where onnxruntime keeps what is bound to a provider: `cuda` or `cpu`."""
+    return DEVICES.get(provider, "cpu")
+
+
+def prepared_run(session: Any, names: Sequence[str], arrays: Mapping[str, Any], ort_values: bool = False) -> Prepared:
+    """onnxruntime's own `run`: what it computes on a device is copied there and back in each call. With `ort_values`
+    the arrays are OrtValues, and so are the results."""
+    run = session.run_with_ort_values if ort_values else session.run
+    feeds, wanted = dict(arrays), list(names)
+    return Prepared(lambda: run(wanted, feeds), list, "cpu", False)
+
+
+def prepared_binding(
+    session: Any, names: Sequence[str], arrays: Mapping[str, Any], provider: str, ort_values: bool = False
+) -> Prepared:
+    """Inputs on the provider's device before the first call, outputs left there. OrtValues (`ort_values` says that
+    the arrays are some) stay where they are."""
+    device = device_of(provider)
+    value = import_onnxruntime().OrtValue
+    binding = session.io_binding()
+    for name, array in arrays.items():
+        if ort_values:
+            binding.bind_ortvalue_input(name, array)
+        else:
+            binding.bind_ortvalue_input(name, value.ortvalue_from_numpy(array, device, 0))
+    for name in names:
+        binding.bind_output(name, device)
+
+    def call() -> None:
+        session.run_with_iobinding(binding)
+        binding.synchronize_outputs()
+
+    fetch = binding.get_outputs if ort_values else binding.copy_outputs_to_cpu
+    return Prepared(call, lambda _: list(fetch()), device, True)
+
+
+__all__ = ["Prepared", "device_of", "prepared_binding", "prepared_run"]
