@@ -28,6 +28,7 @@ from graphir.runtime.providers import PROVIDERS, provider_names
 from graphir.runtime.session import OnnxSession
 from graphir.runtime.timing import Latency, ratio_of
 from graphir.safety.arguments import expect, expect_items, expect_path
+from graphir.safety.foreign_text import one_line
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
@@ -248,7 +249,7 @@ class _Bench:
         ]
         cells = len(self.how.providers) * max(1, len(self.how.batches))
         placed: list[dict[str, int]] = []
-        with _named(provider, batch):
+        with _named(provider, batch, {} if self.how.feeds is not None else _types(fed[0][0])):
             samples = measure(
                 calls, seconds=self.how.seconds / cells, seed=self.how.seed, warm_up=self.how.warm_up,
                 before_timing=lambda: placed.extend(found.session.placement() for found in opened),
@@ -315,11 +316,15 @@ class _Bench:
 
 
 @contextmanager
-def _named(provider: str, batch: int | None) -> Iterator[None]:
+def _named(provider: str, batch: int | None, drawn: Mapping[str, str]) -> Iterator[None]:
+    """Say of a run that fails where it was made, and on which inputs if they were drawn."""
     try:
         yield
     except VerificationError as error:
         error.add_note(f"while timing on {short(provider)}" + ("" if batch is None else f" with batch {batch}"))
+        if drawn:
+            shown = ", ".join(f"{one_line(name)} {type_}" for name, type_ in drawn.items())
+            error.add_note(f"open sizes were chosen, the first model was fed with {shown}: state them with -i")
         raise
 
 

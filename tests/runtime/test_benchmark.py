@@ -271,3 +271,18 @@ def test_machine_facts() -> None:
     assert facts["graphir"] == graphir.__version__
     assert "gpus" not in facts
     assert isinstance(machine.machine_facts(gpu=True)["gpus"], list)
+
+
+def test_a_run_that_fails_says_what_was_fed(tmp_path: Path) -> None:
+    """The product of a first size that a batch sets and of one that the file fixes at 4."""
+    path = tmp_path / "product.onnx"
+    types: list[tuple[int, list[Any]]] = [(TensorProto.FLOAT, ["N", 3]), (TensorProto.FLOAT, [4, "N"])]
+    node = helper.make_node("Gemm", ["a", "b"], ["y"])
+    onnx.save(models.onnx_model([node], {"a": types[1], "b": (TensorProto.FLOAT, ["K", 3])}, {"y": types[0]}), path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("graphir.benchmark.read_model", unreadable)
+        patch.setattr("graphir.verification.seeded.BATCH", 5)
+        with pytest.raises(VerificationError, match="onnxruntime failed to run the model") as caught:
+            bench(path, batches=[2], seconds=QUICK)
+    assert any("while timing on cpu with batch 2" in note for note in caught.value.__notes__)
+    assert any("fed with a float32[4, " in note for note in caught.value.__notes__)
