@@ -131,14 +131,6 @@ def test_the_converters_know_nothing_above_them() -> None:
 
 
 ROOMS = ["core", "above", *(f"{CONVERTERS}.{name}" for name in ("kernel", "mxnet", "onnx", "tensorflow"))]
-LEFT = {
-    f"{CONVERTERS}.onnx": "its exporting context makes exporters for the bodies of nodes",
-    f"{CONVERTERS}.tensorflow": "what opens a file opens Keras files too; pairs know who imports them",
-}
-ROWS = [
-    pytest.param(room, marks=[pytest.mark.xfail(strict=True, reason=LEFT[room])] if room in LEFT else [])
-    for room in ROOMS
-]
 
 
 def room_of(module: str) -> str:
@@ -146,13 +138,12 @@ def room_of(module: str) -> str:
     return next((room for room in ROOMS if module == room or module.startswith(f"{room}.")), FLOORS[floor(module)])
 
 
-@pytest.mark.parametrize("room", ROWS)
+@pytest.mark.parametrize("room", ROOMS)
 def test_no_module_of_a_room_needs_itself(room: str) -> None:
     inside = {module for module in modules() if room_of(module) == room}
     assert circles({module: sorted(needed(module) & inside) for module in modules() if module in inside}) == []
 
 
-@pytest.mark.xfail(strict=True, reason="the rows above")
 def test_no_module_needs_itself() -> None:
     assert circles({module: sorted(needed(module)) for module in modules()}) == []
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from graphir.converters.onnx.exporting.context import OnnxGraph
 from graphir.converters.onnx.files.inner import inner_graphs
+from graphir.converters.onnx.files.records import OnnxGraph
 
 
 def count_records(graph: OnnxGraph) -> dict[str, int]:

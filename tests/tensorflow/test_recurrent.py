@@ -15,7 +15,7 @@ import graphir
 from graphir.converters.mxnet import to_symbol
 from graphir.converters.onnx import to_model
 from graphir.converters.tensorflow import load
-from graphir.converters.tensorflow.files.reader import open_model
+from graphir.converters.tensorflow.opening import open_model
 from graphir.graph import Graph, Node
 from graphir.ops.recurrent import GRU, LSTM, RNN
 from tests.equivalence.live import LivePair

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graphir.converters.onnx.exporting.context import Casts, Export, OnnxNode, Refusal
-from graphir.converters.onnx.exporting.runnable import RUNS, Plan, cast_around, opening, plan_for
+from graphir.converters.kernel.refusals import Refusal
+from graphir.converters.onnx.exporting.cast_around import cast_around
+from graphir.converters.onnx.exporting.context import Casts, Export
+from graphir.converters.onnx.exporting.runnable import RUNS, Plan, opening, plan_for
+from graphir.converters.onnx.files.records import OnnxNode
 from graphir.decisions import DecisionKind
 from graphir.errors import Gap, UnsupportedOpError
 from graphir.graph import Decision, Node

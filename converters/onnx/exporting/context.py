@@ -4,63 +4,22 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
 from graphir.converters.kernel.exporting import BaseExportNode
-from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.files.records import OPSET
+from graphir.converters.onnx.exporting.runnable import plan_for
+from graphir.converters.onnx.exporting.types import type_text
+from graphir.converters.onnx.files.records import OPSET, OnnxGraph, OnnxNode
 from graphir.converters.onnx.padding import pad_attributes
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.structure.names import Names, value_names
 from graphir.tensor import Tensor
-from graphir.types import DType, Type
-
-
-@dataclass(frozen=True)
-class SerializedAttribute:
-    """An attribute as the bytes of its AttributeProto."""
-
-    data: bytes
-
-
-@dataclass
-class OnnxGraph:
-    """An ONNX graph as plain records, its weights still lazy. As an attribute it is a subgraph.
-
-    `value_info` are types of inner values to be stated, `metadata` what the IR's graph says of itself.
-    """
-
-    name: str
-    nodes: list[OnnxNode]
-    inputs: list[tuple[str, Type]]
-    outputs: list[tuple[str, Type]]
-    initializers: dict[str, Tensor]
-    value_info: list[tuple[str, Type]] = field(default_factory=list, kw_only=True)
-    metadata: dict[str, str] = field(default_factory=dict, kw_only=True)
-
-
-Attribute = Union[
-    int, float, str, bytes, tuple[int, ...], tuple[float, ...], tuple[str, ...], Tensor, Type, OnnxGraph,
-    SerializedAttribute,
-]  # fmt: skip
-
-
-@dataclass(slots=True)
-class OnnxNode:
-    """One ONNX node as plain data. Inputs and outputs are names, "" where absent; attributes without None."""
-
-    op_type: str
-    inputs: Sequence[str]
-    outputs: Sequence[str]
-    name: str
-    attributes: dict[str, Any]
-    domain: str = ""
+from graphir.types import DType
 
 
 class Casts(enum.Enum):
@@ -82,14 +41,16 @@ class Export:
         self,
         graph: Graph,
         opset: int,
+        write_body: WriteBody,
         outer: Export | None = None,
         *,
         casts: Casts = Casts.ANY,
         asked: bool = False,
         alone: bool = False,
     ) -> None:
-        """`casts` is what may be done for the runtime's sake, `asked` says that the opset was asked for; with `alone`
-        no names of the graph are kept free, for a trial of one node."""
+        """`write_body` gives the records of a graph inside a node, `casts` is what may be done for the runtime's sake,
+        `asked` says that the opset was asked for; with `alone` no names of the graph are kept free, for a trial of one
+        node."""
         self.graph = graph
         self.opset = opset
         self.is_own = opset_of_source(graph) == opset
@@ -101,8 +62,13 @@ class Export:
         self.nodes: list[OnnxNode] = []
         self.initializers: dict[str, Tensor] = {}
         self.domains: dict[str, int] = {} if outer is None else outer.domains
+        self._write_body = write_body
         self._constants: dict[object, str] = {}
         self._node_names: Names = Names(()) if outer is None else outer._node_names
+
+    def body(self, graph: Graph) -> OnnxGraph:
+        """The records of a graph inside one of the nodes."""
+        return self._write_body(graph, self)
 
     def note(self, kind: DecisionKind, text: str, node: str) -> None:
         """Note a decision about a node; nodes with the same text are one decision."""
@@ -132,6 +98,9 @@ class Export:
         return known
 
 
+WriteBody = Callable[[Graph, Export], OnnxGraph]
+
+
 class ExportNode(BaseExportNode[Any]):
     """One node of the graph on its way out: `emit` adds the ONNX node that gives its results. Operands are names."""
 
@@ -159,9 +128,6 @@ class ExportNode(BaseExportNode[Any]):
         composed."""
         if not self.may_compose():
             return False
-        from graphir.converters.onnx.exporting.runnable import plan_for
-        from graphir.converters.onnx.exporting.types import type_text
-
         values = [value for value in (*self.node.inputs, *self.node.outputs) if value is not None]
         outputs = [value.name for value in self.node.outputs]
         node = OnnxNode(self.op.name, self.input_names(), outputs, self.node.name, {})
@@ -209,9 +175,7 @@ class ExportNode(BaseExportNode[Any]):
 
     def subgraph(self, index: int) -> OnnxGraph:
         """One of the node's subgraphs, to be given to `emit` as an attribute."""
-        from graphir.converters.onnx.exporting.exporter import export_subgraph
-
-        return export_subgraph(self.node.subgraphs[index], self._export)
+        return self._export.body(self.node.subgraphs[index])
 
     def step(
         self, op_type: str, inputs: Sequence[str], *, suffix: str = "", domain: str = "", **attributes: Any
@@ -320,11 +284,7 @@ __all__ = [
     "ExportFunction",
     "ExportNode",
     "ExportTable",
-    "Names",
-    "OnnxGraph",
-    "OnnxNode",
-    "Refusal",
-    "SerializedAttribute",
+    "WriteBody",
     "by_opset",
     "direct",
     "onnx_value",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.onnx.exporting.choice import (
     casts_for,
     decisions_of,
@@ -13,33 +13,16 @@ from graphir.converters.onnx.exporting.choice import (
     note_start,
     refusal,
 )
-from graphir.converters.onnx.exporting.context import (
-    Casts,
-    Export,
-    ExportNode,
-    OnnxGraph,
-    OnnxNode,
-    Refusal,
-    opset_of_source,
-)
+from graphir.converters.onnx.exporting.context import Casts, Export, ExportNode, opset_of_source
 from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET, ir_version, newest_opset, newest_run
 from graphir.converters.onnx.exporting.types import type_text, types_of
-from graphir.converters.onnx.files.records import FIELD
+from graphir.converters.onnx.files.records import FIELD, OnnxGraph, OnnxModel, OnnxNode
 from graphir.converters.onnx.importing.notes import needs_metadata
 from graphir.converters.onnx.ops import export_table
 from graphir.errors import ExportFailure
 from graphir.graph import Graph, Node
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, TensorType, Type
-
-
-@dataclass
-class OnnxModel(OnnxGraph):
-    """An ONNX model as plain records, its weights still lazy."""
-
-    opset: int
-    domains: dict[str, int] = field(default_factory=dict)
-    ir_version: int = 8
 
 
 def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = True) -> OnnxModel:
@@ -101,7 +84,7 @@ def _chosen(graph: Graph, opset: int | None, runnable: bool) -> tuple[Export, On
 
 
 def _attempt(graph: Graph, opset: int, casts: Casts, *, asked: bool = False) -> tuple[Export, OnnxGraph]:
-    export = Export(graph, opset, casts=casts, asked=asked)
+    export = Export(graph, opset, _export_subgraph, casts=casts, asked=asked)
     return export, _export_records(graph, export)
 
 
@@ -110,7 +93,7 @@ def _least_opset(node: Node, start: int, newest: int, source: int | None, runnab
     reason = ""
     assert node.graph is not None
     for opset in range(start + 1, newest + 1):
-        trial = Export(node.graph, opset, casts=casts_for(source, opset, runnable), alone=True)
+        trial = Export(node.graph, opset, _export_subgraph, casts=casts_for(source, opset, runnable), alone=True)
         _export_node(node, trial)
         if not trial.refused:
             return opset, ""
@@ -118,9 +101,9 @@ def _least_opset(node: Node, start: int, newest: int, source: int | None, runnab
     return 0, reason
 
 
-def export_subgraph(graph: Graph, outer: Export) -> OnnxGraph:
+def _export_subgraph(graph: Graph, outer: Export) -> OnnxGraph:
     """A graph inside a node of another. What cannot be said joins what `outer` refused."""
-    export = Export(graph, outer.opset, outer)
+    export = Export(graph, outer.opset, _export_subgraph, outer)
     records = _export_records(graph, export)
     records.inputs = [(name, _open(type_)) for name, type_ in records.inputs]
     records.outputs = [(name, _open(type_)) for name, type_ in records.outputs]
@@ -249,8 +232,6 @@ def _initializers(graph: Graph, export: Export) -> dict[str, Tensor]:
 __all__ = [
     "DEFAULT_OPSET",
     "OLDEST_OPSET",
-    "OnnxModel",
     "export_graph",
-    "export_subgraph",
     "newest_opset",
 ]

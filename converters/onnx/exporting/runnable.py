@@ -8,18 +8,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.exporting.casts import NEVER, dtype_of, kind_of, wider
-from graphir.converters.onnx.exporting.context import Export, OnnxNode
+from graphir.converters.onnx.exporting.casts import NEVER, kind_of, wider
 from graphir.converters.onnx.exporting.signatures import Signature, signature
-from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
+from graphir.converters.onnx.files.records import DEFAULT_DOMAINS, OnnxNode
 from graphir.runtime.kernels import Release, releases
-from graphir.tensor import Tensor
-
-# Operators whose attribute `dtype` states what their result consists of.
-STATED = frozenset({
-    "Bernoulli", "EyeLike", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
-})  # fmt: skip
 
 
 class Plan(NamedTuple):
@@ -161,45 +153,4 @@ def _choices(
             yield wide, "; ".join(rounding)
 
 
-def cast_around(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], source: str) -> None:
-    """Add the node to the export with casts around it. `source` is the name of the graph's own node."""
-    found = signature(node.op_type, export.opset)
-    assert found is not None
-    made: dict[tuple[str, str], str] = {}
-    inputs = list(node.inputs)
-    for slot, name in enumerate(inputs):
-        formal = found.inputs[min(slot, len(found.inputs) - 1)] if found.inputs else None
-        wide = plan.wide.get(formal.variable) if formal is not None and name else None
-        if wide is None or element(types.get(name, "")) == wide:
-            continue
-        if (name, wide) not in made:
-            made[name, wide] = export.names.fresh(f"{source}_wide")
-            export.append("Cast", (name,), (made[name, wide],), f"{source}_wide", {"to": CODES[dtype_of(wide)]})
-        inputs[slot] = made[name, wide]
-    outputs, back = list(node.outputs), []
-    for slot, name in enumerate(outputs):
-        formal = found.outputs[min(slot, len(found.outputs) - 1)]
-        text = element(types.get(name, ""))
-        if name and formal.variable in plan.wide and text != plan.wide[formal.variable]:
-            outputs[slot] = export.names.fresh(f"{name}_wide")
-            back.append((outputs[slot], name, text))
-    node.attributes = _attributes(node, plan, found, types)
-    node.inputs, node.outputs = inputs, outputs
-    export.nodes.append(node)
-    for wide_name, name, text in back:
-        export.append("Cast", (wide_name,), (name,), f"{source}_narrow", {"to": CODES[dtype_of(text)]})
-
-
-def _attributes(node: OnnxNode, plan: Plan, found: Signature, types: Mapping[str, str]) -> dict[str, object]:
-    """The node's attributes, those that state the result's dtype changed to the one that it now has."""
-    wide = plan.wide.get(found.outputs[0].variable)
-    if node.op_type == "ConstantOfShape" and wide is not None:
-        value = node.attributes["value"]
-        return node.attributes | {"value": Tensor.of(value.numpy(), dtype_of(wide))}
-    if node.op_type in STATED:
-        own = element(types.get(node.outputs[0], ""))
-        return node.attributes | {"dtype": CODES[dtype_of(wide or own)]} if wide or own else node.attributes
-    return node.attributes
-
-
-__all__ = ["RUNS", "Plan", "cast_around", "element", "opening", "plan_for"]
+__all__ = ["RUNS", "Plan", "element", "opening", "plan_for"]

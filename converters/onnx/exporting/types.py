@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.onnx.dtypes import BY_CODE
-from graphir.converters.onnx.exporting.context import OnnxNode, Refusal
 from graphir.converters.onnx.exporting.signatures import Formal, newest_opset, signature
-from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
+from graphir.converters.onnx.files.records import DEFAULT_DOMAINS, OnnxNode
 from graphir.tensor import Tensor
 from graphir.types import DType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 

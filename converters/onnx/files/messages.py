@@ -13,9 +13,16 @@ from typing import Any
 
 from graphir.converters.kernel.protobuf import BYTES, FIXED32, VARINT, write_varint
 from graphir.converters.onnx.dtypes import CODES, code_of
-from graphir.converters.onnx.exporting.context import OnnxGraph, OnnxNode, SerializedAttribute
-from graphir.converters.onnx.exporting.exporter import OnnxModel
-from graphir.converters.onnx.files.records import DIM_PARAM, FIELD, METADATA, PRODUCER
+from graphir.converters.onnx.files.records import (
+    DIM_PARAM,
+    FIELD,
+    METADATA,
+    PRODUCER,
+    OnnxGraph,
+    OnnxModel,
+    OnnxNode,
+    SerializedAttribute,
+)
 from graphir.converters.onnx.importing.notes import NODE, NOTHING, TENSOR, VALUE, Note, Notes
 from graphir.errors import ExportFailure
 from graphir.tensor import Tensor

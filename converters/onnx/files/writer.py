@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from graphir.converters.onnx.exporting.exporter import OnnxModel
 from graphir.converters.onnx.files.messages import (
     Place,
     graph_message,
@@ -20,6 +19,7 @@ from graphir.converters.onnx.files.messages import (
     output_addition,
     tensor_header,
 )
+from graphir.converters.onnx.files.records import OnnxModel
 from graphir.converters.onnx.importing.notes import TENSOR, Notes
 from graphir.errors import ExportFailure
 from graphir.files.regions import SourceFiles

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, SerializedAttribute
-from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
+from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
+from graphir.converters.onnx.files.records import DEFAULT_DOMAINS, SerializedAttribute
 from graphir.converters.onnx.importing import attributes as import_attributes
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.schema_types import inferred_types

@@ -1,16 +1,15 @@
-"""Bytes to records: frozen graphs as .pb or .pbtxt, and SavedModel folders. Weights stay in the file."""
+"""Bytes to records: frozen graphs as .pb or .pbtxt. Weights stay in the file."""
 
 from __future__ import annotations
 
 import mmap
 import os
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphir.converters.tensorflow.files.recognition import looks_like_saved_model, looks_like_text
+from graphir.converters.tensorflow.files.recognition import looks_like_text
 from graphir.converters.tensorflow.files.records import (
     Endpoint,
     FunctionNode,
@@ -31,7 +30,6 @@ from graphir.safety.foreign_text import unicode_text
 from graphir.safety.limits import hold_nodes
 from graphir.tensor import Tensor
 
-PathLike = str | os.PathLike[str]
 _NOT_TENSORFLOW = (
     (b"version https://git-lfs", "a Git LFS pointer, not the model itself; fetch it with `git lfs pull`"),
     (b"<!", "text that begins like HTML; was an error page downloaded instead of the model?"),
@@ -64,53 +62,20 @@ class TFSource:
         return dict(Counter(node.op for node in self.graph.nodes)) if self.layers is None else self.layers
 
 
-def open_model(
-    source: PathLike | bytes, signature: str | None = None, outputs: Sequence[str] | None = None
-) -> TFSource:
-    """A model ready for import: a file or SavedModel folder, or the bytes of a GraphDef.
-
-    `signature` chooses among those of a SavedModel; `outputs` are nodes that are wanted besides its results. Raises
-    FormatError, with the byte or line, for what is no TensorFlow graph or is cut short, and ImportFailure for a file
-    that is not there.
-    """
-    if isinstance(source, bytes | bytearray | memoryview):
-        return TFSource(read_graph(decode(memoryview(source), "GraphDef"), TensorSource()))
-    path = Path(source)
-    if path.is_dir() or path.suffix == ".meta" or _is_saved_model(path):
-        from graphir.converters.tensorflow.files.saved_model import open_meta_graph, open_saved_model
-
-        if path.suffix == ".meta" and path.is_file():
-            return open_meta_graph(path, signature, outputs)
-        folder = path if path.is_dir() else path.parent
-        return open_saved_model(folder, signature, outputs, None if path.is_dir() else path)
-    if _head(path) in (b"PK\x03\x04", b"\x89HDF"):
-        from graphir.converters.tensorflow.keras.files import open_keras
-
-        return open_keras(path)
-    if signature is not None:
-        raise ImportFailure(f"{path}: a frozen graph has no signatures; leave the signature out")
+def open_frozen(path: Path) -> TFSource:
+    """A frozen graph. Raises FormatError, with the byte or line, for what is none or is cut short."""
     graph = read_graph(read_message(path, "GraphDef"), TensorSource(path))
     return TFSource(graph, unicode_text(path.stem) or "graph", files=[str(path)])
 
 
-def _is_saved_model(path: Path) -> bool:
-    """Whether a file is a SavedModel's protobuf: by its name, or by the fields that it has."""
-    if path.name in ("saved_model.pb", "saved_model.pbtxt"):
-        return True
-    return _head(path)[:1] == b"\x08" and looks_like_saved_model(_mapped(path))
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with open_plain(path) as file:
-            return file.read(4)
-    except OSError:
-        return b""
+def open_bytes(data: bytes | bytearray | memoryview) -> TFSource:
+    """The graph in the bytes of a GraphDef. Raises FormatError like `open_frozen`."""
+    return TFSource(read_graph(decode(memoryview(data), "GraphDef"), TensorSource()))
 
 
 def read_message(path: Path, message: str) -> Message:
     """The message that a binary or text file holds."""
-    data = _mapped(path)
+    data = mapped(path)
     head = bytes(data[:64])
     _refuse_other_formats(head, path)
     try:
@@ -123,7 +88,7 @@ def read_message(path: Path, message: str) -> Message:
         raise FormatError("a .pbtxt file that is no UTF-8 text", path=path, offset=error.start) from error
 
 
-def _mapped(path: Path) -> memoryview:
+def mapped(path: Path) -> memoryview:
     """The file's bytes. The map goes with the last view of it."""
     try:
         with open_plain(path) as file:
@@ -209,4 +174,4 @@ def _function(message: Message, tensors: TensorSource) -> TFFunction:
     return TFFunction(name, arguments, tuple(outputs), tuple(returned[output] for output in outputs), nodes)
 
 
-__all__ = ["TFSource", "open_model", "read_graph", "read_message"]
+__all__ = ["TFSource", "mapped", "open_bytes", "open_frozen", "read_graph", "read_message"]

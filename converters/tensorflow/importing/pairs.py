@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphir.converters.kernel.refusals import Refusal
-from graphir.converters.tensorflow.importing.context import ImportFunction
 from graphir.graph import Value
 from graphir.ops.elementwise import Mul
 from graphir.ops.shape import Unsqueeze
@@ -20,8 +18,6 @@ from graphir.tensor import Tensor
 from graphir.types import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from graphir.converters.tensorflow.importing.context import ImportNode
 
 COMPLEX = {DType.COMPLEX64: DType.FLOAT32, DType.COMPLEX128: DType.FLOAT64}
@@ -55,15 +51,4 @@ def with_zeros(node: ImportNode, value: Value) -> Value:
     return as_pair(node, node.step(Concat(-1), wide, nothing, suffix="parts"))
 
 
-def on_pairs(op: str, function: ImportFunction, operands: Iterable[Value], pairs: set[Value]) -> ImportFunction:
-    """The import function for operands some of which may be complex. Raises Refusal if there is none."""
-    if pairs.isdisjoint(operands):
-        return function
-    from graphir.converters.tensorflow.importing.ops.signal import ON_PAIRS
-
-    if op not in ON_PAIRS:
-        raise Refusal(f"complex operands; they can be used by {', '.join(sorted(ON_PAIRS))}")
-    return ON_PAIRS[op]
-
-
-__all__ = ["COMPLEX", "as_pair", "on_pairs", "pair", "with_zeros"]
+__all__ = ["COMPLEX", "as_pair", "pair", "with_zeros"]

@@ -10,8 +10,7 @@ from graphir.converters.kernel.refusals import NeedsShape, QuietRefusal, Refusal
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, result_name
 from graphir.converters.tensorflow.importing.operands import check_operands
-from graphir.converters.tensorflow.importing.ops import import_table
-from graphir.converters.tensorflow.importing.pairs import on_pairs
+from graphir.converters.tensorflow.importing.ops import import_table, pair_table
 from graphir.converters.tensorflow.keras.context import KERAS_LAYER, import_layer
 from graphir.converters.tensorflow.schema.operators import Attributes, operator_schema, output_types
 from graphir.errors import FormatError, GraphError, ShapeError
@@ -93,7 +92,9 @@ class Scope:
                 check_operands(record.op, operands)
             attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
             node = ImportNode(self, record, attrs, operands)
-            result = on_pairs(record.op, function, operands, importer.pairs)(node)
+            if not importer.pairs.isdisjoint(operands):
+                function = _on_pairs(record.op)
+            result = function(node)
         except Refusal as error:
             if not isinstance(error, QuietRefusal):
                 importer.refuse(record.op, str(error), record.name)
@@ -147,6 +148,14 @@ class Scope:
 def _read(node: ImportNode) -> Value:
     """What a variable holds is the variable itself."""
     return node.input(0)
+
+
+def _on_pairs(op: str) -> ImportFunction:
+    """The import function for operands that are complex. Raises Refusal if there is none."""
+    function = pair_table().get(op)
+    if function is None:
+        raise Refusal(f"complex operands; they can be used by {', '.join(sorted(pair_table()))}")
+    return function
 
 
 __all__ = ["NOT_CONVERTED", "NOT_IN_TENSORFLOW", "VARIABLES", "Scope"]

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.kernel.child_process import ChildProcess
-from graphir.converters.tensorflow.files.reader import TFSource, open_model
+from graphir.converters.tensorflow.files.reader import TFSource
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.live.allowed import keras_classes, keras_functions, operators
+from graphir.converters.tensorflow.opening import open_model
 from graphir.converters.tensorflow.schema.operators import output_types
 from graphir.errors import FormatError, VerificationError
 from graphir.types import DType

@@ -14,9 +14,8 @@ import pytest
 from onnx import numpy_helper
 
 from graphir.converters.mxnet.files.params import read_params, write_params
-from graphir.converters.onnx.exporting.context import OnnxNode
-from graphir.converters.onnx.exporting.exporter import OnnxModel
 from graphir.converters.onnx.files import writer
+from graphir.converters.onnx.files.records import OnnxModel, OnnxNode
 from graphir.converters.onnx.files.writer import model_bytes, output_addition, write_model
 from graphir.errors import ExportFailure
 from graphir.files.writing import PARTIAL, partial_prefix

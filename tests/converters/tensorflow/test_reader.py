@@ -11,10 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 import graphir
-from graphir.converters.tensorflow.files.reader import open_model, read_graph
+from graphir.converters.tensorflow.files.reader import read_graph
 from graphir.converters.tensorflow.files.records import Bound, Endpoint, FunctionCall
 from graphir.converters.tensorflow.files.tensors import TensorSource
 from graphir.converters.tensorflow.files.text_format import parse
+from graphir.converters.tensorflow.opening import open_model
 from graphir.converters.tensorflow.schema.operators import operator_schema, output_slots
 from graphir.errors import FormatError, ImportFailure
 from graphir.types import UNKNOWN, DType

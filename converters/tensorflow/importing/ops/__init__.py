@@ -44,4 +44,10 @@ def import_table() -> dict[str, ImportFunction]:
     return families(__name__, FAMILIES)
 
 
-__all__ = ["FAMILIES", "import_table"]
+@cache
+def pair_table() -> dict[str, ImportFunction]:
+    """The import function of every TensorFlow operator that can have complex operands."""
+    return families(__name__, ["signal"], "ON_PAIRS")
+
+
+__all__ = ["FAMILIES", "import_table", "pair_table"]

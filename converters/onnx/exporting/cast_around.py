@@ -1,0 +1,62 @@
+"""Casts around a node that onnxruntime has no kernel for in its dtypes, as `runnable` plans them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.exporting.casts import dtype_of
+from graphir.converters.onnx.exporting.context import Export
+from graphir.converters.onnx.exporting.runnable import Plan, element
+from graphir.converters.onnx.exporting.signatures import Signature, signature
+from graphir.converters.onnx.files.records import OnnxNode
+from graphir.tensor import Tensor
+
+# Operators whose attribute `dtype` states what their result consists of.
+STATED = frozenset({
+    "Bernoulli", "EyeLike", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
+})  # fmt: skip
+
+
+def cast_around(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], source: str) -> None:
+    """Add the node to the export with casts around it. `source` is the name of the graph's own node."""
+    found = signature(node.op_type, export.opset)
+    assert found is not None
+    made: dict[tuple[str, str], str] = {}
+    inputs = list(node.inputs)
+    for slot, name in enumerate(inputs):
+        formal = found.inputs[min(slot, len(found.inputs) - 1)] if found.inputs else None
+        wide = plan.wide.get(formal.variable) if formal is not None and name else None
+        if wide is None or element(types.get(name, "")) == wide:
+            continue
+        if (name, wide) not in made:
+            made[name, wide] = export.names.fresh(f"{source}_wide")
+            export.append("Cast", (name,), (made[name, wide],), f"{source}_wide", {"to": CODES[dtype_of(wide)]})
+        inputs[slot] = made[name, wide]
+    outputs, back = list(node.outputs), []
+    for slot, name in enumerate(outputs):
+        formal = found.outputs[min(slot, len(found.outputs) - 1)]
+        text = element(types.get(name, ""))
+        if name and formal.variable in plan.wide and text != plan.wide[formal.variable]:
+            outputs[slot] = export.names.fresh(f"{name}_wide")
+            back.append((outputs[slot], name, text))
+    node.attributes = _attributes(node, plan, found, types)
+    node.inputs, node.outputs = inputs, outputs
+    export.nodes.append(node)
+    for wide_name, name, text in back:
+        export.append("Cast", (wide_name,), (name,), f"{source}_narrow", {"to": CODES[dtype_of(text)]})
+
+
+def _attributes(node: OnnxNode, plan: Plan, found: Signature, types: Mapping[str, str]) -> dict[str, object]:
+    """The node's attributes, those that state the result's dtype changed to the one that it now has."""
+    wide = plan.wide.get(found.outputs[0].variable)
+    if node.op_type == "ConstantOfShape" and wide is not None:
+        value = node.attributes["value"]
+        return node.attributes | {"value": Tensor.of(value.numpy(), dtype_of(wide))}
+    if node.op_type in STATED:
+        own = element(types.get(node.outputs[0], ""))
+        return node.attributes | {"dtype": CODES[dtype_of(wide or own)]} if wide or own else node.attributes
+    return node.attributes
+
+
+__all__ = ["cast_around"]
