@@ -32,6 +32,10 @@ class BaseExportNode(NodeView, Generic[O]):
         """The operator's name."""
         return self.node.op.name
 
+    def infer_now(self) -> None:
+        """A graph is inferred before it is written."""
+        return
+
     @property
     def result(self) -> Value:
         """The first result."""

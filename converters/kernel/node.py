@@ -22,6 +22,7 @@ exporting.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NoReturn, Union
 
@@ -34,7 +35,7 @@ from graphir.types import Dim, DType
 Operand = Union[int, Value]
 
 
-class NodeView:
+class NodeView(ABC):
     """The part that is the same in and out: the operands and what is known of them."""
 
     __slots__ = ()
@@ -42,14 +43,14 @@ class NodeView:
     name: str
 
     @property
+    @abstractmethod
     def inputs(self) -> Sequence[Value | None]:
         """The operands in order."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def operator(self) -> str:
         """The operator's name in messages."""
-        raise NotImplementedError
 
     def __len__(self) -> int:
         """The number of operands, absent ones too."""
@@ -134,6 +135,7 @@ class NodeView:
             self.refuse(f"axis {number} does not exist in a tensor of rank {rank}")
         return number % rank
 
+    @abstractmethod
     def infer_now(self) -> None:
         """Infer what is not known yet; nothing to be done for a graph that is inferred."""
 

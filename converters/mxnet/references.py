@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -43,7 +44,7 @@ def refuse_effects(symbol: NNVMGraph) -> None:
         raise MXNetRefuses(f"MXNet runs operators that are known to have no effects only, and not {shown}")
 
 
-class _OfSymbol:
+class _OfSymbol(ABC):
     """What both references know from the symbol alone."""
 
     def __init__(self, symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> None:
@@ -68,9 +69,9 @@ class _OfSymbol:
         """The names of all computed values, in order."""
         return [name for (index, _), name in self._names.items() if self._symbol.nodes[index].op != VARIABLE]
 
+    @abstractmethod
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values, each when it is there."""
-        raise NotImplementedError
 
     def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
         """The symbol's outputs, or the named values."""
@@ -78,6 +79,7 @@ class _OfSymbol:
         found = dict(self.stream(feeds, wanted))
         return {name: found[name] for name in wanted}
 
+    @abstractmethod
     def close(self) -> None:
         """Let go what is held."""
 
@@ -92,6 +94,10 @@ class ReferenceEvaluator(_OfSymbol):
         from graphir.converters.mxnet.reference.evaluate import evaluate_in_turn
 
         return evaluate_in_turn(self._symbol, {**self._arrays, **feeds}, names)
+
+    def close(self) -> None:
+        """Nothing but arrays is held."""
+        return
 
 
 class LiveMXNet(_OfSymbol):

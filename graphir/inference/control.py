@@ -7,6 +7,7 @@ initial value and keeps what all iterations have in common.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -125,7 +126,7 @@ def _infer_map(run: Inference, node: Node, operands: Operands) -> list[Found]:
     return [(SequenceType(_settled(type_, None, around)[0]), None) for type_, _ in found]
 
 
-class _Iteration:
+class _Iteration(ABC):
     """What Loop and Scan share: a body that is run again and again over carried values.
 
     `trips` is the number of iterations, `at_least_once` whether the body runs at all for certain.
@@ -138,13 +139,13 @@ class _Iteration:
         self.trips: Dim = UNKNOWN
         self.at_least_once = False
 
+    @abstractmethod
     def inputs(self, states: Sequence[Found], iteration: int | None) -> list[Found]:
         """The body's inputs, given the carried values and the number of the iteration."""
-        raise NotImplementedError
 
+    @abstractmethod
     def split(self, outputs: list[Found]) -> tuple[list[Found], list[Found]]:
         """The body's outputs as the next carried values and the rest."""
-        raise NotImplementedError
 
     def step(self, states: Sequence[Found], iteration: int | None = None) -> tuple[list[Found], list[Found]]:
         """One run of the body: the next carried values and the slices of the other results."""

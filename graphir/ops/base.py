@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
@@ -180,13 +181,13 @@ class Operator:
         """How many results the operator has."""
         return len(self.outputs)
 
+    @abstractmethod
     def infer(self, *operands: Any, **values: Any) -> Type | tuple[Type, ...]:
         """The types of the results, given the operands' types (None: an absent optional operand).
 
         Operators that state `reads` get `values`, the known elements of every operand by slot, as a keyword argument.
         Raises ShapeError for operands that the operator does not take.
         """
-        raise NotImplementedError(f"{self.name} states no inference rule")
 
     def check_dtypes(self, operands: tuple[Type | None, ...]) -> None:
         """Raise ShapeError unless each operand has one of the dtypes that its slot takes."""
@@ -244,9 +245,11 @@ O = TypeVar("O", bound=type[Operator])  # noqa: E741  one letter, as type variab
 @dataclass_transform(frozen_default=True)
 def operator(cls: O) -> O:
     """Make a class of attributes an operator: frozen, compared by value, with a hash that is computed once."""
-    made = dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
-    if not cls.__doc__:
+    if not cls.__doc__:  # asked first: a dataclass without one is given one
         raise GraphError(f"operator {cls.__name__} has no docstring")
+    made = dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
+    if made.infer is Operator.infer:
+        raise GraphError(f"operator {cls.__name__} states no inference rule")
     fields = dataclasses.fields(made)  # type: ignore[arg-type]
     made.field_names = tuple(field.name for field in fields)
     made.field_defaults = {

@@ -42,9 +42,18 @@ def test_what_is_added_takes_the_same_arguments_first(cls: type[BaseImportNode])
         assert found[: len(wanted)] == wanted
 
 
+class Standing(BaseImportNode):
+    """A node without operands."""
+
+    @property
+    def inputs(self) -> tuple[()]:
+        """None."""
+        return ()
+
+
 def made() -> tuple[BaseImporter, BaseImportNode]:
     importer = BaseImporter(Graph("g"), ["taken"])
-    return importer, BaseImportNode(importer, importer.graph, "node", "Foreign")
+    return importer, Standing(importer, importer.graph, "node", "Foreign")
 
 
 def test_names_are_the_node_s_and_fresh() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from graphir.converters.onnx import from_model
 from graphir.inference import infer_types
-from graphir.ops import Operator, operator_table
+from graphir.ops import operator_table
 
 from .judge import verdict
 from .models import Case, bare, run_whole, suite, with_constants
@@ -95,11 +95,6 @@ def proven(case: Case) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def of_suite() -> set[str]:
     return {name for case in suite() for name in proven(with_constants(case))}
-
-
-@pytest.mark.parametrize("name", sorted(operator_table()))
-def test_has_a_rule(name: str) -> None:
-    assert operator_table()[name].infer is not Operator.infer
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -7,12 +7,12 @@ import enum
 import numpy as np
 import pytest
 
-from graphir.errors import ArgumentError, GraphirError, OperatorError, ShapeError
+from graphir.errors import ArgumentError, GraphError, GraphirError, OperatorError, ShapeError
 from graphir.ops import operator_table
 from graphir.ops.activation import Approximation, Gelu, LeakyRelu, Relu, Softmax
 from graphir.ops.attention import Attention, LinearAttention
 from graphir.ops.attributes import ANYTHING, UNFIT, kinds_of, normalised
-from graphir.ops.base import Operator
+from graphir.ops.base import Operator, operator
 from graphir.ops.bitwise import BitCast
 from graphir.ops.blocks import DepthToSpace, SpaceToDepth
 from graphir.ops.convolution import Conv, ConvTranspose, DeformConv
@@ -178,3 +178,13 @@ def test_only_foreign_operators_have_attributes_of_any_kind(cls: type[Operator])
 def test_types_are_taken_as_they_are() -> None:
     assert Optional(TensorType(DType.FLOAT32, (2,))).type == TensorType(DType.FLOAT32, (2,))
     assert Gelu(Approximation.TANH).approximate is Approximation.TANH
+
+
+def test_an_operator_without_a_rule_is_none() -> None:
+    with pytest.raises(GraphError, match="operator Ruleless states no inference rule"):
+        operator(type("Ruleless", (Operator,), {"__doc__": "Has none.", "__annotations__": {}}))
+
+
+def test_an_operator_without_a_word_is_none() -> None:
+    with pytest.raises(GraphError, match="operator Silent has no docstring"):
+        operator(type("Silent", (Operator,), {"infer": lambda self: (), "__annotations__": {}}))
