@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, NoReturn, TypeVar, Union
+from typing import NoReturn, Union
 
 from graphir.converters.kernel.node import NodeView
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.kernel.refusals import NeedsShape, Refusals
 from graphir.decisions import DecisionKind
-from graphir.errors import GraphirError, ImportFailure
+from graphir.errors import ImportFailure
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
 from graphir.ops.base import Operator
@@ -20,8 +19,6 @@ from graphir.structure.names import Names
 from graphir.tensor import Tensor
 from graphir.types import DType
 
-K = TypeVar("K")
-F = TypeVar("F")
 Imported = Union[Value, Sequence[Value]]
 # So often may inference in the middle of an import teach nothing before it is run more rarely.
 OFTEN = 64
@@ -177,20 +174,4 @@ class BaseImportNode(NodeView):
         self.importer.graph.decide(kind, self.name, text)
 
 
-def families(package: str, names: Iterable[str], table: str = "IMPORTS") -> dict[Any, Any]:
-    """One mapping of operators to what the families of a package say. An operator that comes twice is an error."""
-    return joined(*(getattr(import_module(f"{package}.{name}"), table) for name in names))
-
-
-def joined(*tables: Mapping[K, F]) -> dict[K, F]:
-    """One mapping of several. Raises GraphirError for an operator that comes twice."""
-    found: dict[K, F] = {}
-    for entries in tables:
-        for operator, function in entries.items():
-            if operator in found:
-                raise GraphirError(f"two functions for {getattr(operator, '__name__', operator)}")
-            found[operator] = function
-    return found
-
-
-__all__ = ["BaseImportNode", "BaseImporter", "Imported", "Trial", "families", "joined"]
+__all__ = ["BaseImportNode", "BaseImporter", "Imported", "Trial"]

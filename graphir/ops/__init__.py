@@ -5,10 +5,11 @@ Names and meanings are ONNX's where ONNX has the operator; the others say so in 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
-from importlib import import_module
 
-from .base import Known, Operator, operator, table
+from .base import Known, Operator, operator
+from .families import FamilyTable
 
 FAMILIES = (
     "activation",
@@ -40,9 +41,14 @@ FAMILIES = (
 
 
 @cache
-def operator_table() -> dict[str, type[Operator]]:
+def operator_table() -> FamilyTable[str, type[Operator]]:
     """Every operator class by name."""
-    return table(*(import_module(f"{__name__}.{family}").OPERATORS for family in FAMILIES))
+    return FamilyTable(__name__, FAMILIES, "OPERATORS", listed=by_name)
 
 
-__all__ = ["FAMILIES", "Known", "Operator", "operator", "operator_table"]
+def by_name(operators: Iterable[type[Operator]]) -> dict[str, type[Operator]]:
+    """The classes by their names."""
+    return {cls.__name__: cls for cls in operators}
+
+
+__all__ = ["FAMILIES", "Known", "Operator", "by_name", "operator", "operator_table"]

@@ -266,17 +266,6 @@ def operator(cls: O) -> O:
     return cls
 
 
-def table(*families: Iterable[type[Operator]]) -> dict[str, type[Operator]]:
-    """One mapping from names to operator classes. A name that comes twice is a GraphError."""
-    found: dict[str, type[Operator]] = {}
-    for family in families:
-        for cls in family:
-            if cls.__name__ in found:
-                raise GraphError(f"two operators are called {cls.__name__}")
-            found[cls.__name__] = cls
-    return found
-
-
 def same_dtype(*operands: Operand) -> DType | None:
     """The dtype that all operands share. Raises ShapeError if two differ."""
     found: DType | None = None
@@ -417,5 +406,4 @@ __all__ = [
     "refine",
     "same_dtype",
     "same_rank",
-    "table",
 ]

@@ -30,7 +30,7 @@ class Writer:
         self.graph = graph
         self.heads: list[Entry] = []
         self.refusals: list[tuple[Node | Value, Refusal]] = []
-        self._table = export_table()
+        self._table = dict(export_table())
         self._lowering: Lowering | None = None
         self._begin(np_shape=any(value.rank == 0 for value in graph.outputs))
 

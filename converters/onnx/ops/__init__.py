@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from graphir.converters.kernel.families import FamilyTable
 from graphir.converters.onnx.exporting.context import ExportFunction
 from graphir.converters.onnx.importing.context import ImportFunction
 from graphir.ops.base import Operator
+from graphir.ops.families import FamilyTable
 
 # Those of common operators first: each is imported when an operator is not found in those before it.
 FAMILIES = (

@@ -43,13 +43,12 @@ class Scope:
 
     def run(self, nodes: Sequence[TFNode], wanted: Iterable[Endpoint]) -> None:
         """Import the nodes in order. Problems are gathered by the importer. `wanted` counts as used."""
-        functions = import_table() | {KERAS_LAYER: import_layer}
         self._users = Counter(wanted)
         self._users.update(endpoint for node in nodes for endpoint in node.inputs)
         self._used = set(self._users)
         self._records = {node.name: node for node in nodes}
         for node in nodes:
-            self._import(node, functions.get(node.op))
+            self._import(node, import_layer if node.op == KERAS_LAYER else import_table().get(node.op))
 
     def value(self, endpoint: Endpoint) -> Value:
         """The value of an endpoint. Raises Refusal where its node gave no such result."""

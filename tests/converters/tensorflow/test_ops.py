@@ -6,11 +6,9 @@ import pkgutil
 
 import pytest
 
-from graphir.converters.kernel.importing import joined
 from graphir.converters.tensorflow.importing import ops
 from graphir.converters.tensorflow.importing.ops import FAMILIES, import_table
 from graphir.converters.tensorflow.schema.operators import operator_schema
-from graphir.errors import GraphirError
 from graphir.ops import FAMILIES as OWN_FAMILIES
 
 # Families of TensorFlow's operators that the IR says with those of another family.
@@ -28,9 +26,3 @@ def test_families_are_those_of_the_operators() -> None:
 @pytest.mark.parametrize("op", sorted(import_table()))
 def test_imported_operator_exists_in_tensorflow(op: str) -> None:
     assert operator_schema(op) is not None
-
-
-def test_an_operator_that_comes_twice_is_an_error() -> None:
-    function = import_table()["Relu"]
-    with pytest.raises(GraphirError, match="two functions for Relu"):
-        joined({"Relu": function}, {"Relu": function})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
+from functools import cache
 
-from graphir.converters.mxnet.exporting.context import ExportFunction, ExportNode, ExportTable
-from graphir.errors import GraphirError
+from graphir.converters.mxnet.exporting.context import ExportFunction, ExportNode
+from graphir.ops.base import Operator
+from graphir.ops.families import FamilyTable
 
 FAMILIES = (
     "activation",
@@ -43,18 +44,19 @@ FAMILIES = (
 )
 
 
-def export_table() -> ExportTable:
-    """The export function of every operator that MXNet can say. An operator that comes twice is an error."""
-    found: ExportTable = {}
-    for family in FAMILIES:
-        entries: ExportTable = import_module(f"{__name__}.{family}").EXPORTS
-        for op, function in entries.items():
-            if op in found:
-                raise GraphirError(f"two export functions for {op.__name__}")
-            found[op] = function
-    for op, idiom in import_module(f"{__name__}.idioms").IDIOMS:
-        found[op] = _unless(idiom, found[op])
-    return found
+@cache
+def export_table() -> FamilyTable[type[Operator], ExportFunction]:
+    """The export function of every operator that MXNet can say."""
+    return FamilyTable(__name__, FAMILIES, "EXPORTS", made=_after_idioms)
+
+
+def _after_idioms(op: type[Operator], function: ExportFunction) -> ExportFunction:
+    """The function for the nodes that no idiom writes."""
+    from graphir.converters.mxnet.exporting.ops.idioms import IDIOMS
+
+    for idiom in (idiom for written, idiom in IDIOMS if written is op):
+        function = _unless(idiom, function)
+    return function
 
 
 def _unless(idiom: Callable[[ExportNode], bool], function: ExportFunction) -> ExportFunction:

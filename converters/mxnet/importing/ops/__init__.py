@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from graphir.converters.kernel.families import FamilyTable
 from graphir.converters.mxnet.importing.context import ImportFunction
 from graphir.converters.mxnet.importing.ops.checks import checked
+from graphir.ops.families import FamilyTable
 
 # Those of common operators first: each is imported when an operator is not found in those before it.
 FAMILIES = (

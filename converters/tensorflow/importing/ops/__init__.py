@@ -4,50 +4,51 @@ from __future__ import annotations
 
 from functools import cache
 
-from graphir.converters.kernel.importing import families
 from graphir.converters.tensorflow.importing.context import ImportFunction
+from graphir.ops.families import FamilyTable
 
+# Those of common operators first: each is imported when an operator is not found in those before it.
 FAMILIES = (
     "activation",
+    "convolution",
+    "elementwise",
+    "linear",
+    "normalization",
+    "pooling",
+    "shape",
+    "shape_parts",
+    "creation",
+    "elementwise_unary",
+    "reduction",
+    "slicing",
     "bitwise",
     "blocks",
     "control",
-    "convolution",
-    "creation",
     "detection",
     "diagonal",
-    "elementwise",
-    "elementwise_unary",
     "image",
     "indexing",
-    "linear",
     "losses",
-    "normalization",
-    "pooling",
     "quantization",
     "random",
     "recurrent",
-    "reduction",
     "resize",
     "sequence",
-    "shape",
-    "shape_parts",
     "signal",
-    "slicing",
     "text",
 )
 
 
 @cache
-def import_table() -> dict[str, ImportFunction]:
+def import_table() -> FamilyTable[str, ImportFunction]:
     """The import function of every TensorFlow operator that can be imported."""
-    return families(__name__, FAMILIES)
+    return FamilyTable(__name__, FAMILIES, "IMPORTS")
 
 
 @cache
-def pair_table() -> dict[str, ImportFunction]:
+def pair_table() -> FamilyTable[str, ImportFunction]:
     """The import function of every TensorFlow operator that can have complex operands."""
-    return families(__name__, ["signal"], "ON_PAIRS")
+    return FamilyTable(__name__, ["signal"], "ON_PAIRS")
 
 
 __all__ = ["FAMILIES", "import_table", "pair_table"]

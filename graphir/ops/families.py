@@ -7,7 +7,7 @@ from importlib import import_module
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from graphir.errors import GraphirError
+from ..errors import GraphirError
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -29,12 +29,14 @@ class FamilyTable(Mapping[K, V], Generic[K, V]):
         *,
         home: Callable[[K], str] = lambda key: "",
         made: Callable[[K, Any], V] = lambda key, entry: entry,
+        listed: Callable[[Any], Mapping[K, Any]] = lambda entries: entries,
     ) -> None:
-        """`made` gives the value for an entry of a family."""
+        """`made` gives the value for an entry of a family, `listed` the mapping for a family that has a list."""
         self._package = package
         self._table = table
         self._home = home
         self._made = made
+        self._listed = listed
         self._pending = list(families)
         self._found: dict[K, V] = {}
         self._lock = Lock()
@@ -58,7 +60,7 @@ class FamilyTable(Mapping[K, V], Generic[K, V]):
         return sum(1 for _ in self)
 
     def _load(self, family: str) -> None:
-        entries: Mapping[K, Any] = getattr(import_module(f"{self._package}.{family}"), self._table)
+        entries = self._listed(getattr(import_module(f"{self._package}.{family}"), self._table))
         for key in entries:
             if key in self._found:
                 raise GraphirError(f"two families of {self._package} have {getattr(key, '__name__', key)}")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from graphir.converters.kernel.families import FamilyTable
 from graphir.errors import GraphirError
+from graphir.ops.families import FamilyTable
 
 FILES = {"first": "TABLE = {'a': 1}", "second": "TABLE = {'b': 2}", "third": "TABLE = {'c': 3}"}
 
