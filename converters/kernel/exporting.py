@@ -9,11 +9,11 @@ from graphir.converters.kernel.node import NodeView
 from graphir.graph import Node, Value
 from graphir.ops.base import Operator
 
-O = TypeVar("O", bound=Operator)  # noqa: E741
+O = TypeVar("O", bound=Operator, covariant=True)  # noqa: E741  one letter, as type variables have
 
 
 class BaseExportNode(NodeView, Generic[O]):
-    """One node of the graph on its way out; `op` is its operator."""
+    """One node of the graph on its way out; `op` is its operator, of a class that an export function states."""
 
     __slots__ = ("name", "node", "op")
 
@@ -42,4 +42,4 @@ class BaseExportNode(NodeView, Generic[O]):
         return self.node.outputs[0]
 
 
-__all__ = ["BaseExportNode"]
+__all__ = ["BaseExportNode", "O"]

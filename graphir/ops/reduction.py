@@ -16,7 +16,7 @@ from .elements import Function
 from .known import folded
 
 
-class _Reduce(Operator):
+class Reduce(Operator):
     """What the reductions share: the axes of the int64 vector `axes`, all of them if it is absent or empty.
 
     With `noop_with_empty_axes` an absent or empty `axes` reduces nothing. `keepdims` keeps reduced axes as 1.
@@ -112,7 +112,7 @@ def _reduction(
         "empty": empty,
         "takes": (takes, INT64),
     }
-    return operator(type(name, (_Reduce,), body))
+    return operator(type(name, (Reduce,), body))
 
 
 ReduceSum = _reduction("ReduceSum", "The sum", 13, elements.add_whole, 0)
@@ -223,6 +223,7 @@ __all__ = [
     "OPERATORS",
     "ArgMax",
     "ArgMin",
+    "Reduce",
     "ReduceL1",
     "ReduceL2",
     "ReduceLogSum",

@@ -15,7 +15,7 @@ def _size(values: Values, slot: int) -> Dim:
     return UNKNOWN if found is None else found.dims()[0]
 
 
-class _Window(Operator):
+class Window(Operator):
     """A vector of `size` weights, a scalar operand; not `periodic`, it is the symmetric one."""
 
     inputs = ("size",)
@@ -34,7 +34,7 @@ class _Window(Operator):
 
 
 @operator
-class HannWindow(_Window):
+class HannWindow(Window):
     """0.5 - 0.5 cos(2 pi n / N) for n < `size`, where N is the size, less 1 if not `periodic`.
 
     Source: ONNX HannWindow-17.
@@ -45,7 +45,7 @@ class HannWindow(_Window):
 
 
 @operator
-class HammingWindow(_Window):
+class HammingWindow(Window):
     """25/46 - 21/46 cos(2 pi n / N) for n < `size`, where N is the size, less 1 if not `periodic`.
 
     Source: ONNX HammingWindow-17.
@@ -56,7 +56,7 @@ class HammingWindow(_Window):
 
 
 @operator
-class BlackmanWindow(_Window):
+class BlackmanWindow(Window):
     """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N) for n < `size`, where N is the size, less 1 if not `periodic`.
 
     Source: ONNX BlackmanWindow-17.
@@ -173,4 +173,4 @@ class STFT(Operator):
 
 OPERATORS = (HannWindow, HammingWindow, BlackmanWindow, MelWeightMatrix, DFT, STFT)
 
-__all__ = ["DFT", "OPERATORS", "STFT", "BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix"]
+__all__ = ["DFT", "OPERATORS", "STFT", "BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix", "Window"]

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from graphir.converters.kernel.exporting import BaseExportNode
+from graphir.converters.kernel.exporting import BaseExportNode, O
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.exporting.runnable import plan_for
 from graphir.converters.onnx.exporting.types import type_text
 from graphir.converters.onnx.files.records import OPSET, OnnxGraph, OnnxNode
 from graphir.converters.onnx.padding import pad_attributes
 from graphir.decisions import DecisionKind
+from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.structure.names import Names, value_names
 from graphir.tensor import Tensor
 from graphir.types import DType
+
+P = TypeVar("P", bound=Operator)
 
 
 class Casts(enum.Enum):
@@ -101,7 +105,7 @@ class Export:
 WriteBody = Callable[[Graph, Export], OnnxGraph]
 
 
-class ExportNode(BaseExportNode[Any]):
+class ExportNode(BaseExportNode[O], Generic[O]):
     """One node of the graph on its way out: `emit` adds the ONNX node that gives its results. Operands are names."""
 
     __slots__ = ("_export",)
@@ -229,7 +233,29 @@ def _present(attributes: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value is not None}
 
 
-ExportFunction = Callable[[ExportNode], None]
+AnyNode = ExportNode[Operator]  # where the operator does not matter
+ExportFunction = Callable[[ExportNode[Any]], None]
+ExportTable = dict[type[Operator], ExportFunction]
+Row = tuple[type[Operator], ExportFunction]
+
+
+def row(op: type[P], function: Callable[[ExportNode[P]], None]) -> Row:
+    """What writes an operator: type checkers hold the function to the operator that it takes."""
+    return op, function
+
+
+def rows(ops: Iterable[type[P]], function: Callable[[ExportNode[P]], None]) -> Iterator[Row]:
+    """The same for operators that one function writes."""
+    return ((op, function) for op in ops)
+
+
+def table(*entries: Row) -> ExportTable:
+    """A family's table. Raises GraphirError for an operator that comes twice."""
+    found = dict(entries)
+    if len(found) != len(entries):
+        twice = sorted(op.__name__ for op, times in Counter(op for op, _ in entries).items() if times > 1)
+        raise GraphirError(f"two export functions for {', '.join(twice)}")
+    return found
 
 
 def direct(*, since: int = 1, **renamed: str) -> ExportFunction:
@@ -239,7 +265,7 @@ def direct(*, since: int = 1, **renamed: str) -> ExportFunction:
     are left out; `same_shape`, which ONNX has no word for, too.
     """
 
-    def export_direct(node: ExportNode) -> None:
+    def export_direct(node: AnyNode) -> None:
         if node.opset < since:
             node.refuse(f"{node.op.name} exists from opset {since} on, the target is {node.opset}")
         attributes: dict[str, Any] = {}
@@ -262,11 +288,11 @@ def onnx_value(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
-def by_opset(versions: dict[int, ExportFunction]) -> ExportFunction:
+def by_opset(versions: Mapping[int, Callable[[ExportNode[P]], None]]) -> Callable[[ExportNode[P]], None]:
     """The function of the largest version that is not above the target's opset; none that old is a refusal."""
     ordered = sorted(versions, reverse=True)
 
-    def export_version(node: ExportNode) -> None:
+    def export_version(node: ExportNode[P]) -> None:
         for since in ordered:
             if since <= node.opset:
                 versions[since](node)
@@ -276,17 +302,20 @@ def by_opset(versions: dict[int, ExportFunction]) -> ExportFunction:
     return export_version
 
 
-ExportTable = dict[type[Operator], ExportFunction]
-
 __all__ = [
+    "AnyNode",
     "Casts",
     "Export",
     "ExportFunction",
     "ExportNode",
     "ExportTable",
+    "P",
     "WriteBody",
     "by_opset",
     "direct",
     "onnx_value",
     "opset_of_source",
+    "row",
+    "rows",
+    "table",
 ]

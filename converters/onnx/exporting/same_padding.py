@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphir.converters.onnx.exporting.context import ExportNode
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode
 from graphir.ops.convolution import Conv
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool
 from graphir.padding import Padding, Same, SameMode, extent, resolve
 from graphir.passes.explicit_padding import kernel_of, spatial_sizes
 from graphir.types import UNKNOWN
 
+Windowed = Conv | MaxPool | AveragePool | LpPool
 
-def stated_padding(node: ExportNode) -> Padding | None:
+
+def stated_padding(node: ExportNode[Windowed]) -> Padding | None:
     """The padding that the ONNX node can state; None for a SAME that has to be computed at run time."""
-    op: Conv | MaxPool | AveragePool | LpPool = node.op
+    op = node.op
     kernel = kernel_of(node.node)
     if not isinstance(op.padding, Same) or kernel is None:
         return op.padding
@@ -33,12 +35,13 @@ def stated_padding(node: ExportNode) -> Padding | None:
     return resolve(op.padding, sizes, kernel, strides, dilations)
 
 
-def padded_at_run_time(node: ExportNode, data: str, fill: float) -> str:
+def padded_at_run_time(node: ExportNode[Windowed], data: str, fill: float) -> str:
     """The data with SAME's padding around the spatial axes, from its own shape: (N, C, D...) to (N, C, D + pads...).
 
     Each axis gets `max((ceil(D / stride) - 1) * stride + extent - D, 0)` elements, the odd one behind or before.
     """
     op = node.op
+    assert isinstance(op.padding, Same)
     kernel = kernel_of(node.node)
     if kernel is None:
         node.refuse("SAME needs the kernel's shape; state kernel_shape or give the weight's shape")
@@ -59,7 +62,7 @@ def padded_at_run_time(node: ExportNode, data: str, fill: float) -> str:
     return node.step("Pad", [data, pads, node.constant(np.asarray(fill, node.dtype().numpy()))], suffix="padded")
 
 
-def ones_like(node: ExportNode, data: str) -> str:
+def ones_like(node: AnyNode, data: str) -> str:
     """As many ones as the data have elements, in their dtype."""
     one = node.constant(np.ones(1, node.dtype().numpy()))
     return node.step("Expand", [one, node.step("Shape", [data], suffix="whole")], suffix="ones")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, by_opset, direct
+from graphir.converters.onnx.exporting.context import ExportNode, by_opset, direct, row, rows, table
 from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.converters.onnx.ops.activation_steps import (
@@ -28,7 +28,7 @@ from graphir.ops.shape import Flatten, Reshape, Shape
 from graphir.types import DType
 
 
-def export_relu(node: ExportNode) -> None:
+def export_relu(node: ExportNode[ir.Relu]) -> None:
     """Relu takes integers from opset 14 on; before that, and where the runtime lacks it, they are compared with 0."""
     names = node.input_names()
     if node.needs_composition() if node.opset >= 14 else not node.dtype().is_float:
@@ -37,16 +37,16 @@ def export_relu(node: ExportNode) -> None:
         node.emit("Relu", names)
 
 
-def export_gelu(node: ExportNode) -> None:
+def export_gelu(node: ExportNode[ir.Gelu]) -> None:
     """Gelu, which exists from opset 20 on."""
-    op: ir.Gelu = node.op
+    op = node.op
     exact = op.approximate is ir.Approximation.NONE
     node.emit("Gelu", node.input_names(), approximate=None if exact else op.approximate.value)
 
 
-def compose_gelu(node: ExportNode) -> None:
+def compose_gelu(node: ExportNode[ir.Gelu]) -> None:
     """x / 2 * (1 + erf(x / sqrt(2))), or the approximation by tanh."""
-    op: ir.Gelu = node.op
+    op = node.op
     x = node.input_names()[0]
     if op.approximate is ir.Approximation.NONE:
         bent = node.step("Erf", [node.step("Mul", [x, node.scalar(math.sqrt(0.5))])])
@@ -58,12 +58,12 @@ def compose_gelu(node: ExportNode) -> None:
     node.emit("Mul", [node.step("Mul", [x, node.scalar(0.5)]), weight])
 
 
-def compose_swish(node: ExportNode) -> None:
+def compose_swish(node: ExportNode[ir.Swish]) -> None:
     """x * sigmoid(alpha * x) at every opset: Swish exists from 24 on, but onnxruntime 1.31 has no kernel for it.
 
     In float64 x / (1 + exp(-alpha * x)): onnxruntime 1.20 makes one node of the product, for which it lacks a kernel.
     """
-    op: ir.Swish = node.op
+    op = node.op
     x = node.input_names()[0]
     if node.dtype() is DType.FLOAT64:
         power = node.step("Exp", [node.step("Mul", [x, node.scalar(-op.alpha)])])
@@ -73,9 +73,9 @@ def compose_swish(node: ExportNode) -> None:
     node.emit("Mul", [x, node.step("Sigmoid", [scaled])])
 
 
-def export_celu(node: ExportNode) -> None:
+def export_celu(node: ExportNode[ir.Celu]) -> None:
     """Celu knows float32 only before opset 28; other dtypes are max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))."""
-    op: ir.Celu = node.op
+    op = node.op
     x = node.input_names()[0]
     if node.opset >= 28 or node.dtype() is DType.FLOAT32:
         node.emit("Celu", [x], alpha=op.alpha if op.alpha != 1 else None)
@@ -86,26 +86,24 @@ def export_celu(node: ExportNode) -> None:
     node.emit("Add", [node.step("Max", [x, zero]), node.step("Min", [bent, zero])])
 
 
-DIRECT = (
-    *(ir.LeakyRelu, ir.ThresholdedRelu, ir.Elu, ir.Selu, ir.HardSigmoid, ir.Softplus, ir.Softsign, ir.Sigmoid),
-    *(ir.Tanh, ir.Softmax, ir.LogSoftmax, ir.Hardmax, ir.Dropout),
+DIRECT = (ir.Sigmoid, ir.Tanh, ir.Softmax, ir.LogSoftmax, ir.Hardmax, ir.Dropout)
+EXPORTS = table(
+    *rows(DIRECT, direct()),
+    row(ir.Relu, export_relu),
+    row(ir.Celu, export_celu),
+    row(ir.Gelu, by_opset({1: compose_gelu, 20: export_gelu})),
+    row(ir.Elu, unless_composed(direct(), compose_elu)),
+    row(ir.HardSigmoid, unless_composed(direct(), compose_hard_sigmoid)),
+    row(ir.HardSwish, by_opset({1: compose_hard_swish, 14: unless_composed(direct(), compose_hard_swish)})),
+    row(ir.LeakyRelu, unless_composed(direct(), compose_leaky_relu)),
+    row(ir.Mish, by_opset({1: compose_mish, 18: unless_composed(direct(), compose_mish)})),
+    row(ir.Selu, unless_composed(direct(), compose_selu)),
+    row(ir.Softplus, unless_composed(direct(), compose_softplus)),
+    row(ir.Softsign, unless_composed(direct(), compose_softsign)),
+    row(ir.ThresholdedRelu, unless_composed(direct(), compose_thresholded_relu)),
+    row(ir.Swish, compose_swish),
+    row(ir.Shrink, direct(since=9)),
 )
-EXPORTS: ExportTable = {op: direct() for op in DIRECT} | {
-    ir.Relu: export_relu,
-    ir.Celu: export_celu,
-    ir.Gelu: by_opset({1: compose_gelu, 20: export_gelu}),
-    ir.Elu: unless_composed(direct(), compose_elu),
-    ir.HardSigmoid: unless_composed(direct(), compose_hard_sigmoid),
-    ir.HardSwish: by_opset({1: compose_hard_swish, 14: unless_composed(direct(), compose_hard_swish)}),
-    ir.LeakyRelu: unless_composed(direct(), compose_leaky_relu),
-    ir.Mish: by_opset({1: compose_mish, 18: unless_composed(direct(), compose_mish)}),
-    ir.Selu: unless_composed(direct(), compose_selu),
-    ir.Softplus: unless_composed(direct(), compose_softplus),
-    ir.Softsign: unless_composed(direct(), compose_softsign),
-    ir.ThresholdedRelu: unless_composed(direct(), compose_thresholded_relu),
-    ir.Swish: compose_swish,
-    ir.Shrink: direct(since=9),
-}
 
 
 def import_over_rows(cls: type[Operator]) -> ImportFunction:
@@ -168,7 +166,10 @@ def _dropout(node: ImportNode, *, training: bool) -> None:
 
 
 SOFTMAXES = (ir.Softmax, ir.LogSoftmax, ir.Hardmax)
-ALONE = (*(op for op in DIRECT if op not in (*SOFTMAXES, ir.Dropout)), ir.Relu, ir.Celu, ir.Gelu, ir.HardSwish, ir.Mish)
+ALONE = (
+    *(ir.Relu, ir.Celu, ir.Gelu, ir.HardSwish, ir.Mish, ir.LeakyRelu, ir.ThresholdedRelu, ir.Elu, ir.Selu),
+    *(ir.HardSigmoid, ir.Softplus, ir.Softsign, ir.Sigmoid, ir.Tanh),
+)
 IMPORTS: ImportTable = {
     **{op.__name__: {1: import_direct(op)} for op in (*ALONE, ir.Swish)},
     **{op.__name__: {1: import_over_rows(op), 13: import_direct(op)} for op in SOFTMAXES},

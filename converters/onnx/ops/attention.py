@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct, onnx_value
+from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, table
 from graphir.converters.onnx.importing.context import ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import attention as ir
 from graphir.types import DType
 
 
-def export_attention(node: ExportNode) -> None:
+def export_attention(node: ExportNode[ir.Attention]) -> None:
     """Attention. Operands and windows that came with a later opset than the target's are refused."""
-    op: ir.Attention = node.op
+    op = node.op
     if node.opset < 23:
         node.refuse(f"Attention exists from opset 23 on, the target is {node.opset}")
     if node.optional(6) is not None and node.opset < 24:
@@ -21,9 +21,9 @@ def export_attention(node: ExportNode) -> None:
     node.emit("Attention", node.input_names(), **{name: onnx_value(value) for name, value in op.attributes().items()})
 
 
-def export_swiglu(node: ExportNode) -> None:
+def export_swiglu(node: ExportNode[ir.SwiGLU]) -> None:
     """SwiGLU; before opset 28 what it stands for, in float64 as `compose_swish` has it."""
-    op: ir.SwiGLU = node.op
+    op = node.op
     gate, value = node.input_names()
     if node.opset >= 28:
         node.emit("SwiGLU", [gate, value], alpha=None if op.alpha == 1.0 else op.alpha)
@@ -37,9 +37,9 @@ def export_swiglu(node: ExportNode) -> None:
     node.emit("Mul", [swish, value])
 
 
-def export_causal_conv(node: ExportNode) -> None:
+def export_causal_conv(node: ExportNode[ir.CausalConvWithState]) -> None:
     """CausalConvWithState; before opset 27 a Conv over the past state (or zeros) and X."""
-    op: ir.CausalConvWithState = node.op
+    op = node.op
     names = node.input_names()
     if node.opset >= 27:
         node.emit("CausalConvWithState", names, **{key: onnx_value(held) for key, held in op.attributes().items()})
@@ -63,14 +63,14 @@ def export_causal_conv(node: ExportNode) -> None:
     node.emit_result(1, "Slice", [whole, start, node.vector((2**31 - 1,)), node.vector((2,))])
 
 
-EXPORTS: ExportTable = {
-    ir.Attention: export_attention,
-    ir.RotaryEmbedding: direct(since=23),
-    ir.TensorScatter: direct(since=24),
-    ir.LinearAttention: direct(since=27),
-    ir.CausalConvWithState: export_causal_conv,
-    ir.SwiGLU: export_swiglu,
-}
+EXPORTS = table(
+    row(ir.Attention, export_attention),
+    row(ir.RotaryEmbedding, direct(since=23)),
+    row(ir.TensorScatter, direct(since=24)),
+    row(ir.LinearAttention, direct(since=27)),
+    row(ir.CausalConvWithState, export_causal_conv),
+    row(ir.SwiGLU, export_swiglu),
+)
 
 IMPORTS: ImportTable = {
     "Attention": {23: import_direct(ir.Attention)},

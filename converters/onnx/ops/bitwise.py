@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct, onnx_value
+from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, table
 from graphir.converters.onnx.importing.context import ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import bitwise as ir
@@ -23,16 +23,16 @@ CAST_SINCE = {
 }
 
 
-def export_bit_shift(node: ExportNode) -> None:
+def export_bit_shift(node: ExportNode[ir.BitShift]) -> None:
     """BitShift, before opset 28 of unsigned numbers only."""
     if node.opset < 28 and node.dtype().value.startswith("int"):
         node.refuse(f"BitShift of the signed {node.dtype()} exists from opset 28 on, the target is {node.opset}")
     node.emit("BitShift", node.input_names(), direction=node.op.direction.value)
 
 
-def export_cast_like(node: ExportNode) -> None:
+def export_cast_like(node: ExportNode[ir.CastLike]) -> None:
     """CastLike; before opset 15 a Cast to the dtype that is known."""
-    op: ir.CastLike = node.op
+    op = node.op
     names = node.input_names()
     for value in node.node.inputs:
         dtype = None if value is None else value.dtype
@@ -49,15 +49,15 @@ def export_cast_like(node: ExportNode) -> None:
         node.emit("CastLike", names, saturate=saturate, round_mode=round_mode)
 
 
-EXPORTS: ExportTable = {
-    ir.BitwiseAnd: direct(since=18),
-    ir.BitwiseOr: direct(since=18),
-    ir.BitwiseXor: direct(since=18),
-    ir.BitwiseNot: direct(since=18),
-    ir.BitShift: export_bit_shift,
-    ir.BitCast: direct(since=26),
-    ir.CastLike: export_cast_like,
-}
+EXPORTS = table(
+    row(ir.BitwiseAnd, direct(since=18)),
+    row(ir.BitwiseOr, direct(since=18)),
+    row(ir.BitwiseXor, direct(since=18)),
+    row(ir.BitwiseNot, direct(since=18)),
+    row(ir.BitShift, export_bit_shift),
+    row(ir.BitCast, direct(since=26)),
+    row(ir.CastLike, export_cast_like),
+)
 
 IMPORTS: ImportTable = {
     "BitwiseAnd": {18: import_direct(ir.BitwiseAnd)},

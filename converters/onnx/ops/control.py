@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
+from graphir.converters.onnx.exporting.context import ExportNode, row, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Value
@@ -117,21 +117,21 @@ def import_scan_8(node: ImportNode) -> None:
     node.emit(Scan(len(values), results), *values, subgraphs=[around])
 
 
-def export_if(node: ExportNode) -> None:
+def export_if(node: ExportNode[If]) -> None:
     """If."""
     node.emit(
         "If", node.input_names(), every_output=True, then_branch=node.subgraph(0), else_branch=node.subgraph(1)
     )
 
 
-def export_loop(node: ExportNode) -> None:
+def export_loop(node: ExportNode[Loop]) -> None:
     """Loop."""
     node.emit("Loop", node.input_names(), every_output=True, body=node.subgraph(0))
 
 
-def export_scan(node: ExportNode) -> None:
+def export_scan(node: ExportNode[Scan]) -> None:
     """Scan."""
-    op: Scan = node.op
+    op = node.op
     axes: dict[str, Any] = {
         "scan_input_axes": op.scan_input_axes or None,
         "scan_input_directions": op.scan_input_directions or None,
@@ -148,7 +148,7 @@ def export_scan(node: ExportNode) -> None:
     )
 
 
-EXPORTS: ExportTable = {If: export_if, Loop: export_loop, Scan: export_scan}
+EXPORTS = table(row(If, export_if), row(Loop, export_loop), row(Scan, export_scan))
 IMPORTS: ImportTable = {
     "If": {1: import_if},
     "Loop": {1: import_loop},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
+from graphir.converters.onnx.exporting.context import ExportNode, row, table
 from graphir.converters.onnx.exporting.context import direct as export_direct
 from graphir.converters.onnx.exporting.same_padding import padded_at_run_time, stated_padding
 from graphir.converters.onnx.importing.context import ImportTable, direct
@@ -15,9 +15,9 @@ from graphir.passes.explicit_padding import kernel_of, spatial_sizes
 from graphir.types import UNKNOWN
 
 
-def export_conv(node: ExportNode) -> None:
+def export_conv(node: ExportNode[Conv]) -> None:
     """Conv: `kernel_shape` is stated where it is known, defaults are left out."""
-    op: Conv = node.op
+    op = node.op
     names, padding = node.input_names(), stated_padding(node)
     if padding is None:
         names[0] = padded_at_run_time(node, names[0], 0)
@@ -32,7 +32,7 @@ def export_conv(node: ExportNode) -> None:
     )
 
 
-def export_conv_transpose(node: ExportNode) -> None:
+def export_conv_transpose(node: ExportNode[ConvTranspose]) -> None:
     """ConvTranspose with numbers for the padding.
 
     Runtimes differ in `auto_pad` and in `output_shape` without it: both become numbers where the kernel is known, and
@@ -52,8 +52,8 @@ def export_conv_transpose(node: ExportNode) -> None:
     )
 
 
-def _with_numbers(node: ExportNode) -> ConvTranspose:
-    op: ConvTranspose = node.op
+def _with_numbers(node: ExportNode[ConvTranspose]) -> ConvTranspose:
+    op = node.op
     kernel = kernel_of(node.node)
     if kernel is None or (isinstance(op.padding, Explicit) and not op.output_shape):
         return op
@@ -70,11 +70,11 @@ def _with_numbers(node: ExportNode) -> ConvTranspose:
     return replace(op, padding=pads, output_padding=extra, output_shape=())
 
 
-EXPORTS: ExportTable = {
-    Conv: export_conv,
-    ConvTranspose: export_conv_transpose,
-    DeformConv: export_direct(since=19),
-}
+EXPORTS = table(
+    row(Conv, export_conv),
+    row(ConvTranspose, export_conv_transpose),
+    row(DeformConv, export_direct(since=19)),
+)
 IMPORTS: ImportTable = {
     "Conv": {1: direct(Conv)},
     "ConvTranspose": {1: direct(ConvTranspose)},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
+from graphir.converters.onnx.exporting.context import ExportNode, row, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.decisions import DecisionKind
@@ -13,20 +13,20 @@ from graphir.tensor import Tensor
 from graphir.types import DType
 
 
-def export_constant_of_shape(node: ExportNode) -> None:
+def export_constant_of_shape(node: ExportNode[ConstantOfShape]) -> None:
     """ConstantOfShape; its value is a tensor of one element, float32 zero by default."""
-    op: ConstantOfShape = node.op
+    op = node.op
     value = None if op.dtype is DType.FLOAT32 and op.value == 0 else Tensor.of([op.value], op.dtype)
     node.emit("ConstantOfShape", node.input_names(), value=value)
 
 
-def export_eye_like(node: ExportNode) -> None:
+def export_eye_like(node: ExportNode[EyeLike]) -> None:
     """EyeLike."""
-    op: EyeLike = node.op
+    op = node.op
     node.emit("EyeLike", node.input_names(), dtype=None if op.dtype is None else CODES[op.dtype], k=op.k or None)
 
 
-def export_fill(node: ExportNode) -> None:
+def export_fill(node: ExportNode[Fill]) -> None:
     """Fill, where all sizes are known; sizes that still are not are asked for."""
     shape = node.node.output.shape
     if shape is None or not all(isinstance(size, int) for size in shape):
@@ -35,9 +35,9 @@ def export_fill(node: ExportNode) -> None:
     node.emit("ConstantOfShape", [node.vector(shape)], value=value)
 
 
-def export_range(node: ExportNode) -> None:
+def export_range(node: ExportNode[Range]) -> None:
     """Range; it takes 16-bit floats from opset 27 on, before that they are cast around it."""
-    op: Range = node.op
+    op = node.op
     names, dtype = node.input_names(), node.dtype()
     is_half = dtype in (DType.FLOAT16, DType.BFLOAT16)
     if node.opset >= 27 or not is_half:
@@ -50,12 +50,12 @@ def export_range(node: ExportNode) -> None:
     node.emit("Cast", [node.step("Range", wide)], to=CODES[dtype])
 
 
-EXPORTS: ExportTable = {
-    Range: export_range,
-    ConstantOfShape: export_constant_of_shape,
-    EyeLike: export_eye_like,
-    Fill: export_fill,
-}
+EXPORTS = table(
+    row(Range, export_range),
+    row(ConstantOfShape, export_constant_of_shape),
+    row(EyeLike, export_eye_like),
+    row(Fill, export_fill),
+)
 
 
 def import_constant(node: ImportNode) -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, row, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.detection import (
@@ -24,15 +24,15 @@ from graphir.types import DType
 ALL = np.iinfo(np.int32).max
 
 
-def export_non_max_suppression(node: ExportNode) -> None:
+def export_non_max_suppression(node: ExportNode[NonMaxSuppression]) -> None:
     """NonMaxSuppression."""
-    op: NonMaxSuppression = node.op
+    op = node.op
     node.emit("NonMaxSuppression", node.input_names(), center_point_box=1 if op.center_point_box else None)
 
 
-def export_roi_align(node: ExportNode) -> None:
+def export_roi_align(node: ExportNode[RoiAlign]) -> None:
     """RoiAlign; before opset 16 a region is never less than a pixel wide and its corners are not shifted."""
-    op: RoiAlign = node.op
+    op = node.op
     names = node.input_names()
     shifted = op.coordinates is RoiCoordinates.HALF_PIXEL
     if shifted and node.opset < 16:
@@ -52,7 +52,7 @@ def export_roi_align(node: ExportNode) -> None:
 class _Steps:
     """Short words for the steps of the lowerings."""
 
-    def __init__(self, node: ExportNode, dtype: DType) -> None:
+    def __init__(self, node: AnyNode, dtype: DType) -> None:
         if not dtype.is_float:
             node.refuse(f"boxes and scores of {dtype} cannot be compared with nothing; cast them to a float")
         self.node = node
@@ -117,9 +117,9 @@ class _Steps:
         return node.step("ScatterND", [nothing, places, node.step("GatherND", [scores, places])], suffix="kept")
 
 
-def export_box_nms(node: ExportNode) -> None:
+def export_box_nms(node: ExportNode[BoxNMS]) -> None:
     """BoxNMS through NonMaxSuppression, one class of it for each class among the rows."""
-    op: BoxNMS = node.op
+    op = node.op
     steps = _Steps(node, node.dtype())
     data = node.input_names()[0]
     count = steps.size(data, 0, 1)
@@ -189,9 +189,9 @@ def _converted(steps: _Steps, rows: str, op: BoxNMS) -> str:
     return node.step("Concat", [*before, *box, *behind], axis=2, suffix="converted")
 
 
-def export_multibox_detection(node: ExportNode) -> None:
+def export_multibox_detection(node: ExportNode[MultiBoxDetection]) -> None:
     """MultiBoxDetection through NonMaxSuppression."""
-    op: MultiBoxDetection = node.op
+    op = node.op
     steps = _Steps(node, node.dtype())
     scores, offsets, anchors = node.input_names()
     count = steps.size(scores, 0, 2)
@@ -225,7 +225,7 @@ def export_multibox_detection(node: ExportNode) -> None:
     node.emit("Concat", [first, _behind_topk(steps, table, best, count, wanted)], axis=1)
 
 
-def _highest(node: ExportNode, scores: str) -> str:
+def _highest(node: AnyNode, scores: str) -> str:
     """The highest of scores (N, C, K) over the classes; axes are an operand from opset 18 on."""
     if node.opset >= 18:
         return node.step("ReduceMax", [scores, node.vector([1])], keepdims=0)
@@ -245,7 +245,7 @@ def _unsuppressed(steps: _Steps, op: MultiBoxDetection, rows: str, ids: str, val
     return node.step("Greater", [kept, steps.lowest], suffix="unsuppressed")
 
 
-def _class_count(node: ExportNode) -> int | None:
+def _class_count(node: AnyNode) -> int | None:
     """The number of classes but the background, if it is known."""
     value = node.optional(0)
     count = value.shape[1] if value is not None and value.shape is not None else None
@@ -289,12 +289,12 @@ def _decoded(steps: _Steps, offsets: str, anchors: str, op: MultiBoxDetection) -
     return node.step("Clip", [boxes, steps.number(0), steps.number(1)]) if op.clip else boxes
 
 
-EXPORTS: ExportTable = {
-    NonMaxSuppression: export_non_max_suppression,
-    RoiAlign: export_roi_align,
-    BoxNMS: export_box_nms,
-    MultiBoxDetection: export_multibox_detection,
-}
+EXPORTS = table(
+    row(NonMaxSuppression, export_non_max_suppression),
+    row(RoiAlign, export_roi_align),
+    row(BoxNMS, export_box_nms),
+    row(MultiBoxDetection, export_multibox_detection),
+)
 
 
 def import_roi_align_10(node: ImportNode) -> None:

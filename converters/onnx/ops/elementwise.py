@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, direct, row, rows, table
 from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.converters.onnx.ops.activation_steps import compose_prelu, unless_composed
@@ -16,7 +16,7 @@ _direct = direct()
 NARROW_INTEGERS = (DType.INT8, DType.INT16, DType.UINT8, DType.UINT16)
 
 
-def export_arithmetic(node: ExportNode) -> None:
+def export_arithmetic(node: AnyNode) -> None:
     """Arithmetic of integers below 32 bits exists from opset 14 on; before that in int32, cut to what they hold."""
     if node.opset >= 14 or node.dtype() not in NARROW_INTEGERS:
         _direct(node)
@@ -26,19 +26,19 @@ def export_arithmetic(node: ExportNode) -> None:
     node.emit("Cast", [found], to=CODES[node.dtype()])
 
 
-def export_cast(node: ExportNode) -> None:
+def export_cast(node: ExportNode[ir.Cast]) -> None:
     """Cast; a cast to the dtype that the operand has is left out by the passes, not here."""
-    op: ir.Cast = node.op
+    op = node.op
     saturate = None if op.saturate or node.opset < 19 else 0
     node.emit("Cast", node.input_names(), to=CODES[op.to], saturate=saturate)
 
 
-def export_mod(node: ExportNode) -> None:
+def export_mod(node: ExportNode[ir.Mod]) -> None:
     """Mod: ONNX's integer form takes the divisor's sign, and that of floats from opset 28 on.
 
     Before there is only C's fmod for floats: to a rest of the other sign than the divisor's that is added.
     """
-    op: ir.Mod = node.op
+    op = node.op
     names = node.input_names()
     if op.fmod or not node.dtype().is_float or node.opset >= 28:
         node.emit("Mod", names, fmod=1 if op.fmod else None)
@@ -51,14 +51,14 @@ def export_mod(node: ExportNode) -> None:
     node.emit("Where", [other, node.step("Add", [rest, names[1]]), rest])
 
 
-def export_round(node: ExportNode) -> None:
+def export_round(node: AnyNode) -> None:
     """Round exists for floats only; integers are round."""
     node.emit("Round" if node.dtype().is_float else "Identity", node.input_names())
 
 
-def export_is_inf(node: ExportNode) -> None:
+def export_is_inf(node: ExportNode[ir.IsInf]) -> None:
     """IsInf takes float16 and bfloat16 from opset 20 on; before it looks at them as float32, which changes nothing."""
-    op: ir.IsInf = node.op
+    op = node.op
     names = node.input_names()
     if node.opset < 20 and node.dtype().bits < 32:
         names = [node.step("Cast", names, to=CODES[DType.FLOAT32], suffix="wide")]
@@ -67,20 +67,22 @@ def export_is_inf(node: ExportNode) -> None:
 
 
 DIRECT: tuple[type[Operator], ...] = (
-    *(ir.Pow, ir.PRelu, ir.Equal, ir.Greater, ir.GreaterOrEqual, ir.Less),
+    *(ir.Pow, ir.Equal, ir.Greater, ir.GreaterOrEqual, ir.Less),
     *(ir.LessOrEqual, ir.And, ir.Or, ir.Xor, ir.Abs, ir.Acos, ir.Acosh, ir.Asin, ir.Asinh, ir.Atan, ir.Atanh),
     *(ir.Ceil, ir.Cos, ir.Cosh, ir.Erf, ir.Exp, ir.Floor, ir.Identity, ir.Log, ir.Neg, ir.Not, ir.Reciprocal),
     *(ir.Sign, ir.Sin, ir.Sinh, ir.Sqrt, ir.Tan, ir.IsNaN, ir.Sum, ir.Mean, ir.Max, ir.Min, ir.Clip),
     ir.Where,
 )
 FOUR: tuple[type[Operator], ...] = (ir.Add, ir.Sub, ir.Mul, ir.Div)
-EXPORTS: ExportTable = dict.fromkeys(DIRECT, _direct) | dict.fromkeys(FOUR, export_arithmetic) | {
-    ir.Cast: export_cast,
-    ir.IsInf: export_is_inf,
-    ir.Mod: export_mod,
-    ir.PRelu: unless_composed(_direct, compose_prelu),
-    ir.Round: export_round,
-}
+EXPORTS = table(
+    *rows(DIRECT, _direct),
+    *rows(FOUR, export_arithmetic),
+    row(ir.Cast, export_cast),
+    row(ir.IsInf, export_is_inf),
+    row(ir.Mod, export_mod),
+    row(ir.PRelu, unless_composed(_direct, compose_prelu)),
+    row(ir.Round, export_round),
+)
 
 
 def import_legacy_binary(cls: type[Operator]) -> ImportFunction:
@@ -145,7 +147,7 @@ def import_prelu_1(node: ImportNode) -> None:
 
 
 ARITHMETIC = (*FOUR, ir.Pow, ir.Equal, ir.Greater, ir.Less, ir.And, ir.Or, ir.Xor)
-SPECIAL = (*ARITHMETIC, ir.PRelu, ir.Clip)
+SPECIAL = (*ARITHMETIC, ir.Clip)
 IMPORTS: ImportTable = {
     **{op.__name__: {1: import_direct(op)} for op in (*DIRECT, ir.IsInf, ir.Mod, ir.Round) if op not in SPECIAL},
     **{op.__name__: {1: import_legacy_binary(op), 7: import_direct(op)} for op in ARITHMETIC},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
+from graphir.converters.onnx.exporting.context import ExportNode, row, table
 from graphir.converters.onnx.files.records import DEFAULT_DOMAINS, SerializedAttribute
 from graphir.converters.onnx.importing import attributes as import_attributes
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
@@ -54,9 +54,9 @@ def _held(node: ImportNode, proto: Any) -> object:
     return value if value != () and again.SerializeToString(deterministic=True) == data else data
 
 
-def export_foreign(node: ExportNode) -> None:
+def export_foreign(node: ExportNode[Foreign]) -> None:
     """The operator as it came. Refuses graphs inside it whose operators mean something else at the target's opset."""
-    op: Foreign = node.op
+    op = node.op
     changed = _changed_operators(op, node.source_opset(), node.opset)
     if changed:
         node.refuse(
@@ -99,7 +99,7 @@ def _means_the_same(node: Any, own: int, target: int) -> bool:
     return exists and read_as[0] == read_as[1] and all(attribute.name in known for attribute in node.attribute)
 
 
-EXPORTS: ExportTable = {Foreign: export_foreign}
+EXPORTS = table(row(Foreign, export_foreign))
 IMPORTS: ImportTable = {}
 
 __all__ = ["EXPORTS", "IMPORTS", "export_foreign", "import_foreign"]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportTable, direct
+from graphir.converters.onnx.exporting.context import direct, row, table
 from graphir.converters.onnx.importing.context import ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.image import CenterCropPad, Col2Im, ImageDecoder
 
-EXPORTS: ExportTable = {
-    ImageDecoder: direct(since=20),
-    CenterCropPad: direct(since=18),
-    Col2Im: direct(since=18),
-}
+EXPORTS = table(
+    row(ImageDecoder, direct(since=20)),
+    row(CenterCropPad, direct(since=18)),
+    row(Col2Im, direct(since=18)),
+)
 
 IMPORTS: ImportTable = {
     "ImageDecoder": {20: import_direct(ImageDecoder)},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.exporting.context import ExportNode, direct, row, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import indexing as ir
@@ -14,32 +14,32 @@ from graphir.types import DType
 REDUCTION_SINCE = {ir.Reduction.ADD: 16, ir.Reduction.MUL: 16, ir.Reduction.MAX: 18, ir.Reduction.MIN: 18}
 
 
-def _reduction(node: ExportNode) -> str | None:
+def _reduction(node: ExportNode[ir.ScatterElements | ir.ScatterND]) -> str | None:
     """The attribute `reduction`, left out at its default. Refuses one that the opset does not have."""
-    reduction: ir.Reduction = node.op.reduction
+    reduction = node.op.reduction
     since = REDUCTION_SINCE.get(reduction, 0)
     if node.opset < since:
         node.refuse(f"the reduction {reduction.value} exists from opset {since} on, the target is {node.opset}")
     return reduction.value if since else None
 
 
-def export_scatter_elements(node: ExportNode) -> None:
+def export_scatter_elements(node: ExportNode[ir.ScatterElements]) -> None:
     """ScatterElements."""
-    op: ir.ScatterElements = node.op
+    op = node.op
     node.emit("ScatterElements", node.input_names(), axis=op.axis or None, reduction=_reduction(node))
 
 
-def export_scatter_nd(node: ExportNode) -> None:
+def export_scatter_nd(node: ExportNode[ir.ScatterND]) -> None:
     """ScatterND."""
     node.emit("ScatterND", node.input_names(), reduction=_reduction(node))
 
 
-def export_one_hot(node: ExportNode) -> None:
+def export_one_hot(node: ExportNode[ir.OneHot]) -> None:
     """OneHot; ONNX wants indices of one axis at least, so that a scalar becomes a vector on the way.
 
     Values of a dtype that the runtime's OneHot lacks are chosen by where it places a 1.
     """
-    op: ir.OneHot = node.op
+    op = node.op
     names, indices = node.input_names(), node.optional(0)
     is_scalar = indices is not None and indices.rank == 0
     is_chosen = node.needs_composition()
@@ -60,19 +60,19 @@ def export_one_hot(node: ExportNode) -> None:
     node.emit("Where", [node.step("Cast", [hot], to=CODES[DType.BOOL]), on, off])
 
 
-EXPORTS: ExportTable = {
-    ir.Gather: direct(),
-    ir.GatherElements: direct(),
-    ir.GatherND: direct(),
-    ir.ScatterElements: export_scatter_elements,
-    ir.ScatterND: export_scatter_nd,
-    ir.OneHot: export_one_hot,
-    ir.Compress: direct(),
-    ir.NonZero: direct(),
-    ir.Unique: direct(),
-    ir.CumSum: direct(),
-    ir.CumProd: direct(since=26),
-}
+EXPORTS = table(
+    row(ir.Gather, direct()),
+    row(ir.GatherElements, direct()),
+    row(ir.GatherND, direct()),
+    row(ir.ScatterElements, export_scatter_elements),
+    row(ir.ScatterND, export_scatter_nd),
+    row(ir.OneHot, export_one_hot),
+    row(ir.Compress, direct()),
+    row(ir.NonZero, direct()),
+    row(ir.Unique, direct()),
+    row(ir.CumSum, direct()),
+    row(ir.CumProd, direct(since=26)),
+)
 
 
 def import_deprecated_scatter(node: ImportNode) -> None:

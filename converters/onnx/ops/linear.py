@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportTable, direct
+from graphir.converters.onnx.exporting.context import direct, row, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.linear import Det, Einsum, Gemm, MatMul, MatMulInteger
 
-EXPORTS: ExportTable = {Gemm: direct(), MatMul: direct(), MatMulInteger: direct(), Einsum: direct(), Det: direct()}
+EXPORTS = table(
+    row(Gemm, direct()),
+    row(MatMul, direct()),
+    row(MatMulInteger, direct()),
+    row(Einsum, direct()),
+    row(Det, direct()),
+)
 
 
 def import_gemm_1(node: ImportNode) -> None:

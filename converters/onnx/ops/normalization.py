@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, by_opset, direct
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, by_opset, direct, row, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.decisions import DecisionKind
@@ -20,12 +20,12 @@ from graphir.ops.shape_parts import Concat
 from graphir.types import DType
 
 
-def export_batch_normalization(node: ExportNode) -> None:
+def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
     """BatchNormalization; vectors of another dtype than the data's exist from opset 15 on.
 
     Before that the data takes the vectors' dtype on the way.
     """
-    op: ir.BatchNormalization = node.op
+    op = node.op
     names = node.input_names()
     attributes = op.attributes()
     if node.opset >= 15 or len({node.dtype(slot) for slot in range(5)}) == 1:
@@ -36,11 +36,11 @@ def export_batch_normalization(node: ExportNode) -> None:
     node.emit("Cast", [node.step("BatchNormalization", cast, **attributes)], to=CODES[dtype])
 
 
-def _cast(node: ExportNode, name: str, dtype: DType, to: DType) -> str:
+def _cast(node: AnyNode, name: str, dtype: DType, to: DType) -> str:
     return name if dtype is to else node.step("Cast", [name], to=CODES[to])
 
 
-def _trailing_axes(node: ExportNode, axis: int) -> tuple[int, ...]:
+def _trailing_axes(node: AnyNode, axis: int) -> tuple[int, ...]:
     """The axes from `axis` to the last, counted from the back; only an axis counted from the front needs the rank."""
     if axis >= 0:
         value = node.optional(0)
@@ -50,16 +50,16 @@ def _trailing_axes(node: ExportNode, axis: int) -> tuple[int, ...]:
     return tuple(range(axis, 0))
 
 
-def _mean(node: ExportNode, name: str, axes: Sequence[int], suffix: str) -> str:
+def _mean(node: AnyNode, name: str, axes: Sequence[int], suffix: str) -> str:
     """The mean over the axes, kept with size 1; they are an operand from opset 18 on."""
     if node.opset >= 18:
         return node.step("ReduceMean", [name, node.vector(axes)], suffix=suffix)
     return node.step("ReduceMean", [name], suffix=suffix, axes=tuple(axes))
 
 
-def export_layer_normalization(node: ExportNode) -> None:
+def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
     """LayerNormalization, which exists from opset 17 on and computes in float32 or bfloat16."""
-    op: ir.LayerNormalization = node.op
+    op = node.op
     if op.stash_type not in (DType.FLOAT32, DType.BFLOAT16):
         compose_layer_normalization(node)
         return
@@ -73,9 +73,9 @@ def _stashed(op: ir.LayerNormalization | ir.RMSNormalization | ir.GroupNormaliza
     return attributes
 
 
-def compose_layer_normalization(node: ExportNode) -> None:
+def compose_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
     """The mean and the deviation from it as ONNX's definition of the operator has them."""
-    op: ir.LayerNormalization = node.op
+    op = node.op
     names = node.input_names()
     dtype, stash = node.dtype(), op.stash_type
     axes = _trailing_axes(node, op.axis)
@@ -93,18 +93,18 @@ def compose_layer_normalization(node: ExportNode) -> None:
     node.emit_result(2, "Reciprocal", [deviation])
 
 
-def export_rms_normalization(node: ExportNode) -> None:
+def export_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
     """RMSNormalization, which exists from opset 23 on and computes in float32 or bfloat16."""
-    op: ir.RMSNormalization = node.op
+    op = node.op
     if op.stash_type not in (DType.FLOAT32, DType.BFLOAT16):
         compose_rms_normalization(node)
         return
     node.emit("RMSNormalization", node.input_names(), **_stashed(op))
 
 
-def compose_rms_normalization(node: ExportNode) -> None:
+def compose_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
     """x / sqrt(mean(x * x) + epsilon) * scale."""
-    op: ir.RMSNormalization = node.op
+    op = node.op
     data, scale = node.input_names()
     dtype, stash = node.dtype(), op.stash_type
     x = _cast(node, data, dtype, stash)
@@ -114,18 +114,18 @@ def compose_rms_normalization(node: ExportNode) -> None:
     node.emit("Mul", [normalized, scale])
 
 
-def export_group_normalization(node: ExportNode) -> None:
+def export_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None:
     """GroupNormalization with a scale for each channel, which exists from opset 21 on (18 had one for each group)."""
-    op: ir.GroupNormalization = node.op
+    op = node.op
     if op.stash_type not in (DType.FLOAT32, DType.BFLOAT16):
         compose_group_normalization(node)
         return
     node.emit("GroupNormalization", node.input_names(), **_stashed(op))
 
 
-def compose_group_normalization(node: ExportNode) -> None:
+def compose_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None:
     """The groups as the channels of an InstanceNormalization, then scale and bias for each channel."""
-    op: ir.GroupNormalization = node.op
+    op = node.op
     data, scale, bias = node.input_names()
     value = node.optional(0)
     if value is None or value.rank is None:
@@ -143,22 +143,22 @@ def compose_group_normalization(node: ExportNode) -> None:
     node.emit("Add", [node.step("Mul", [normalized, wide[0]], suffix="scaled"), wide[1]])
 
 
-def export_mean_variance_normalization(node: ExportNode) -> None:
+def export_mean_variance_normalization(node: ExportNode[ir.MeanVarianceNormalization]) -> None:
     """MeanVarianceNormalization; the axes are always stated, as onnx's shape inference fails on their default."""
-    op: ir.MeanVarianceNormalization = node.op
+    op = node.op
     node.emit("MeanVarianceNormalization", node.input_names(), axes=op.axes)
 
 
-EXPORTS: ExportTable = {
-    ir.BatchNormalization: export_batch_normalization,
-    ir.InstanceNormalization: direct(),
-    ir.GroupNormalization: by_opset({1: compose_group_normalization, 21: export_group_normalization}),
-    ir.LayerNormalization: by_opset({1: compose_layer_normalization, 17: export_layer_normalization}),
-    ir.RMSNormalization: by_opset({1: compose_rms_normalization, 23: export_rms_normalization}),
-    ir.LRN: direct(),
-    ir.LpNormalization: direct(),
-    ir.MeanVarianceNormalization: export_mean_variance_normalization,
-}
+EXPORTS = table(
+    row(ir.BatchNormalization, export_batch_normalization),
+    row(ir.InstanceNormalization, direct()),
+    row(ir.GroupNormalization, by_opset({1: compose_group_normalization, 21: export_group_normalization})),
+    row(ir.LayerNormalization, by_opset({1: compose_layer_normalization, 17: export_layer_normalization})),
+    row(ir.RMSNormalization, by_opset({1: compose_rms_normalization, 23: export_rms_normalization})),
+    row(ir.LRN, direct()),
+    row(ir.LpNormalization, direct()),
+    row(ir.MeanVarianceNormalization, export_mean_variance_normalization),
+)
 
 
 def import_batch_normalization(node: ImportNode) -> None:

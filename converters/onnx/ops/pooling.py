@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, direct, row, table
 from graphir.converters.onnx.exporting.same_padding import ones_like, padded_at_run_time, stated_padding
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
@@ -27,12 +27,12 @@ from graphir.safety.limits import charge_nodes
 from graphir.types import DType
 
 
-def _window_attributes(node: ExportNode, padding: Padding | None) -> dict[str, Any]:
+def _window_attributes(node: ExportNode[MaxPool | AveragePool | LpPool], padding: Padding | None) -> dict[str, Any]:
     """The attributes of a windowed pooling; without a padding its data are padded already.
 
     SAME says how many windows there are, whatever the ceil mode, which onnx's own inference does not always heed.
     """
-    op: MaxPool | AveragePool | LpPool = node.op
+    op = node.op
     rounds_up = op.ceil_mode and isinstance(op.padding, Explicit) and not _rounds_down_anyway(node)
     return {
         "kernel_shape": op.kernel_shape,
@@ -43,13 +43,13 @@ def _window_attributes(node: ExportNode, padding: Padding | None) -> dict[str, A
     }
 
 
-def _rounds_down_anyway(node: ExportNode) -> bool:
+def _rounds_down_anyway(node: ExportNode[MaxPool | AveragePool | LpPool]) -> bool:
     """Whether ceil mode gives no further window for these sizes, but a reader of the target's opset may think so.
 
     That a window must not begin behind the data's own end is in ONNX's text from opset 22 on; the sizes that onnx
     infers for older ones count it.
     """
-    op: MaxPool | AveragePool | LpPool = node.op
+    op = node.op
     value = node.optional(0)
     sizes = value.shape[2:] if value is not None and value.shape is not None else ()
     assert isinstance(op.padding, Explicit)
@@ -67,9 +67,9 @@ def _rounds_down_anyway(node: ExportNode) -> bool:
     )
 
 
-def export_max_pool(node: ExportNode) -> None:
+def export_max_pool(node: ExportNode[MaxPool]) -> None:
     """MaxPool."""
-    op: MaxPool = node.op
+    op = node.op
     names, padding = node.input_names(), stated_padding(node)
     if padding is None:
         if not (node.node.outputs[1].uses or node.node.outputs[1] in node.node.outputs[1].graph.outputs):
@@ -82,9 +82,9 @@ def export_max_pool(node: ExportNode) -> None:
     node.emit("MaxPool", names, storage_order=op.storage_order or None, **attributes)
 
 
-def export_average_pool(node: ExportNode) -> None:
+def export_average_pool(node: ExportNode[AveragePool]) -> None:
     """AveragePool; dilations exist from opset 19 on."""
-    op: AveragePool = node.op
+    op = node.op
     padding = stated_padding(node)
     attributes = _window_attributes(node, padding)
     if attributes["dilations"] is not None and node.opset < 19:
@@ -95,9 +95,9 @@ def export_average_pool(node: ExportNode) -> None:
     node.emit("AveragePool", node.input_names(), count_include_pad=1 if op.count_include_pad else None, **attributes)
 
 
-def _average_at_run_time(node: ExportNode, attributes: dict[str, Any]) -> None:
+def _average_at_run_time(node: ExportNode[AveragePool], attributes: dict[str, Any]) -> None:
     """The mean over the padded data; where only data count, divided by the share of each window that they fill."""
-    op: AveragePool = node.op
+    op = node.op
     (data,) = node.input_names()
     padded = padded_at_run_time(node, data, 0)
     if op.count_include_pad:
@@ -108,14 +108,14 @@ def _average_at_run_time(node: ExportNode, attributes: dict[str, Any]) -> None:
     node.emit("Div", [mean, node.step("AveragePool", [inside], suffix="share", **attributes)])
 
 
-def _lowest(node: ExportNode) -> float:
+def _lowest(node: AnyNode) -> float:
     dtype = node.dtype()
     return -np.inf if dtype.is_float else float(np.iinfo(dtype.numpy()).min)
 
 
-def export_lp_pool(node: ExportNode) -> None:
+def export_lp_pool(node: ExportNode[LpPool]) -> None:
     """LpPool; ceil mode and dilations exist from opset 18 on."""
-    op: LpPool = node.op
+    op = node.op
     padding = stated_padding(node)
     attributes = _window_attributes(node, padding)
     if node.opset < 18 and (attributes["ceil_mode"] or attributes["dilations"]):
@@ -126,9 +126,9 @@ def export_lp_pool(node: ExportNode) -> None:
     node.emit("LpPool", names, p=op.p, **attributes)
 
 
-def export_max_roi_pool(node: ExportNode) -> None:
+def export_max_roi_pool(node: ExportNode[MaxRoiPool]) -> None:
     """MaxRoiPool; runtimes have kernels for it up to opset 21, so from 22 on it is composed."""
-    op: MaxRoiPool = node.op
+    op = node.op
     if node.opset < 22:
         scale = op.spatial_scale if op.spatial_scale != 1 else None
         node.emit("MaxRoiPool", node.input_names(), pooled_shape=op.pooled_shape, spatial_scale=scale)
@@ -136,9 +136,9 @@ def export_max_roi_pool(node: ExportNode) -> None:
         _pool_regions_by_masks(node)
 
 
-def _pool_regions_by_masks(node: ExportNode) -> None:
+def _pool_regions_by_masks(node: ExportNode[MaxRoiPool]) -> None:
     """Every region's image, masked and reduced cell by cell, columns first. Takes the memory of an image a region."""
-    op: MaxRoiPool = node.op
+    op = node.op
     data, rois = node.input_names()
     batch = node.step("Cast", [node.step("Gather", [rois, _index(node, 0)], axis=1)], to=CODES[DType.INT64])
     pooled = node.step("Gather", [data, batch], axis=0, suffix="images")
@@ -175,7 +175,7 @@ def _pool_regions_by_masks(node: ExportNode) -> None:
     node.emit("Where", [empty, _like(node, 0), pooled])
 
 
-def _places(node: ExportNode, axis: int) -> str:
+def _places(node: AnyNode, axis: int) -> str:
     """0, 1, 2... along an axis of the image, in its dtype."""
     image = node.optional(0)
     if image is not None and image.rank == 4 and isinstance(image.shape[axis], int):  # type: ignore[index]
@@ -187,11 +187,11 @@ def _places(node: ExportNode, axis: int) -> str:
     return node.step("Range", [_like(node, 0), limit, _like(node, 1)])
 
 
-def _index(node: ExportNode, number: int) -> str:
+def _index(node: AnyNode, number: int) -> str:
     return node.constant(np.asarray(number, np.int64))
 
 
-def _like(node: ExportNode, numbers: float | range) -> str:
+def _like(node: AnyNode, numbers: float | range) -> str:
     return node.constant(np.asarray(numbers, node.dtype().numpy()))
 
 
@@ -215,16 +215,16 @@ def _whole_p(node: ImportNode) -> int:
     return int(p)
 
 
-EXPORTS: ExportTable = {
-    MaxPool: export_max_pool,
-    AveragePool: export_average_pool,
-    LpPool: export_lp_pool,
-    GlobalAveragePool: direct(),
-    GlobalMaxPool: direct(),
-    GlobalLpPool: direct(),
-    MaxRoiPool: export_max_roi_pool,
-    MaxUnpool: direct(since=9),
-}
+EXPORTS = table(
+    row(MaxPool, export_max_pool),
+    row(AveragePool, export_average_pool),
+    row(LpPool, export_lp_pool),
+    row(GlobalAveragePool, direct()),
+    row(GlobalMaxPool, direct()),
+    row(GlobalLpPool, direct()),
+    row(MaxRoiPool, export_max_roi_pool),
+    row(MaxUnpool, direct(since=9)),
+)
 
 IMPORTS: ImportTable = {
     "MaxPool": {1: import_direct(MaxPool)},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct, onnx_value
+from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, table
 from graphir.converters.onnx.importing.context import ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import quantization as ir
@@ -27,7 +27,9 @@ SINCE = {
 }
 
 
-def _check(node: ExportNode, quantized: DType | None, real: DType | None) -> None:
+def _check(
+    node: ExportNode[ir.QuantizeLinear | ir.DequantizeLinear], quantized: DType | None, real: DType | None
+) -> None:
     """Refuse what the target's version has no form for."""
     since = 10 if quantized is None else SINCE.get(quantized, 10)
     if since > node.opset:
@@ -38,9 +40,9 @@ def _check(node: ExportNode, quantized: DType | None, real: DType | None) -> Non
         node.refuse(f"{node.op.name} in blocks exists from opset 21 on, the target is {node.opset}")
 
 
-def export_quantize(node: ExportNode) -> None:
+def export_quantize(node: ExportNode[ir.QuantizeLinear]) -> None:
     """QuantizeLinear. Before opset 21 the zero point alone says which dtype comes out."""
-    op: ir.QuantizeLinear = node.op
+    op = node.op
     x, scale, zero = (node.optional(slot) for slot in range(3))
     assert x is not None
     assert scale is not None
@@ -72,9 +74,9 @@ def export_quantize(node: ExportNode) -> None:
     )
 
 
-def export_dequantize(node: ExportNode) -> None:
+def export_dequantize(node: ExportNode[ir.DequantizeLinear]) -> None:
     """DequantizeLinear."""
-    op: ir.DequantizeLinear = node.op
+    op = node.op
     x, scale = node.optional(0), node.optional(1)
     assert x is not None
     assert scale is not None
@@ -93,7 +95,7 @@ def export_dequantize(node: ExportNode) -> None:
     )
 
 
-def export_qlinear_matmul(node: ExportNode) -> None:
+def export_qlinear_matmul(node: ExportNode[ir.QLinearMatMul]) -> None:
     """QLinearMatMul, whose scales are float32 before opset 21."""
     scale = node.dtype(1)
     if node.opset < 21 and scale is not DType.FLOAT32:
@@ -101,14 +103,14 @@ def export_qlinear_matmul(node: ExportNode) -> None:
     node.emit("QLinearMatMul", node.input_names())
 
 
-EXPORTS: ExportTable = {
-    ir.QuantizeLinear: export_quantize,
-    ir.DequantizeLinear: export_dequantize,
-    ir.DynamicQuantizeLinear: direct(since=11),
-    ir.QLinearConv: direct(since=10),
-    ir.ConvInteger: direct(since=10),
-    ir.QLinearMatMul: export_qlinear_matmul,
-}
+EXPORTS = table(
+    row(ir.QuantizeLinear, export_quantize),
+    row(ir.DequantizeLinear, export_dequantize),
+    row(ir.DynamicQuantizeLinear, direct(since=11)),
+    row(ir.QLinearConv, direct(since=10)),
+    row(ir.ConvInteger, direct(since=10)),
+    row(ir.QLinearMatMul, export_qlinear_matmul),
+)
 
 IMPORTS: ImportTable = {
     "QuantizeLinear": {10: import_direct(ir.QuantizeLinear)},

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct, onnx_value
+from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, table
 from graphir.converters.onnx.importing.context import ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import random as ir
 
 
-def export_bernoulli(node: ExportNode) -> None:
+def export_bernoulli(node: ExportNode[ir.Bernoulli]) -> None:
     """Bernoulli; before opset 15 even numbers from 0 to 1 that are compared with the probabilities.
 
     The comparison is the one that ONNX's text asks for; its function body, which onnxruntime runs, has it reversed.
     """
-    op: ir.Bernoulli = node.op
+    op = node.op
     names = node.input_names()
     dtype = None if op.dtype is None else onnx_value(op.dtype)
     if node.opset >= 15:
@@ -23,14 +23,14 @@ def export_bernoulli(node: ExportNode) -> None:
     node.emit("Cast", [node.step("Less", [drawn, names[0]])], to=dtype or onnx_value(node.dtype()))
 
 
-EXPORTS: ExportTable = {
-    ir.RandomNormal: direct(),
-    ir.RandomUniform: direct(),
-    ir.RandomNormalLike: direct(),
-    ir.RandomUniformLike: direct(),
-    ir.Bernoulli: export_bernoulli,
-    ir.Multinomial: direct(since=7),
-}
+EXPORTS = table(
+    row(ir.RandomNormal, direct()),
+    row(ir.RandomUniform, direct()),
+    row(ir.RandomNormalLike, direct()),
+    row(ir.RandomUniformLike, direct()),
+    row(ir.Bernoulli, export_bernoulli),
+    row(ir.Multinomial, direct(since=7)),
+)
 
 IMPORTS: ImportTable = {
     "RandomNormal": {1: import_direct(ir.RandomNormal)},

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable
+from graphir.converters.onnx.exporting.context import ExportNode, row, table
 from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, ImportTable
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.ops.shape import Transpose
 
 
-def export_recurrent(node: ExportNode) -> None:
+def export_recurrent(node: ExportNode[RNN | GRU | LSTM]) -> None:
     """RNN, GRU or LSTM; `hidden_size` is stated wherever it is known, since runtimes insist on it."""
-    op: RNN | GRU | LSTM = node.op
+    op = node.op
     recurrent = node.optional(2)
     hidden = op.hidden_size
     if hidden is None and recurrent is not None and recurrent.shape is not None:
@@ -32,7 +32,7 @@ def export_recurrent(node: ExportNode) -> None:
     )
 
 
-EXPORTS: ExportTable = {RNN: export_recurrent, GRU: export_recurrent, LSTM: export_recurrent}
+EXPORTS = table(row(RNN, export_recurrent), row(GRU, export_recurrent), row(LSTM, export_recurrent))
 
 
 def import_recurrent(cls: type[RNN | GRU | LSTM]) -> ImportFunction:

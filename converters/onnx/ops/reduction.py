@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportFunction, ExportNode, ExportTable, by_opset, direct
+from graphir.converters.onnx.exporting.context import (
+    AnyNode,
+    ExportNode,
+    by_opset,
+    direct,
+    row,
+    rows,
+    table,
+)
 from graphir.converters.onnx.importing.context import ImportTable, attribute_as_operand
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import reduction as ir
-from graphir.ops.base import Operator
 
 
-def export_reduce_with_attribute(node: ExportNode) -> None:
+def export_reduce_with_attribute(node: ExportNode[ir.Reduce]) -> None:
     """A reduction whose axes are an attribute; they must be known."""
     op = node.op
     axes = node.known(1)
@@ -21,7 +28,7 @@ def export_reduce_with_attribute(node: ExportNode) -> None:
     node.emit(op.name, node.input_names()[:1], axes=axes or None, keepdims=None if op.keepdims else 0)
 
 
-def _export_without_axes(node: ExportNode) -> None:
+def _export_without_axes(node: AnyNode) -> None:
     """What reducing no axis at all does to each element."""
     data = node.input_names()[:1]
     match node.op:
@@ -35,9 +42,9 @@ def _export_without_axes(node: ExportNode) -> None:
             node.emit("Identity", data)
 
 
-def export_top_k(node: ExportNode) -> None:
+def export_top_k(node: ExportNode[ir.TopK]) -> None:
     """TopK, whose two results ONNX wants both."""
-    op: ir.TopK = node.op
+    op = node.op
     node.emit(
         "TopK",
         node.input_names(),
@@ -48,17 +55,18 @@ def export_top_k(node: ExportNode) -> None:
     )
 
 
-REDUCTIONS: tuple[type[Operator], ...] = (
+REDUCTIONS: tuple[type[ir.Reduce], ...] = (
     *(ir.ReduceMean, ir.ReduceMax, ir.ReduceMin, ir.ReduceProd, ir.ReduceL1, ir.ReduceL2, ir.ReduceLogSum),
     *(ir.ReduceLogSumExp, ir.ReduceSumSquare),
 )
-_reduce: ExportFunction = by_opset({13: export_reduce_with_attribute, 18: direct()})
-EXPORTS: ExportTable = dict.fromkeys(REDUCTIONS, _reduce) | {
-    ir.ReduceSum: direct(),
-    ir.ArgMax: direct(),
-    ir.ArgMin: direct(),
-    ir.TopK: export_top_k,
-}
+_reduce = by_opset({13: export_reduce_with_attribute, 18: direct()})
+EXPORTS = table(
+    *rows(REDUCTIONS, _reduce),
+    row(ir.ReduceSum, direct()),
+    row(ir.ArgMax, direct()),
+    row(ir.ArgMin, direct()),
+    row(ir.TopK, export_top_k),
+)
 
 IMPORTS: ImportTable = {
     **{op.__name__: {1: attribute_as_operand(op, "axes", 1), 18: import_direct(op)} for op in REDUCTIONS},

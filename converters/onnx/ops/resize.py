@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, direct, row, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.converters.onnx.ops.resize_nearest import export_by_places, is_of_places
@@ -39,13 +39,13 @@ LAID_OUT = (Conv, ConvTranspose, AveragePool, MaxPool, Gemm, MatMul, Reshape)
 NEARBY = 64
 
 
-def export_resize(node: ExportNode) -> None:
+def export_resize(node: ExportNode[Resize]) -> None:
     """Resize; antialiasing exists from opset 18 on, and so does `axes`, without which sizes and factors name all axes.
 
     They name all axes in any opset where that takes no more operators, or where a Transpose stands before: onnxruntime
     (1.31) moves those behind a Resize as if it had no `axes`, and refuses the model then.
     """
-    op: Resize = node.op
+    op = node.op
     if op.coordinates is Coordinates.HALF_PIXEL_SYMMETRIC and node.opset < 19:
         node.refuse(f"half_pixel_symmetric exists from opset 19 on, the target is {node.opset}")
     if node.opset < 18 and (op.antialias or op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH):
@@ -88,9 +88,9 @@ def export_resize(node: ExportNode) -> None:
     )
 
 
-def _can_name_all_axes(node: ExportNode) -> bool:
+def _can_name_all_axes(node: ExportNode[Resize]) -> bool:
     """Whether sizes or factors of all axes can be said, and better so."""
-    op: Resize = node.op
+    op = node.op
     value = node.optional(0)
     if value is None or value.shape is None or op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH:
         return False
@@ -106,7 +106,7 @@ def _can_name_all_axes(node: ExportNode) -> bool:
     return axes == list(range(axes[0], len(value.shape))) and _is_behind_transpose(value)
 
 
-def _exact_factors(node: ExportNode, rank: int) -> tuple[float, ...]:
+def _exact_factors(node: ExportNode[Resize], rank: int) -> tuple[float, ...]:
     """Factors of all axes that give the known sizes of some of them, where the others are open; none if there are none.
 
     They are quotients in float32, rounded up where a runtime that multiplies in more digits would lose an element. The
@@ -146,16 +146,16 @@ def _is_behind_transpose(value: Value) -> bool:
     return False
 
 
-def _rank(node: ExportNode) -> int:
+def _rank(node: AnyNode) -> int:
     value = node.optional(0)
     if value is None or value.rank is None:
         node.refuse(f"Resize of some axes needs the number of axes before opset 18, the target is {node.opset}")
     return value.rank
 
 
-def _all_sizes(node: ExportNode, rank: int) -> str:
+def _all_sizes(node: ExportNode[Resize], rank: int) -> str:
     """The sizes of all axes, from those of the axes that are resized and the data's own."""
-    op: Resize = node.op
+    op = node.op
     value = node.optional(0)
     axes = [axis % rank for axis in op.axes]
     known = node.known(3)
@@ -173,7 +173,7 @@ def _all_sizes(node: ExportNode, rank: int) -> str:
     return node.step("Concat", [kept, wanted], axis=0, suffix="sizes")
 
 
-def _whole_roi(node: ExportNode, rank: int) -> str:
+def _whole_roi(node: ExportNode[Resize], rank: int) -> str:
     """The first and last place of every axis, from those of the axes that are resized: 0 and 1 of the others."""
     axes = [axis % rank for axis in node.op.axes]
     first, last = 2 * len(axes), 2 * len(axes) + 1
@@ -185,9 +185,9 @@ def _whole_roi(node: ExportNode, rank: int) -> str:
     return node.step("Gather", [stated, node.vector([*starts, *ends])], axis=0, suffix="roi")
 
 
-def export_grid_sample(node: ExportNode) -> None:
+def export_grid_sample(node: ExportNode[GridSample]) -> None:
     """GridSample exists from opset 16 on (linear and cubic are called bilinear and bicubic before 20)."""
-    op: GridSample = node.op
+    op = node.op
     if node.opset < 16:
         _sample_by_gathering(node)
         return
@@ -203,9 +203,9 @@ def export_grid_sample(node: ExportNode) -> None:
     )
 
 
-def _sample_by_gathering(node: ExportNode) -> None:
+def _sample_by_gathering(node: ExportNode[GridSample]) -> None:
     """Bilinear sampling of images from four gathered neighbours each, weighted; 0 outside."""
-    op: GridSample = node.op
+    op = node.op
     image = node.optional(0)
     if op.mode is not SampleMode.LINEAR or op.padding_mode is not SamplePadding.ZEROS or image is None:
         node.refuse(f"GridSample other than linear with zeros exists from opset 16 on, the target is {node.opset}")
@@ -239,7 +239,7 @@ def _sample_by_gathering(node: ExportNode) -> None:
     node.emit("Transpose", [node.step("Sum", parts)], perm=(0, 3, 1, 2))
 
 
-def _columns(node: ExportNode, lower: str, upper: str, right: int, down: int) -> list[str]:
+def _columns(node: AnyNode, lower: str, upper: str, right: int, down: int) -> list[str]:
     """The weights of one neighbour, x then y, each with a last axis of 1."""
     return [
         node.step("Gather", [upper if side else lower, node.vector([place])], axis=-1, suffix="side")
@@ -247,21 +247,17 @@ def _columns(node: ExportNode, lower: str, upper: str, right: int, down: int) ->
     ]
 
 
-def _product(node: ExportNode, weights: str) -> str:
+def _product(node: AnyNode, weights: str) -> str:
     if node.opset >= 18:
         return node.step("ReduceProd", [weights, node.vector([-1])])
     return node.step("ReduceProd", [weights], axes=(-1,))
 
 
-def _like(node: ExportNode, numbers: object) -> str:
+def _like(node: AnyNode, numbers: object) -> str:
     return node.constant(np.asarray(numbers, node.dtype().numpy()))
 
 
-EXPORTS: ExportTable = {
-    Resize: export_resize,
-    GridSample: export_grid_sample,
-    AffineGrid: direct(since=20),
-}
+EXPORTS = table(row(Resize, export_resize), row(GridSample, export_grid_sample), row(AffineGrid, direct(since=20)))
 
 
 def import_resize(node: ImportNode) -> None:

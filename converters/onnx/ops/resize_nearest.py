@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.exporting.context import ExportNode
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode
 from graphir.ops.resize import AspectPolicy, Coordinates, NearestMode, Resize, ResizeMode
 from graphir.types import DType
 
 
-def is_of_places(node: ExportNode) -> bool:
+def is_of_places(node: ExportNode[Resize]) -> bool:
     """Whether the elements are only moved, axis by axis, in a dtype that the runtime cannot resize exactly."""
-    op: Resize = node.op
+    op = node.op
     value = node.optional(0)
     return (
         op.mode is ResizeMode.NEAREST
@@ -22,9 +22,9 @@ def is_of_places(node: ExportNode) -> bool:
     )
 
 
-def export_by_places(node: ExportNode) -> None:
+def export_by_places(node: ExportNode[Resize]) -> None:
     """Of every axis the places 0, 1, 2... are resized, and the data is gathered by them: no element changes."""
-    op: Resize = node.op
+    op = node.op
     data, _, scales, sizes = (*node.input_names(), "", "", "")[:4]
     value = node.optional(0)
     assert value is not None
@@ -48,14 +48,14 @@ def export_by_places(node: ExportNode) -> None:
     node.emit("Identity", [taken])
 
 
-def _part(node: ExportNode, vector: str, slot: int) -> str:
+def _part(node: AnyNode, vector: str, slot: int) -> str:
     """One element of a vector, as a vector; "" for an absent one."""
     if not vector:
         return ""
     return node.step("Slice", [vector, node.vector([slot]), node.vector([slot + 1])], suffix="part")
 
 
-def _places(node: ExportNode, data: str, axis: int) -> str:
+def _places(node: AnyNode, data: str, axis: int) -> str:
     """0, 1, 2... along an axis, in float32, which tells 2**24 of them apart."""
     value = node.optional(0)
     size = None if value is None or value.shape is None else value.shape[axis]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct, onnx_value
+from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.graph import Value
@@ -24,7 +24,7 @@ def _one(value: Value) -> Type:
     return value.type.element if isinstance(value.type, SequenceType) else value.type
 
 
-def export_sequence_map(node: ExportNode) -> None:
+def export_sequence_map(node: ExportNode[ir.SequenceMap]) -> None:
     """SequenceMap."""
     if node.opset < 17:
         node.refuse(f"SequenceMap exists from opset 17 on, the target is {node.opset}")
@@ -37,14 +37,14 @@ def import_optional(node: ImportNode) -> None:
     node.emit(ir.Optional(stated), node.optional(0))
 
 
-def export_optional(node: ExportNode) -> None:
+def export_optional(node: ExportNode[ir.Optional]) -> None:
     """Optional."""
     if node.opset < 15:
         node.refuse(f"optional values exist from opset 15 on, the target is {node.opset}")
     node.emit("Optional", node.input_names(), type=node.op.type)
 
 
-def export_optional_get_element(node: ExportNode) -> None:
+def export_optional_get_element(node: ExportNode[ir.OptionalGetElement]) -> None:
     """OptionalGetElement; what is no optional passes through, which before opset 18 an Identity says."""
     value = node.optional(0)
     assert value is not None
@@ -57,7 +57,7 @@ def export_optional_get_element(node: ExportNode) -> None:
         node.emit("OptionalGetElement", node.input_names())
 
 
-def export_optional_has_element(node: ExportNode) -> None:
+def export_optional_has_element(node: ExportNode[ir.OptionalHasElement]) -> None:
     """OptionalHasElement; before opset 18 its operand must be an optional, otherwise the answer is a constant."""
     value = node.optional(0)
     certain = value is None or (value.type != ANYTHING and not isinstance(value.type, OptionalType))
@@ -69,25 +69,25 @@ def export_optional_has_element(node: ExportNode) -> None:
         node.emit("OptionalHasElement", node.input_names())
 
 
-def export_sequence_empty(node: ExportNode) -> None:
+def export_sequence_empty(node: ExportNode[ir.SequenceEmpty]) -> None:
     """SequenceEmpty, whose dtype is stated always."""
     node.emit("SequenceEmpty", (), dtype=onnx_value(node.op.dtype))
 
 
-EXPORTS: ExportTable = {
-    ir.SequenceConstruct: direct(since=11),
-    ir.SequenceEmpty: export_sequence_empty,
-    ir.SequenceAt: direct(since=11),
-    ir.SequenceInsert: direct(since=11),
-    ir.SequenceErase: direct(since=11),
-    ir.SequenceLength: direct(since=11),
-    ir.ConcatFromSequence: direct(since=11),
-    ir.SplitToSequence: direct(since=11),
-    ir.SequenceMap: export_sequence_map,
-    ir.Optional: export_optional,
-    ir.OptionalGetElement: export_optional_get_element,
-    ir.OptionalHasElement: export_optional_has_element,
-}
+EXPORTS = table(
+    row(ir.SequenceConstruct, direct(since=11)),
+    row(ir.SequenceEmpty, export_sequence_empty),
+    row(ir.SequenceAt, direct(since=11)),
+    row(ir.SequenceInsert, direct(since=11)),
+    row(ir.SequenceErase, direct(since=11)),
+    row(ir.SequenceLength, direct(since=11)),
+    row(ir.ConcatFromSequence, direct(since=11)),
+    row(ir.SplitToSequence, direct(since=11)),
+    row(ir.SequenceMap, export_sequence_map),
+    row(ir.Optional, export_optional),
+    row(ir.OptionalGetElement, export_optional_get_element),
+    row(ir.OptionalHasElement, export_optional_has_element),
+)
 
 IMPORTS: ImportTable = {
     "SequenceConstruct": {11: import_direct(ir.SequenceConstruct)},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, direct, row, table
 from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, ImportTable, attribute_as_operand
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.elementwise import Cast, Equal, Where
@@ -26,9 +26,9 @@ from graphir.padding import Explicit
 from graphir.types import DType
 
 
-def export_pad(node: ExportNode) -> None:
+def export_pad(node: ExportNode[Pad]) -> None:
     """Pad; `axes` exists from opset 18 on, before that it must be known and is spelled out."""
-    op: Pad = node.op
+    op = node.op
     names = node.input_names()
     if op.mode is PadMode.WRAP and node.opset < 19:
         node.refuse(f"Pad with mode wrap exists from opset 19 on, the target is {node.opset}")
@@ -47,7 +47,7 @@ def export_pad(node: ExportNode) -> None:
     node.emit("Pad", names, mode=op.mode.value if op.mode.value != "constant" else None)
 
 
-def _would_be_fused_wrongly(node: ExportNode) -> bool:
+def _would_be_fused_wrongly(node: ExportNode[Pad]) -> bool:
     """Whether onnxruntime (1.23 to 1.31 at least) would make these zeros the padding of the pooling that reads them.
 
     Padding of a MaxPool counts as smaller than every number, so that maxima of negative numbers come out wrong. An
@@ -62,7 +62,7 @@ def _would_be_fused_wrongly(node: ExportNode) -> bool:
     return zeros and (isinstance(op, MaxPool) or _pads_too_much(node, op))
 
 
-def _pads_too_much(node: ExportNode, op: AveragePool) -> bool:
+def _pads_too_much(node: AnyNode, op: AveragePool) -> bool:
     """Whether the Pad's and the pooling's own padding together could reach the width of its window, or ceil mode asks
     which of it is data."""
     amounts, rank = node.known(1), len(op.kernel_shape)
@@ -73,7 +73,7 @@ def _pads_too_much(node: ExportNode, op: AveragePool) -> bool:
     return any(first + before >= width or last + after >= width for first, last, (before, after), width in pads)
 
 
-def _emit_unfused_pad(node: ExportNode, names: list[str]) -> None:
+def _emit_unfused_pad(node: AnyNode, names: list[str]) -> None:
     """A Pad that onnxruntime does not fuse: with its axes as an operand, or before opset 18 with a step behind."""
     data = node.optional(0)
     if node.opset >= 18 and (len(names) > 3 or (data is not None and data.rank is not None)):
@@ -89,9 +89,9 @@ def _emit_unfused_pad(node: ExportNode, names: list[str]) -> None:
     node.emit("Max", [padded, node.constant(np.asarray(lowest, dtype.numpy()), suffix="lowest")])
 
 
-def export_shape(node: ExportNode) -> None:
+def export_shape(node: ExportNode[Shape]) -> None:
     """Shape; a part of it exists from opset 15 on."""
-    op: Shape = node.op
+    op = node.op
     if op.start == 0 and op.end is None:
         node.emit("Shape", node.input_names())
     elif node.opset >= 15:
@@ -102,9 +102,9 @@ def export_shape(node: ExportNode) -> None:
         node.emit("Slice", [whole, node.vector([op.start]), node.vector([end])])
 
 
-def export_reshape(node: ExportNode) -> None:
+def export_reshape(node: ExportNode[Reshape]) -> None:
     """Reshape; `allowzero` exists from opset 14 on, where it matters: without a 0 in the shape it does not."""
-    op: Reshape = node.op
+    op = node.op
     sizes = node.known(1)
     allowzero = op.allowzero and (sizes is None or 0 in sizes)
     if allowzero and node.opset < 14:
@@ -112,18 +112,18 @@ def export_reshape(node: ExportNode) -> None:
     node.emit("Reshape", node.input_names(), allowzero=1 if op.allowzero and node.opset >= 14 else None)
 
 
-EXPORTS: ExportTable = {
-    Transpose: direct(),
-    Reshape: export_reshape,
-    Expand: direct(),
-    Flatten: direct(),
-    Size: direct(),
-    Squeeze: direct(),
-    Unsqueeze: direct(),
-    Tile: direct(),
-    Pad: export_pad,
-    Shape: export_shape,
-}
+EXPORTS = table(
+    row(Transpose, direct()),
+    row(Reshape, export_reshape),
+    row(Expand, direct()),
+    row(Flatten, direct()),
+    row(Size, direct()),
+    row(Squeeze, direct()),
+    row(Unsqueeze, direct()),
+    row(Tile, direct()),
+    row(Pad, export_pad),
+    row(Shape, export_shape),
+)
 
 
 def import_pad_2(pads: str) -> ImportFunction:

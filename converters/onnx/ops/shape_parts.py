@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, direct, row, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.elementwise import Cast
@@ -22,12 +22,12 @@ from graphir.types import DType
 MOST_PARTS = 1 << 16
 
 
-def export_split(node: ExportNode) -> None:
+def export_split(node: ExportNode[Split]) -> None:
     """Split; before opset 18 parts without stated sizes must be equal, from then on their number is an attribute.
 
     What comes from opset 18 or newer may have a smaller last part: of a size that is not known it is computed.
     """
-    op: Split = node.op
+    op = node.op
     names = node.input_names()
     count = None
     if len(names) == 1 and node.opset >= 18:
@@ -42,7 +42,7 @@ def export_split(node: ExportNode) -> None:
     node.emit("Split", names, every_output=True, axis=op.axis or None, num_outputs=count)
 
 
-def _computed_parts(node: ExportNode, op: Split) -> str:
+def _computed_parts(node: AnyNode, op: Split) -> str:
     """The sizes of the parts as a vector: all alike, but the last one that holds what is left."""
     whole = node.step("Shape", node.input_names())
     end = op.axis + 1 or 1 << 31
@@ -54,16 +54,16 @@ def _computed_parts(node: ExportNode, op: Split) -> str:
     return node.step("Concat", [*[part] * (op.num_outputs - 1), last], suffix="parts", axis=0)
 
 
-def export_depth_to_space(node: ExportNode) -> None:
+def export_depth_to_space(node: ExportNode[DepthToSpace]) -> None:
     """DepthToSpace; DCR is the default of its mode."""
-    op: DepthToSpace = node.op
+    op = node.op
     mode = op.mode.value if op.mode.value != "DCR" else None
     node.emit("DepthToSpace", node.input_names(), blocksize=op.blocksize, mode=mode)
 
 
-def export_space_to_depth(node: ExportNode) -> None:
+def export_space_to_depth(node: ExportNode[SpaceToDepth]) -> None:
     """SpaceToDepth; CRD exists from opset 28 on, before that each channel is taken for an image of its own."""
-    op: SpaceToDepth = node.op
+    op = node.op
     if op.mode is DepthOrder.DCR or node.opset >= 28:
         mode = None if op.mode is DepthOrder.DCR else op.mode.value
         node.emit("SpaceToDepth", node.input_names(), blocksize=op.blocksize, mode=mode)
@@ -77,15 +77,15 @@ def export_space_to_depth(node: ExportNode) -> None:
     node.emit("Reshape", [blocks, node.vector([*sizes, 0, 0])])
 
 
-EXPORTS: ExportTable = {
-    Concat: direct(),
-    Split: export_split,
-    Slice: direct(),
-    Trilu: direct(since=14),
-    ReverseSequence: direct(),
-    DepthToSpace: export_depth_to_space,
-    SpaceToDepth: export_space_to_depth,
-}
+EXPORTS = table(
+    row(Concat, direct()),
+    row(Split, export_split),
+    row(Slice, direct()),
+    row(Trilu, direct(since=14)),
+    row(ReverseSequence, direct()),
+    row(DepthToSpace, export_depth_to_space),
+    row(SpaceToDepth, export_space_to_depth),
+)
 
 
 def import_concat_1(node: ImportNode) -> None:

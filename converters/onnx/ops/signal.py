@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from math import pi
 
-from graphir.converters.onnx.exporting.context import ExportNode, ExportTable, direct, onnx_value
+from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, rows, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import signal as ir
 from graphir.types import DType
 
 # Of each window: the weights of 1, cos(2 pi n / N) and cos(4 pi n / N).
-WINDOWS = {
+WINDOWS: dict[type[ir.Window], tuple[float, float, float]] = {
     ir.HannWindow: (0.5, -0.5, 0.0),
     ir.HammingWindow: (25 / 46, -21 / 46, 0.0),
     ir.BlackmanWindow: (0.42, -0.5, 0.08),
 }
 
 
-def export_window(node: ExportNode) -> None:
+def export_window(node: ExportNode[ir.Window]) -> None:
     """A window; before opset 17 by its formula."""
     op = node.op
     if node.opset >= 17:
@@ -49,9 +49,9 @@ def import_dft_17(node: ImportNode) -> None:
     node.emit(ir.DFT(node.flag("inverse"), node.flag("onesided")), node.input(0), node.optional(1), axis)
 
 
-def export_dft(node: ExportNode) -> None:
+def export_dft(node: ExportNode[ir.DFT]) -> None:
     """DFT; before opset 20 its axis must be a known number."""
-    op: ir.DFT = node.op
+    op = node.op
     inverse, onesided = int(op.inverse) or None, int(op.onesided) or None
     names = node.input_names()
     if node.opset >= 20:
@@ -71,12 +71,12 @@ def export_dft(node: ExportNode) -> None:
     node.emit("DFT", [name for name in names[:2] if name], axis=axis, inverse=inverse, onesided=onesided)
 
 
-EXPORTS: ExportTable = {
-    **dict.fromkeys(WINDOWS, export_window),
-    ir.MelWeightMatrix: direct(since=17),
-    ir.DFT: export_dft,
-    ir.STFT: direct(since=17),
-}
+EXPORTS = table(
+    *rows(WINDOWS, export_window),
+    row(ir.MelWeightMatrix, direct(since=17)),
+    row(ir.DFT, export_dft),
+    row(ir.STFT, direct(since=17)),
+)
 
 IMPORTS: ImportTable = {
     **{cls.__name__: {17: import_direct(cls)} for cls in WINDOWS},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportTable, direct
+from graphir.converters.onnx.exporting.context import direct, row, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import text as ir
@@ -13,13 +13,13 @@ def import_regex_full_match(node: ImportNode) -> None:
     node.emit(ir.RegexFullMatch(node.attribute("pattern")), node.input(0))
 
 
-EXPORTS: ExportTable = {
-    ir.StringConcat: direct(since=20),
-    ir.StringNormalizer: direct(since=10),
-    ir.StringSplit: direct(since=20),
-    ir.RegexFullMatch: direct(since=20),
-    ir.TfIdfVectorizer: direct(since=9),
-}
+EXPORTS = table(
+    row(ir.StringConcat, direct(since=20)),
+    row(ir.StringNormalizer, direct(since=10)),
+    row(ir.StringSplit, direct(since=20)),
+    row(ir.RegexFullMatch, direct(since=20)),
+    row(ir.TfIdfVectorizer, direct(since=9)),
+)
 
 IMPORTS: ImportTable = {
     "StringConcat": {20: import_direct(ir.StringConcat)},
