@@ -190,17 +190,21 @@ class Operator:
         """
 
     def check_dtypes(self, operands: tuple[Type | None, ...]) -> None:
-        """Raise ShapeError unless each operand has one of the dtypes that its slot takes."""
+        """Raise ShapeError unless each operand is a tensor of one of the dtypes that its slot takes, where it says."""
         takes = self.takes
         behind = takes[-1] if len(takes) == len(self.inputs) else None
         for slot, operand in enumerate(operands):
             allowed = takes[slot] if slot < len(takes) else behind
-            if allowed is None or not isinstance(operand, TensorType) or operand.dtype is None:
+            if allowed is None or operand is None:
                 continue
-            if operand.dtype not in allowed:
-                name = self.inputs[min(slot, len(self.inputs) - 1)].rstrip("*?")
+            if not isinstance(operand, TensorType):
+                raise ShapeError(f"{self._slot_name(slot)} is {operand}, expected a tensor")
+            if operand.dtype is not None and operand.dtype not in allowed:
                 shown = ", ".join(sorted(str(dtype) for dtype in allowed))
-                raise ShapeError(f"{name} is {operand.dtype}, expected one of {shown}")
+                raise ShapeError(f"{self._slot_name(slot)} is {operand.dtype}, expected one of {shown}")
+
+    def _slot_name(self, slot: int) -> str:
+        return self.inputs[min(slot, len(self.inputs) - 1)].rstrip("*?")
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         """What the operands' types must be, given all types; None or an unknown type where nothing more is known.

@@ -77,6 +77,8 @@ class ConstantOfShape(Operator):
     dtype: DType = DType.FLOAT32
 
     def infer(self, shape: TensorType, *, values: Values) -> TensorType:
+        if shape.shape is not None and len(shape.shape) != 1:
+            raise ShapeError(f"shape has {len(shape.shape)} axes, expected a vector")
         if values[0] is not None:
             return TensorType(self.dtype, values[0].dims())
         count = shape.shape[0] if shape.shape else UNKNOWN
@@ -125,6 +127,9 @@ class Fill(Operator):
     value: float
     shape: tuple[int | None, ...] | None
     dtype: DType = DType.FLOAT32
+
+    def check_attributes(self) -> None:
+        self.demand(all(size is None or size >= 0 for size in self.shape or ()), "shape", "sizes of 0 or more")
 
     def infer(self) -> TensorType:
         if self.shape is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.errors import ShapeError
-from graphir.types import UNKNOWN, Dim, DType, TensorType, Unknown, format_shape, product, unify_dim
+from graphir.types import UNKNOWN, Dim, DType, TensorType, Type, Unknown, format_shape, product, unify_dim
 
 from .base import Known, Operand, Operator, Values, broadcast, elements_of, normalize_axis, operator, refine
 from .dtypes import COMMON, INT64
@@ -179,7 +179,9 @@ class Size(Operator):
     inputs = ("X",)
     knows_itself = True
 
-    def infer(self, x: TensorType) -> TensorType:
+    def infer(self, x: Type) -> TensorType:
+        if not isinstance(x, TensorType):
+            raise ShapeError(f"X is {x}, expected a tensor")
         return TensorType(DType.INT64, ())
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:

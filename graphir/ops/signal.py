@@ -79,6 +79,9 @@ class MelWeightMatrix(Operator):
     output_datatype: DType = DType.FLOAT32
 
     def infer(self, *operands: TensorType, values: Values) -> TensorType:
+        for name, operand in zip(self.inputs, operands, strict=True):
+            if any(isinstance(size, int) and size != 1 for size in operand.shape or ()):
+                raise ShapeError(f"{name} has the shape {format_shape(operand.shape)}, expected one element")
         return TensorType(self.output_datatype, (_size(values, 1) // 2 + 1, _size(values, 0)))
 
 

@@ -14,12 +14,12 @@ from graphir.ops.pooling import AveragePool, MaxPool
 from graphir.ops.shape import Expand, Pad, Reshape, Squeeze, Tile, Unsqueeze
 from graphir.ops.shape_parts import DepthToSpace, Slice, SpaceToDepth, Split
 from graphir.padding import Explicit, Same, symmetric
-from tests.ops.rows import known, types
+from tests.ops.rule import stated, types
 
 
 def backward(op: Operator, operands: str, results: str) -> str:
     """What the first operand must be."""
-    found = infer_operands(op, types(operands), types(results), tuple(known(word) for word in operands.split()))  # type: ignore[arg-type]
+    found = infer_operands(op, types(operands), types(results), tuple(map(stated, operands.split())))  # type: ignore[arg-type]
     return str(found[0])
 
 

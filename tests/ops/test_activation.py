@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from graphir.converters.onnx import to_model
 from graphir.converters.onnx.exporting.exporter import newest_opset
-from graphir.errors import ShapeError
 from graphir.graph import Graph
-from graphir.inference import infer_outputs
 from graphir.ops import activation as ir
 from graphir.ops.base import Operator
-from graphir.types import DType, TensorType, format_shape, parse_shape
+from graphir.types import DType, TensorType, parse_shape
+from tests.ops.harness import backward, bad, good
 
 PLAIN = (
     *(ir.Relu(), ir.LeakyRelu(alpha=0.2), ir.ThresholdedRelu(), ir.Elu(), ir.Selu(), ir.Celu(), ir.Gelu()),
@@ -28,75 +27,30 @@ PLAIN = (
 TYPES = ("float32[2, 3]", "float16[N, 3, (H+1)//2]", "float64[?, 4]", "?[2, N]", "float32[...]", "?[...]")
 
 
-def parse(text: str) -> TensorType:
-    """A type as messages show it."""
-    name, _, rest = text.partition("[")
-    dtype = None if name == "?" else DType(name)
-    return TensorType(dtype, None if rest == "...]" else parse_shape(f"[{rest}"))
-
-
-@pytest.mark.parametrize("text", TYPES)
-@pytest.mark.parametrize("op", PLAIN, ids=str)
-def test_result_has_the_operands_type(op: Operator, text: str) -> None:
-    assert infer_outputs(op, (parse(text),), (None,)) == (parse(text),)
-
-
-@pytest.mark.parametrize("op", PLAIN, ids=str)
-def test_operand_gets_the_results_type(op: Operator) -> None:
-    known = parse("float32[2, N]")
-    assert op.infer_inputs((parse("?[?, ?]"),), (known,)) == (known,)
-    assert op.infer_inputs((parse("?[...]"),), (known,)) == (known,)
-
-
-@pytest.mark.parametrize("dtype", [DType.INT8, DType.INT32, DType.INT64])
-def test_relu_takes_integers(dtype: DType) -> None:
-    assert infer_outputs(ir.Relu(), (TensorType(dtype, (2,)),), (None,)) == (TensorType(dtype, (2,)),)
-
-
-@pytest.mark.parametrize(
-    ("op", "operand", "text"),
-    [
-        (ir.Sigmoid(), "int32[2]", "X is int32, expected a floating point dtype"),
-        (ir.Gelu(), "bool[2]", "X is bool"),
-        (ir.Softmax(), "int64[2, 3]", "X is int64"),
-        (ir.Softmax(axis=2), "float32[2, 3]", "axis 2 does not exist in a tensor of rank 2"),
-        (ir.LogSoftmax(axis=-3), "float32[2, N]", "axis -3 does not exist"),
-        (ir.Hardmax(), "float32[]", "axis -1 does not exist in a tensor of rank 0"),
-    ],
-    ids=str,
+GOOD = (
+    *((op, text, text) for op in PLAIN for text in TYPES),
+    *((ir.Relu(), text, text) for text in ("int8[2]", "int32[2]", "int64[2]")),
+    *(
+        (ir.Dropout(), operands, "float32[2, N] bool[2, N]")
+        for operands in ("f[2,N]", "f[2,N] f[]", "f[2,N] f[1] b[]", "f[2,N] - b[...]")
+    ),
 )
-def test_refused(op: Operator, operand: str, text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        infer_outputs(op, (parse(operand),), (None,))
+test_results = good(GOOD)
 
-
-@pytest.mark.parametrize(
-    "operands",
-    [
-        ("float32[2, N]",),
-        ("float32[2, N]", "float32[]"),
-        ("float32[2, N]", "float32[1]", "bool[]"),
-        ("float32[2, N]", None, "bool[...]"),
-    ],
-    ids=str,
+BAD = (
+    *((op, "b[2]", "X is bool") for op in PLAIN),
+    (ir.Sigmoid(), "int32[2]", "X is int32, expected a floating point dtype"),
+    (ir.Softmax(), "int64[2, 3]", "X is int64"),
+    (ir.Softmax(axis=2), "float32[2, 3]", "axis 2 does not exist in a tensor of rank 2"),
+    (ir.LogSoftmax(axis=-3), "float32[2, N]", "axis -3 does not exist"),
+    (ir.Hardmax(), "float32[]", "axis -1 does not exist in a tensor of rank 0"),
+    (ir.Dropout(), "f[2] f[2]", "ratio is float32.2., expected a scalar"),
+    (ir.Dropout(), "f[2] f[] i[]", "training_mode is int64, expected bool"),
 )
-def test_dropout(operands: tuple[str | None, ...]) -> None:
-    types = tuple(None if text is None else parse(text) for text in operands)
-    assert infer_outputs(ir.Dropout(), types, (None,) * len(types)) == (parse("float32[2, N]"), parse("bool[2, N]"))
+test_refused = bad(BAD)
 
-
-@pytest.mark.parametrize(
-    ("operands", "text"),
-    [
-        (("float32[2]", "float32[2]"), "ratio is float32.2., expected a scalar"),
-        (("float32[2]", "float32[]", "int64[]"), "training_mode is int64, expected bool"),
-    ],
-    ids=str,
-)
-def test_dropout_refused(operands: tuple[str, ...], text: str) -> None:
-    types = tuple(map(parse, operands))
-    with pytest.raises(ShapeError, match=text):
-        infer_outputs(ir.Dropout(), types, (None,) * len(types))
+BACKWARD = tuple((op, text, "float32[2, N]", "float32[2, N]") for op in PLAIN for text in ("?[?, ?]", "?[...]"))
+test_operands = backward(BACKWARD)
 
 
 def expected(op: Operator, x: NDArray[Any]) -> NDArray[Any]:
@@ -139,7 +93,3 @@ def test_onnx_computes_the_formula(op: Operator, dtype: DType, opset: int) -> No
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     (found,) = session.run(None, {"x": data})
     np.testing.assert_allclose(found.astype(np.float64), expected(op, data), atol=2e-6 if dtype.bits == 32 else 1e-2)
-
-
-def test_types_show_as_they_are_written() -> None:
-    assert [f"{parse(text).dtype or '?'}{format_shape(parse(text).shape)}" for text in TYPES] == list(TYPES)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
 from graphir.inference import infer_outputs
 from graphir.ops.attention import (
     Attention,
@@ -15,9 +12,9 @@ from graphir.ops.attention import (
     TensorScatter,
     UpdateRule,
 )
-from graphir.ops.base import Operator
+from tests.ops.harness import backward, bad, good
 from tests.ops.late import late
-from tests.ops.rule import backwards, results, tensor
+from tests.ops.rule import tensor
 from tests.typed import tensor_type
 
 PACKED = Attention(q_num_heads=8, kv_num_heads=2)
@@ -114,22 +111,9 @@ BACKWARD = (
         ["float16[1, 2, 3, 4]", "float16[...]", "float16[...]"],
     ),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[str | None, ...], expected: list[str]) -> None:
-    assert results(op, *operands) == expected
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[str | None, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
-
-
-@pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
-    assert backwards(op, operands, found) == expected
+test_results = good(GOOD)
+test_refused = bad(BAD)
+test_operands = backward(BACKWARD)
 
 
 def test_attention_counts_both_products() -> None:

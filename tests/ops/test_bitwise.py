@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Operator
 from graphir.ops.bitwise import (
     BitCast,
     BitShift,
@@ -17,8 +13,8 @@ from graphir.ops.bitwise import (
     Direction,
 )
 from graphir.types import DType
+from tests.ops.harness import backward, bad, good
 from tests.ops.late import late
-from tests.ops.rule import backwards, results
 
 LEFT = BitShift(Direction.LEFT)
 
@@ -35,6 +31,7 @@ GOOD = (
 )
 
 BAD = (
+    (CastLike(), ("complex64[2]", "float32[]"), "X is complex64"),
     (BitwiseAnd(), ("float32[2]", "float32[2]"), "float32, expected integers"),
     (BitwiseOr(), ("int32[2]", "int64[2]"), "int32 and int64 differ"),
     (BitwiseXor(), ("int32[2]", "int32[3]"), "do not broadcast"),
@@ -50,19 +47,6 @@ BACKWARD = (
     (BitCast(DType.INT32), ("?[...]",), ("int32[2]",), ["?[2]"]),
     (CastLike(), ("?[...]", "?[...]"), ("int32[2]",), ["?[2]", "int32[...]"]),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[str, ...], expected: str) -> None:
-    assert results(op, *operands) == [expected]
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[str, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
-
-
-@pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
-    assert backwards(op, operands, found) == expected
+test_results = good(GOOD)
+test_refused = bad(BAD)
+test_operands = backward(BACKWARD)

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from graphir.errors import GraphError, ShapeError
+from graphir.errors import GraphError
 from graphir.graph import Graph
 from graphir.inference import infer_types
-from graphir.ops.base import Operator
 from graphir.ops.control import If, Loop, Scan, common_type, declare_results
 from graphir.ops.elementwise import Neg
 from graphir.types import ANYTHING, DType, OptionalType, SequenceType, SparseTensorType, TensorType, Type, parse_shape
-from tests.ops.rows import forward, typed
+from tests.ops.harness import bad, good
+from tests.ops.rule import tensor
 
-GOOD = ((If(2), "b[]"), (Loop(2), "i[] b[] f[2]"), (Loop(2), "- - f[2]"), (Scan(1, 2), "f[2] f[5,2]"))
+OPEN = [str(ANYTHING)] * 2
+GOOD = (
+    (If(2), "b[]", OPEN),
+    (Loop(2), "i[] b[] f[2]", OPEN),
+    (Loop(2), "- - f[2]", OPEN),
+    (Scan(1, 2), "f[2] f[5,2]", OPEN),
+)
+test_results = good(GOOD)
 
-
-@pytest.mark.parametrize(("op", "operands"), GOOD)
-def test_results_are_open(op: Operator, operands: str) -> None:
-    assert forward(op, operands) == (ANYTHING, ANYTHING)
-
-
-def test_a_condition_is_boolean() -> None:
-    with pytest.raises(ShapeError, match="the condition is float32"):
-        forward(If(1), "f[]")
+BAD = (
+    (If(1), "f[]", "the condition is float32"),
+    (If(1), "b[] b[]", "If takes cond, found 2 operands"),
+    (Loop(1), "i[] f[] f[2]", "cond"),
+    (Loop(1), "f[] b[] f[2]", "M is float32"),
+    (Scan(1), "", "found 0 operands"),
+)
+test_refused = bad(BAD)
 
 
 def test_a_loop_may_carry_nothing() -> None:
@@ -49,9 +55,9 @@ I8 = DType.INT8
 F2, F3, I2 = TensorType(DType.FLOAT32, (2, 3)), TensorType(DType.FLOAT32, (2, 4)), TensorType(DType.INT64, (2, 3))
 COMMON = (
     (F2, F2, F2),
-    (F2, F3, typed("f[2,?]")),
-    (F2, I2, typed("[2,3]")),
-    (F2, typed("f[2]"), typed("f[...]")),
+    (F2, F3, tensor("f[2,?]")),
+    (F2, I2, tensor("[2,3]")),
+    (F2, tensor("f[2]"), tensor("f[...]")),
     (SequenceType(F2), SequenceType(F3), SequenceType(TensorType(DType.FLOAT32, parse_shape("2,?")))),
     (OptionalType(F2), OptionalType(F2), OptionalType(F2)),
     (SparseTensorType(I8, (2,)), SparseTensorType(I8, (3,)), SparseTensorType(I8, parse_shape("?"))),

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv, ConvTranspose, DeformConv
 from graphir.padding import Explicit, Same, symmetric
+from tests.ops.harness import backward, bad, good, macs
 from tests.ops.late import late
-from tests.ops.rows import backward, forward, types
 
 GOOD = (
     (Conv((7, 7), (2, 2), padding=symmetric((3, 3))), "f[1,3,224,224] f[64,3,7,7] f[64]", "f[1,64,112,112]"),
@@ -27,11 +23,7 @@ GOOD = (
     (DeformConv((2, 2)), "f[...] f[4,3,2,2] f[2,8,4,?] - f[...]", "f[2,4,4,?]"),
     (DeformConv(), "f[...] f[...] f[...]", "f[...]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results"), GOOD)
-def test_results(op: Operator, operands: str, results: str) -> None:
-    assert forward(op, operands) == types(results)
+test_results = good(GOOD)
 
 
 BAD = (
@@ -48,12 +40,7 @@ BAD = (
     (DeformConv(), "f[1,3,5,5] f[4,3,2,2] f[1,8,4,4] - f[1,8,4,4]", "mask has the shape .*, expected .1, 4, 4, 4."),
     (DeformConv(), "f[1,3,5,5] f[4,3,2,2] d[1,8,4,4]", "float32 and float64 differ"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD)
-def test_refused(op: Operator, operands: str, text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        forward(op, operands)
+test_refused = bad(BAD)
 
 
 BACKWARD = (
@@ -62,21 +49,13 @@ BACKWARD = (
     (Conv((3, 3)), "[...] f[4,2,3,3]", "f[N,4,3,3]", "f[N,2,5,5] f[4,2,3,3]"),
     (ConvTranspose((3, 3)), "f[1,2,5,5] f[?,4,3,3]", "f[1,4,7,7]", "f[1,2,5,5] f[2,4,3,3]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results", "wanted"), BACKWARD)
-def test_operands(op: Operator, operands: str, results: str, wanted: str) -> None:
-    assert backward(op, operands, results) == types(wanted)
+test_operands = backward(BACKWARD)
 
 
 MACS = (
-    (Conv((7, 7), (2, 2), padding=symmetric((3, 3))), "f[1,3,224,224] f[64,3,7,7]", "f[1,64,112,112]", 118013952),
-    (Conv((3, 3), group=4), "f[1,4,5,5] f[4,1,3,3]", "f[1,4,3,3]", 324),
-    (ConvTranspose((3,)), "f[1,4,5] f[4,3,3]", "f[1,3,7]", 180),
-    (DeformConv(), "f[1,3,5,5] f[4,3,2,2] f[1,8,4,4]", "f[1,4,4,4]", 768),
+    (Conv((7, 7), (2, 2), padding=symmetric((3, 3))), "f[1,3,224,224] f[64,3,7,7]", 118013952),
+    (Conv((3, 3), group=4), "f[1,4,5,5] f[4,1,3,3]", 324),
+    (ConvTranspose((3,)), "f[1,4,5] f[4,3,3]", 180),
+    (DeformConv(), "f[1,3,5,5] f[4,3,2,2] f[1,8,4,4]", 768),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results", "count"), MACS)
-def test_macs(op: Operator, operands: str, results: str, count: int) -> None:
-    assert op.macs(types(operands), types(results)) == count  # type: ignore[arg-type]
+test_macs = macs(MACS)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Known, Operator
 from graphir.ops.creation import ConstantOfShape, EyeLike, Fill, Range
 from graphir.types import DType
-from tests.ops.rule import backwards, elements, known, results, scalar
+from tests.ops.harness import bad, followed, good
+from tests.ops.late import late
+from tests.ops.rule import backwards, known, scalar
 
 GOOD = (
     (Range(), (scalar(0), scalar(7), scalar(2)), "int64[4]"),
@@ -26,6 +24,8 @@ GOOD = (
 )
 
 BAD = (
+    (ConstantOfShape(), ("int64[2, 2]",), "shape has 2 axes, expected a vector"),
+    (late(Fill, 0.0, (2, -1)), (), "expected sizes of 0 or more"),
     (Range(), (scalar(0), scalar(7), scalar(0)), "a delta of 0"),
     (Range(), ("float32[]", "int64[]", "float32[]"), "dtypes float32 and int64 differ"),
     (EyeLike(), ("float32[2]",), "1 axes, expected 2"),
@@ -39,22 +39,9 @@ VALUES = (
     (ConstantOfShape(3.0), (known(2),), ["[3, 3]"]),
     (ConstantOfShape(3.0, DType.INT64), (known("N"),), [None]),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[Known | str, ...], expected: str) -> None:
-    assert results(op, *operands) == [expected]
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[Known | str, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), VALUES, ids=str)
-def test_propagates_elements(op: Operator, operands: tuple[Known, ...], expected: list[str | None]) -> None:
-    assert elements(op, *operands) == expected
+test_results = good(GOOD)
+test_refused = bad(BAD)
+test_elements = followed(VALUES)
 
 
 def test_eye_infers_backwards() -> None:

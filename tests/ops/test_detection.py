@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Operator
 from graphir.ops.detection import BoxNMS, MultiBoxDetection, NonMaxSuppression, RoiAlign
-from tests.ops.rows import backward, forward, types
+from tests.ops.harness import backward, bad, good
 
 ALIGN = RoiAlign(output_height=7, output_width=5)
 
@@ -25,11 +21,7 @@ GOOD = (
     (MultiBoxDetection(), "f[N,4,?] f[N,36] f[1,?,4]", "f[N,9,6]"),
     (MultiBoxDetection(), "f[...] f[...] f[1,K,4]", "f[?,K,6]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results"), GOOD)
-def test_results(op: Operator, operands: str, results: str) -> None:
-    assert forward(op, operands) == types(results)
+test_results = good(GOOD)
 
 
 BAD = (
@@ -48,12 +40,7 @@ BAD = (
     (MultiBoxDetection(), "f[2,4,9] f[2,36] f[1,8,4]", "scores for 9 anchors, anchor .* has 8"),
     (MultiBoxDetection(), "f[2,4,9] f[3,36] f[1,9,4]", "cls_prob .* and loc_pred .* differ in the batch"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "message"), BAD)
-def test_refused(op: Operator, operands: str, message: str) -> None:
-    with pytest.raises(ShapeError, match=message):
-        forward(op, operands)
+test_refused = bad(BAD)
 
 
 BACKWARD = (
@@ -62,8 +49,4 @@ BACKWARD = (
     (MultiBoxDetection(), "[?,4,9] [...] [...]", "f[2,?,6]", "f[2,4,9] f[2,36] f[1,9,4]"),
     (MultiBoxDetection(), "[...] [N,?] [1,K,4]", "[...]", "[N,?,K] [N,4*K] [1,K,4]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results", "wanted"), BACKWARD)
-def test_operands_from_results(op: Operator, operands: str, results: str, wanted: str) -> None:
-    assert backward(op, operands, results) == types(wanted)
+test_operands = backward(BACKWARD)

@@ -20,7 +20,8 @@ from graphir.ops.reduction import ReduceSum
 from graphir.ops.shape import Reshape, Transpose
 from graphir.ops.shape_parts import Concat
 from graphir.types import DType, TensorType
-from tests.ops.rule import known, results
+from tests.ops.harness import bad, good
+from tests.ops.rule import known
 
 NEWEST = 28
 ONNX_NAMES = {"float32": "float", "float64": "double"}
@@ -110,17 +111,8 @@ BAD = (
     (ReduceSum(), ("int8[N]",), "data is int8"),
     (Equal(), ("complex64[N]", "complex64[]"), "A is complex64"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[object, ...], expected: str) -> None:
-    assert results(op, *operands) == [expected]
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[object, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
+test_results = good(GOOD)
+test_refused = bad(BAD)
 
 
 def test_an_unknown_dtype_is_taken() -> None:

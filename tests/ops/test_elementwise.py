@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
 from graphir.ops import elementwise as ir
-from graphir.ops.base import Operator
 from graphir.types import DType
-from tests.ops.rows import backward, followed, forward, known, types
+from tests.ops.harness import backward, bad, good, propagated
 
+UNARY = (
+    *(ir.Abs, ir.Acos, ir.Acosh, ir.Asin, ir.Asinh, ir.Atan, ir.Atanh, ir.Ceil, ir.Cos, ir.Cosh, ir.Erf, ir.Exp),
+    *(ir.Floor, ir.Identity, ir.Log, ir.Neg, ir.Reciprocal, ir.Round, ir.Sign, ir.Sin, ir.Sinh, ir.Sqrt, ir.Tan),
+)
+COMPARISONS = (ir.Equal, ir.Greater, ir.GreaterOrEqual, ir.Less, ir.LessOrEqual)
+LOGICAL = (ir.And, ir.Or, ir.Xor)
+ARITHMETIC = (ir.Add, ir.Div, ir.Mod, ir.Mul, ir.Pow, ir.Sub)
+VARIADIC = (ir.Max, ir.Mean, ir.Min, ir.Sum)
 GOOD = (
     (ir.Exp(), "f[2,N,?]", "f[2,N,?]"),
     (ir.Neg(), "[...]", "[...]"),
@@ -33,12 +37,18 @@ GOOD = (
     (ir.Cast(DType.FLOAT16), "f[2,N]", "h[2,N]"),
     (ir.PRelu(), "f[2,3,4] f[3,1]", "f[2,3,4]"),
     (ir.PRelu(), "f[...] f[3,1]", "f[...]"),
+    (ir.Not(), "b[2]", "b[2]"),
+    (ir.IsInf(), "f[...]", "b[...]"),
+    (ir.Mod(), "i[2,1] i[3]", "i[2,3]"),
+    (ir.Mean(), "f[2,1] f[3] f[]", "f[2,3]"),
+    *((cls(), operand, operand) for cls in UNARY for operand in ("f[2,N]", "h[]", "d[?,3]", "f[...]")),
+    *((cls(), "f[2,1] f[3]", "f[2,3]") for cls in (*ARITHMETIC, *VARIADIC)),
+    *((cls(), "f[2,1] f[3]", "b[2,3]") for cls in COMPARISONS),
+    *((cls(), "i[N] i[]", "b[N]") for cls in COMPARISONS),
+    *((cls(), "f[...] f[2]", "b[...]") for cls in COMPARISONS),
+    *((cls(), "b[2,1] b[3]", "b[2,3]") for cls in LOGICAL),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results"), GOOD)
-def test_results(op: Operator, operands: str, results: str) -> None:
-    assert forward(op, operands) == types(results)
+test_results = good(GOOD)
 
 
 BAD = (
@@ -50,13 +60,16 @@ BAD = (
     (ir.PRelu(), "f[3] f[2,3]", "the slope has more axes than X"),
     (ir.Sum(), "f[2] f[3]", "do not broadcast"),
     (ir.Clip(), "f[2] d[]", "dtypes float32 and float64 differ"),
+    (ir.Cast(DType.FLOAT16), "complex64[2]", "X is complex64"),
+    (ir.Identity(), "f[2] f[2]", "Identity takes X, found 2 operands"),
+    (ir.IsInf(), "i[2]", "X is int64"),
+    (ir.IsNaN(), "i[2]", "X is int64"),
+    (ir.Not(), "f[2]", "X is float32"),
+    *((cls(), "b[2]", "X is bool") for cls in UNARY if cls is not ir.Identity),
+    *((cls(), "f[2,3] f[2,4]", "3 and 4 do not broadcast") for cls in (*ARITHMETIC, *VARIADIC, *COMPARISONS)),
+    *((cls(), "b[2,3] b[2,4]", "3 and 4 do not broadcast") for cls in LOGICAL),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD)
-def test_refused(op: Operator, operands: str, text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        forward(op, operands)
+test_refused = bad(BAD)
 
 
 BACKWARD = (
@@ -68,11 +81,7 @@ BACKWARD = (
     (ir.Clip(), "[...] - f[]", "f[2]", "f[2] - f[]"),
     (ir.PRelu(), "[...] [3,1]", "f[2,3,4]", "f[2,3,4] f[3,1]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results", "wanted"), BACKWARD)
-def test_operands(op: Operator, operands: str, results: str, wanted: str) -> None:
-    assert backward(op, operands, results) == types(wanted)
+test_operands = backward(BACKWARD)
 
 
 FOLLOWED = (
@@ -136,49 +145,4 @@ FOLLOWED = (
     (ir.Where(), "i:1,1 i:N,2 i[2]", "i:N,2"),
     (ir.Where(), "i:1,0 i:N,2 i[...]", "-"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "result"), FOLLOWED)
-def test_known_elements(op: Operator, operands: str, result: str) -> None:
-    assert followed(op, operands) == (known(result),)
-
-
-UNARY = (
-    *(ir.Abs, ir.Acos, ir.Acosh, ir.Asin, ir.Asinh, ir.Atan, ir.Atanh, ir.Ceil, ir.Cos, ir.Cosh, ir.Erf, ir.Exp),
-    *(ir.Floor, ir.Identity, ir.Log, ir.Neg, ir.Reciprocal, ir.Round, ir.Sign, ir.Sin, ir.Sinh, ir.Sqrt, ir.Tan),
-)
-COMPARISONS = (ir.Equal, ir.Greater, ir.GreaterOrEqual, ir.Less, ir.LessOrEqual)
-LOGICAL = (ir.And, ir.Or, ir.Xor)
-
-
-@pytest.mark.parametrize("operand", ["f[2,N]", "h[]", "d[?,3]", "f[...]"])
-@pytest.mark.parametrize("cls", UNARY, ids=lambda cls: cls.__name__)
-def test_unary_keeps_the_type(cls: type[Operator], operand: str) -> None:
-    assert forward(cls(), operand) == types(operand)
-
-
-@pytest.mark.parametrize(
-    ("operands", "result"), [("f[2,1] f[3]", "b[2,3]"), ("i[N] i[]", "b[N]"), ("f[...] f[2]", "b[...]")]
-)
-@pytest.mark.parametrize("cls", COMPARISONS, ids=lambda cls: cls.__name__)
-def test_comparison_is_boolean(cls: type[Operator], operands: str, result: str) -> None:
-    assert forward(cls(), operands) == types(result)
-
-
-@pytest.mark.parametrize("cls", LOGICAL, ids=lambda cls: cls.__name__)
-def test_logical_broadcasts(cls: type[Operator]) -> None:
-    assert forward(cls(), "b[2,1] b[3]") == types("b[2,3]")
-
-
-@pytest.mark.parametrize(
-    ("op", "operands", "result"),
-    [
-        (ir.Not(), "b[2]", "b[2]"),
-        (ir.IsNaN(), "f[2,N]", "b[2,N]"),
-        (ir.IsInf(), "f[...]", "b[...]"),
-        (ir.Mod(), "i[2,1] i[3]", "i[2,3]"),
-        (ir.Mean(), "f[2,1] f[3] f[]", "f[2,3]"),
-    ],
-)
-def test_others(op: Operator, operands: str, result: str) -> None:
-    assert forward(op, operands) == types(result)
+test_elements = propagated(FOLLOWED)

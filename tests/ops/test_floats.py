@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from graphir.ops.base import Known, Operator
 from graphir.ops.creation import Range
 from graphir.ops.elements import held
 from graphir.ops.elementwise import Add, Cast, Ceil, Div, Floor, Max, Mul, Pow, Reciprocal, Round, Sqrt, Sub
@@ -13,7 +12,8 @@ from graphir.ops.resize import Resize
 from graphir.symbolic.expression import Sym
 from graphir.symbolic.unknown import Unknown
 from graphir.types import UNKNOWN, DType, symbol
-from tests.ops.rule import Typed, elements, known, real, results
+from tests.ops.harness import followed, good
+from tests.ops.rule import known, real
 
 N = symbol("N")
 SINGLE_TENTH = 0.10000000149011612
@@ -41,11 +41,7 @@ VALUES = (
     (ReduceSum(), (real(1, 0.5),), [None]),
     (ReduceSum(), (real(2**24, 1, -(2**24)),), [None]),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), VALUES, ids=str)
-def test_propagates_elements(op: Operator, operands: tuple[Known | Typed, ...], expected: list[str | None]) -> None:
-    assert elements(op, *operands) == expected
+test_elements = followed(VALUES)
 
 
 SIZES = (
@@ -59,11 +55,7 @@ SIZES = (
     (Resize(factors=(0.6, 1.0)), ("float32[N, 5]",), ["float32[(3*N)//5, 5]"]),
     (Resize(factors=(0.6180339887, 1.0)), ("float32[N, 5]",), ["float32[?, 5]"]),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), SIZES, ids=str)
-def test_sizes_from_floats(op: Operator, operands: tuple[str | Typed | None, ...], expected: list[str]) -> None:
-    assert results(op, *operands) == expected
+test_results_of_sizes = good(SIZES)
 
 
 HELD = (

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Known, Operator
 from graphir.ops.image import CenterCropPad, Col2Im, ImageDecoder, PixelFormat
 from graphir.padding import Explicit
-from tests.ops.rule import backwards, known, results
+from tests.ops.harness import bad, good
+from tests.ops.rule import backwards, known
 
 PADDED = Col2Im(padding=Explicit(((0, 1), (0, 1))))
 
@@ -38,17 +35,8 @@ BAD = (
     (Col2Im(), ("float32[1,5,6]", known(5, 5), known(1, 5)), "6 blocks"),
     (Col2Im(strides=(1,)), ("float32[1,5,5]", known(5, 5), known(1, 5)), "must each have 2 entries"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[Known | str, ...], expected: str) -> None:
-    assert results(op, *operands) == [expected]
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[Known | str, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
+test_results = good(GOOD)
+test_refused = bad(BAD)
 
 
 def test_infers_backwards() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from graphir.errors import ShapeError
-from graphir.ops.base import Known, Operator
+from graphir.ops.base import Known
 from graphir.ops.indexing import (
     Compress,
     CumProd,
@@ -23,7 +21,8 @@ from graphir.ops.indexing import (
     Unique,
 )
 from graphir.types import symbol
-from tests.ops.rule import backwards, boolean, elements, known, results, scalar
+from tests.ops.harness import backward, bad, followed, good
+from tests.ops.rule import boolean, elements, known, scalar
 
 N = symbol("N")
 SQUARE = Known((2, 2), (1, N, 3, 4))
@@ -62,6 +61,8 @@ GOOD = (
 )
 
 BAD = (
+    (CumSum(), ("float32[3]", "float32[]"), "expected int32 or int64"),
+    (NonZero(), ("float8e4m3fn[2]",), "X is float8e4m3fn"),
     (Gather(), ("float32[3]", "float32[2]"), "expected int32 or int64"),
     (Gather(2), ("float32[3, 4]", "int64[2]"), "axis 2 does not exist"),
     (GatherElements(), ("float32[3, 4]", "int64[2]"), "differ in rank"),
@@ -125,27 +126,10 @@ VALUES = (
     (CumSum(), (Known((2, 2), (1, 2, 3, 4)), scalar(0)), ["[2, 2] 1, 2, 4, 6"]),
     (CumProd(), (known(2, "N", 4), scalar(0)), ["[2, 2*N, 8*N]"]),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[Any, ...], expected: list[str]) -> None:
-    assert results(op, *operands) == expected
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[Known | str, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
-
-
-@pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
-    assert backwards(op, operands, found) == expected
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), VALUES, ids=str)
-def test_propagates_elements(op: Operator, operands: tuple[Any, ...], expected: list[str | None]) -> None:
-    assert elements(op, *operands) == expected
+test_results = good(GOOD)
+test_refused = bad(BAD)
+test_operands = backward(BACKWARD)
+test_elements = followed(VALUES)
 
 
 def test_refuses_an_index_outside_of_known_elements() -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Operator
 from graphir.ops.linear import Det, Einsum, Gemm, MatMul, MatMulInteger
 from graphir.types import symbol
-from tests.ops.rows import backward, forward, types
+from tests.ops.harness import backward, bad, good, macs
 
 GOOD = (
     (Gemm(), "f[2,3] f[3,4]", "f[2,4]"),
@@ -43,11 +39,7 @@ GOOD = (
     (Det(), "f[N,3,?]", "f[N]"),
     (Det(), "f[...]", "f[...]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results"), GOOD)
-def test_results(op: Operator, operands: str, results: str) -> None:
-    assert forward(op, operands) == types(results)
+test_results = good(GOOD)
 
 
 BAD = (
@@ -68,12 +60,7 @@ BAD = (
     (Det(), "f[2,3]", "expected square matrices"),
     (Det(), "f[2]", "expected square matrices"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD)
-def test_refused(op: Operator, operands: str, text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        forward(op, operands)
+test_refused = bad(BAD)
 
 
 BACKWARD = (
@@ -85,21 +72,13 @@ BACKWARD = (
     (Einsum("ij,jk->ik"), "f[...] [3,4]", "f[2,4]", "f[?,?] f[3,4]"),
     (Det(), "f[...]", "f[7]", "f[7,?,?]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results", "wanted"), BACKWARD)
-def test_operands(op: Operator, operands: str, results: str, wanted: str) -> None:
-    assert backward(op, operands, results) == types(wanted)
+test_operands = backward(BACKWARD)
 
 
 MACS = (
-    (Gemm(transB=True), "f[2,3] f[4,3]", "f[2,4]", 24),
-    (Gemm(), "f[N,3] f[3,4]", "f[N,4]", 12 * symbol("N")),
-    (MatMul(), "f[5,2,3] f[3,4]", "f[5,2,4]", 120),
-    (Einsum("abk,kc->abc"), "f[2,3,4] f[4,5]", "f[2,3,5]", 120),
+    (Gemm(transB=True), "f[2,3] f[4,3]", 24),
+    (Gemm(), "f[N,3] f[3,4]", 12 * symbol("N")),
+    (MatMul(), "f[5,2,3] f[3,4]", 120),
+    (Einsum("abk,kc->abc"), "f[2,3,4] f[4,5]", 120),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results", "count"), MACS)
-def test_macs(op: Operator, operands: str, results: str, count: object) -> None:
-    assert op.macs(types(operands), types(results)) == count  # type: ignore[arg-type]
+test_macs = macs(MACS)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Operator
 from graphir.ops.losses import LossReduction, NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
-from tests.ops.rule import backwards, results
+from tests.ops.harness import bad, good
+from tests.ops.rule import backwards
 
 EACH = LossReduction.NONE
 
@@ -28,17 +25,8 @@ BAD = (
     (SoftmaxCrossEntropyLoss(), ("float32[3,5]", "int64[3]", "float32[5,1]"), "one for each of 5 classes"),
     (SoftmaxCrossEntropyLoss(), ("float32[3,5]", "int64[3]", "float64[5]"), "float32 and float64 differ"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[str, ...], expected: list[str]) -> None:
-    assert results(op, *operands) == expected
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[str, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
+test_results = good(GOOD)
+test_refused = bad(BAD)
 
 
 def test_infers_backwards() -> None:

@@ -15,11 +15,12 @@ from graphir.converters.onnx import to_model
 from graphir.converters.onnx.exporting.exporter import newest_opset
 from graphir.errors import ShapeError
 from graphir.graph import Graph
-from graphir.inference import infer_outputs
 from graphir.ops import normalization as ir
 from graphir.ops.base import Operator
-from graphir.types import Dim, DType, TensorType, parse_shape, symbol
-from tests.ops.late import late, made
+from graphir.types import Dim, DType, TensorType, symbol
+from tests.ops.harness import backward, bad, good
+from tests.ops.late import late
+from tests.ops.rule import tensor, types
 
 onnxruntime.set_default_logger_severity(3)
 
@@ -27,120 +28,89 @@ GROUPS = ir.GroupNormalization(num_groups=2)
 LAYER_64 = ir.LayerNormalization(stash_type=DType.FLOAT64)
 
 
-def parse(text: str) -> TensorType:
-    """A type as messages show it."""
-    name, _, rest = text.partition("[")
-    dtype = None if name == "?" else DType(name)
-    return TensorType(dtype, None if rest == "...]" else parse_shape(f"[{rest}"))
-
-
-def types(texts: str) -> tuple[TensorType, ...]:
-    """Types with semicolons between them."""
-    return tuple(parse(text.strip()) for text in texts.split(";"))
-
-
-@pytest.mark.parametrize(
-    ("op", "operands", "results"),
-    [
-        (ir.BatchNormalization(), "float32[2, 3, 4]; ?[3]; ?[3]; ?[3]; ?[3]", "float32[2, 3, 4]"),
-        (ir.BatchNormalization(), "float32[N, C]; ?[...]; ?[...]; ?[...]; ?[...]", "float32[N, C]"),
-        (ir.BatchNormalization(), "float32[N, ?, H]; ?[?]; ?[7]; ?[?]; ?[?]", "float32[N, 7, H]"),
-        (ir.BatchNormalization(), "float16[2, 3]; float32[3]; float32[3]; float32[3]; float32[3]", "float16[2, 3]"),
-        (ir.BatchNormalization(), "?[...]; float32[3]; float32[3]; float32[3]; float32[3]", "?[...]"),
-        (ir.InstanceNormalization(), "float32[N, 3, H, W]; float32[3]; float32[3]", "float32[N, 3, H, W]"),
-        (ir.InstanceNormalization(), "?[2, ?, 5]; float32[3]; ?[3]", "float32[2, 3, 5]"),
-        (GROUPS, "float32[N, 4, ?]; float32[4]; float32[4]", "float32[N, 4, ?]"),
-        (GROUPS, "float32[...]; float32[4]; float32[4]", "float32[...]"),
-        (ir.LayerNormalization(), "float16[N, 3, 5]; ?[5]", "float16[N, 3, 5]; float32[N, 3, 1]; float32[N, 3, 1]"),
-        (ir.LayerNormalization(axis=1), "?[N, 3, 5]; ?[3, 5]", "?[N, 3, 5]; float32[N, 1, 1]; float32[N, 1, 1]"),
-        (ir.LayerNormalization(), "float32[N, T]; ?[1]; ?[T]", "float32[N, T]; float32[N, 1]; float32[N, 1]"),
-        (ir.LayerNormalization(), "?[...]; float32[5]", "float32[...]; float32[...]; float32[...]"),
-        (ir.LayerNormalization(), "?[N, 1]; float32[?]", "float32[N, 1]; float32[N, 1]; float32[N, 1]"),
-        (LAYER_64, "float64[2, 5]; float64[5]", "float64[2, 5]; float64[2, 1]; float64[2, 1]"),
-        (ir.RMSNormalization(), "float32[N, 5]; float32[5]", "float32[N, 5]"),
-        (ir.RMSNormalization(axis=-2), "float32[...]; float32[4, 5]", "float32[...]"),
-        (ir.LRN(size=5), "float32[N, 3, ?, W]", "float32[N, 3, ?, W]"),
-        (ir.LRN(size=5), "float32[...]", "float32[...]"),
-        (ir.LpNormalization(axis=1, p=1), "float32[N, 3]", "float32[N, 3]"),
-        (ir.MeanVarianceNormalization(), "float32[N, 3, H, W]", "float32[N, 3, H, W]"),
-        (ir.MeanVarianceNormalization(), "?[...]", "?[...]"),
-    ],
-    ids=str,
+GOOD = (
+    (ir.BatchNormalization(), "float32[2, 3, 4]; ?[3]; ?[3]; ?[3]; ?[3]", "float32[2, 3, 4]"),
+    (ir.BatchNormalization(), "float32[N, C]; ?[...]; ?[...]; ?[...]; ?[...]", "float32[N, C]"),
+    (ir.BatchNormalization(), "float32[N, ?, H]; ?[?]; ?[7]; ?[?]; ?[?]", "float32[N, 7, H]"),
+    (ir.BatchNormalization(), "float16[2, 3]; float32[3]; float32[3]; float32[3]; float32[3]", "float16[2, 3]"),
+    (ir.BatchNormalization(), "?[...]; float32[3]; float32[3]; float32[3]; float32[3]", "?[...]"),
+    (ir.InstanceNormalization(), "float32[N, 3, H, W]; float32[3]; float32[3]", "float32[N, 3, H, W]"),
+    (ir.InstanceNormalization(), "?[2, ?, 5]; float32[3]; ?[3]", "float32[2, 3, 5]"),
+    (GROUPS, "float32[N, 4, ?]; float32[4]; float32[4]", "float32[N, 4, ?]"),
+    (GROUPS, "float32[...]; float32[4]; float32[4]", "float32[...]"),
+    (ir.LayerNormalization(), "float16[N, 3, 5]; ?[5]", "float16[N, 3, 5]; float32[N, 3, 1]; float32[N, 3, 1]"),
+    (ir.LayerNormalization(axis=1), "?[N, 3, 5]; ?[3, 5]", "?[N, 3, 5]; float32[N, 1, 1]; float32[N, 1, 1]"),
+    (ir.LayerNormalization(), "float32[N, T]; ?[1]; ?[T]", "float32[N, T]; float32[N, 1]; float32[N, 1]"),
+    (ir.LayerNormalization(), "?[...]; float32[5]", "float32[...]; float32[...]; float32[...]"),
+    (ir.LayerNormalization(), "?[N, 1]; float32[?]", "float32[N, 1]; float32[N, 1]; float32[N, 1]"),
+    (LAYER_64, "float64[2, 5]; float64[5]", "float64[2, 5]; float64[2, 1]; float64[2, 1]"),
+    (ir.RMSNormalization(), "float32[N, 5]; float32[5]", "float32[N, 5]"),
+    (ir.RMSNormalization(axis=-2), "float32[...]; float32[4, 5]", "float32[...]"),
+    (ir.LRN(size=5), "float32[N, 3, ?, W]", "float32[N, 3, ?, W]"),
+    (ir.LRN(size=5), "float32[...]", "float32[...]"),
+    (ir.LpNormalization(axis=1, p=1), "float32[N, 3]", "float32[N, 3]"),
+    (ir.MeanVarianceNormalization(), "float32[N, 3, H, W]", "float32[N, 3, H, W]"),
+    (ir.MeanVarianceNormalization(), "?[...]", "?[...]"),
 )
-def test_results(op: Operator, operands: str, results: str) -> None:
-    given = types(operands)
-    assert infer_outputs(op, given, (None,) * len(given)) == types(results)
+test_results = good(GOOD)
 
 
-@pytest.mark.parametrize(
-    ("op", "operands", "text"),
-    [
-        (ir.BatchNormalization(), "?[2, 3]; ?[4]; ?[3]; ?[3]; ?[3]", "scale has 4 elements, expected one for each"),
-        (ir.BatchNormalization(), "?[2, 3]; ?[3]; ?[3]; ?[3]; ?[2]", "input_var has 2 elements"),
-        (ir.BatchNormalization(), "?[...]; ?[3]; ?[3]; ?[4]; ?[3]", "input_mean has 4 elements, .* of 3 channels"),
-        (ir.BatchNormalization(), "?[3]; ?[3]; ?[3]; ?[3]; ?[3]", "X has the shape .3., expected at least 2 axes"),
-        (ir.BatchNormalization(), "?[2, 3]; ?[1, 3]; ?[3]; ?[3]; ?[3]", "scale has the shape .1, 3., expected one"),
-        (ir.BatchNormalization(), "int8[2, 3]; ?[3]; ?[3]; ?[3]; ?[3]", "X is int8, expected a floating point dtype"),
-        (ir.InstanceNormalization(), "?[2, 3]; ?[3]; ?[3]", "expected at least 3 axes"),
-        (ir.InstanceNormalization(), "float16[2, 3, 4]; float32[3]; ?[3]", "float16 and float32 differ"),
-        (GROUPS, "?[2, 3, 4]; ?[3]; ?[3]", "3 channels cannot be divided into 2 groups"),
-        (GROUPS, "?[...]; ?[3]; ?[3]", "3 channels cannot be divided into 2 groups"),
-        (ir.LayerNormalization(), "?[2, 5]; ?[3]", "do not broadcast"),
-        (ir.LayerNormalization(), "?[5]; ?[2, 5]", "Scale .2, 5. does not broadcast to X .5."),
-        (ir.LayerNormalization(), "?[2, 1]; ?[5]", "Scale .5. does not broadcast to X .2, 1."),
-        (ir.LayerNormalization(axis=2), "?[2, 5]; ?[5]", "axis 2 does not exist"),
-        (ir.RMSNormalization(), "?[2, 5]; ?[4]", "do not broadcast"),
-        (ir.RMSNormalization(axis=-3), "?[2, 5]; ?[5]", "axis -3 does not exist"),
-        (late(ir.LRN, size=0), "?[2, 5]", "size is 0, expected at least 1"),
-        (ir.LRN(size=3), "?[5]", "expected at least 2 axes"),
-        (late(ir.LpNormalization, p=3), "?[2, 5]", "p is 3, expected 1 or 2"),
-        (ir.LpNormalization(axis=2), "?[2, 5]", "axis 2 does not exist"),
-        (ir.MeanVarianceNormalization(), "?[2, 5, 4]", "axis 3 does not exist"),
-        (ir.MeanVarianceNormalization(), "int32[...]", "X is int32"),
-    ],
-    ids=str,
+BAD = (
+    (ir.BatchNormalization(), "?[2, 3]; ?[4]; ?[3]; ?[3]; ?[3]", "scale has 4 elements, expected one for each"),
+    (ir.BatchNormalization(), "?[2, 3]; ?[3]; ?[3]; ?[3]; ?[2]", "input_var has 2 elements"),
+    (ir.BatchNormalization(), "?[...]; ?[3]; ?[3]; ?[4]; ?[3]", "input_mean has 4 elements, .* of 3 channels"),
+    (ir.BatchNormalization(), "?[3]; ?[3]; ?[3]; ?[3]; ?[3]", "X has the shape .3., expected at least 2 axes"),
+    (ir.BatchNormalization(), "?[2, 3]; ?[1, 3]; ?[3]; ?[3]; ?[3]", "scale has the shape .1, 3., expected one"),
+    (ir.BatchNormalization(), "int8[2, 3]; ?[3]; ?[3]; ?[3]; ?[3]", "X is int8, expected a floating point dtype"),
+    (ir.InstanceNormalization(), "?[2, 3]; ?[3]; ?[3]", "expected at least 3 axes"),
+    (ir.InstanceNormalization(), "float16[2, 3, 4]; float32[3]; ?[3]", "float16 and float32 differ"),
+    (GROUPS, "?[2, 3, 4]; ?[3]; ?[3]", "3 channels cannot be divided into 2 groups"),
+    (GROUPS, "?[...]; ?[3]; ?[3]", "3 channels cannot be divided into 2 groups"),
+    (ir.LayerNormalization(), "?[2, 5]; ?[3]", "do not broadcast"),
+    (ir.LayerNormalization(), "?[5]; ?[2, 5]", "Scale .2, 5. does not broadcast to X .5."),
+    (ir.LayerNormalization(), "?[2, 1]; ?[5]", "Scale .5. does not broadcast to X .2, 1."),
+    (ir.LayerNormalization(axis=2), "?[2, 5]; ?[5]", "axis 2 does not exist"),
+    (ir.RMSNormalization(), "?[2, 5]; ?[4]", "do not broadcast"),
+    (ir.RMSNormalization(axis=-3), "?[2, 5]; ?[5]", "axis -3 does not exist"),
+    (late(ir.LRN, size=0), "?[2, 5]", "size is 0, expected at least 1"),
+    (ir.LRN(size=3), "?[5]", "expected at least 2 axes"),
+    (late(ir.LpNormalization, p=3), "?[2, 5]", "p is 3, expected 1 or 2"),
+    (ir.LpNormalization(axis=2), "?[2, 5]", "axis 2 does not exist"),
+    (ir.MeanVarianceNormalization(), "?[2, 5, 4]", "axis 3 does not exist"),
+    (ir.MeanVarianceNormalization(), "int32[...]", "X is int32"),
 )
-def test_refused(op: Operator, operands: str, text: str) -> None:
-    given = types(operands)
-    with pytest.raises(ShapeError, match=text):
-        infer_outputs(made(op), given, (None,) * len(given))
+test_refused = bad(BAD)
 
 
 UNKNOWN_3 = "?[...]; ?[...]; ?[...]"
 
 
-@pytest.mark.parametrize(
-    ("op", "operands", "result", "wanted"),
-    [
-        (
-            ir.BatchNormalization(), "float16[2, 3, 4]; float32[...]; float32[...]; float32[...]; float32[...]",
-            "float16[2, 3, 4]", "float16[2, 3, 4]; float32[3]; float32[3]; float32[3]; float32[3]",
-        ),
-        (
-            ir.BatchNormalization(), "?[N, ?]; ?[...]; ?[...]; ?[6]; ?[...]",
-            "float32[N, ?]", "float32[N, 6]; ?[6]; ?[6]; ?[6]; ?[6]",
-        ),
-        (ir.InstanceNormalization(), UNKNOWN_3, "float32[2, 3, 4]", "float32[2, 3, 4]; float32[3]; float32[3]"),
-        (
-            ir.InstanceNormalization(), "?[2, 3, 4]; ?[3]; float16[3]",
-            "?[...]", "float16[2, 3, 4]; float16[3]; float16[3]",
-        ),
-        (GROUPS, "?[N, ?, H]; ?[4]; ?[?]", "float32[...]", "float32[N, 4, H]; float32[4]; float32[4]"),
-        (ir.LayerNormalization(axis=1), UNKNOWN_3, "?[2, 3, N]", "?[2, 3, N]; ?[3, N]; ?[3, N]"),
-        (ir.LayerNormalization(), "?[2, 5]; ?[1]; ?[...]", "float32[2, 5]", "float32[2, 5]; float32[1]; float32[5]"),
-        (ir.RMSNormalization(), "?[...]; float32[...]", "?[2, 5]", "float32[2, 5]; float32[5]"),
-        (ir.LRN(size=3), "?[...]", "float32[2, 5, H]", "float32[2, 5, H]"),
-    ],
-    ids=str,
+BACKWARD = (
+    (
+        ir.BatchNormalization(), "float16[2, 3, 4]; float32[...]; float32[...]; float32[...]; float32[...]",
+        "float16[2, 3, 4]", "float16[2, 3, 4]; float32[3]; float32[3]; float32[3]; float32[3]",
+    ),
+    (
+        ir.BatchNormalization(), "?[N, ?]; ?[...]; ?[...]; ?[6]; ?[...]",
+        "float32[N, ?]", "float32[N, 6]; ?[6]; ?[6]; ?[6]; ?[6]",
+    ),
+    (ir.InstanceNormalization(), UNKNOWN_3, "float32[2, 3, 4]", "float32[2, 3, 4]; float32[3]; float32[3]"),
+    (
+        ir.InstanceNormalization(), "?[2, 3, 4]; ?[3]; float16[3]",
+        "?[...]", "float16[2, 3, 4]; float16[3]; float16[3]",
+    ),
+    (GROUPS, "?[N, ?, H]; ?[4]; ?[?]", "float32[...]", "float32[N, 4, H]; float32[4]; float32[4]"),
+    (ir.LayerNormalization(axis=1), UNKNOWN_3, "?[2, 3, N]", "?[2, 3, N]; ?[3, N]; ?[3, N]"),
+    (ir.LayerNormalization(), "?[2, 5]; ?[1]; ?[...]", "float32[2, 5]", "float32[2, 5]; float32[1]; float32[5]"),
+    (ir.RMSNormalization(), "?[...]; float32[...]", "?[2, 5]", "float32[2, 5]; float32[5]"),
+    (ir.LRN(size=3), "?[...]", "float32[2, 5, H]", "float32[2, 5, H]"),
 )  # fmt: skip
-def test_operands_follow(op: Operator, operands: str, result: str, wanted: str) -> None:
-    results = (parse(result), *(parse("?[...]"),) * (op.output_count - 1))
-    assert op.infer_inputs(types(operands), results) == types(wanted)
+test_operands = backward(BACKWARD)
 
 
 def test_contradicting_result() -> None:
     with pytest.raises(ShapeError, match="differ"):
-        ir.InstanceNormalization().infer_inputs(types("?[2, 3, 4]; ?[3]; ?[3]"), (parse("?[2, 5, 4]"),))
+        ir.InstanceNormalization().infer_inputs(types("[2,3,4] [3] [3]"), (tensor("[2,5,4]"),))
 
 
 def layer(x: NDArray[np.float64], axes: tuple[int, ...], eps: float) -> tuple[NDArray[np.float64], ...]:

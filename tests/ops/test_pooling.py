@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Operator
 from graphir.ops.pooling import (
     AveragePool,
     GlobalAveragePool,
@@ -17,8 +13,8 @@ from graphir.ops.pooling import (
     MaxUnpool,
 )
 from graphir.padding import Explicit, Same
+from tests.ops.harness import backward, bad, good
 from tests.ops.late import late
-from tests.ops.rows import backward, forward, types
 
 PADDED = Explicit(((1, 1), (1, 1)))
 GOOD = (
@@ -41,14 +37,13 @@ GOOD = (
     (MaxUnpool((2, 2), (2, 2)), "f[1,3,4,4] i[1,3,4,4] i[4]", "f[?,?,?,?]"),
     (MaxUnpool((2, 2)), "f[...] i[...]", "f[?,?,?,?]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results"), GOOD)
-def test_results(op: Operator, operands: str, results: str) -> None:
-    assert forward(op, operands) == types(results)
+test_results = good(GOOD)
 
 
 BAD = (
+    (GlobalAveragePool(), "f[1,2]", "expected at least 3 axes"),
+    (GlobalLpPool(), "f[1,2]", "expected at least 3 axes"),
+    (LpPool((5, 5)), "f[1,2,3,3]", "no window fits on spatial axis 0"),
     (MaxPool((5, 5)), "f[1,2,3,3]", "no window fits on spatial axis 0: size 3, kernel 5"),
     (MaxPool((2, 2)), "f[1,2,3]", "expected 4 axes for the kernel"),
     (late(AveragePool, (2, 2), (1,)), "f[1,2,3,3]", "one entry for each of 2 spatial axes"),
@@ -61,12 +56,7 @@ BAD = (
     (MaxUnpool((2, 2)), "f[1,2,8,8] i[1,2,8,8] i:9,9", "output_shape has 2 entries"),
     (late(MaxUnpool, (2, 2), (1,)), "f[1,2,8,8] i[1,2,8,8]", "one entry for each of 2 spatial axes"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD)
-def test_refused(op: Operator, operands: str, text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        forward(op, operands)
+test_refused = bad(BAD)
 
 
 BACKWARD = (
@@ -75,8 +65,4 @@ BACKWARD = (
     (MaxRoiPool((7, 7)), "f[...] [...]", "f[R,8,7,7]", "f[?,8,?,?] f[R,5]"),
     (MaxUnpool((2,)), "[...] i[1,2,8]", "f[1,2,9]", "f[1,2,8] i[1,2,8]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results", "wanted"), BACKWARD)
-def test_operands(op: Operator, operands: str, results: str, wanted: str) -> None:
-    assert backward(op, operands, results) == types(wanted)
+test_operands = backward(BACKWARD)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Operator
 from graphir.ops.quantization import (
     ConvInteger,
     DequantizeLinear,
@@ -16,8 +12,8 @@ from graphir.ops.quantization import (
 )
 from graphir.padding import Explicit
 from graphir.types import DType
+from tests.ops.harness import backward, bad, good
 from tests.ops.late import late
-from tests.ops.rule import backwards, results
 
 CONV = ("float32[]", "uint8[]", "int8[8,3,3,3]", "float32[8]", "int8[8]", "float32[]", "uint8[]")
 MATMUL = ("float32[]", "int8[]", "int8[4,5]", "float32[5]", "int8[5]", "float32[]", "uint8[]")
@@ -47,6 +43,7 @@ GOOD = (
 )
 
 BAD = (
+    (DynamicQuantizeLinear(), ("float64[2]",), "x is float64"),
     (QuantizeLinear(), ("float32[2,3]", "float32[2]"), "expected .3."),
     (QuantizeLinear(), ("float32[2,3]", "float32[2,3]"), "expected a scalar or a vector"),
     (QuantizeLinear(), ("float32[2,3]", "float32[3]", "int8[2]"), "shapes .3. and .2."),
@@ -79,19 +76,6 @@ BACKWARD = (
     (DequantizeLinear(), ("?[...]", "?[]", "int8[...]"), ("float16[4]",), ["int8[4]", "float16[]", "int8[]"]),
     (DynamicQuantizeLinear(), ("?[...]",), ("uint8[4]", "float32[]", "uint8[]"), ["float32[4]"]),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[str, ...], expected: list[str]) -> None:
-    assert results(op, *operands) == expected
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[str, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
-
-
-@pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
-    assert backwards(op, operands, found) == expected
+test_results = good(GOOD)
+test_refused = bad(BAD)
+test_operands = backward(BACKWARD)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Operator
 from graphir.ops.random import (
     Bernoulli,
     Multinomial,
@@ -15,8 +11,8 @@ from graphir.ops.random import (
     RandomUniformLike,
 )
 from graphir.types import DType
+from tests.ops.harness import backward, bad, good
 from tests.ops.late import late
-from tests.ops.rule import backwards, results
 
 GOOD = (
     (RandomNormal((2, 3)), (), "float32[2, 3]"),
@@ -30,6 +26,9 @@ GOOD = (
 )
 
 BAD = (
+    (Bernoulli(), ("int64[2]",), "X is int64"),
+    (RandomNormalLike(), ("float8e4m3fn[2]",), "X is float8e4m3fn"),
+    (RandomUniformLike(), ("float8e4m3fn[2]",), "X is float8e4m3fn"),
     (late(RandomNormal, (2, -3)), (), "expected sizes of 0 or more"),
     (late(RandomUniform, (-1,)), (), "expected sizes of 0 or more"),
     (late(Multinomial, DType.FLOAT32), ("float32[2,3]",), "expected int32 or int64"),
@@ -41,19 +40,6 @@ BACKWARD = (
     (Bernoulli(DType.BOOL), ("float32[...]",), ("bool[2]",), ["float32[2]"]),
     (Multinomial(), ("float32[...]",), ("int32[2,1]",), ["float32[2, ?]"]),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[str, ...], expected: str) -> None:
-    assert results(op, *operands) == [expected]
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[str, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
-
-
-@pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
-    assert backwards(op, operands, found) == expected
+test_results = good(GOOD)
+test_refused = bad(BAD)
+test_operands = backward(BACKWARD)

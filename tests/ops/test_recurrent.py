@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Operator
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
-from graphir.types import UNKNOWN, Dim, symbol
-from tests.ops.rows import backward, forward, types
-from tests.typed import untyped
+from graphir.types import UNKNOWN, symbol
+from tests.ops.harness import backward, bad, good, macs
 
 BOTH = Direction.BIDIRECTIONAL
 
@@ -31,11 +26,7 @@ GOOD = (
     (LSTM(direction=Direction.REVERSE), "f[5,?,4] f[1,24,4] f[...] - j[3]", "f[5,1,3,6] f[1,3,6] f[1,3,6]"),
     (LSTM(), "f[...] f[...] f[...]", "f[?,1,?,?] f[1,?,?] f[1,?,?]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results"), GOOD)
-def test_results(op: Operator, operands: str, results: str) -> None:
-    assert forward(op, operands) == types(results)
+test_results = good(GOOD)
 
 
 BAD = (
@@ -52,12 +43,7 @@ BAD = (
     (LSTM(), "f[5,2,4] f[1,24,4] f[1,24,6] - - - f[1,2,5]", "hidden_size is 6, but initial_c's is 5"),
     (LSTM(), "f[5,2,4] f[1,24,4] f[1,24,6] - - - - f[1,24]", "P has the shape .* expected 18 on axis 1"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "message"), BAD)
-def test_refused(op: Operator, operands: str, message: str) -> None:
-    with pytest.raises(ShapeError, match=message):
-        forward(op, operands)
+test_refused = bad(BAD)
 
 
 BACKWARD = (
@@ -75,11 +61,7 @@ BACKWARD = (
     ),
     (RNN(), "f[T,N,4] f[...] f[...]", "f[T,1,N,6] f[...]", "f[T,N,4] f[1,6,4] f[1,6,6]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results", "wanted"), BACKWARD)
-def test_operands_from_all_types(op: Operator, operands: str, results: str, wanted: str) -> None:
-    assert backward(op, operands, results) == types(wanted)
+test_operands = backward(BACKWARD)
 
 
 MACS = (
@@ -87,8 +69,4 @@ MACS = (
     (LSTM(direction=BOTH), "f[5,N,4] f[2,24,4] f[2,24,6]", 5 * 2 * 24 * (4 + 6) * symbol("N")),
     (GRU(), "f[...] f[1,18,4] f[1,18,6]", UNKNOWN),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "count"), MACS)
-def test_macs(op: Operator, operands: str, count: Dim) -> None:
-    assert op.macs(types(operands), untyped(types("[...] [...] [...]")[: op.output_count])) == count
+test_macs = macs(MACS)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Operator
 from graphir.ops.resize import AffineGrid, AspectPolicy, GridSample, Resize, all_factors
-from tests.ops.rows import backward, forward, types
+from tests.ops.harness import backward, bad, good
 
 DOUBLE = Resize(factors=(1.0, 1.0, 2.0, 1.5))
 GOOD = (
@@ -34,11 +30,7 @@ GOOD = (
     (AffineGrid(), "f[N,3,4] i:2,3,7,8,9", "f[2,7,8,9,3]"),
     (AffineGrid(), "f[N,2,3] i[4]", "f[N,?,?,2]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results"), GOOD)
-def test_results(op: Operator, operands: str, results: str) -> None:
-    assert forward(op, operands) == types(results)
+test_results = good(GOOD)
 
 
 BAD = (
@@ -53,12 +45,7 @@ BAD = (
     (AffineGrid(), "f[1,2,3] i:1,2,3", "has 3 entries, expected 4 or 5"),
     (AffineGrid(), "f[2,3] i:1,2,3,4", "theta has the shape .* expected 3 axes"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD)
-def test_refused(op: Operator, operands: str, text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        forward(op, operands)
+test_refused = bad(BAD)
 
 
 BACKWARD = (
@@ -66,11 +53,7 @@ BACKWARD = (
     (Resize(axes=(2, 3)), "[?,?,?,?] - - i:7,9", "f[N,3,7,9]", "f[N,3,?,?] - - i:7,9"),
     (GridSample(), "f[...] f[...]", "f[N,3,5,6]", "f[N,3,?,?] f[N,5,6,2]"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "results", "wanted"), BACKWARD)
-def test_operands(op: Operator, operands: str, results: str, wanted: str) -> None:
-    assert backward(op, operands, results) == types(wanted)
+test_operands = backward(BACKWARD)
 
 
 def test_factors_of_some_axes_are_spelled_out() -> None:

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Operator
 from graphir.ops.sequence import (
     ConcatFromSequence,
     Optional,
@@ -23,6 +17,7 @@ from graphir.ops.sequence import (
     SplitToSequence,
 )
 from graphir.types import DType, OptionalType, SequenceType
+from tests.ops.harness import bad, good
 from tests.ops.rule import known, results, scalar, tensor
 
 FLOATS = SequenceType(tensor("float32[2, N]"))
@@ -66,8 +61,11 @@ GOOD = (
 )
 
 BAD = (
+    (SequenceEmpty(), (FLOATS,), "SequenceEmpty takes none, found 1 operands"),
+    (OptionalGetElement(), (None,), "cannot do without operand 0"),
+    (OptionalHasElement(), ("float32[]", "float32[]"), "found 2 operands"),
     (SequenceConstruct(), ("float32[2]", "int64[2]"), "cannot hold both"),
-    (SequenceConstruct(), ("float32[2]", None), "an element is absent"),
+    (SequenceConstruct(), ("float32[2]", None), r"cannot do without operand 1 \(inputs"),
     (SequenceAt(), ("float32[2]", "int64[]"), "expected a sequence"),
     (SequenceAt(), (FLOATS, "float32[]"), "position is float32"),
     (SequenceInsert(), (FLOATS, "int64[2]"), "cannot hold both"),
@@ -81,17 +79,8 @@ BAD = (
     (SequenceMap(), ("float32[2]",), "expected a sequence"),
     (Optional(), (), "must be stated"),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[Any, ...], expected: str) -> None:
-    assert results(op, *operands) == [expected]
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[Any, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
+test_results = good(GOOD)
+test_refused = bad(BAD)
 
 
 def test_map_has_as_many_results_as_its_body() -> None:

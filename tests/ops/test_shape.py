@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Known, Operator
+from graphir.ops.base import Known
 from graphir.ops.shape import Expand, Flatten, Pad, PadMode, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
-from graphir.types import symbol
+from graphir.types import SequenceType, TensorType, symbol
+from tests.ops.harness import backward, bad, followed, good
 from tests.ops.late import late
-from tests.ops.rule import backwards, elements, known, results, scalar
+from tests.ops.rule import known, scalar
 
 N = symbol("N")
 
@@ -66,6 +64,8 @@ GOOD = (
 )
 
 BAD = (
+    (Shape(), (SequenceType(TensorType()),), "Shape takes tensors"),
+    (Size(), (SequenceType(TensorType()),), "expected a tensor"),
     (late(Transpose, (0, 0)), ("float32[2, 3]",), "expected each axis once"),
     (Transpose((0, 1, 2)), ("float32[2, 3]",), "no order of the axes"),
     (Reshape(), ("float32[2, 3]", known(5)), "has 6 elements"),
@@ -119,24 +119,7 @@ VALUES = (
     (Unsqueeze(), (scalar("N"), known(0)), ["[N]"]),
     (Unsqueeze(), (known(1, 2), known(0)), ["[1, 2] 1, 2"]),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[Known | str | None, ...], expected: str) -> None:
-    assert results(op, *operands) == [expected]
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[Known | str, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
-
-
-@pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
-    assert backwards(op, operands, found) == expected
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), VALUES, ids=str)
-def test_propagates_elements(op: Operator, operands: tuple[Known | str, ...], expected: list[str | None]) -> None:
-    assert elements(op, *operands) == expected
+test_results = good(GOOD)
+test_refused = bad(BAD)
+test_operands = backward(BACKWARD)
+test_elements = followed(VALUES)

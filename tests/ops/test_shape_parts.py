@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphir.errors import ShapeError
-from graphir.ops.base import Known, Operator
+from graphir.ops.base import Known
 from graphir.ops.shape_parts import (
     BEYOND,
     Concat,
@@ -22,7 +20,8 @@ from graphir.ops.shape_parts import (
 )
 from graphir.ops.slicing import places_taken, python_slice
 from graphir.types import UNKNOWN
-from tests.ops.rule import backwards, elements, known, results
+from tests.ops.harness import backward, bad, followed, good
+from tests.ops.rule import known
 
 GOOD = (
     (Concat(1), ("float32[N, 3]", "float32[N, 4]"), ["float32[N, 7]"]),
@@ -96,27 +95,10 @@ VALUES = (
     (Slice(), (known(1, 2, 3), known(-1), known(-BEYOND), known(0), known(-1)), ["[3, 2, 1]"]),
     (Slice(), (known(1, 2, 3), known("N"), known(BEYOND)), [None]),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[Known | str, ...], expected: list[str]) -> None:
-    assert results(op, *operands) == expected
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[Known | str, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
-
-
-@pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
-    assert backwards(op, operands, found) == expected
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), VALUES, ids=str)
-def test_propagates_elements(op: Operator, operands: tuple[Known | str, ...], expected: list[str | None]) -> None:
-    assert elements(op, *operands) == expected
+test_results = good(GOOD)
+test_refused = bad(BAD)
+test_operands = backward(BACKWARD)
+test_elements = followed(VALUES)
 
 
 BOUNDS = st.one_of(st.integers(-12, 12), st.sampled_from([BEYOND, -BEYOND]))

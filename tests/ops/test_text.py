@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from graphir.errors import ShapeError
-from graphir.ops.base import Operator
 from graphir.ops.text import (
     RegexFullMatch,
     StringConcat,
@@ -14,8 +10,8 @@ from graphir.ops.text import (
     TfIdfMode,
     TfIdfVectorizer,
 )
+from tests.ops.harness import backward, bad, good
 from tests.ops.late import late
-from tests.ops.rule import backwards, results
 
 STOPPED = StringNormalizer(stopwords=("monday",))
 COUNTS = TfIdfVectorizer(TfIdfMode.TF, 1, 2, 0, (0, 2), (0, 3, 2), pool_int64s=(2, 3, 5, 4))
@@ -54,19 +50,6 @@ BACKWARD = (
     (RegexFullMatch("a"), ("?[...]",), ("bool[2]",), ["string[2]"]),
     (COUNTS, ("?[...]",), ("float32[N,4]",), ["?[N, ?]"]),
 )
-
-
-@pytest.mark.parametrize(("op", "operands", "expected"), GOOD, ids=str)
-def test_infers(op: Operator, operands: tuple[str, ...], expected: list[str]) -> None:
-    assert results(op, *operands) == expected
-
-
-@pytest.mark.parametrize(("op", "operands", "text"), BAD, ids=str)
-def test_refuses(op: Operator, operands: tuple[str, ...], text: str) -> None:
-    with pytest.raises(ShapeError, match=text):
-        results(op, *operands)
-
-
-@pytest.mark.parametrize(("op", "operands", "found", "expected"), BACKWARD, ids=str)
-def test_infers_backwards(op: Operator, operands: tuple[str, ...], found: tuple[str, ...], expected: list[str]) -> None:
-    assert backwards(op, operands, found) == expected
+test_results = good(GOOD)
+test_refused = bad(BAD)
+test_operands = backward(BACKWARD)

@@ -20,7 +20,7 @@ from graphir.ops import Operator, operator_table
 from graphir.ops.base import Known
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType, Type
-from tests.ops import rows, rule
+from tests.ops import rule
 
 WHOLE = "GRAPHIR_ALL_LOADS"  # set, every sample is tried
 COUNT = 4000
@@ -94,10 +94,8 @@ def _rows_of(table: Sequence[object]) -> Iterator[tuple[Operator, tuple[Operand,
     for row in table:
         assert isinstance(row, tuple)
         op, given = row[0], row[1]
-        if isinstance(op, Operator) and isinstance(given, str):
-            yield op, tuple(zip(rows.types(given), map(rows.known, given.split()), strict=True))
-        elif isinstance(op, Operator):
-            yield op, tuple(map(rule.operand, given))
+        if isinstance(op, Operator):
+            yield op, tuple(rule.pairs(*rule.as_row(given)))
 
 
 def _plain(cls: type[Operator]) -> list[Operator]:
