@@ -63,12 +63,12 @@ def make_ready(graph: Graph, path: PathLike, format: str, options: Mapping[str, 
     """Say the graph in the target's terms, without what no output depends on; nothing is written. Raises what `save`
     raises."""
     from graphir.graph import Graph
-    from graphir.passes.live_part import only_live
+    from graphir.passes.pipelines import export
 
     expect(graph, Graph, "what is written")
     check_options(path, format, options)
     title = writable()[format]
-    with memory_for(f"saying {graph.name} in the terms of {title}"), only_text(path), only_live(graph) as live:
+    with memory_for(f"saying {graph.name} in the terms of {title}"), only_text(path), export().on_copy(graph) as live:
         return target_of(format).ready(live, path, options)
 
 

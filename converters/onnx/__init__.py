@@ -85,10 +85,10 @@ def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:
 
     from graphir.converters.onnx.exporting.exporter import export_graph
     from graphir.converters.onnx.files.writer import model_bytes
-    from graphir.passes.live_part import only_live
+    from graphir.passes.pipelines import export
 
     model = onnx.ModelProto()
-    with only_live(graph) as live:
+    with export().on_copy(graph) as live:
         model.ParseFromString(model_bytes(export_graph(live, opset=opset)))
     return model
 
@@ -99,9 +99,9 @@ def save(
     """Write the graph as an .onnx file and return the files written; see `writer.write_model` for `weights`."""
     from graphir.converters.onnx.exporting.exporter import export_graph
     from graphir.converters.onnx.files.writer import write_model
-    from graphir.passes.live_part import only_live
+    from graphir.passes.pipelines import export
 
-    with only_live(graph) as live:
+    with export().on_copy(graph) as live:
         return write_model(export_graph(live, opset=opset), path, weights=weights)
 
 

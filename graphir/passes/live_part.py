@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from graphir.graph import Graph
 
-from .clone import on_copy
 from .dead_code import remove_dead_code
 from .inline import is_needed
 from .outcome import Outcome
-
-
-@contextmanager
-def only_live(graph: Graph) -> Iterator[Graph]:
-    """The graph without the nodes and parameters that no output depends on, in subgraphs too; inputs stay.
-
-    The graph itself where it has none, else a copy. What is decided about the copy is decided about the graph. Linear.
-    """
-    with on_copy(graph, keep_live_part, needed=has_dead_parts(graph)) as live:
-        yield live
 
 
 def has_dead_parts(graph: Graph) -> bool:
@@ -47,4 +33,4 @@ def keep_live_part(graph: Graph) -> Outcome:
     return outcome
 
 
-__all__ = ["has_dead_parts", "keep_live_part", "only_live"]
+__all__ = ["has_dead_parts", "keep_live_part"]

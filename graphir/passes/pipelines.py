@@ -136,21 +136,21 @@ def import_from_tensorflow(
 
 
 def explicit_padding() -> Pipeline:
-    """SAME becomes numbers wherever they follow from what is known."""
+    """Behind an import from a format that states SAME, in `load` and `convert` alike: SAME becomes numbers wherever
+    they follow from what is known."""
     from .explicit_padding import has_open_padding, make_padding_explicit
 
     return Pipeline("explicit padding", (Step("make_padding_explicit", make_padding_explicit, (), has_open_padding),))
 
 
-def export(*, explicit: bool = False) -> Pipeline:
-    """In front of every exporter: what no output depends on is left out, and with `explicit` padding is made explicit.
+def export() -> Pipeline:
+    """In front of every exporter: what no output depends on is left out.
 
     Run it by `on_copy`: the graph that a user holds stays as it is.
     """
     from .live_part import has_dead_parts, keep_live_part
 
-    live = Step("keep_live_part", keep_live_part, (), has_dead_parts)
-    return Pipeline("export", (*(explicit_padding().steps if explicit else ()), live))
+    return Pipeline("export", (Step("keep_live_part", keep_live_part, (), has_dead_parts),))
 
 
 def lowering(names: Names, evaluator: Evaluator | None) -> Pipeline:

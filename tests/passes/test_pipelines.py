@@ -30,7 +30,7 @@ MAKERS: dict[str, Callable[[Graph], Pipeline]] = {
     "mxnet": lambda graph: pipelines.import_from_mxnet(),
     "tensorflow": lambda graph: pipelines.import_from_tensorflow(lambda name: name, lambda graph: Outcome()),
     "padding": lambda graph: pipelines.explicit_padding(),
-    "export": lambda graph: pipelines.export(explicit=True),
+    "export": lambda graph: pipelines.export(),
     "lowering": lambda graph: pipelines.lowering(Names(graph), EVALUATOR),
 }
 

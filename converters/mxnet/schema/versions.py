@@ -24,7 +24,7 @@ from graphir.converters.mxnet.schema.values import Parameter
 from graphir.decisions import DecisionKind
 from graphir.errors import ExportFailure, Gap, UnsupportedOpError
 from graphir.graph import Decision, Graph
-from graphir.passes.live_part import only_live
+from graphir.passes.pipelines import export
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -85,7 +85,7 @@ def export_for(graph: Graph, version: str | int | None = None) -> tuple[NNVMGrap
     from graphir.converters.mxnet.exporting.exporter import export_graph
 
     number = RUNNING_VERSION if version is None else parse_version(version)
-    with only_live(graph) as live:
+    with export().on_copy(graph) as live:
         model = export_graph(live)
     ranks = {value.name.removesuffix(SUFFIX): max(value.rank, 1) for value in graph.values if value.rank is not None}
     symbol, params, decisions = for_version(model.symbol, model.params, number, ranks)
