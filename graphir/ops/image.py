@@ -1,4 +1,4 @@
-"""Operators on images: decoding, cropping to a size, putting patches together."""
+"""Operators on images: decoding, cropping to a size, putting patches together, comparing two images."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import enum
 
 from graphir.errors import ShapeError
 from graphir.padding import Explicit, window_size
-from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product
+from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim
 
-from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine, same_rank
+from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine, same_dtype, same_rank
 from .counts import new_size
-from .dtypes import COMMON, INDICES, INT64, UINT8
+from .dtypes import COMMON, FLOATS, INDICES, INT64, UINT8
 from .windows import Windowed
 
 
@@ -130,6 +130,68 @@ class Col2Im(Windowed):
         return (refine(operands[0], (batch, UNKNOWN, UNKNOWN), results[0].dtype), *operands[1:])
 
 
-OPERATORS = (ImageDecoder, CenterCropPad, Col2Im)
+@operator
+class Correlation(Operator):
+    """How alike the patches of two images (N, C, H, W) are, (N, shifts, H', W'): one channel for each shift.
 
-__all__ = ["OPERATORS", "CenterCropPad", "Col2Im", "ImageDecoder", "PixelFormat"]
+    Patches of `kernel_size` x `kernel_size` elements (odd) lie `stride` apart in images with `pad` zeros around, as far
+    from their border as any shift reaches. Those of B are shifted by up to `max_displacement` elements each way, in
+    steps of `shift_stride`, one row of shifts after the other. The result is the mean over patch and channels of the
+    products or, without `multiply`, of the absolute differences.
+
+    An operator of the IR's own, for FlowNet. Source: MXNet 1.9's `Correlation`.
+    """
+
+    inputs = ("A", "B")
+    takes = (FLOATS, FLOATS)
+    kernel_size: int = 1
+    max_displacement: int = 1
+    stride: int = 1
+    shift_stride: int = 1
+    pad: int = 0
+    multiply: bool = True
+
+    def check_attributes(self) -> None:
+        self.demand(self.kernel_size > 0 and self.kernel_size % 2 == 1, "kernel_size", "an odd number")
+        for name, least in (("max_displacement", 0), ("stride", 1), ("shift_stride", 1), ("pad", 0)):
+            self.demand(getattr(self, name) >= least, name, f"{least} or more")
+
+    def shifts(self) -> tuple[int, ...]:
+        """By how much the second image is shifted along an axis.
+
+        >>> Correlation(max_displacement=5, shift_stride=2).shifts()
+        (-4, -2, 0, 2, 4)
+        """
+        most = self.max_displacement // self.shift_stride
+        return tuple(count * self.shift_stride for count in range(-most, most + 1))
+
+    def _size(self, size: Dim) -> Dim:
+        found = (size + 2 * (self.pad - self.max_displacement) - self.kernel_size) // self.stride + 1
+        if isinstance(found, int) and found < 1:
+            reach = f"{self.kernel_size} shifted by {self.max_displacement}"
+            raise ShapeError(f"no patch of {reach} fits in the size {size}")
+        return found
+
+    def infer(self, a: TensorType, b: TensorType) -> TensorType:
+        dtype = same_dtype(a, b)
+        left = same_rank(a, 4, "A") or (UNKNOWN,) * 4
+        right = same_rank(b, 4, "B") or (UNKNOWN,) * 4
+        batch, _, *sizes = map(unify_dim, left, right)
+        return TensorType(dtype, (batch, len(self.shifts()) ** 2, *map(self._size, sizes)))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        found = same_rank(results[0], 4, "Y") or (UNKNOWN,) * 4
+        around = 2 * (self.max_displacement - self.pad) + self.kernel_size - 1
+        wanted = (found[0], UNKNOWN, *(size + around if self.stride == 1 else UNKNOWN for size in found[2:]))
+        dtype = same_dtype(*operands, results[0])
+        a, b = (refine(operand, wanted, dtype) for operand in operands)
+        return refine(a, None if b is None else b.shape), refine(b, None if a is None else a.shape)
+
+    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
+        channels = UNKNOWN if operands[0] is None or operands[0].shape is None else operands[0].shape[1]
+        return results[0].elements() * channels * self.kernel_size**2
+
+
+OPERATORS = (ImageDecoder, CenterCropPad, Col2Im, Correlation)
+
+__all__ = ["OPERATORS", "CenterCropPad", "Col2Im", "Correlation", "ImageDecoder", "PixelFormat"]

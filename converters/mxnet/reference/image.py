@@ -1,4 +1,7 @@
-"""Images of their blocks in numpy (src/operator/nn/im2col-inl.h)."""
+"""Images of their blocks, and the correlation of two, in numpy.
+
+Sources: src/operator/nn/im2col-inl.h, src/operator/correlation.cc.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,29 @@ def col2im(attrs: Attributes, data: Array) -> Array:
     return found[:, :, top : top + image[0], left : left + image[1]].astype(data.dtype)
 
 
-OPERATORS: Mapping[str, Reference] = {"col2im": col2im}
+def correlation(attrs: Attributes, left: Array, right: Array) -> Array:
+    """For each place and each shift the sum over a patch, divided by its number of elements."""
+    kernel, reach = attrs.get("kernel_size", 1), attrs.get("max_displacement", 1)
+    stride, step, pad = attrs.get("stride1", 1), attrs.get("stride2", 1), attrs.get("pad_size", 0)
+    require(kernel % 2 == 1 and left.shape == right.shape and left.ndim == 4, f"{kernel}, {left.shape}, {right.shape}")
+    require(left.dtype.kind == "f", f"{left.dtype}")
+    around = [(0, 0), (0, 0), (pad, pad), (pad, pad)]
+    first, second = (np.pad(image.astype(np.float64), around) for image in (left, right))
+    border = reach + (kernel - 1) // 2
+    height, width = (-(-(size - 2 * border) // stride) for size in first.shape[2:])
+    require(height > 0 and width > 0, f"images {left.shape}")
+    count = 2 * (reach // step) + 1
+    found = np.empty((left.shape[0], count * count, height, width))
+    for shift, row, column in itertools.product(range(count * count), range(height), range(width)):
+        top, side = row * stride + reach, column * stride + reach
+        down, across = ((place - count // 2) * step for place in divmod(shift, count))
+        one = first[:, :, top : top + kernel, side : side + kernel]
+        other = second[:, :, top + down : top + down + kernel, side + across : side + across + kernel]
+        both = one * other if attrs.get("is_multiply", True) else np.abs(one - other)
+        found[:, shift, row, column] = both.sum((1, 2, 3)) / (kernel * kernel * left.shape[1])
+    return found.astype(left.dtype)
+
+
+OPERATORS: Mapping[str, Reference] = {"Correlation": correlation, "col2im": col2im}
 
 __all__ = ["OPERATORS"]

@@ -2,15 +2,62 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import direct, row, table
+from graphir.converters.onnx.exporting.context import ExportNode, direct, row, table
 from graphir.converters.onnx.importing.context import ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
-from graphir.ops.image import CenterCropPad, Col2Im, ImageDecoder
+from graphir.ops.image import CenterCropPad, Col2Im, Correlation, ImageDecoder
+from graphir.ops.shape_parts import BEYOND
+from graphir.safety.limits import charge_nodes
+
+
+def export_correlation(node: ExportNode[Correlation]) -> None:
+    """Correlation: for each shift the mean over the channels of the shifted products, then the mean over patches."""
+    op, shifts = node.op, node.op.shifts()
+    charge_nodes(3 * len(shifts) ** 2, f"node {node.name!r} ({op.name}): its shifts")
+    first, second = (_padded(node, name) for name in node.input_names())
+    still = _shifted(node, first, 0, 0)
+    alike = [_alike(node, still, _shifted(node, second, down, right)) for down in shifts for right in shifts]
+    if op.kernel_size > 1:
+        kernel, strides = (op.kernel_size,) * 2, (op.stride,) * 2 if op.stride > 1 else None
+        node.emit("AveragePool", [node.step("Concat", alike, axis=1)], kernel_shape=kernel, strides=strides)
+    elif op.stride > 1:
+        step, axes = node.vector([op.stride] * 2), node.vector([2, 3])
+        whole = node.step("Concat", alike, axis=1)
+        node.emit("Slice", [whole, node.vector([0, 0]), node.vector([BEYOND] * 2), axes, step])
+    else:
+        node.emit("Concat", alike, axis=1)
+
+
+def _padded(node: ExportNode[Correlation], name: str) -> str:
+    pad = node.op.pad
+    return node.step("Pad", [name, node.vector([0, 0, pad, pad] * 2)]) if pad else name
+
+
+def _shifted(node: ExportNode[Correlation], name: str, down: int, right: int) -> str:
+    """The image without what lies as far outside as shifts reach, shifted."""
+    reach = node.op.max_displacement
+    if not reach:
+        return name
+    starts, ends = [reach + down, reach + right], [down - reach or BEYOND, right - reach or BEYOND]
+    return node.step("Slice", [name, node.vector(starts), node.vector(ends), node.vector([2, 3])], suffix="shifted")
+
+
+def _alike(node: ExportNode[Correlation], first: str, second: str) -> str:
+    """Products or absolute differences, their mean over the channels."""
+    if node.op.multiply:
+        both = node.step("Mul", [first, second])
+    else:
+        both = node.step("Abs", [node.step("Sub", [first, second])])
+    if node.opset < 18:
+        return node.step("ReduceMean", [both], axes=(1,), suffix="alike")
+    return node.step("ReduceMean", [both, node.vector([1])], suffix="alike")
+
 
 EXPORTS = table(
     row(ImageDecoder, direct(since=20)),
     row(CenterCropPad, direct(since=18)),
     row(Col2Im, direct(since=18)),
+    row(Correlation, export_correlation),
 )
 
 IMPORTS: ImportTable = {

@@ -1,4 +1,4 @@
-"""Operators on images: blocks put together, cuts to a size."""
+"""Operators on images: blocks put together, cuts to a size, likeness."""
 
 from __future__ import annotations
 
@@ -112,6 +112,15 @@ def _put_together_flat(node: ExportNode, data: Entry, blocks: _Blocks) -> Entry:
     return node.step("col2im", data, output_size=blocks.image, kernel=blocks.block, **attributes)
 
 
+def export_correlation(node: ExportNode) -> None:
+    """Correlation."""
+    op: ir.Correlation = node.op
+    node.emit(
+        "Correlation", *node.entries(), kernel_size=op.kernel_size, max_displacement=op.max_displacement,
+        stride1=op.stride, stride2=op.shift_stride, pad_size=op.pad, is_multiply=op.multiply,
+    )  # fmt: skip
+
+
 def refuse_decoder(node: ExportNode) -> None:
     """ImageDecoder."""
     node.refuse("MXNet decodes images outside of symbols (mx.image.imdecode); feed the decoded image")
@@ -120,6 +129,7 @@ def refuse_decoder(node: ExportNode) -> None:
 EXPORTS: ExportTable = {
     ir.CenterCropPad: export_center_crop_pad,
     ir.Col2Im: export_col2im,
+    ir.Correlation: export_correlation,
     ir.ImageDecoder: refuse_decoder,
 }
 

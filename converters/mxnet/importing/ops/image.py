@@ -1,10 +1,10 @@
-"""Images of their blocks."""
+"""Images of their blocks, and how alike two images are."""
 
 from __future__ import annotations
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.graph import Value
-from graphir.ops.image import Col2Im
+from graphir.ops.image import Col2Im, Correlation
 from graphir.padding import symmetric
 
 
@@ -19,6 +19,16 @@ def import_col2im(node: ImportNode) -> Value:
     return node.emit(op, node.input(0), node.vector(image), node.vector(block))
 
 
-IMPORTS: dict[str, ImportFunction] = {"col2im": import_col2im}
+def import_correlation(node: ImportNode) -> Value:
+    """Correlation of two images (N, C, H, W)."""
+    attrs = node.attrs
+    op = Correlation(
+        attrs["kernel_size"], attrs["max_displacement"], attrs["stride1"], attrs["stride2"], attrs["pad_size"],
+        attrs["is_multiply"],
+    )  # fmt: skip
+    return node.emit(op, node.input(0), node.input(1))
+
+
+IMPORTS: dict[str, ImportFunction] = {"Correlation": import_correlation, "col2im": import_col2im}
 
 __all__ = ["IMPORTS"]
