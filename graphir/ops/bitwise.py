@@ -7,7 +7,8 @@ import enum
 from graphir.errors import ShapeError
 from graphir.types import DType, TensorType
 
-from .base import Operand, Operator, broadcast, operator, refine, same_dtype
+from .base import Operand, Operator, operator, refine, same_dtype
+from .broadcasting import broadcast
 from .dtypes import CONVERTIBLE, INTEGERS
 
 

@@ -8,7 +8,8 @@ from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, DType, Shape, TensorType, unify_shape
 
 from . import elements
-from .base import Known, Operand, Operator, Values, broadcast, broadcast_operand, operator, refine, same_dtype
+from .base import Known, Operand, Operator, Values, operator, refine, same_dtype
+from .broadcasting import broadcast, broadcast_operand
 from .dtypes import (
     BOOL,
     COMMON,

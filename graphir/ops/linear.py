@@ -5,7 +5,8 @@ from __future__ import annotations
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim
 
-from .base import Operand, Operator, broadcast, operator, refine, same_dtype, same_rank
+from .base import Operand, Operator, operator, refine, same_dtype, same_rank
+from .broadcasting import broadcast
 from .dtypes import BYTES, FLOATS, NUMBERS, WIDE_NUMBERS
 
 

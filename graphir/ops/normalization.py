@@ -7,7 +7,8 @@ from typing import ClassVar
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim
 
-from .base import Operand, Operator, broadcast, normalize_axis, operator, refine, same_dtype
+from .base import Operand, Operator, normalize_axis, operator, refine, same_dtype
+from .broadcasting import broadcast
 from .dtypes import FLOATS, DTypes
 
 

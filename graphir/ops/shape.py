@@ -5,7 +5,8 @@ from __future__ import annotations
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, TensorType, Type, Unknown, format_shape, product, unify_dim
 
-from .base import Known, Operand, Operator, Values, broadcast, elements_of, normalize_axis, operator, refine
+from .base import Known, Operand, Operator, Values, elements_of, normalize_axis, operator, refine
+from .broadcasting import broadcast
 from .dtypes import COMMON, INT64
 from .elements import is_natural
 from .extent import Pad, PadMode, Tile

@@ -7,7 +7,8 @@ import enum
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, TensorType, format_shape
 
-from .base import Operand, Operator, broadcast, operator, refine
+from .base import Operand, Operator, operator, refine
+from .broadcasting import broadcast
 from .counts import new_size
 from .dtypes import INDICES, TEXT
 

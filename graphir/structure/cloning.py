@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from graphir.node import Node, Value
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from graphir.graph import Graph
 
 Images = dict[Value, Value]
+Held = TypeVar("Held")
 
 
 def clone(graph: Graph) -> Graph:
@@ -68,4 +69,9 @@ def clone_node(node: Node, copy: Graph, images: Images, rename: Callable[[str], 
         value._producer = made
 
 
-__all__ = ["Images", "clone", "clone_into", "clone_node", "take_over"]
+def of_images(held: Mapping[Value, Held], images: Images) -> dict[Value, Held]:
+    """What is held of values, held of their images."""
+    return {images.get(value, value): found for value, found in held.items()}
+
+
+__all__ = ["Images", "clone", "clone_into", "clone_node", "of_images", "take_over"]

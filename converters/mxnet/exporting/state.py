@@ -10,7 +10,7 @@ MXNet's np_shape semantics (`Export.np_shape`), which have both.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +28,10 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMNode
 from graphir.decisions import DecisionKind
 from graphir.graph import Decision, Graph, Node, Value
 from graphir.ops.base import Operator
-from graphir.passes.clone import Images
+from graphir.structure.cloning import Images, of_images
 from graphir.tensor import Tensor
 from graphir.types import DType
 
-Held = TypeVar("Held")
 Entry = tuple[int, int]
 Reading = tuple[Operator, tuple[Value | None, ...]]
 SUFFIX = "_output"
@@ -200,8 +199,8 @@ class Export(NamedNodes):
         lists = {id(asked): [images.get(value, value) for value in asked] for asked in self._asked.values()}
         self._asked = {known[node]: lists[id(asked)] for node, asked in self._asked.items()}
         self._made = {known[node]: made for node, made in self._made.items()}
-        self._entries, self._carried = _over(self._entries, images), _over(self._carried, images)
-        self._inputs, self._states = _over(self._inputs, images), _over(self._states, images)
+        self._entries, self._carried = of_images(self._entries, images), of_images(self._carried, images)
+        self._inputs, self._states = of_images(self._inputs, images), of_images(self._states, images)
         self._named_after = {entry: images.get(value, value) for entry, value in self._named_after.items()}
         self._reserved = {images.get(value, value) for value in self._reserved}
 
@@ -393,11 +392,6 @@ class Export(NamedNodes):
         if steps or other is not value:
             self.rename(entry[0], value.name.removesuffix(SUFFIX))
         return entry
-
-
-def _over(held: dict[Value, Held], images: Images) -> dict[Value, Held]:
-    """What is held of values, held of their images."""
-    return {images.get(value, value): found for value, found in held.items()}
 
 
 __all__ = ["SUFFIX", "Entry", "Export"]

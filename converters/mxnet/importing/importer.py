@@ -22,8 +22,8 @@ from graphir.converters.mxnet.importing.input_shapes import (
 from graphir.converters.mxnet.importing.likely_shapes import likely_shape
 from graphir.converters.mxnet.importing.operand_checks import check_node
 from graphir.converters.mxnet.importing.ops import import_table
-from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
-from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, output_names, typed_attributes
+from graphir.converters.mxnet.importing.symbol_inputs import entry_names, needed_nodes, variables_in_order
+from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, typed_attributes
 from graphir.decisions import DecisionKind
 from graphir.errors import GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
@@ -96,7 +96,7 @@ class Importer(BaseImporter):
         functions = import_table()
         check_inputs(self.source, self.shapes, self.dtypes, self.params or {}, self.graph)
         heads = self._heads()
-        needed = self._needed(heads)
+        needed = needed_nodes(self.source, heads)
         for upgrade in self.source.upgrades:
             self.graph.decide(DecisionKind.UPGRADE, upgrade.node, f"{upgrade.rule}: {upgrade.text}")
         for index, record in enumerate(self.source.nodes):
@@ -127,7 +127,7 @@ class Importer(BaseImporter):
             raise Refusal(f"a symbol inside has {len(variables)} variables, the node gives it {len(values)}")
         for index, value in zip(variables, values, strict=True):
             inner._results[index] = [value]
-        functions, needed = import_table(), inner._needed(source.heads)
+        functions, needed = import_table(), needed_nodes(source, source.heads)
         for index, record in enumerate(source.nodes):
             if index in needed and record.op != VARIABLE:
                 inner._import(index, record, functions.get(record.op))
@@ -170,19 +170,6 @@ class Importer(BaseImporter):
                     DecisionKind.LOSS_HEAD_KEPT, record.name, f"output of {record.op}, {kind.value}{alone}"
                 )
         return [head for place, head in enumerate(heads) if place not in dropped]
-
-    def _needed(self, heads: list[tuple[int, int]]) -> set[int]:
-        needed: set[int] = set()
-        stack = [node for node, _ in heads]
-        while stack:
-            index = stack.pop()
-            if index in needed:
-                continue
-            needed.add(index)
-            record = self.source.nodes[index]
-            read = record.inputs[:1] if record.op in LOSS_HEADS else record.inputs
-            stack.extend(source for source, _ in read)
-        return needed
 
     def _import(self, index: int, record: NNVMNode, function: ImportFunction | None) -> None:
         if function is None:
@@ -400,15 +387,6 @@ class Importer(BaseImporter):
 def _is_trained(record: NNVMNode) -> bool:
     """Whether a variable states how it is trained, as gluon does for every parameter and for no input."""
     return "__lr_mult__" in record.annotations and "__shape__" in record.annotations
-
-
-def entry_names(source: NNVMGraph) -> dict[tuple[int, int], str]:
-    """MXNet's name of each output of the head nodes."""
-    found: dict[tuple[int, int], str] = {}
-    for index in {index for index, _ in source.heads}:
-        for slot, name in enumerate(output_names(source.nodes[index])):
-            found[index, slot] = name
-    return found
 
 
 __all__ = ["PARAMETER_INPUTS", "Choices", "Importer"]

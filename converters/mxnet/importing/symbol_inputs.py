@@ -1,14 +1,19 @@
-"""The order of a symbol's variables, by which a node with symbols inside it gives them their values."""
+"""What the records of a symbol tell by themselves: the order of its variables, what its heads need, their names."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
+from graphir.converters.mxnet.importing.heads import LOSS_HEADS
+from graphir.converters.mxnet.schema.operators import output_names
 
 
 def variables_in_order(symbol: NNVMGraph) -> list[int]:
     """The indices of the variables that the heads depend on, in the order in which MXNet lists a symbol's inputs.
 
-    That is a walk from the heads that visits a node behind its inputs, whatever order the file has. Linear.
+    By it a node with symbols inside it gives them their values. It is a walk from the heads that visits a node behind
+    its inputs, whatever order the file has. Linear.
     """
     found: list[int] = []
     seen: set[int] = set()
@@ -27,4 +32,28 @@ def variables_in_order(symbol: NNVMGraph) -> list[int]:
     return found
 
 
-__all__ = ["variables_in_order"]
+def needed_nodes(symbol: NNVMGraph, heads: Sequence[tuple[int, int]]) -> set[int]:
+    """The indices of the nodes that these heads depend on at inference, where losses do not read their labels."""
+    needed: set[int] = set()
+    stack = [node for node, _ in heads]
+    while stack:
+        index = stack.pop()
+        if index in needed:
+            continue
+        needed.add(index)
+        record = symbol.nodes[index]
+        read = record.inputs[:1] if record.op in LOSS_HEADS else record.inputs
+        stack.extend(source for source, _ in read)
+    return needed
+
+
+def entry_names(source: NNVMGraph) -> dict[tuple[int, int], str]:
+    """MXNet's name of each output of the head nodes."""
+    found: dict[tuple[int, int], str] = {}
+    for index in {index for index, _ in source.heads}:
+        for slot, name in enumerate(output_names(source.nodes[index])):
+            found[index, slot] = name
+    return found
+
+
+__all__ = ["entry_names", "needed_nodes", "variables_in_order"]

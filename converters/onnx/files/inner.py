@@ -1,8 +1,8 @@
-"""The graphs inside the nodes of a ModelProto."""
+"""The graphs inside the nodes of a ModelProto, and what they hold together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 # onnx.proto, AttributeProto.AttributeType: numbers and texts, and lists of these. What else such an attribute holds is
@@ -23,4 +23,30 @@ def inner_graphs(node: Any) -> Sequence[Any]:
     ]
 
 
-__all__ = ["inner_graphs"]
+def names_of(proto: Any) -> set[str]:
+    """Every name of a value in a GraphProto and in the graphs inside it."""
+    found: set[str] = set()
+    pending: list[Any] = [proto]
+    while pending:
+        graph = pending.pop()
+        found.update(info.name for info in (*graph.input, *graph.output))
+        found.update(tensor.name for tensor in graph.initializer)
+        found.update(sparse.values.name for sparse in graph.sparse_initializer)
+        for node in graph.node:
+            found.update(node.output)
+            pending.extend(inner_graphs(node))
+    return found
+
+
+def count_nodes(nodes: Iterable[Any]) -> int:
+    """How many nodes there are, those of the graphs inside them too."""
+    found = 0
+    pending = [nodes]
+    while pending:
+        for node in pending.pop():
+            found += 1
+            pending.extend(graph.node for graph in inner_graphs(node))
+    return found
+
+
+__all__ = ["count_nodes", "inner_graphs", "names_of"]

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from graphir.converters.kernel.importing import BaseImporter
+from graphir.converters.onnx.files.inner import count_nodes, names_of
 from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS, OnnxSource, versions_of
 from graphir.converters.onnx.files.records import DIM_PARAM, FIELD, METADATA, OPSET, PRODUCER
 from graphir.converters.onnx.importing.function_calls import Functions, Key, key_of, shown
 from graphir.converters.onnx.importing.notes import text_of
 from graphir.converters.onnx.importing.repeated import Repeated
-from graphir.converters.onnx.importing.scope import Scope, count_nodes, names_of
+from graphir.converters.onnx.importing.scope import Scope
 from graphir.converters.onnx.importing.types import TypeReader
 from graphir.decisions import DecisionKind
 from graphir.errors import ImportFailure

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.kernel.refusals import QuietRefusal, Refusal
-from graphir.converters.onnx.files.inner import inner_graphs
 from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
 from graphir.converters.onnx.files.sparse import dense
 from graphir.converters.onnx.importing.attributes import schema_defaults
@@ -386,30 +385,4 @@ class Scope:
         return node.output
 
 
-def names_of(proto: Any) -> set[str]:
-    """Every name of a value in a GraphProto and in the graphs inside it."""
-    found: set[str] = set()
-    pending: list[Any] = [proto]
-    while pending:
-        graph = pending.pop()
-        found.update(info.name for info in (*graph.input, *graph.output))
-        found.update(tensor.name for tensor in graph.initializer)
-        found.update(sparse.values.name for sparse in graph.sparse_initializer)
-        for node in graph.node:
-            found.update(node.output)
-            pending.extend(inner_graphs(node))
-    return found
-
-
-def count_nodes(nodes: Iterable[Any]) -> int:
-    """How many nodes there are, those of the graphs inside them too."""
-    found = 0
-    pending = [nodes]
-    while pending:
-        for node in pending.pop():
-            found += 1
-            pending.extend(graph.node for graph in inner_graphs(node))
-    return found
-
-
-__all__ = ["Scope", "count_nodes", "names_of"]
+__all__ = ["Scope"]

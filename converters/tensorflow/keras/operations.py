@@ -10,9 +10,11 @@ import numpy as np
 
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
-from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
+from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.activations import activation
+from graphir.converters.tensorflow.keras.arguments import argument, first_argument, tensor_argument, whole_numbers
 from graphir.converters.tensorflow.keras.context import Held, Layer, held_in
+from graphir.converters.tensorflow.keras.items import get_item
 from graphir.converters.tensorflow.keras.normalization import unit_length
 from graphir.graph import Value
 from graphir.ops import activation as act
@@ -23,47 +25,22 @@ from graphir.ops.creation import ConstantOfShape
 from graphir.ops.linear import MatMul
 from graphir.ops.shape import Reshape, Shape, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import Concat
-from graphir.ops.slicing import Slice
 from graphir.types import DType
 
 Build = Callable[[Layer], Any]
-FIRST = ("x", "x1", "input_tensor", "inputs", "a", "tensor", "xs", "values", "logits", "features", "input")
-
-
-def _value(layer: Layer) -> Any:
-    """The first argument, whatever it is called."""
-    if layer.args:
-        return layer.args[0]
-    return next((layer.kwargs[name] for name in FIRST if name in layer.kwargs), None)
-
-
-def _argument(layer: Layer, place: int, *names: str) -> Any:
-    """An argument by its place or one of its names; None if it is not given."""
-    if place < len(layer.args):
-        return layer.args[place]
-    return next((layer.kwargs[name] for name in names if layer.kwargs.get(name) is not None), None)
-
-
-def _tensor(layer: Layer) -> Endpoint:
-    value = _value(layer)
-    if not isinstance(value, Held):
-        raise Refusal("its first argument is no value of the model")
-    return value.value
-
-
 def _unary(op: Operator) -> Build:
-    return lambda layer: layer.apply(op, "value", [_tensor(layer)])
+    return lambda layer: layer.apply(op, "value", [tensor_argument(layer)])
 
 
 def _named(name: str) -> Build:
-    return lambda layer: activation(layer, name, _tensor(layer))
+    return lambda layer: activation(layer, name, tensor_argument(layer))
 
 
 def _binary(op: Operator, *, negated: bool = False) -> Build:
     """An operator on two values, either of which may be a number or a constant array."""
 
     def build(layer: Layer) -> Endpoint:
-        pair = [_value(layer), _argument(layer, 1, "x2", "y", "b")]
+        pair = [first_argument(layer), argument(layer, 1, "x2", "y", "b")]
         held = [side.value for side in pair if isinstance(side, Held)]
         if not held or any(isinstance(side, (str, Mapping, list)) or side is None for side in pair):
             raise Refusal("its arguments are not two values or numbers")
@@ -97,33 +74,26 @@ def _sides(node: ImportNode, pair: Sequence[Any]) -> list[Value]:
 
 
 def _axes(layer: Layer) -> list[int] | None:
-    held = _argument(layer, 1, "axis", "axes", "reduction_indices")
-    return None if held is None else [held] if isinstance(held, int) else _wholes(held, "its axes")
-
-
-def _wholes(held: Any, what: str) -> list[int]:
-    """A list of whole numbers, refused otherwise."""
-    if not isinstance(held, (list, tuple)) or not all(isinstance(number, int) for number in held):
-        raise Refusal(f"{what} are {str(held)[:40]}, expected whole numbers")
-    return list(held)
+    held = argument(layer, 1, "axis", "axes", "reduction_indices")
+    return None if held is None else [held] if isinstance(held, int) else whole_numbers(held, "its axes")
 
 
 def _axis(layer: Layer) -> int:
     """One axis, the first if none is stated."""
-    held = _argument(layer, 1, "axis")
-    return _wholes([0 if held is None else held], "its axis")[0]
+    held = argument(layer, 1, "axis")
+    return whole_numbers([0 if held is None else held], "its axis")[0]
 
 
 def _reduction(cls: type[Operator]) -> Build:
     def build(layer: Layer) -> Endpoint:
-        axes, keep = _axes(layer), bool(_argument(layer, 2, "keepdims", "keep_dims"))
+        axes, keep = _axes(layer), bool(argument(layer, 2, "keepdims", "keep_dims"))
 
         def import_reduction(node: ImportNode) -> Imported:
             value = node.input(0)
             places = range(node.rank(value)) if axes is None else axes
             return node.emit(cls(keepdims=keep), value, node.vector(places))
 
-        return layer.apply(import_reduction, "value", [_tensor(layer)])
+        return layer.apply(import_reduction, "value", [tensor_argument(layer)])
 
     return build
 
@@ -133,22 +103,22 @@ def _boolean_reduction(op: str) -> Build:
         axes = _axes(layer)
         if axes is None:
             raise Refusal("a reduction over all axes of a boolean value")
-        keep = bool(_argument(layer, 2, "keepdims"))
-        return layer.add(op, "value", [_tensor(layer), layer.constant("axes", axes)], keep_dims=keep)
+        keep = bool(argument(layer, 2, "keepdims"))
+        return layer.add(op, "value", [tensor_argument(layer), layer.constant("axes", axes)], keep_dims=keep)
 
     return build
 
 
 def _along(cls: type[Operator], usual: int = -1) -> Build:
     def build(layer: Layer) -> Endpoint:
-        axis = _argument(layer, 1, "axis")
-        return layer.apply(cls(usual if axis is None else axis), "value", [_tensor(layer)])
+        axis = argument(layer, 1, "axis")
+        return layer.apply(cls(usual if axis is None else axis), "value", [tensor_argument(layer)])
 
     return build
 
 
 def _several(layer: Layer) -> list[Endpoint]:
-    stated = _value(layer)
+    stated = first_argument(layer)
     found = list(held_in(stated))
     if not found or not isinstance(stated, (list, tuple)) or len(found) != len(stated):
         raise Refusal("its first argument is no list of values")
@@ -173,23 +143,24 @@ def stack(layer: Layer) -> Endpoint:
 
 def reshape(layer: Layer) -> Endpoint:
     """Another shape of numbers."""
-    shape = _argument(layer, 1, "newshape", "shape")
+    shape = argument(layer, 1, "newshape", "shape")
     if not isinstance(shape, list) or not all(isinstance(size, int) for size in shape):
         raise Refusal("a shape that is computed, or None in it: use -1, or the layer Reshape")
-    return layer.apply(lambda node: node.emit(Reshape(), node.input(0), node.vector(shape)), "value", [_tensor(layer)])
+    data = tensor_argument(layer)
+    return layer.apply(lambda node: node.emit(Reshape(), node.input(0), node.vector(shape)), "value", [data])
 
 
 def transpose(layer: Layer) -> Endpoint:
     """Another order of axes; the reverse one if none is stated."""
-    stated = _argument(layer, 1, "axes", "perm")
-    order = None if stated is None else _wholes(stated, "its axes")
+    stated = argument(layer, 1, "axes", "perm")
+    order = None if stated is None else whole_numbers(stated, "its axes")
 
     def import_transpose(node: ImportNode) -> Imported:
         rank = node.rank(node.input(0))
         axes = range(rank - 1, -1, -1) if order is None else [node.axis(axis, rank) for axis in order]
         return node.emit(Transpose(tuple(axes)), node.input(0))
 
-    return layer.apply(import_transpose, "value", [_tensor(layer)])
+    return layer.apply(import_transpose, "value", [tensor_argument(layer)])
 
 
 def _with_axes(op: Operator) -> Build:
@@ -199,91 +170,34 @@ def _with_axes(op: Operator) -> Build:
         def import_axes(node: ImportNode) -> Imported:
             return node.emit(op, node.input(0), *([] if axes is None else [node.vector(axes)]))
 
-        return layer.apply(import_axes, "value", [_tensor(layer)])
+        return layer.apply(import_axes, "value", [tensor_argument(layer)])
 
     return build
 
 
-def get_item(layer: Layer) -> Endpoint:
-    """Slices, numbers, new axes and `...` of an index."""
-    key = _argument(layer, 1, "key", "slice_spec")
-    parts = key if isinstance(key, list) else [key]
-    if any(isinstance(number, Held) for number in held_in(parts)):
-        raise Refusal("an index that is computed")
-    for part in parts:
-        if isinstance(part, Mapping) and not _is_ellipsis(part):
-            ends = [part.get(key) for key in ("start", "stop", "step")]
-            _wholes([end for end in ends if end is not None], "its parts")
-        elif part is not None and not _is_ellipsis(part):
-            _wholes([part], "its parts")
-    return layer.apply(_import_item(parts), "value", [_tensor(layer)])
-
-
-def _import_item(parts: Sequence[Any]) -> ImportFunction:
-    def import_item(node: ImportNode) -> Imported:
-        value = node.input(0)
-        rest = node.rank(value) - sum(part is not None and not _is_ellipsis(part) for part in parts)
-        axis, place = 0, 0
-        cuts: list[tuple[int, int, int, int]] = []
-        gone: list[int] = []
-        made: list[int] = []
-        far = np.iinfo(np.int64).max
-        for part in parts:
-            if _is_ellipsis(part):
-                axis, place = axis + rest, place + rest
-                continue
-            if part is None:
-                made.append(place)
-                place += 1
-                continue
-            if isinstance(part, Mapping):
-                step = part.get("step") or 1
-                begin, end = (0, far) if step > 0 else (far, -far)
-                begin = begin if part.get("start") is None else int(part["start"])
-                end = end if part.get("stop") is None else int(part["stop"])
-                place += 1
-            else:
-                step, begin, end = 1, int(part), int(part) + 1 or far
-                gone.append(axis)
-            if (begin, end, step) != (0, far, 1):
-                cuts.append((begin, end, axis, step))
-            axis += 1
-        if cuts:
-            value = node.step(Slice(), value, *map(node.vector, zip(*cuts, strict=True)), suffix="part")
-        if gone:
-            value = node.step(Squeeze(), value, node.vector(gone), suffix="squeezed")
-        return node.step(Unsqueeze(), value, node.vector(made), suffix="item") if made else value
-
-    return import_item
-
-
-def _is_ellipsis(part: Any) -> bool:
-    return part is Ellipsis or (isinstance(part, Mapping) and part.get("class_name") == "__ellipsis__") or part == "..."
-
-
 def cast(layer: Layer) -> Endpoint:
     """Another dtype."""
-    return layer.apply(ew.Cast(DType.of(_argument(layer, 1, "dtype"))), "value", [_tensor(layer)])
+    return layer.apply(ew.Cast(DType.of(argument(layer, 1, "dtype"))), "value", [tensor_argument(layer)])
 
 
 def _filled(number: float) -> Build:
     """The same number for each element of a value, in its dtype or another. Masks are merged with them."""
 
     def filled(layer: Layer) -> Endpoint:
-        stated = _argument(layer, 1, "dtype")
+        stated = argument(layer, 1, "dtype")
 
         def import_filled(node: ImportNode) -> Imported:
             dtype = node.dtype() if stated is None else DType.of(stated)
             return node.emit(ConstantOfShape(number, dtype), node.step(Shape(), node.input(0), suffix="sizes"))
 
-        return layer.apply(import_filled, "value", [_tensor(layer)])
+        return layer.apply(import_filled, "value", [tensor_argument(layer)])
 
     return filled
 
 
 def clip(layer: Layer) -> Endpoint:
     """Between two numbers."""
-    ends = [_argument(layer, 1, "x_min", "clip_value_min"), _argument(layer, 2, "x_max", "clip_value_max")]
+    ends = [argument(layer, 1, "x_min", "clip_value_min"), argument(layer, 2, "x_max", "clip_value_max")]
     if not all(isinstance(end, (int, float)) for end in ends):
         raise Refusal("bounds that are computed")
 
@@ -291,36 +205,36 @@ def clip(layer: Layer) -> Endpoint:
         value = node.input(0)
         return node.emit(ew.Clip(), value, *(node.scalar_like(value, float(end)) for end in ends))
 
-    return layer.apply(import_clip, "value", [_tensor(layer)])
+    return layer.apply(import_clip, "value", [tensor_argument(layer)])
 
 
 def gelu(layer: Layer) -> Endpoint:
     """Exact, or by tanh, which version 3's operation does unless told otherwise."""
-    stated = _argument(layer, 1, "approximate")
+    stated = argument(layer, 1, "approximate")
     kind = act.Approximation.TANH if stated else act.Approximation.NONE
-    return layer.apply(act.Gelu(kind), "value", [_tensor(layer)])
+    return layer.apply(act.Gelu(kind), "value", [tensor_argument(layer)])
 
 
 def square(layer: Layer) -> Endpoint:
     """x * x."""
-    return layer.apply(ew.Mul(), "value", [_tensor(layer)] * 2)
+    return layer.apply(ew.Mul(), "value", [tensor_argument(layer)] * 2)
 
 
 def rsqrt(layer: Layer) -> Endpoint:
     """1 / sqrt(x)."""
-    return layer.add("Rsqrt", "value", [_tensor(layer)])
+    return layer.add("Rsqrt", "value", [tensor_argument(layer)])
 
 
 def normalize(layer: Layer) -> Endpoint:
     """x by its length along an axis."""
     if layer.kwargs.get("order") not in (2, None):
         raise Refusal(f"the order {layer.kwargs['order']}; only 2 is read")
-    return unit_length(layer, _tensor(layer), _axes(layer) or [-1], 1e-12, "value")
+    return unit_length(layer, tensor_argument(layer), _axes(layer) or [-1], 1e-12, "value")
 
 
 def matmul(layer: Layer) -> Endpoint:
     """A product of matrices."""
-    pair = [_value(layer), _argument(layer, 1, "x2", "b")]
+    pair = [first_argument(layer), argument(layer, 1, "x2", "b")]
     if not all(isinstance(side, Held) for side in pair):
         raise Refusal("a product with a constant")
     flags = {"adj_x": bool(layer.kwargs.get("transpose_a")), "adj_y": bool(layer.kwargs.get("transpose_b"))}
@@ -332,7 +246,7 @@ def matmul(layer: Layer) -> Endpoint:
 
 def identity(layer: Layer) -> Endpoint:
     """What does nothing at inference."""
-    return _tensor(layer)
+    return tensor_argument(layer)
 
 
 # Version 3's class, then the functions of TensorFlow that version 2 names.

@@ -1,0 +1,175 @@
+"""What the variables of a while loop are.
+
+A variable that the body gives back unchanged is a value from around the loop. One that counts up by a constant is the
+iteration's number, if the condition only compares counters with values from around: then the number of iterations is
+known before the loop starts. A list that the body only writes, at the counter's place or at its end, becomes what the
+iterations give, stacked. All else is carried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.importing.bodies import Body, body_of
+from graphir.converters.tensorflow.importing.context import ImportNode
+from graphir.graph import Value
+from graphir.types import DType
+
+_ADD = frozenset({"Add", "AddV2"})
+
+
+@dataclass
+class Written:
+    """A list that the body only writes: the node that does, the value written, and where."""
+
+    writer: TFNode
+    item: Endpoint
+    # "counter": at the iteration's place; "end": behind what is there; "over": always at the only place there is
+    where: str
+
+
+@dataclass
+class Plan:
+    """What each variable of a loop is, by its position."""
+
+    body: Body
+    condition: Body
+    initial: tuple[Value, ...]
+    kept: set[int] = field(default_factory=set)
+    counters: dict[int, int] = field(default_factory=dict)
+    limits: list[tuple[int, Value, int]] = field(default_factory=list)
+    lists: dict[int, Written] = field(default_factory=dict)
+
+    def number(self, body: Body, endpoint: Endpoint) -> int | None:
+        """The integer that a scalar inside one of the functions always is, None if it is computed."""
+        source, tensor = body.source(endpoint), body.constant(endpoint)
+        if tensor is not None:
+            return int(tensor.numpy()) if tensor.shape == () and tensor.dtype.is_integer else None
+        value = self.around(body, source)
+        known = None if value is None or value.rank != 0 or value.dtype is None else value.known
+        number = None if known is None or known.integers() is None else known.elements[0]
+        return number if isinstance(number, int) else None
+
+    def around(self, body: Body, source: Endpoint) -> Value | None:
+        """The value from around the loop that an argument of a function always is."""
+        if source not in body.arguments or body.arguments.index(source) not in self.kept:
+            return None
+        return self.initial[body.arguments.index(source)]
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of iterations is known before the loop starts."""
+        return bool(self.limits)
+
+    @property
+    def carried(self) -> list[int]:
+        """The variables that have to be carried from one iteration to the next."""
+        settled = self.kept | set(self.lists) | (set(self.counters) if self.counted else set())
+        return [place for place in range(len(self.initial)) if place not in settled]
+
+
+def plan_of(node: ImportNode) -> Plan:
+    """What the variables of a While or StatelessWhile are. Refuses functions that do not fit its variables."""
+    plan = Plan(body_of(node, "body"), body_of(node, "cond", "cond/"), node.inputs)
+    count = len(plan.initial)
+    if not len(plan.body.arguments) == len(plan.body.results) == len(plan.condition.arguments) == count:
+        node.refuse(f"its functions do not take and give {count} variables")
+    _find_kept_and_counters(plan)
+    _find_limits(node, plan)
+    if not plan.counted:
+        plan.limits.clear()
+    _find_lists(node, plan)
+    return plan
+
+
+def _find_kept_and_counters(plan: Plan) -> None:
+    for place, (argument, result) in enumerate(zip(plan.body.arguments, plan.body.results, strict=True)):
+        if plan.body.source(result) == argument:
+            plan.kept.add(place)
+    for place, result in enumerate(plan.body.results):
+        step = 0 if place in plan.kept else _step(plan, place, plan.body.node(result))
+        if step:
+            plan.counters[place] = step
+
+
+def _step(plan: Plan, place: int, node: TFNode | None) -> int:
+    """The positive integer that a node adds to a variable, a scalar; 0 for anything else."""
+    initial = plan.initial[place]
+    if node is None or node.op not in _ADD or len(node.inputs) != 2:
+        return 0
+    if initial.rank != 0 or initial.dtype not in (DType.INT32, DType.INT64):
+        return 0
+    sources = [plan.body.source(endpoint) for endpoint in node.inputs]
+    argument = plan.body.arguments[place]
+    if argument not in sources:
+        return 0
+    return max(0, plan.number(plan.body, sources[1 - sources.index(argument)]) or 0)
+
+
+def _find_limits(node: ImportNode, plan: Plan) -> None:
+    """The comparisons that the condition consists of: a counter, a limit from around, and 1 if the limit counts too."""
+    condition = plan.condition
+    if len(condition.results) != 1:
+        node.refuse(f"its condition gives {len(condition.results)} values, expected one")
+    pending = [condition.results[0]]
+    found: list[tuple[int, Value, int]] = []
+    while pending:
+        held = condition.node(pending.pop())
+        if held is not None and held.op == "LogicalAnd":
+            pending += held.inputs
+            continue
+        limit = None if held is None else _limit(node, plan, held)
+        if limit is None:
+            return
+        found.append(limit)
+    plan.limits = found
+
+
+def _limit(node: ImportNode, plan: Plan, held: TFNode) -> tuple[int, Value, int] | None:
+    if held.op not in ("Less", "LessEqual", "Greater", "GreaterEqual") or len(held.inputs) != 2:
+        return None
+    left, right = held.inputs if held.op.startswith("Less") else reversed(held.inputs)
+    arguments = plan.condition.arguments
+    source = plan.condition.source(left)
+    if source not in arguments or (counter := arguments.index(source)) not in plan.counters:
+        return None
+    value = plan.around(plan.condition, plan.condition.source(right))
+    number = plan.number(plan.condition, right)
+    if number is not None:
+        value = node.constant(number, plan.initial[counter].dtype)
+    if value is None:
+        return None
+    return counter, value, int(held.op.endswith("Equal"))
+
+
+def _find_lists(node: ImportNode, plan: Plan) -> None:
+    body = plan.body
+    for place, (argument, result) in enumerate(zip(body.arguments, body.results, strict=True)):
+        writer = body.node(result)
+        if place in plan.kept or writer is None or not writer.inputs or body.source(writer.inputs[0]) != argument:
+            continue
+        if body.users(argument) != [writer] or body.users(Endpoint(writer.name)):
+            continue
+        if writer.op == "TensorListPushBack":
+            plan.lists[place] = Written(writer, writer.inputs[1], "end")
+        elif writer.op == "TensorListSetItem":
+            where = _where(node, plan, place, writer)
+            if where:
+                plan.lists[place] = Written(writer, writer.inputs[2], where)
+
+
+def _where(node: ImportNode, plan: Plan, place: int, writer: TFNode) -> str:
+    """Which place of a list a node writes, "" for any other."""
+    body = plan.body
+    index = body.source(writer.inputs[1])
+    if index in body.arguments and plan.counted:
+        counter = body.arguments.index(index)
+        start = plan.initial[counter].known
+        if plan.counters.get(counter) == 1 and start is not None and start.integers() == (0,):
+            return "counter"
+    reserved = node.importer.reserved.get(plan.initial[place])
+    return "over" if plan.number(body, index) == 0 and reserved is not None and reserved.size == 1 else ""
+
+
+__all__ = ["Plan", "Written", "plan_of"]
