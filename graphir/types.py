@@ -21,7 +21,6 @@ from .symbolic.dims import (
     ceildiv,
     dim_max,
     dim_min,
-    is_known,
     substitute,
     symbol,
 )
@@ -360,7 +359,6 @@ __all__ = [
     "dim_max",
     "dim_min",
     "format_shape",
-    "is_known",
     "parse_dim",
     "parse_shape",
     "product",

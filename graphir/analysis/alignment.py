@@ -9,7 +9,7 @@ follows.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphir.analysis.fingerprint import fingerprint
@@ -44,6 +44,23 @@ def align(left: Graph, right: Graph) -> Alignment:
     return _Aligner(left, right).run()
 
 
+def in_order(left: Graph, right: Graph, pairs: Mapping[Node, Node]) -> Iterator[Pair]:
+    """All nodes: those of the first graph in order, those only in the second behind what they follow there."""
+    alone: dict[Node | None, list[Node]] = defaultdict(list)
+    paired, last = set(pairs.values()), None
+    for node in right.nodes:
+        if node in paired:
+            last = node
+        else:
+            alone[last].append(node)
+    yield from ((None, node) for node in alone[None])
+    for node in left.nodes:
+        other = pairs.get(node)
+        yield node, other
+        if other is not None:
+            yield from ((None, behind) for behind in alone[other])
+
+
 class _Aligner:
     """The pairs found so far, in both directions."""
 
@@ -64,7 +81,7 @@ class _Aligner:
         self._spread()
         self._by_order()
         self._spread()
-        return Alignment(tuple(self._in_order()))
+        return Alignment(tuple(in_order(*self.graphs, self.forward)))
 
     def _pair(self, left: Node, right: Node) -> bool:
         if left in self.forward or right in self.backward:
@@ -168,23 +185,6 @@ class _Aligner:
                 for one, two in _common(waiting, between):
                     self._pair(one, two)
             waiting, start = [], max(start, stop)
-
-    def _in_order(self) -> Iterator[Pair]:
-        """All nodes: those of the first graph in order, those only in the second behind what they follow there."""
-        alone: dict[Node | None, list[Node]] = defaultdict(list)
-        last: Node | None = None
-        for node in self.graphs[1].nodes:
-            if node in self.backward:
-                last = node
-            else:
-                alone[last].append(node)
-        yield from ((None, node) for node in alone[None])
-        for node in self.graphs[0].nodes:
-            other = self.forward.get(node)
-            yield node, other
-            if other is not None:
-                yield from ((None, behind) for behind in alone[other])
-
 
 def _by_key(nodes: Iterable[Node], key: Key) -> dict[Hashable, list[Node]]:
     found: dict[Hashable, list[Node]] = defaultdict(list)

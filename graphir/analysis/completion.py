@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from graphir.analysis.alignment import Alignment, Pair, align
+from graphir.analysis.alignment import Alignment, align, in_order
 from graphir.analysis.attributes import attributes_of
 from graphir.analysis.fingerprint import fingerprint
 from graphir.analysis.labels import COMMUTATIVE, exact_labels
@@ -48,20 +48,7 @@ class Counterparts:
 
     def alignment(self) -> Alignment:
         """The pairs in the first graph's order; nodes only in the second stand behind what they follow there."""
-        alone: dict[Node | None, list[Node]] = defaultdict(list)
-        last: Node | None = None
-        for node in self.graphs[1].nodes:
-            if node in self.backward:
-                last = node
-            else:
-                alone[last].append(node)
-        found: list[Pair] = [(None, node) for node in alone[None]]
-        for node in self.graphs[0].nodes:
-            partner = self.forward.get(node)
-            found.append((node, partner))
-            if partner is not None:
-                found.extend((None, behind) for behind in alone[partner])
-        return Alignment(tuple(found))
+        return Alignment(tuple(in_order(*self.graphs, self.forward)))
 
     def _pair(self, node: Node, partner: Node) -> None:
         if node in self.forward or partner in self.backward:

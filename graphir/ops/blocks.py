@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
+from abc import abstractmethod
 from typing import Any
 
 from graphir.errors import ShapeError
-from graphir.types import UNKNOWN, Dim, TensorType, format_shape
+from graphir.types import UNKNOWN, Dim, Shape, TensorType, format_shape
 
 from .base import Operand, Operator, operator, refine
 from .dtypes import COMMON
@@ -19,64 +20,75 @@ class DepthOrder(enum.Enum):
     CRD = "CRD"
 
 
-@operator
-class DepthToSpace(Operator):
-    """(N, C * b * b, H, W) to (N, C, H * b, W * b) with b `blocksize`. Source: ONNX DepthToSpace-13."""
+Image = tuple[Any, Any, Any, Any]
+
+
+class _Blocks(Operator):
+    """What both directions share: the shape of the one image follows from that of the other."""
 
     inputs = ("X",)
     takes = (COMMON,)
     blocksize: int
-    mode: DepthOrder = DepthOrder.DCR
 
     def check_attributes(self) -> None:
         self.demand(self.blocksize >= 1, "blocksize", "1 or more")
 
+    @abstractmethod
+    def _result(self, image: Image) -> Shape:
+        """The result's shape."""
+
+    @abstractmethod
+    def _operand(self, image: Image) -> Shape:
+        """The operand's shape by the result's."""
+
     def infer(self, x: TensorType) -> TensorType:
         if x.shape is None:
             return TensorType(x.dtype, (UNKNOWN,) * 4)
-        batch, channels, height, width = _image(x)
+        return TensorType(x.dtype, self._result(_image(x)))
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        found = results[0]
+        known = found.shape is not None and len(found.shape) == 4
+        wanted = self._operand(_image(found)) if known else (UNKNOWN,) * 4
+        return (refine(operands[0], wanted, found.dtype),)
+
+
+@operator
+class DepthToSpace(_Blocks):
+    """(N, C * b * b, H, W) to (N, C, H * b, W * b) with b `blocksize`. Source: ONNX DepthToSpace-13."""
+
+    blocksize: int
+    mode: DepthOrder = DepthOrder.DCR
+
+    def _result(self, image: Image) -> Shape:
+        batch, channels, height, width = image
         area = self.blocksize * self.blocksize
         if isinstance(channels, int) and channels % area:
             raise ShapeError(f"{channels} channels do not divide by blocksize^2 = {area}")
-        return TensorType(x.dtype, (batch, channels // area, height * self.blocksize, width * self.blocksize))
+        return batch, channels // area, height * self.blocksize, width * self.blocksize
 
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        block, shape = self.blocksize, results[0].shape
-        if shape is None or len(shape) != 4:
-            return (refine(operands[0], (UNKNOWN,) * 4, results[0].dtype),)
-        batch, depth, height, width = shape
-        wanted = (batch, depth * (block * block), _part(height, block), _part(width, block))
-        return (refine(operands[0], wanted, results[0].dtype),)
+    def _operand(self, image: Image) -> Shape:
+        batch, depth, height, width = image
+        return batch, depth * self.blocksize**2, _part(height, self.blocksize), _part(width, self.blocksize)
 
 
 @operator
-class SpaceToDepth(Operator):
+class SpaceToDepth(_Blocks):
     """(N, C, H, W) to (N, b * b * C, H / b, W / b) with b `blocksize`. Source: ONNX SpaceToDepth-28."""
 
-    inputs = ("X",)
-    takes = (COMMON,)
     blocksize: int
     mode: DepthOrder = DepthOrder.DCR
 
-    def check_attributes(self) -> None:
-        self.demand(self.blocksize >= 1, "blocksize", "1 or more")
-
-    def infer(self, x: TensorType) -> TensorType:
-        if x.shape is None:
-            return TensorType(x.dtype, (UNKNOWN,) * 4)
-        batch, channels, height, width = _image(x)
+    def _result(self, image: Image) -> Shape:
+        batch, channels, height, width = image
         block = self.blocksize
         if any(isinstance(size, int) and size % block for size in (height, width)):
             raise ShapeError(f"{height} x {width} does not divide by blocksize {block}")
-        return TensorType(x.dtype, (batch, channels * (block * block), height // block, width // block))
+        return batch, channels * block**2, height // block, width // block
 
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        block, shape = self.blocksize, results[0].shape
-        if shape is None or len(shape) != 4:
-            return (refine(operands[0], (UNKNOWN,) * 4, results[0].dtype),)
-        batch, channels, height, width = shape
-        wanted = (batch, _part(channels, block * block), height * block, width * block)
-        return (refine(operands[0], wanted, results[0].dtype),)
+    def _operand(self, image: Image) -> Shape:
+        batch, channels, height, width = image
+        return batch, _part(channels, self.blocksize**2), height * self.blocksize, width * self.blocksize
 
 
 def _part(size: Dim, count: int) -> Dim:
@@ -86,7 +98,7 @@ def _part(size: Dim, count: int) -> Dim:
     return size // count if isinstance(size, int) or size == (size // count) * count else UNKNOWN
 
 
-def _image(x: TensorType) -> tuple[Any, Any, Any, Any]:
+def _image(x: TensorType) -> Image:
     if x.shape is None or len(x.shape) != 4:
         raise ShapeError(f"X has the shape {format_shape(x.shape)}, expected 4 axes")
     return x.shape

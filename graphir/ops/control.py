@@ -5,10 +5,8 @@ What a body gives is not seen by the rules here, which know operands only: `infe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from graphir.errors import ShapeError
-from graphir.node import Node, Value
+from graphir.node import Value
 from graphir.types import (
     ANYTHING,
     UNKNOWN,
@@ -89,12 +87,6 @@ class Scan(_Control):
     scan_output_directions: tuple[int, ...] = ()
 
 
-def declare_results(node: Node, types: Iterable[Type]) -> None:
-    """Say what the bodies of a node give, so that inference goes on from there."""
-    for value, type_ in zip(node.outputs, types, strict=True):
-        declare(value, type_)
-
-
 def declare(value: Value, type_: Type) -> None:
     """Say what a value's type is where no rule tells."""
     value.declared = value.type = type_
@@ -129,4 +121,4 @@ def _common_shape(left: Shape | None, right: Shape | None) -> Shape | None:
 
 OPERATORS = (If, Loop, Scan)
 
-__all__ = ["OPERATORS", "If", "Loop", "Scan", "common_type", "declare", "declare_results"]
+__all__ = ["OPERATORS", "If", "Loop", "Scan", "common_type", "declare"]

@@ -101,11 +101,6 @@ def import_from_mxnet() -> Pipeline:
     return Pipeline("import from MXNet", simplification().steps)
 
 
-def import_from_onnx() -> Pipeline:
-    """Behind the importer of ONNX: nothing, so that the way to ONNX and back loses nothing."""
-    return Pipeline("import from ONNX", ())
-
-
 def import_from_tensorflow(
     layer_name: Callable[[str], str], give_back_names: Callable[[Graph], Outcome], *, fold_weights: bool = True
 ) -> Pipeline:
@@ -183,7 +178,6 @@ __all__ = [
     "explicit_padding",
     "export",
     "import_from_mxnet",
-    "import_from_onnx",
     "import_from_tensorflow",
     "lowering",
     "run_step",

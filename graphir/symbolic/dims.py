@@ -76,11 +76,6 @@ def substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
     return total
 
 
-def is_known(dim: Dim) -> bool:
-    """Whether the dimension is a plain integer."""
-    return isinstance(dim, int)
-
-
 def _extreme(function: str, left: Dim, right: Dim) -> Dim:
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return UNKNOWN
@@ -120,7 +115,6 @@ __all__ = [
     "ceildiv",
     "dim_max",
     "dim_min",
-    "is_known",
     "lower_bound",
     "substitute",
     "symbol",

@@ -22,7 +22,6 @@ from graphir.symbolic.dims import (
     ceildiv,
     dim_max,
     dim_min,
-    is_known,
     lower_bound,
     substitute,
     symbol,
@@ -277,11 +276,6 @@ def test_many_strided_layers_stay_one_division() -> None:
 
 def test_symbols_of_nested_expressions() -> None:
     assert (dim_max(H // 2, N * 3) // (W + 1)).symbols() == {"H", "N", "W"}
-
-
-@pytest.mark.parametrize(("dim", "known"), [(3, True), (N, False), (UNKNOWN, False)])
-def test_is_known(dim: Dim, known: bool) -> None:
-    assert is_known(dim) is known
 
 
 def test_a_sym_is_never_constant() -> None:

@@ -7,7 +7,7 @@ import pytest
 from graphir.errors import GraphError
 from graphir.graph import Graph
 from graphir.inference import infer_types
-from graphir.ops.control import If, Loop, Scan, common_type, declare_results
+from graphir.ops.control import If, Loop, Scan, common_type, declare
 from graphir.ops.elementwise import Neg
 from graphir.types import ANYTHING, DType, OptionalType, SequenceType, SparseTensorType, TensorType, Type, parse_shape
 from tests.ops.harness import bad, good
@@ -39,7 +39,7 @@ def test_a_loop_may_carry_nothing() -> None:
 def test_declared_results_go_on() -> None:
     graph = Graph()
     node = graph.add_node(If(1), [graph.add_input("c", TensorType(DType.BOOL, ()))], name="y")
-    declare_results(node, [TensorType(DType.FLOAT32, (2,))])
+    declare(node.output, TensorType(DType.FLOAT32, (2,)))
     graph.set_outputs([graph.add(Neg(), node.output, output="z")])
     assert infer_types(graph)["z"] == TensorType(DType.FLOAT32, (2,))
 

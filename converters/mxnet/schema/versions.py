@@ -31,7 +31,6 @@ from graphir.types import DType
 OLDEST = 700
 NNVM = 900  # the records are NNVM's, and auxiliary states are variables among them
 ATTRS = 10000  # attributes are called `attrs`
-SUBGRAPHS = 10301
 NP_SHAPE = 10501
 # Since when a .params file holds elements of a type; the others are as old as the format (see `ndarray_list`).
 _DTYPES_SINCE = {

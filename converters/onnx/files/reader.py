@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphir.converters.kernel.impostors import GIT_LFS, TF_LITE, refuse_impostors
 from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
 from graphir.converters.onnx.files.tensors import TensorSource
 from graphir.converters.onnx.files.wire import strip_weights
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     import onnx
 
 _NOT_ONNX = (
-    (b"version https://git-lfs", "a Git LFS pointer, not the model itself; fetch it with `git lfs pull`"),
+    GIT_LFS,
     (b"<", "text that begins like HTML or XML; was an error page downloaded instead of the model?"),
     (b"{", "JSON, not an ONNX protobuf"),
     (b"PK\x03\x04", "a zip archive (PyTorch saves such files), not an ONNX protobuf"),
     (b"\x80\x02", "a Python pickle (PyTorch saves such files), not an ONNX protobuf"),
     (b"\x89HDF", "an HDF5 file (Keras saves such files), not an ONNX protobuf"),
-    (b"TFL3", "a TensorFlow Lite model, not an ONNX protobuf"),
+    (TF_LITE, "a TensorFlow Lite model, not an ONNX protobuf"),
 )
 
 
@@ -82,7 +83,7 @@ def _open_file(path: Path) -> OnnxSource:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise ImportFailure(f"cannot read {path}: {error.strerror or error}") from error
-    _refuse_other_formats(mapped[:64], path)
+    refuse_impostors(mapped[:64], _NOT_ONNX, "an ONNX model", path)
     try:
         stripped = strip_weights(memoryview(mapped))
     except FormatError as error:
@@ -90,18 +91,11 @@ def _open_file(path: Path) -> OnnxSource:
     return OnnxSource(_parsed(stripped.message, path), TensorSource(path, stripped.regions, stamp))
 
 
-def _refuse_other_formats(head: bytes, path: Path | None) -> None:
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    for prefix, what in _NOT_ONNX:
-        if start.startswith(prefix) or (prefix == b"TFL3" and head[4:8] == prefix):
-            raise FormatError(f"not an ONNX model: {what}", path=path, offset=0)
-
-
 def _parsed(data: bytes, path: Path | None) -> Any:
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-    _refuse_other_formats(data[:64], path)
+    refuse_impostors(data[:64], _NOT_ONNX, "an ONNX model", path)
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)

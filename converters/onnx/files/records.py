@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from graphir.tensor import Tensor
 from graphir.types import Type
@@ -43,12 +43,6 @@ class OnnxGraph:
     metadata: dict[str, str] = field(default_factory=dict, kw_only=True)
 
 
-Attribute = Union[
-    int, float, str, bytes, tuple[int, ...], tuple[float, ...], tuple[str, ...], Tensor, Type, OnnxGraph,
-    SerializedAttribute,
-]  # fmt: skip
-
-
 @dataclass(slots=True)
 class OnnxNode:
     """One ONNX node as plain data. Inputs and outputs are names, "" where absent; attributes without None."""
@@ -76,7 +70,6 @@ __all__ = [
     "METADATA",
     "OPSET",
     "PRODUCER",
-    "Attribute",
     "OnnxGraph",
     "OnnxModel",
     "OnnxNode",

@@ -18,7 +18,6 @@ from graphir.tensor import Tensor, byte_size, unpacked, why_unheld
 from graphir.types import DType
 
 LONGEST_NUMBER = 20
-EXTERNAL_KEYS = {"location", "offset", "length", "checksum"}
 _WIDE = {DType.INT64: "int64_data", DType.FLOAT64: "double_data", DType.FLOAT32: "float_data"}
 
 
@@ -167,4 +166,4 @@ def external_place(model: Path, location: str, what: str) -> Path:
     return beside(model, place, f"{what}: external data at {location[:200]!r}")
 
 
-__all__ = ["EXTERNAL_KEYS", "TensorSource", "external_place"]
+__all__ = ["TensorSource", "external_place"]

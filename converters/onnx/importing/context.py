@@ -101,11 +101,6 @@ class ImportNode(BaseImportNode):
         found: E = attributes.enum_of(cls, self.attribute(name, default.value), name)
         return found
 
-    def dtype_attribute(self, name: str, default: DType | None = None) -> DType | None:
-        """An attribute that is one of ONNX's numbers for element types."""
-        code = self.attribute(name, 0)
-        return attributes.dtype_of(code, name) if code else default
-
     def tensor(self, name: str) -> Tensor | None:
         """An attribute that is a tensor, None if not stated."""
         proto = self.attribute(name, None)

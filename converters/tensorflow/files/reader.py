@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from graphir.converters.kernel.impostors import GIT_LFS, TF_LITE, refuse_impostors
 from graphir.converters.tensorflow.files.recognition import looks_like_text
 from graphir.converters.tensorflow.files.records import (
     Endpoint,
@@ -31,11 +32,11 @@ from graphir.safety.limits import hold_nodes
 from graphir.tensor import Tensor
 
 _NOT_TENSORFLOW = (
-    (b"version https://git-lfs", "a Git LFS pointer, not the model itself; fetch it with `git lfs pull`"),
+    GIT_LFS,
     (b"<!", "text that begins like HTML; was an error page downloaded instead of the model?"),
     (b"<html", "text that begins like HTML; was an error page downloaded instead of the model?"),
     (b"<?xml", "text that begins like XML; was an error page downloaded instead of the model?"),
-    (b"TFL3", "a TensorFlow Lite model, not a TensorFlow graph"),
+    (TF_LITE, "a TensorFlow Lite model, not a TensorFlow graph"),
 )
 
 
@@ -77,7 +78,7 @@ def read_message(path: Path, message: str) -> Message:
     """The message that a binary or text file holds."""
     data = mapped(path)
     head = bytes(data[:64])
-    _refuse_other_formats(head, path)
+    refuse_impostors(head, _NOT_TENSORFLOW, "a TensorFlow graph", path)
     try:
         if looks_like_text(data) or path.suffix == ".pbtxt":
             return parse(str(data, "utf-8"), message)
@@ -97,13 +98,6 @@ def mapped(path: Path) -> memoryview:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except OSError as error:
         raise ImportFailure(f"cannot read {path}: {error.strerror or error}") from error
-
-
-def _refuse_other_formats(head: bytes, path: Path) -> None:
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    for prefix, what in _NOT_TENSORFLOW:
-        if start.startswith(prefix) or (prefix == b"TFL3" and head[4:8] == prefix):
-            raise FormatError(f"not a TensorFlow graph: {what}", path=path, offset=0)
 
 
 def read_graph(message: Message, tensors: TensorSource) -> TFGraph:

@@ -8,7 +8,7 @@ from typing import Union
 
 from graphir.converters.tensorflow.importing.context import ImportNode
 from graphir.graph import Value
-from graphir.ops.shape import Shape, Size
+from graphir.ops.shape import Reshape, Shape, Size, Unsqueeze
 from graphir.ops.shape_parts import Concat
 from graphir.types import DType
 
@@ -55,4 +55,15 @@ def known_length(value: Value) -> int | None:
     return math.prod(sizes) if value.shape is not None and len(sizes) == len(value.shape) else None
 
 
-__all__ = ["Count", "as_vector", "known_length", "length_of", "size_at"]
+def rows_of(node: ImportNode, data: Value, rank: int) -> Value:
+    """The data with its first `rank` axes as one; without any as one row."""
+    if rank == 1:
+        return data
+    if rank == 0:
+        return node.step(Unsqueeze(), data, node.vector([0]), suffix="row")
+    rest = node.step(Shape(start=rank), data, suffix="rest")
+    wanted = node.step(Concat(axis=0), node.vector([-1]), rest, suffix="wanted")
+    return node.step(Reshape(), data, node.sizes_operand(wanted), suffix="rows")
+
+
+__all__ = ["Count", "as_vector", "known_length", "length_of", "rows_of", "size_at"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
-from graphir.converters.tensorflow.importing.sizes import as_vector, known_length, length_of, size_at
+from graphir.converters.tensorflow.importing.sizes import as_vector, known_length, length_of, rows_of, size_at
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
@@ -233,7 +233,7 @@ def import_dynamic_stitch(node: ImportNode) -> Value:
     for indices, data in zip(node.inputs[:half], node.inputs[half:], strict=True):
         rank = node.rank(indices)
         places.append(node.step(Reshape(), node.int64(indices), node.vector([-1]), suffix="places"))
-        rows.append(_rows(node, data, rank))
+        rows.append(rows_of(node, data, rank))
     place = places[0] if half == 1 else node.step(Concat(axis=0), *places, suffix="all_places")
     row = rows[0] if half == 1 else node.step(Concat(axis=0), *rows, suffix="all_rows")
     last = node.step(ReduceMax(keepdims=True), place, node.vector([0]), suffix="last")
@@ -246,22 +246,11 @@ def import_dynamic_stitch(node: ImportNode) -> Value:
     return node.emit(ix.ScatterND(), zeros, vectors, row)
 
 
-def _rows(node: ImportNode, data: Value, rank: int) -> Value:
-    """The data with its first `rank` axes as one."""
-    if rank == 1:
-        return data
-    if rank == 0:
-        return node.step(Unsqueeze(), data, node.vector([0]), suffix="row")
-    rest = node.step(Shape(start=rank), data, suffix="rest")
-    wanted = node.step(Concat(axis=0), node.vector([-1]), rest, suffix="wanted")
-    return node.step(Reshape(), data, node.sizes_operand(wanted), suffix="rows")
-
-
 def import_dynamic_partition(node: ImportNode) -> tuple[Value, ...]:
     """DynamicPartition: the rows of each partition."""
     data, partitions = node.inputs
     rank = node.rank(partitions)
-    rows = _rows(node, data, rank)
+    rows = rows_of(node, data, rank)
     numbers = partitions if rank == 1 else node.step(Reshape(), partitions, node.vector([-1]), suffix="numbers")
     found = []
     for number in range(node.attrs["num_partitions"]):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
-from graphir.converters.tensorflow.importing.sizes import Count, as_vector, length_of, size_at
+from graphir.converters.tensorflow.importing.sizes import Count, as_vector, length_of, rows_of, size_at
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import reduction as red
 from graphir.ops.base import Operator
 from graphir.ops.indexing import CumProd, CumSum, Gather, GatherElements, Reduction, ScatterND
-from graphir.ops.shape import Expand, Reshape, Shape, Squeeze, Unsqueeze
-from graphir.ops.shape_parts import Concat, Slice
+from graphir.ops.shape import Expand, Reshape, Squeeze, Unsqueeze
+from graphir.ops.shape_parts import Slice
 from graphir.types import DType
 
 
@@ -178,7 +178,7 @@ def import_unsorted_segment(node: ImportNode) -> Value:
     data, ids, count = node.inputs
     rank = node.rank(ids)
     if rank != 1:
-        data = _flat_rows(node, data, rank)
+        data = rows_of(node, data, rank)
         ids = node.step(Reshape(), ids, node.vector([-1]), suffix="flat")
     ids = node.int64(ids)
     count = node.step(Reshape(), node.int64(count), node.vector([1]), suffix="segments")
@@ -191,15 +191,6 @@ def import_unsorted_segment(node: ImportNode) -> Value:
     more = node.step(ew.Add(), count, node.vector([1]), suffix="more")
     found = _scattered(node, kind, data, ids, more)
     return node.emit(Slice(), found, node.vector([0]), count, node.vector([0]))
-
-
-def _flat_rows(node: ImportNode, data: Value, rank: int) -> Value:
-    """The data with its first `rank` axes as one."""
-    if rank == 0:
-        return node.step(Unsqueeze(), data, node.vector([0]), suffix="row")
-    rest = node.step(Shape(start=rank), data, suffix="rest")
-    wanted = node.step(Concat(axis=0), node.vector([-1]), rest, suffix="wanted")
-    return node.step(Reshape(), data, node.sizes_operand(wanted), suffix="rows")
 
 
 def _neutral(dtype: DType, reduction: Reduction) -> float:
