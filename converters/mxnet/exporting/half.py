@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from graphir.converters.mxnet.exporting.lowered import LOWERED, Road
 from graphir.graph import Graph, Node, Value
-from graphir.ops.attention import Attention, CausalConvWithState, LinearAttention
 from graphir.ops.elementwise import Cast
-from graphir.ops.losses import NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
 from graphir.passes.inline import Body, Names, is_needed, take_place
 from graphir.types import DType
 
-# Their definitions take many steps, each of which would round.
-WIDENED = (Attention, CausalConvWithState, LinearAttention, NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss)
 NARROW = (DType.FLOAT16, DType.BFLOAT16)
 
 
 def is_narrow_composition(node: Node) -> bool:
     """Whether a node is better widened before its definition takes its place."""
-    return isinstance(node.op, WIDENED) and any(_is_narrow(value) for value in node.inputs)
+    wide = LOWERED.get(type(node.op)) is Road.WIDE_DEFINITION
+    return wide and any(_is_narrow(value) for value in node.inputs)
 
 
 def widen(graph: Graph, node: Node, names: Names) -> list[Node]:

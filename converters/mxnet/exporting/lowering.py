@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING
 
 from graphir.converters.mxnet.exporting.context import ExportTable, Refusal
 from graphir.converters.mxnet.exporting.half import is_narrow_composition, widen
+from graphir.converters.mxnet.exporting.lowered import NO_EXPORT
 from graphir.converters.mxnet.exporting.ops import export_table
 from graphir.converters.onnx.evaluator import onnx_evaluator
 from graphir.errors import Gap, GraphirError, ProviderError
 from graphir.graph import Graph, Node, Value
+from graphir.inference.engine import infer_graph
 from graphir.ops.control import If, Loop, Scan
+from graphir.ops.creation import Range
 from graphir.ops.recurrent import GRU, LSTM, RNN
 from graphir.passes.clone import Images, clone_into
 from graphir.passes.fold_constants import fold_constants, fold_known
 from graphir.passes.inline import Names
 from graphir.passes.inline_branches import inline_branches
+from graphir.passes.integer_products import INTEGER_PRODUCTS, write_in_floats
 from graphir.passes.no_ops import drop_no_ops
 from graphir.passes.outcome import Outcome as PassOutcome
 from graphir.passes.recurrent.to_loop import write_as_loop
@@ -158,7 +162,8 @@ class Lowering:
         """All passes that need no definition of an operator, until none of them changes anything."""
         changed = False
         for _ in range(MOST_ROUNDS):
-            again = drop_no_ops(graph).changed
+            again = infer_graph(graph)
+            again |= drop_no_ops(graph).changed
             again |= simplify(graph).changed
             again |= self._fold(graph)
             again |= inline_branches(graph, names).changed
@@ -184,36 +189,38 @@ class Lowering:
 
     def _replace(self, graph: Graph, node: Node) -> list[Node]:
         """Put an operator's definition in its place, if there is one; the nodes of which it is made."""
+        try:
+            return self._in_other_terms(graph, node)
+        except GraphirError as error:
+            self._hopeless.add(node)
+            if not getattr(error, "undefined", False):
+                self._reasons.setdefault(node.name, str(error))
+            return []
+
+    def _in_other_terms(self, graph: Graph, node: Node) -> list[Node]:
+        """The nodes that now stand in the place of one. Raises GraphirError, with nothing changed, if there are none.
+
+        A recurrent layer becomes a loop, such as one that is too long to be written step by step.
+        """
         from graphir.converters.onnx.exporting.expansion import Definitions, NoExpansion, expand
 
         if isinstance(node.op, RNN | GRU | LSTM):
-            return self._write_as_loop(graph, node)
+            return write_as_loop(graph, node, self._names)
+        if type(node.op) in INTEGER_PRODUCTS:
+            return write_in_floats(graph, node, self._names)
         if is_narrow_composition(node):
             return widen(graph, node, self._names)
-        try:
-            if self._depth(node) >= DEEPEST:
-                raise NoExpansion(f"its definitions are nested more than {DEEPEST} deep")
-            if self._definitions is None:
-                self._definitions = Definitions(self._prepare)
-            return expand(graph, node, self._names, self._definitions)
-        except NoExpansion as error:
-            self._hopeless.add(node)
-            if not error.undefined:
-                self._reasons.setdefault(node.name, str(error))
-            return []
+        if isinstance(node.op, Range):
+            raise NoExpansion("its definition is a loop, which would need its bounds as well", undefined=True)
+        if self._depth(node) >= DEEPEST:
+            raise NoExpansion(f"its definitions are nested more than {DEEPEST} deep")
+        if self._definitions is None:
+            self._definitions = Definitions(self._prepare)
+        return expand(graph, node, self._names, self._definitions)
 
     def _prepare(self, body: Graph) -> None:
         """Simplify a definition, once for all nodes that it stands for."""
         self._simplify(body, Names(body))
-
-    def _write_as_loop(self, graph: Graph, node: Node) -> list[Node]:
-        """Put a loop in the place of a recurrent layer, such as one that is too long to be written step by step."""
-        try:
-            return write_as_loop(graph, node, self._names)
-        except GraphirError as error:
-            self._hopeless.add(node)
-            self._reasons.setdefault(node.name, str(error))
-            return []
 
     def _origin(self, node: Node) -> Node:
         """The node of the original graph that a node stands for, or stands in the place of a part of."""
@@ -253,7 +260,7 @@ class Lowering:
         if node is origin or node.name == origin.name:
             return text
         first = self._first.get(origin.name)
-        whole = "" if first is None or str(first) == str(refusal) else f"{first}; "
+        whole = "" if first is None or str(first) in (str(refusal), NO_EXPORT) else f"{first}; "
         return f"{whole}it is made of {node.op.name}: {text}"
 
 

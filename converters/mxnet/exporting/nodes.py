@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.mxnet.exporting.context import Export, ExportNode, ExportTable, Refusal
+from graphir.converters.mxnet.exporting.lowered import NO_EXPORT
 from graphir.converters.mxnet.exporting.ops.casting import narrow_results
 from graphir.converters.mxnet.exporting.ops.widening import is_narrow
 from graphir.graph import Node
@@ -12,7 +13,7 @@ def write_node(export: Export, node: Node, table: ExportTable) -> None:
     """Write one node. Raises Refusal, and Unwritten if that of an operand comes first."""
     function = table.get(type(node.op))
     if function is None:
-        raise Refusal("MXNet has no such operator and no composition is known")
+        raise Refusal(NO_EXPORT)
     if not all(value.shape is not None and 0 in value.shape for value in node.outputs):
         narrow = is_narrow(node)
         made = ExportNode(export, node)

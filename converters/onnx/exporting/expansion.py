@@ -23,6 +23,9 @@ from graphir.passes.inline import Body, Names, is_needed, take_place
 from graphir.tensor import Tensor
 
 SMALL = 1 << 16
+# By ONNX's definition Bernoulli gives 1 where the number drawn is greater than the probability, not less: as often as
+# it shall give 0.
+MISTAKEN = {("", "Bernoulli")}
 
 
 class NoExpansion(GraphirError):
@@ -140,6 +143,8 @@ def _definition(record: Any) -> Definition | None:
     """What the nodes that say a node at the newest opset are made of, None if they are the node itself."""
     if len(record.graph.node) > 1:
         return Definition(list(record.graph.node), _opsets(record))
+    if not MISTAKEN.isdisjoint(_operators(record)):
+        return None
     found = definition_of(record)
     return None if found is None else Definition(found.nodes, {**_opsets(record), **found.opsets})
 

@@ -64,6 +64,12 @@ ROWS = {
           u = SequenceMap <body = b (float[N,2] a) => (float[N,2] r) { h = Relu(a) r = Exp(h) }> (t)
           w = ConcatFromSequence<axis = 0>(u) }""",
     "optional": "g (float[2] x) => (float[2] z) { o = Optional(x) g = OptionalGetElement(o) z = Exp(g) }",
+    "made_sequence": """g (float[2,3] x, float[2,3] z) => (float[2,3] y) <int64 p = {1}, int64 k = {0}>
+        { e = SequenceEmpty() o = SequenceInsert(e, x) f = SequenceAt(o, k) s = SequenceConstruct(f, z)
+          n = SequenceLength(s) c = Cast<to = 1>(n) a = SequenceAt(s, p) y = Mul(a, c) }""",
+    "what_an_optional_has": """g (float[2] x) => (float[2] z)
+        { o = Optional(x) h = OptionalHasElement(o) f = Cast<to = 1>(h) z = Mul(x, f) }""",
+    "cast_like": "g (float[2,3] x, int64[1] k) => (int64[2,3] y) { e = Mul(x, x) y = CastLike(e, k) }",
     "constants": """g (float[2,6] x) => (float[2,6] y) <float[6] w = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, int32 n = {6}>
         { h = HannWindow(n) e = Exp(w) f = Mul(h, e) y = Add(x, f) }""",
     "shape_arithmetic": """g (float[2,3,4] x) => (float[6,4] y) <int64[1] m = {-1}> { s = Shape<start = 2>(x)

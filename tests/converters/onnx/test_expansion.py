@@ -108,6 +108,13 @@ def test_new_nodes_know_what_they_were_made_for() -> None:
     assert {names.ancestors[new] for new in made} == {node}
 
 
+def test_what_is_certain_happens() -> None:
+    model = model_of("g () => (float[4] y) <float[4] chances = {0.0, 1.0, 1.0, 0.0}> { y = Bernoulli(chances) }")
+    graph = from_model(model)
+    assert expanded(graph) == ["RandomUniformLike", "Less", "Cast"]
+    np.testing.assert_equal(run(to_model(graph, opset=21))["y"], np.array([0, 1, 1, 0], np.float32))
+
+
 def test_operators_of_other_frameworks_become_what_onnx_writes_for_them() -> None:
     graph = Graph("boxes")
     x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 8, 6)))

@@ -21,7 +21,6 @@ FAMILIES = (
     "detection",
     "einsum",
     "elementwise",
-    "foreign",
     "image",
     "indexing",
     "linear",
@@ -30,17 +29,16 @@ FAMILIES = (
     "pad",
     "pooling",
     "quantization",
-    "quantized_products",
     "random",
     "recurrent",
     "reduction",
+    "refused",
     "resize",
     "sampling",
     "scatter",
     "shape",
     "shape_parts",
     "signal",
-    "text",
 )
 
 

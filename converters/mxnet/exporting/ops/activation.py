@@ -102,36 +102,12 @@ def export_hard_sigmoid(node: ExportNode) -> None:
     node.emit("hard_sigmoid", node.entry(0), alpha=node.op.alpha, beta=node.op.beta)
 
 
-def export_hard_swish(node: ExportNode) -> None:
-    """x times hard_sigmoid."""
-    gate = node.step("hard_sigmoid", node.entry(0), alpha=1 / 6, beta=0.5)
-    node.emit("elemwise_mul", node.entry(0), gate)
-
-
-def export_swish(node: ExportNode) -> None:
-    """x times the sigmoid of alpha x."""
-    alpha, data = node.op.alpha, node.entry(0)
-    scaled = data if alpha == 1 else node.step("_mul_scalar", data, suffix="scaled", scalar=alpha)
-    node.emit("elemwise_mul", data, node.step("Activation", scaled, suffix="sigmoid", act_type="sigmoid"))
-
-
-def export_mish(node: ExportNode) -> None:
-    """x times tanh of softrelu."""
-    data = node.entry(0)
-    gate = node.step("Activation", data, suffix="softrelu", act_type="softrelu")
-    node.emit("elemwise_mul", data, node.step("Activation", gate, suffix="tanh", act_type="tanh"))
-
-
 def export_prelu(node: ExportNode) -> None:
-    """LeakyReLU prelu where there is one slope a channel (or one in all), else what it means, of integers too."""
+    """LeakyReLU prelu where there is one slope a channel (or one in all)."""
     vector = _slopes(node) if node.dtype().is_float else None
-    if vector is not None:
-        node.emit("LeakyReLU", node.entry(0), vector, act_type="prelu")
-        return
-    data = node.entry(0)
-    below = node.step("_minimum_scalar", data, suffix="below", scalar=0.0)
-    above = node.step("_maximum_scalar", data, suffix="above", scalar=0.0)
-    node.emit("broadcast_add", above, node.step("broadcast_mul", below, node.entry(1), suffix="scaled"))
+    if vector is None:
+        node.refuse("MXNet's LeakyReLU takes floats, and one slope a channel or one in all")
+    node.emit("LeakyReLU", node.entry(0), vector, act_type="prelu")
 
 
 def _slopes(node: ExportNode) -> Entry | None:
@@ -209,9 +185,6 @@ EXPORTS: ExportTable = {
     ir.Celu: export_celu,
     ir.Gelu: export_gelu,
     ir.HardSigmoid: export_hard_sigmoid,
-    ir.HardSwish: export_hard_swish,
-    ir.Swish: export_swish,
-    ir.Mish: export_mish,
     ir.Shrink: export_shrink,
     PRelu: export_prelu,
     ir.Softmax: softmax("softmax"),

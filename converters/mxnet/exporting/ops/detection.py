@@ -102,19 +102,10 @@ def _whole_regions(node: ExportNode) -> Value | None:
     return source if first and rest and source.shape[1] == 5 and len(corners.inputs) == 4 else None
 
 
-def refuse_suppression(node: ExportNode) -> None:
-    """NonMaxSuppression gives as many rows as boxes are left: shapes follow from shapes in MXNet."""
-    node.refuse(
-        "the number of boxes that it keeps depends on the data, and the shapes of MXNet's symbols do not; "
-        "MXNet's _contrib_box_nms keeps all rows, with -1 in those that go"
-    )
-
-
 EXPORTS: ExportTable = {
     ir.BoxNMS: export_box_nms,
     ir.MultiBoxDetection: export_multibox_detection,
     ir.RoiAlign: export_roi_align,
-    ir.NonMaxSuppression: refuse_suppression,
 }
 
 __all__ = ["EXPORTS"]

@@ -7,26 +7,10 @@ from math import prod
 from typing import Any
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
-from graphir.converters.mxnet.exporting.ops.padding import cropped, padded
+from graphir.converters.mxnet.exporting.ops.padding import cropped
 from graphir.converters.mxnet.exporting.ops.steps import emit_as, held
 from graphir.ops import image as ir
-from graphir.ops.base import normalize_axis
 from graphir.padding import window_size
-
-
-def export_center_crop_pad(node: ExportNode) -> None:
-    """slice of what is too long, and Pad of what is too short."""
-    op: ir.CenterCropPad = node.op
-    rank = node.rank()
-    axes = tuple(normalize_axis(axis, rank) for axis in op.axes or range(rank))
-    own = node.fixed(tuple(node.shape()[axis] for axis in axes), node.input(0).name)
-    wanted = node.numbers(1) or ()
-    pads = [(0, 0)] * rank
-    for axis, size, target in zip(axes, own, wanted, strict=True):
-        more = target - size
-        pads[axis] = (-(-more // 2), more + -more // 2) if more < 0 else (more // 2, more - more // 2)
-    found = padded(node, node.export.raw(node.input(0)), node.shape(), held(node), pads, 0.0)
-    node.bind(found, carried=node.export.carried(node.input(0)))
 
 
 @dataclass(frozen=True)
@@ -121,16 +105,9 @@ def export_correlation(node: ExportNode) -> None:
     )  # fmt: skip
 
 
-def refuse_decoder(node: ExportNode) -> None:
-    """ImageDecoder."""
-    node.refuse("MXNet decodes images outside of symbols (mx.image.imdecode); feed the decoded image")
-
-
 EXPORTS: ExportTable = {
-    ir.CenterCropPad: export_center_crop_pad,
     ir.Col2Im: export_col2im,
     ir.Correlation: export_correlation,
-    ir.ImageDecoder: refuse_decoder,
 }
 
 __all__ = ["EXPORTS"]

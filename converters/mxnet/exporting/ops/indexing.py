@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.coordinates import places
 from graphir.converters.mxnet.exporting.ops.idioms import unconverted
-from graphir.converters.mxnet.exporting.ops.results import bind_constant
 from graphir.converters.mxnet.exporting.ops.steps import MOST_SLICED_AXES
 from graphir.graph import Value
 from graphir.ops import indexing as ir
@@ -302,49 +300,12 @@ def export_compress(node: ExportNode) -> None:
     node.emit("take", data, indices, axis=axis, mode="clip", carried=node.export.carried(node.input(0)))
 
 
-def _elements(node: ExportNode) -> NDArray[Any]:
-    tensor = node.input(0).tensor
-    if tensor is None:
-        node.refuse("the size of its result depends on its input's elements; MXNet's symbols have fixed sizes")
-    found: NDArray[Any] = tensor.numpy()
-    if not found.size:
-        node.refuse("MXNet has no tensors without elements")
-    return found
-
-
-def export_non_zero(node: ExportNode) -> None:
-    """The places in a constant, which are a constant."""
-    found = np.array(np.nonzero(np.atleast_1d(_elements(node))), np.int64)
-    if not found.size:
-        node.refuse("nothing is not 0; MXNet has no tensors without elements")
-    bind_constant(node, found, DType.INT64)
-
-
-def export_unique(node: ExportNode) -> None:
-    """The different elements of a constant, which are constants."""
-    data, axis = _elements(node), node.op.axis
-    found, first, inverse, counts = np.unique(
-        data, return_index=True, return_inverse=True, return_counts=True, axis=axis
-    )
-    inverse = inverse.reshape(-1)
-    if not node.op.sorted:
-        order = np.argsort(first, kind="stable")
-        rank = np.argsort(order, kind="stable")
-        found = np.take(found, order, axis=0 if axis is None else axis)
-        first, inverse, counts = first[order], rank[inverse], counts[order]
-    for slot, array in enumerate((found, first, inverse, counts)):
-        if slot < len(node.node.outputs):
-            bind_constant(node, array, node.dtype() if slot == 0 else DType.INT64, slot)
-
-
 EXPORTS: ExportTable = {
     ir.Gather: export_gather,
     ir.GatherND: export_gather_nd,
     ir.GatherElements: export_gather_elements,
     ir.OneHot: export_one_hot,
     ir.Compress: export_compress,
-    ir.NonZero: export_non_zero,
-    ir.Unique: export_unique,
 }
 
 __all__ = ["EXPORTS", "counts_from_zero"]

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.casting import FORMATS, narrowed
-from graphir.converters.mxnet.exporting.ops.convolution import convolution, kernel_of
 from graphir.converters.mxnet.exporting.ops.steps import along, cast, emit_as, held
 from graphir.ops import quantization as ir
 from graphir.ops.base import normalize_axis
-from graphir.types import DType, product
-
-EXACT = 1 << 24
-"""Up to which sums of integers are exact in float32."""
-LARGEST_PRODUCT = 255 * 255
+from graphir.types import DType
 
 
 def _limits(dtype: DType) -> tuple[int, int]:
@@ -117,74 +110,10 @@ def export_dynamic_quantize(node: ExportNode) -> None:
     emit_as(node, zero, DType.FLOAT32, 2)
 
 
-def _sum_dtype(node: ExportNode, op: ir.ConvInteger | ir.QLinearConv, weight: int) -> DType:
-    """The dtype in which the sums of the products are exact."""
-    kernel = kernel_of(node, op.kernel_shape, weight)
-    terms = product((node.shape(weight)[1], *kernel))
-    small = isinstance(terms, int) and terms * LARGEST_PRODUCT < EXACT
-    return DType.FLOAT32 if small else DType.FLOAT64
-
-
-def _centred(node: ExportNode, slot: int, zero: int, dtype: DType) -> Entry:
-    """An operand less its zero point, which for weights may be a vector with one element for each filter."""
-    entry = cast(node, node.entry(slot), held(node, slot), dtype)
-    if node.optional(zero) is None:
-        return entry
-    number = node.number(zero)
-    if number is not None:
-        return entry if number == 0 else node.step("_minus_scalar", entry, suffix=f"centred{slot}", scalar=number)
-    offset = cast(node, node.entry(zero), held(node, zero), dtype)
-    if node.rank(zero) == 1 and node.shape(zero) != (1,):
-        offset = along(offset, node, 0, node.rank(slot), f"zero{slot}")
-    return node.step("broadcast_sub", entry, offset, suffix=f"centred{slot}")
-
-
-def _sums(node: ExportNode, weight: int, zeros: tuple[int, int], bias: int | None, dtype: DType) -> Entry:
-    """The Convolution of the operands less their zero points."""
-    data, filters = _centred(node, 0, zeros[0], dtype), _centred(node, weight, zeros[1], dtype)
-    no_bias = bias is None or node.optional(bias) is None
-    shape = node.input(0).shape
-    data, attributes = convolution(node, node.op.conv(), data, shape, weight, dtype, no_bias)
-    entries = [data, filters]
-    if bias is not None and not no_bias:
-        entries.append(cast(node, node.entry(bias), held(node, bias), dtype))
-    return node.step("Convolution", *entries, **attributes)
-
-
-def export_conv_integer(node: ExportNode) -> None:
-    """Convolution of floats that hold the integers, exactly."""
-    dtype = _sum_dtype(node, node.op, 1)
-    emit_as(node, _sums(node, 1, (2, 3), None, dtype), dtype)
-
-
-def export_quantized_conv(node: ExportNode) -> None:
-    """Convolution of floats that hold the integers, scaled and quantized again."""
-    dtype = _sum_dtype(node, node.op, 3)
-    found = cast(node, _sums(node, 3, (2, 5), 8, dtype), dtype, DType.FLOAT32)
-    rank = node.rank(3)
-    scales = [node.number(slot) for slot in (1, 4, 6)]
-    if all(scale is not None for scale in scales):
-        factor = math.prod(scale for scale in scales[:2] if scale is not None) / (scales[2] or 1)
-        found = node.step("_mul_scalar", found, suffix="scaled", scalar=factor)
-    else:
-        weights = node.entry(4)
-        if node.rank(4) == 1 and node.shape(4) != (1,):
-            weights = along(weights, node, 1, rank, "scales")
-        found = node.step("broadcast_mul", found, weights, suffix="scaled")
-        found = node.step("broadcast_mul", found, node.entry(1), suffix="scaled_data")
-        found = node.step("broadcast_div", found, node.entry(6), suffix="requantized")
-    wanted = node.result.dtype
-    if wanted not in (DType.UINT8, DType.INT8):
-        node.refuse(f"its result is {wanted}, expected int8 or uint8")
-    emit_as(node, _quantized(node, found, 7, wanted), DType.FLOAT32)
-
-
 EXPORTS: ExportTable = {
     ir.QuantizeLinear: export_quantize,
     ir.DequantizeLinear: export_dequantize,
     ir.DynamicQuantizeLinear: export_dynamic_quantize,
-    ir.ConvInteger: export_conv_integer,
-    ir.QLinearConv: export_quantized_conv,
 }
 
 __all__ = ["EXPORTS"]

@@ -57,15 +57,6 @@ def drawn_like(name: str) -> ExportFunction:
     return export_drawn_like
 
 
-def export_bernoulli(node: ExportNode) -> None:
-    """Where an even number below 1 is less than the probability."""
-    _decide(node)
-    dtype = _dtype(node, node.dtype())
-    chances = node.entry(0)
-    draw = node.step("_random_uniform_like", chances, suffix="draw", low=0.0, high=1.0)
-    _as_result(node, node.step("_lesser", draw, chances, suffix="hit"), dtype)
-
-
 def _as_result(node: ExportNode, entry: Entry, held: DType) -> None:
     """The numbers in the result's dtype."""
     wanted = node.result.dtype
@@ -90,7 +81,6 @@ EXPORTS: ExportTable = {
     ir.RandomUniform: drawn("_random_uniform"),
     ir.RandomNormalLike: drawn_like("_random_normal_like"),
     ir.RandomUniformLike: drawn_like("_random_uniform_like"),
-    ir.Bernoulli: export_bernoulli,
     ir.Multinomial: export_multinomial,
 }
 

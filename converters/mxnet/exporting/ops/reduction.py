@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.results import bind_constant, bind_named
+from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import reduction as ir
@@ -41,9 +42,8 @@ def _moved(node: ExportNode) -> bool:
 
 
 NOTHING = {
-    ir.ReduceSum: 0.0, ir.ReduceL1: 0.0, ir.ReduceL2: 0.0, ir.ReduceSumSquare: 0.0, ir.ReduceProd: 1.0,
+    ir.ReduceSum: 0.0, ir.ReduceL2: 0.0, ir.ReduceProd: 1.0, ir.ReduceMean: math.nan,
     ir.ReduceMax: -math.inf, ir.ReduceMin: math.inf, ir.ReduceLogSum: -math.inf, ir.ReduceLogSumExp: -math.inf,
-    ir.ReduceMean: math.nan,
 }  # fmt: skip
 """What the reductions make of no elements."""
 
@@ -68,25 +68,16 @@ def _of_nothing(node: ExportNode) -> bool:
     return True
 
 
-def reduction(name: str, before: str = "", after: str = "") -> ExportFunction:
-    """An operator of MXNet, with unary ones applied before and after it."""
+def reduction(name: str) -> ExportFunction:
+    """An operator of MXNet."""
 
     def export_reduction(node: ExportNode) -> None:
         if _of_nothing(node):
             return
-        data = node.entry(0)
-        if before == "square" and not node.dtype().is_float:
-            data = node.step("elemwise_mul", data, data, suffix="square")  # square takes integers as float32
-        elif before:
-            data = node.step(before, data)
-        same = _moved(node)
-        attributes = {"axis": _axes(node), "keepdims": node.op.keepdims}
-        if after:
-            node.emit(after, data if same else node.step(name, data, **attributes))
-        elif same:
-            node.emit("_copy", data)
+        if _moved(node):
+            node.emit("_copy", node.entry(0))
         else:
-            node.emit(name, data, **attributes)
+            node.emit(name, node.entry(0), axis=_axes(node), keepdims=node.op.keepdims)
 
     return export_reduction
 
@@ -109,35 +100,31 @@ def export_mean(node: ExportNode) -> None:
 
 
 def export_l2(node: ExportNode) -> None:
-    """norm over one or two axes or all, else the root of a sum of squares."""
-    axes = _axes(node)
+    """norm over one or two axes or all, else the root of a sum of squares; of integers in float64."""
     if _of_nothing(node):
         return
-    if not node.dtype().is_float:
-        _through_floats(node, "square", "sqrt")
-    elif axes is not None and len(axes) not in (1, 2):
-        reduction("sum", "square", "sqrt")(node)
-    else:
+    axes = _axes(node)
+    if node.dtype().is_float and (axes is None or len(axes) in (1, 2)):
         node.emit("norm", node.entry(0), ord=2, axis=axes, keepdims=node.op.keepdims)
+    else:
+        _through_floats(node, "square", "sqrt")
 
 
 def export_log_sum(node: ExportNode) -> None:
-    """The logarithm of the sum."""
-    if node.dtype().is_float:
-        reduction("sum", after="log")(node)
-    else:
+    """The logarithm of the sum; of integers in float64."""
+    if not _of_nothing(node):
         _through_floats(node, "", "log")
 
 
 def _through_floats(node: ExportNode, before: str, after: str) -> None:
-    """A sum of integers under a function of real numbers, computed in float64."""
-    if _of_nothing(node):
-        return
-    data = node.export.cast(node.entry(0), DType.FLOAT64)
-    data = node.step(before, data) if before else data
+    """A sum under a function of real numbers, which for integers are those of float64."""
+    own = node.dtype()
+    dtype = own if own.is_float else DType.FLOAT64
+    total = cast(node, node.entry(0), own, dtype)
+    total = node.step(before, total) if before else total
     if not _moved(node):
-        data = node.step("sum", data, axis=_axes(node), keepdims=node.op.keepdims)
-    node.emit("Cast", node.step(after, data), dtype=node.dtype().value)
+        total = node.step("sum", total, axis=_axes(node), keepdims=node.op.keepdims)
+    emit_as(node, node.step(after, total), dtype)
 
 
 def export_log_sum_exp(node: ExportNode) -> None:
@@ -149,17 +136,14 @@ def export_log_sum_exp(node: ExportNode) -> None:
         return
     axes, dtype = _axes(node), node.dtype()
     held = dtype if dtype.is_float else DType.FLOAT64
-    data = node.entry(0) if held is dtype else node.export.cast(node.entry(0), held)
+    data = cast(node, node.entry(0), dtype, held)
     highest = _finite(node, node.step("max", data, axis=axes, keepdims=True), held)
     exponentials = node.step("exp", node.step("broadcast_sub", data, highest))
     total = node.step("log", node.step("sum", exponentials, axis=axes, keepdims=node.op.keepdims))
     same = highest
     if not node.op.keepdims:
         same = _finite(node, node.step("max", data, suffix="highest", axis=axes, keepdims=False), held)
-    if held is dtype:
-        node.emit("elemwise_add", total, same)
-    else:
-        node.emit("Cast", node.step("elemwise_add", total, same), dtype=dtype.value)
+    emit_as(node, node.step("elemwise_add", total, same), held)
 
 
 def _finite(node: ExportNode, entry: Entry, dtype: DType) -> Entry:
@@ -269,9 +253,7 @@ EXPORTS: ExportTable = {
     ir.ReduceMax: reduction("max"),
     ir.ReduceMin: reduction("min"),
     ir.ReduceProd: reduction("prod"),
-    ir.ReduceL1: reduction("sum", before="abs"),
     ir.ReduceL2: export_l2,
-    ir.ReduceSumSquare: reduction("sum", before="square"),
     ir.ReduceLogSum: export_log_sum,
     ir.ReduceLogSumExp: export_log_sum_exp,
     ir.ArgMax: positions("argmax"),

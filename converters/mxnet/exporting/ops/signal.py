@@ -3,64 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.linear import product_dtype
-from graphir.converters.mxnet.exporting.ops.results import bind_constant, bind_named
+from graphir.converters.mxnet.exporting.ops.results import bind_named
 from graphir.ops import signal as ir
 from graphir.ops.base import normalize_axis
 from graphir.types import DType
 
 MOST = 1 << 26
 """So many elements a transform's matrix may have (256 MB of float32)."""
-
-
-def window(*terms: float) -> ExportFunction:
-    """A sum of cosines of multiples of the angle, whose coefficients these are."""
-
-    def export_window(node: ExportNode) -> None:
-        sizes = node.numbers(0)
-        assert sizes is not None
-        (size,) = sizes
-        node.charge(max(size, 0), "its window")
-        period = size if node.op.periodic else size - 1
-        angles = 2 * math.pi * np.arange(size) / (period or math.nan)
-        found = sum(term * np.cos(order * angles) for order, term in enumerate(terms))
-        _bind_constant(node, np.asarray(found), node.op.output_datatype)
-
-    return export_window
-
-
-def _bind_constant(node: ExportNode, array: NDArray[Any], dtype: DType) -> None:
-    """A constant as the result; integers are what is before the point."""
-    bind_constant(node, array.astype(dtype.numpy()), dtype)
-
-
-def export_mel_weight_matrix(node: ExportNode) -> None:
-    """Triangles over the bins of a spectrum, spread evenly on the mel scale."""
-    numbers = [node.number(slot) for slot in range(5)]
-    bands, length, rate, lower, upper = (math.nan if number is None else number for number in numbers)
-    if None in numbers:
-        node.refuse("its operands are computed; MXNet has no such operator, and a constant needs them")
-    lowest, highest = (2595 * math.log10(1 + hertz / 700) for hertz in (lower, upper))
-    count = int(bands)
-    node.charge(max(count, 1) * (int(length) // 2 + 100), "its matrix")  # a band is work even without elements
-    mels = np.arange(count + 2) * ((highest - lowest) / (count + 2)) + lowest
-    edges = ((length + 1) * (700 * (10 ** (mels / 2595) - 1)) // rate).astype(np.int64)
-    found = np.zeros((int(length) // 2 + 1, count))
-    for band in range(count):
-        low, centre, high = edges[band : band + 3]
-        if low == centre:
-            found[centre, band] = 1
-        else:
-            found[low : centre + 1, band] = np.arange(centre - low + 1) / (centre - low)
-        if high > centre:
-            found[centre:high, band] = (high - np.arange(centre, high)) / (high - centre)
-    _bind_constant(node, found, node.op.output_datatype)
 
 
 def _roots(node: ExportNode, taken: int, given: int, length: int, parts: int) -> NDArray[np.float64]:
@@ -153,10 +108,6 @@ def export_stft(node: ExportNode) -> None:
 
 
 EXPORTS: ExportTable = {
-    ir.HannWindow: window(0.5, -0.5),
-    ir.HammingWindow: window(25 / 46, -21 / 46),
-    ir.BlackmanWindow: window(0.42, -0.5, 0.08),
-    ir.MelWeightMatrix: export_mel_weight_matrix,
     ir.DFT: export_dft,
     ir.STFT: export_stft,
 }

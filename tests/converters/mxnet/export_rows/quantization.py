@@ -74,6 +74,7 @@ ROWS = (
     dequantize("half", BYTES, scalar(0.1, "float16"), scalar(3, "uint8"), opset=19),
     Row("DynamicQuantizeLinear", "DynamicQuantizeLinear", {}, {"x": normal(3, 5)}, outputs=3),
     Row("DynamicQuantizeLinear-positive", "DynamicQuantizeLinear", {}, {"x": np.abs(normal(7))}, outputs=3),
+    Row("DynamicQuantizeLinear-zeros", "DynamicQuantizeLinear", {}, {"x": np.zeros((2, 3), np.float32)}, outputs=3),
     Row("DynamicQuantizeLinear-negative", "DynamicQuantizeLinear", {}, {"x": -np.abs(normal(2, 2, 2))}, outputs=3),
     Row("QLinearConv", "QLinearConv", {"pads": [1, 0, 0, 1]}, {"x": CONV["x"]},
         {name: array for name, array in CONV.items() if name != "x"}, tuple(CONV)),

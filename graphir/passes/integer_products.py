@@ -1,0 +1,148 @@
+"""Products of quantized numbers in terms of products of floats, which hold the sums of integers exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graphir.errors import GraphError, GraphirError
+from graphir.graph import Graph, Node, Value
+from graphir.ops.base import Operator
+from graphir.ops.elementwise import Cast, Mul, Sub
+from graphir.ops.linear import MatMul, MatMulInteger
+from graphir.ops.quantization import ConvInteger, QLinearConv, QLinearMatMul, QuantizeLinear
+from graphir.ops.shape import Unsqueeze
+from graphir.types import Dim, DType, product
+
+from .inline import Body, Names, take_place
+
+EXACT = 1 << 24
+"""Up to which float32 holds every integer."""
+LARGEST_PRODUCT = 255 * 255
+"""Of two integers of 8 bits less their zero points."""
+
+
+class _Floats:
+    """The nodes made for one node, whose operands they read as floats."""
+
+    def __init__(self, graph: Graph, node: Node, names: Names) -> None:
+        self.node = node
+        self.body = Body(graph, graph, names, node.name)
+
+    def value(self, slot: int) -> Value | None:
+        """The operand in a slot, None for an absent one."""
+        return self.node.inputs[slot] if slot < len(self.node.inputs) else None
+
+    def operand(self, slot: int) -> Value:
+        """The operand in a slot."""
+        found = self.value(slot)
+        assert found is not None
+        return found
+
+    def add(self, op: Operator, *operands: Value | None, suffix: str) -> Value:
+        """A node's result."""
+        return self.body.add(op, operands, self.node, suffix).output
+
+    def cast(self, value: Value, dtype: DType) -> Value:
+        """A value in another dtype, itself if it has that."""
+        return value if value.dtype is dtype else self.add(Cast(dtype), value, suffix=dtype.value)
+
+    def spread(self, value: Value, axes: int) -> Value:
+        """A vector with so many axes behind its own; one number as it is."""
+        if value.rank in (0, None) or value.shape == (1,) or not axes:
+            return value
+        assert value.rank is not None
+        places = self.body.target.constant(list(range(value.rank, value.rank + axes)), DType.INT64)
+        return self.add(Unsqueeze(), value, places, suffix="apart")
+
+    def centred(self, slot: int, zero: int, dtype: DType, axes: int = 0) -> Value:
+        """An operand less its zero point, which has so many axes fewer behind its own if it is a vector."""
+        found, offset = self.cast(self.operand(slot), dtype), self.value(zero)
+        if offset is None or _is_zero(offset):
+            return found
+        return self.add(Sub(), found, self.cast(self.spread(offset, axes), dtype), suffix=f"centred{slot}")
+
+    def requantized(self, sums: Value, scales: tuple[Value, Value], slots: tuple[int, int], axis: int) -> Value:
+        """Sums times both scales, quantized by the scale and the zero point in two slots, along an axis."""
+        found = self.cast(sums, DType.FLOAT32)
+        for scale in scales:
+            found = self.add(Mul(), found, self.cast(scale, DType.FLOAT32), suffix="scaled")
+        scale, zero = (self.operand(slot) for slot in slots)
+        return self.add(QuantizeLinear(axis), found, self.cast(scale, DType.FLOAT32), zero, suffix="quantized")
+
+
+def _is_zero(value: Value) -> bool:
+    return value.tensor is not None and value.tensor.size <= 1 << 16 and not value.tensor.numpy().any()
+
+
+def _dtype(terms: Dim) -> DType:
+    """The dtype in which sums of so many products are exact."""
+    return DType.FLOAT32 if isinstance(terms, int) and terms * LARGEST_PRODUCT < EXACT else DType.FLOAT64
+
+
+def _convolved(made: _Floats, weight: int, zeros: tuple[int, int], bias: int | None) -> Value:
+    """The convolution of the operands in slot 0 and `weight` less their zero points, and the bias."""
+    op, shape = made.node.op, made.operand(weight).shape
+    assert isinstance(op, ConvInteger | QLinearConv)
+    if shape is None:
+        raise GraphError(f"the shape of {made.operand(weight).name} is unknown")
+    dtype = _dtype(product(shape[1:]))
+    addend = None if bias is None else made.value(bias)
+    operands = (
+        made.centred(0, zeros[0], dtype),
+        made.centred(weight, zeros[1], dtype, len(shape) - 1),
+        *([] if addend is None else [made.cast(addend, dtype)]),
+    )
+    return made.add(op.conv(), *operands, suffix="sums")
+
+
+def _multiplied(made: _Floats, right: int, zeros: tuple[int, int]) -> Value:
+    """The product of the matrices in slot 0 and `right` less their zero points, those of the left one a row each."""
+    columns = made.operand(0).shape
+    dtype = _dtype(columns[-1]) if columns else DType.FLOAT64
+    left = made.centred(0, zeros[0], dtype, 1)
+    return made.add(MatMul(), left, made.centred(right, zeros[1], dtype), suffix="sums")
+
+
+def _conv_integer(made: _Floats) -> Value:
+    return made.cast(_convolved(made, 1, (2, 3), None), DType.INT32)
+
+
+def _matmul_integer(made: _Floats) -> Value:
+    return made.cast(_multiplied(made, 1, (2, 3)), DType.INT32)
+
+
+def _quantized_conv(made: _Floats) -> Value:
+    sums = _convolved(made, 3, (2, 5), 8)
+    scales = made.operand(1), made.spread(made.operand(4), (made.operand(3).rank or 2) - 2)
+    return made.requantized(sums, scales, (6, 7), 1)
+
+
+def _quantized_matmul(made: _Floats) -> Value:
+    wanted = made.operand(7).dtype
+    if wanted not in (DType.INT8, DType.UINT8):
+        raise GraphError(f"its result is {wanted}; integers of 8 bits can be said in floats")
+    sums = _multiplied(made, 3, (2, 5))
+    return made.requantized(sums, (made.spread(made.operand(1), 1), made.operand(4)), (6, 7), -2)
+
+
+INTEGER_PRODUCTS: dict[type[Operator], Callable[[_Floats], Value]] = {
+    ConvInteger: _conv_integer,
+    MatMulInteger: _matmul_integer,
+    QLinearConv: _quantized_conv,
+    QLinearMatMul: _quantized_matmul,
+}
+
+
+def write_in_floats(graph: Graph, node: Node, names: Names) -> list[Node]:
+    """Put the product of floats in the place of one of INTEGER_PRODUCTS; the new nodes. Raises GraphirError, with
+    nothing changed, where the sums have no such form."""
+    made = _Floats(graph, node, names)
+    try:
+        take_place(graph, node, [INTEGER_PRODUCTS[type(node.op)](made)], made.body.made)
+    except GraphirError:
+        made.body.take_back()
+        raise
+    return made.body.made
+
+
+__all__ = ["INTEGER_PRODUCTS", "write_in_floats"]
