@@ -12,7 +12,7 @@ from graphir.ops.image import CenterCropPad
 from graphir.ops.linear import MatMulInteger
 from graphir.ops.quantization import ConvInteger, QLinearConv, QLinearMatMul
 from graphir.ops.reduction import ReduceL1, ReduceSumSquare
-from graphir.ops.signal import BlackmanWindow, HammingWindow, HannWindow, MelWeightMatrix
+from graphir.ops.signal import BlackmanWindow, HammingWindow, HannWindow
 
 NO_EXPORT = "MXNet has no such operator and no composition is known"
 
@@ -25,7 +25,6 @@ class Road(StrEnum):
     INTEGER_PRODUCT = "a product of floats that hold the integers"
     COURSE = "what it runs where its course is known, else all that it may run, or a loop of MXNet's"
     CONTENTS = "what it holds, where that is known"
-    CONSTANT = "its result, of constants"
 
 
 LOWERED: dict[type[Operator], Road] = {
@@ -40,7 +39,6 @@ LOWERED: dict[type[Operator], Road] = {
     **dict.fromkeys((ConvInteger, MatMulInteger, QLinearConv, QLinearMatMul), Road.INTEGER_PRODUCT),
     **dict.fromkeys((If, Loop, Scan), Road.COURSE),
     **dict.fromkeys(sequence.OPERATORS, Road.CONTENTS),
-    MelWeightMatrix: Road.CONSTANT,
 }
 
 __all__ = ["LOWERED", "NO_EXPORT", "Road"]

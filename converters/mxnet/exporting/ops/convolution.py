@@ -11,23 +11,23 @@ from graphir.converters.mxnet.exporting.context import Entry, ExportNode, Export
 from graphir.converters.mxnet.exporting.ops.padding import padded, settled, settled_transposed
 from graphir.converters.mxnet.exporting.ops.steps import along, emit_first
 from graphir.decisions import DecisionKind
-from graphir.ops.convolution import Conv, ConvTranspose
+from graphir.ops.convolution import Conv, ConvTranspose, DeformConv
 from graphir.padding import extent
 from graphir.tensor import Tensor
-from graphir.types import UNKNOWN, Dim, DType, Shape
+from graphir.types import UNKNOWN, Dim, DType
 
 
-def kernel_of(node: ExportNode, stated: tuple[int, ...], slot: int) -> tuple[int, ...]:
-    """The kernel's spatial shape, from the attribute or from the weight in a slot. Refuses what MXNet has not."""
-    kernel = stated or node.fixed(node.shape(slot)[2:], node.input(slot).name)
+def _kernel_of(node: ExportNode) -> tuple[int, ...]:
+    """The kernel's spatial shape, from the attribute or from the weight. Refuses what MXNet has not."""
+    kernel = node.op.kernel_shape or node.fixed(node.shape(1)[2:], node.input(1).name)
     if not 1 <= len(kernel) <= 3:
         node.refuse(f"MXNet convolves over 1 to 3 spatial axes, not {len(kernel)}")
     return tuple(kernel)
 
 
-def _filters(node: ExportNode, size: Dim, slot: int) -> int:
+def _filters(node: ExportNode, size: Dim) -> int:
     if not isinstance(size, int):
-        node.refuse(f"the number of filters of {node.input(slot).name} is unknown")
+        node.refuse(f"the number of filters of {node.input(1).name} is unknown")
     return size
 
 
@@ -36,29 +36,27 @@ def _note_half(node: ExportNode, name: str) -> None:
         node.decide(DecisionKind.FLOAT16_PRODUCT, f"{name} of float16 runs on a GPU; MXNet's CPU build has none")
 
 
-def convolution(
-    node: ExportNode, op: Conv, data: Entry, shape: Shape | None, weight: int, dtype: DType, no_bias: bool
-) -> tuple[Entry, dict[str, Any]]:
-    """The data and the attributes of a Convolution; different padding before and after is a Pad of its own.
+def convolution(node: ExportNode, data: Entry, dtype: DType, no_bias: bool) -> tuple[Entry, dict[str, Any]]:
+    """The data, of this dtype, and the attributes of a Convolution of the node's weight, in slot 1.
 
-    `shape` and `dtype` are those of the data, `weight` is the slot of the weight.
+    Different padding before and after is a Pad of its own.
     """
-    kernel = kernel_of(node, op.kernel_shape, weight)
+    op: Conv | DeformConv = node.op
+    kernel = _kernel_of(node)
     rank = len(kernel)
     ones = (1,) * rank
-    sizes = (shape or (UNKNOWN,) * (rank + 2))[2:]
-    padding = settled(node, op.padding, sizes, kernel, op.strides or ones, op.dilations or ones)
+    shape = node.input(0).shape or (UNKNOWN,) * (rank + 2)
+    padding = settled(node, op.padding, shape[2:], kernel, op.strides or ones, op.dilations or ones)
     pads = padding.pads or ((0, 0),) * rank
     if not padding.is_symmetric or any(min(pair) < 0 for pair in pads):
-        whole = shape if shape is not None else (UNKNOWN,) * (rank + 2)
-        data = padded(node, data, whole, dtype, [(0, 0), (0, 0), *pads], 0.0)
+        data = padded(node, data, shape, dtype, [(0, 0), (0, 0), *pads], 0.0)
         pads = ((0, 0),) * rank
     return data, {
         "kernel": kernel,
         "stride": op.strides or (1,) * rank,
         "dilate": op.dilations or (1,) * rank,
         "pad": tuple(before for before, _ in pads),
-        "num_filter": _filters(node, node.shape(weight)[0], weight),
+        "num_filter": _filters(node, node.shape(1)[0]),
         "num_group": op.group,
         "no_bias": no_bias,
     }
@@ -68,7 +66,7 @@ def export_conv(node: ExportNode) -> None:
     """Convolution."""
     _note_half(node, "Convolution")
     no_bias = node.optional(2) is None
-    data, attributes = convolution(node, node.op, node.entry(0), node.input(0).shape, 1, node.dtype(), no_bias)
+    data, attributes = convolution(node, node.entry(0), node.dtype(), no_bias)
     node.emit("Convolution", data, *(node.entry(slot) for slot in ((1,) if no_bias else (1, 2))), **attributes)
 
 
@@ -101,7 +99,7 @@ def export_conv_transpose(node: ExportNode) -> None:
     """Deconvolution; what differs between the two ends is cut off, or added, afterwards."""
     op: ConvTranspose = node.op
     _note_half(node, "Deconvolution")
-    kernel = kernel_of(node, op.kernel_shape, 1)
+    kernel = _kernel_of(node)
     rank = len(kernel)
     ends = _ends(node, op, kernel)
     grows = any(number > 0 for pair in ends.outer for number in pair)
@@ -113,7 +111,7 @@ def export_conv_transpose(node: ExportNode) -> None:
         "dilate": dilations,
         "pad": ends.pad,
         "adj": ends.adj if any(ends.adj) else None,
-        "num_filter": _filters(node, node.shape(1)[1], 1) * op.group,
+        "num_filter": _filters(node, node.shape(1)[1]) * op.group,
         "num_group": op.group,
         "no_bias": not inner_bias,
     }
@@ -163,4 +161,4 @@ def _weight(
 
 EXPORTS: ExportTable = {Conv: export_conv, ConvTranspose: export_conv_transpose}
 
-__all__ = ["EXPORTS", "convolution", "kernel_of"]
+__all__ = ["EXPORTS", "convolution"]

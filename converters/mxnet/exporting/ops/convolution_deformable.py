@@ -23,7 +23,7 @@ def export_deform_conv(node: ExportNode) -> None:
         node.refuse(f"MXNet's deformable convolution is over 2 spatial axes, not {node.rank(1) - 2}")
     dtype = computing(node)
     no_bias = node.optional(3) is None
-    data, attributes = convolution(node, op.conv(), wide(node, 0), node.input(0).shape, 1, dtype, no_bias)
+    data, attributes = convolution(node, wide(node, 0), dtype, no_bias)
     offset = wide(node, 2)
     if node.optional(4) is not None:
         mask = wide(node, 4)

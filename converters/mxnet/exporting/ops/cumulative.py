@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
-from graphir.converters.mxnet.exporting.ops.results import bind_last
+from graphir.converters.mxnet.exporting.ops.steps import bind_last
 from graphir.decisions import DecisionKind
 from graphir.ops import indexing as ir
 from graphir.ops.base import normalize_axis

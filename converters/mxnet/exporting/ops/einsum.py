@@ -7,7 +7,7 @@ from typing import Any
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.linear import emit_product, operand, product_dtype
-from graphir.converters.mxnet.exporting.ops.results import bind_last
+from graphir.converters.mxnet.exporting.ops.steps import bind_last
 from graphir.decisions import DecisionKind
 from graphir.ops.linear import Det, Einsum
 from graphir.types import Dim, DType, Shape, product

@@ -27,11 +27,12 @@ def _unflattened(value: Value) -> Value:
     return value
 
 
-def _hidden(weight: Value, bias: Value | None) -> int | None:
-    """The number of units, if the weight is a matrix and the bias, if any, has one element for each."""
-    if weight.shape is None or len(weight.shape) != 2 or not isinstance(weight.shape[0], int):
+def _hidden(weight: Value, turned: bool, bias: Value | None) -> int | None:
+    """The number of units of a weight, which is to be transposed or not; None if it is no matrix, or the bias, if any,
+    has not one element for each."""
+    hidden = weight.shape[turned] if weight.shape is not None and len(weight.shape) == 2 else None
+    if not isinstance(hidden, int):
         return None
-    hidden = weight.shape[0]
     row = bias is not None and bias.tensor is not None and bias.shape == (1, hidden)
     return hidden if bias is None or bias.shape == (hidden,) or row else None
 
@@ -77,11 +78,9 @@ def export_gemm(node: ExportNode) -> None:
     """FullyConnected; with other factors or transpositions dot or _linalg_gemm2, and a sum."""
     op: Gemm = node.op
     bias = node.optional(2)
-    hidden = _hidden(node.input(1), bias)
     plain = op.alpha == 1 and (op.beta == 1 or bias is None) and not op.transA
     turned = not op.transB and _is_held(node.input(1))
-    if turned:
-        hidden = _hidden_of(node.input(1), bias, True)
+    hidden = _hidden(node.input(1), turned, bias)
     if plain and (op.transB or turned) and hidden is not None and node.dtype().is_float:
         data = node.export.entry(_unflattened(node.input(0)))
         weight = _held_transposed(node, node.input(1)) if turned else node.entry(1)
@@ -114,15 +113,6 @@ def _held_transposed(node: ExportNode, weight: Value) -> Entry:
     export = node.export
     name = weight.name if len(weight.uses) == 1 else export.fresh_variable(f"{weight.name}_transposed")
     return export.variable(name, weight.tensor.transposed((1, 0)), {})
-
-
-def _hidden_of(weight: Value, bias: Value | None, turned: bool) -> int | None:
-    """The number of units of a weight, which is to be transposed or not; see `_hidden`."""
-    if not turned:
-        return _hidden(weight, bias)
-    assert weight.tensor is not None
-    hidden = weight.tensor.shape[1]
-    return hidden if bias is None or bias.shape == (hidden,) else None
 
 
 def _dense(node: Node) -> tuple[Value, Value, bool] | None:
@@ -168,7 +158,7 @@ def export_dense_sum(node: ExportNode) -> bool:
     if found is None or node.export.graph.is_output(product) or bias.tensor is None:
         return False
     data, weight, turned = found
-    hidden = _hidden_of(weight, bias, turned)
+    hidden = _hidden(weight, turned, bias)
     if hidden is None:
         return False
     _emit_product_with_weight(node, data, weight, turned, node.entry(1), hidden)
@@ -184,22 +174,21 @@ def export_matmul(node: ExportNode) -> None:
     dense = _dense(node.node)
     if dense is not None:
         data, weight, turned = dense
-        hidden = _hidden_of(weight, None, turned)
+        hidden = _hidden(weight, turned, None)
         if hidden is not None:
             _emit_product_with_weight(node, data, weight, turned, None, hidden)
             return
-    name, inputs, attributes = matrix_product(node, (0, 1), operand(node, 0), operand(node, 1))
+    name, inputs, attributes = _matrix_product(node)
     emit_product(node, name, *inputs, **attributes)
 
 
-def matrix_product(
-    node: ExportNode, slots: tuple[int, int], left: Entry, right: Entry
-) -> tuple[str, tuple[Entry, ...], dict[str, Any]]:
-    """numpy's matmul of two operands, which these entries hold: the last MXNet node, with inputs and attributes."""
-    first, second = (node.input(slot) for slot in slots)
+def _matrix_product(node: ExportNode) -> tuple[str, tuple[Entry, ...], dict[str, Any]]:
+    """numpy's matmul of both operands: the last MXNet node, with inputs and attributes."""
+    left, right = operand(node, 0), operand(node, 1)
+    first, second = node.input(0), node.input(1)
     if second.rank is not None and second.rank <= 2:
         return "dot", (left, right), {}
-    own, other = (node.shape(slot) for slot in slots)
+    own, other = node.shape(0), node.shape(1)
     if len(own) >= len(other) and all(size == 1 for size in other[:-2]):
         matrix = other[-2:]
         if all(isinstance(size, int) for size in matrix):
@@ -211,7 +200,7 @@ def matrix_product(
     rows = first.rank != 1
     batch = batch[:-2] if rows else batch[:-1]
     if own[:-2] == other[:-2] and rows:
-        sides = [_turned(node, slot, entry) for slot, entry in zip(slots, (left, right), strict=True)]
+        sides = [_turned(node, slot, entry) for slot, entry in enumerate((left, right))]
         names = ("transpose_a", "transpose_b")
         turns = {name: True for name, (_, turned) in zip(names, sides, strict=True) if turned}
         return "batch_dot", tuple(entry for entry, _ in sides), turns
@@ -269,4 +258,4 @@ def _stretched_by_sum(node: ExportNode, entry: Entry, other: Entry, axes: int, n
 
 EXPORTS: ExportTable = {Gemm: export_gemm, MatMul: export_matmul}
 
-__all__ = ["EXPORTS", "emit_product", "export_dense_sum", "matrix_product", "operand", "product_dtype"]
+__all__ = ["EXPORTS", "emit_product", "export_dense_sum", "operand", "product_dtype"]

@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
-from graphir.converters.mxnet.exporting.ops.results import bind_named
 from graphir.ops.text import TfIdfMode, TfIdfVectorizer
 from graphir.safety.limits import charge_nodes
 from graphir.types import DType
@@ -56,7 +55,7 @@ def export_tfidf(node: ExportNode) -> None:
         weights[0, list(op.ngram_indexes)] = op.weights
         found = node.step("broadcast_mul", found, node.constant(weights, DType.FLOAT32, "weights"), suffix="weighted")
     if shape is None:
-        bind_named(node, found)
+        node.bind(found)
     else:
         node.emit("Reshape", found, shape=shape)
 

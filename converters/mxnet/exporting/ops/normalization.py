@@ -26,18 +26,19 @@ from graphir.ops.shape_parts import Concat, Slice
 from graphir.types import DType, Shape, product
 
 
-def centred(node: ExportNode, data: Entry, axes: Sequence[int]) -> tuple[Entry, Entry]:
-    """The data less their mean over some axes, and the mean of the squares of that, both axes kept."""
+def _centred(node: ExportNode, data: Entry, axes: Sequence[int]) -> tuple[Entry, Entry, Entry]:
+    """The data less their mean over some axes, the mean of the squares of that, and the mean, all axes kept."""
     mean = node.step("mean", data, axis=tuple(axes), keepdims=True)
     found = node.step("broadcast_sub", data, mean, suffix="centred")
-    return found, node.step("mean", node.step("square", found), suffix="variance", axis=tuple(axes), keepdims=True)
+    variance = node.step("mean", node.step("square", found), suffix="variance", axis=tuple(axes), keepdims=True)
+    return found, variance, mean
 
 
-def _normal(node: ExportNode, data: Entry, axes: Sequence[int], epsilon: float) -> Entry:
-    """(data - mean) / sqrt(variance + epsilon) over some axes."""
-    found, variance = centred(node, data, axes)
+def _normal(node: ExportNode, data: Entry, axes: Sequence[int], epsilon: float) -> tuple[Entry, Entry, Entry]:
+    """(data - mean) / sqrt(variance + epsilon) over some axes, the mean, and the reciprocal of the root."""
+    found, variance, mean = _centred(node, data, axes)
     factor = node.step("rsqrt", node.step("_plus_scalar", variance, suffix="raised", scalar=epsilon))
-    return node.step("broadcast_mul", found, factor, suffix="normal")
+    return node.step("broadcast_mul", found, factor, suffix="normal"), mean, factor
 
 
 def _scaled(node: ExportNode, normal: Entry, rank: int) -> None:
@@ -124,7 +125,8 @@ def export_instance_normalization(node: ExportNode) -> None:
     dtype = computing(node)
     if dtype is DType.FLOAT64:
         rank = node.rank()
-        _scaled(node, _normal(node, wide(node, 0), range(2, rank), node.op.epsilon), rank)
+        normal, *_ = _normal(node, wide(node, 0), range(2, rank), node.op.epsilon)
+        _scaled(node, normal, rank)
     elif held(node) is dtype:
         node.emit("InstanceNorm", *node.entries(), eps=node.op.epsilon)
     else:
@@ -190,13 +192,8 @@ def _bind_statistics(node: ExportNode, normal: Entry, axis: int, rank: int, join
 
 def _compose_layer_normalization(node: ExportNode, axis: int, rank: int) -> None:
     """By its formula; scale and shift broadcast."""
-    axes = tuple(range(axis, rank))
-    data, dtype = wide(node, 0), computing(node)
-    mean = node.step("mean", data, axis=axes, keepdims=True)
-    found = node.step("broadcast_sub", data, mean, suffix="centred")
-    variance = node.step("mean", node.step("square", found), suffix="variance", axis=axes, keepdims=True)
-    inverse = node.step("rsqrt", node.step("_plus_scalar", variance, suffix="raised", scalar=node.op.epsilon))
-    found = node.step("broadcast_mul", found, inverse, suffix="normal")
+    dtype = computing(node)
+    found, mean, inverse = _normal(node, wide(node, 0), range(axis, rank), node.op.epsilon)
     found = node.step("broadcast_mul", found, wide(node, 1), suffix="scaled")
     if node.optional(2) is not None:
         found = node.step("broadcast_add", found, wide(node, 2), suffix="shifted")
@@ -224,7 +221,7 @@ def export_group_normalization(node: ExportNode) -> None:
     rank, dtype = node.rank(), computing(node)
     grouped = node.step("Reshape", wide(node, 0), suffix="groups", shape=(0, op.num_groups, -1))
     if dtype is DType.FLOAT64:
-        normal = _normal(node, grouped, (2,), op.epsilon)
+        normal, *_ = _normal(node, grouped, (2,), op.epsilon)
     else:
         ones = node.constant([1.0] * op.num_groups, dtype, "ones")
         zeros = node.constant([0.0] * op.num_groups, dtype, "zeros")
@@ -249,7 +246,7 @@ def export_mean_variance_normalization(node: ExportNode) -> None:
     """The data less their mean, divided by their deviation."""
     rank = node.rank()
     axes = sorted(normalize_axis(axis, rank) for axis in node.op.axes)
-    found, variance = centred(node, wide(node, 0), axes)
+    found, variance, _ = _centred(node, wide(node, 0), axes)
     deviation = node.step("_plus_scalar", node.step("sqrt", variance), suffix="deviation", scalar=SMALL)
     emit_as(node, node.step("broadcast_div", found, deviation, suffix="normal"), computing(node))
 
@@ -265,4 +262,4 @@ EXPORTS: ExportTable = {
     ir.MeanVarianceNormalization: export_mean_variance_normalization,
 }
 
-__all__ = ["EXPORTS", "centred"]
+__all__ = ["EXPORTS"]

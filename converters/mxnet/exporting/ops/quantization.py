@@ -47,13 +47,13 @@ def _applied(node: ExportNode, op: str, data: Entry, slot: int) -> Entry:
     return node.step(f"_{name}_scalar", data, suffix=f"{op}{slot}", scalar=number)
 
 
-def _quantized(node: ExportNode, data: Entry, zero: int, dtype: DType) -> Entry:
-    """float32 numbers rounded to the nearest even integers, the zero point in a slot added, and saturated."""
+def _quantized(node: ExportNode, data: Entry, dtype: DType) -> Entry:
+    """float32 numbers rounded to the nearest even integers, the zero point added, and saturated."""
     if not dtype.is_integer:
         return _quantized_float(node, data, dtype)
     found = node.step("_npi_around", data, suffix="rounded", decimals=0)
-    if node.optional(zero) is not None:
-        found = _applied(node, "add", found, zero)
+    if node.optional(2) is not None:
+        found = _applied(node, "add", found, 2)
     low, high = _limits(dtype)
     return node.step("clip", found, suffix="saturated", a_min=low, a_max=high)
 
@@ -74,8 +74,7 @@ def export_quantize(node: ExportNode) -> None:
     scaled = _applied(node, "div", data, 1)
     if (op.precision or node.input(1).dtype) is DType.FLOAT16:
         scaled = node.export.cast(node.export.cast(scaled, DType.FLOAT16), DType.FLOAT32)
-    found = _quantized(node, scaled, 2, wanted)
-    emit_as(node, found, DType.FLOAT32)
+    emit_as(node, _quantized(node, scaled, wanted), DType.FLOAT32)
 
 
 def export_dequantize(node: ExportNode) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.recurrent_chain import Chain, chain_of, is_zero, mode_of
 from graphir.converters.mxnet.exporting.ops.recurrent_vector import parameter_vector
-from graphir.converters.mxnet.exporting.ops.results import bind_named
+from graphir.converters.mxnet.exporting.ops.steps import bind_named, is_used
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import recurrent as ir
@@ -42,15 +42,8 @@ def _starts_inside(lengths: Value) -> bool:
     return lengths.tensor is not None and bool((lengths.tensor.numpy() > 0).all())
 
 
-def _is_used(node: ExportNode, slot: int) -> bool:
-    if slot >= len(node.node.outputs):
-        return False
-    value = node.node.outputs[slot]
-    return bool(value.uses) or node.export.graph.is_output(value)
-
-
 def _cell_is_used(node: ExportNode) -> bool:
-    return isinstance(node.op, ir.LSTM) and _is_used(node, 2)
+    return isinstance(node.op, ir.LSTM) and is_used(node, 2)
 
 
 def _check_dtype(node: ExportNode) -> None:
@@ -172,7 +165,7 @@ def _export_with_lengths(node: ExportNode, mode: str) -> None:
         if reverse:
             found = node.step("SequenceReverse", found, lengths, suffix=f"forwards{way}", use_sequence_length=True)
         results.append(node.step("expand_dims", found, suffix=f"way{way}", axis=1))
-    bind_named(node, _joined(node, results, 1, "whole"))
+    bind_named(node, _joined(node, results, 1, "whole"), 0)
     if len(node.node.outputs) > 1:
         bind_named(node, _joined(node, lasts, 0, "states"), 1)
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
-from graphir.converters.mxnet.exporting.ops.results import bind_constant, bind_named
-from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as
+from graphir.converters.mxnet.exporting.ops.steps import bind_named, cast, emit_as
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import reduction as ir
 from graphir.ops.base import normalize_axis
 from graphir.ops.elementwise import Cast
+from graphir.tensor import Tensor
 from graphir.types import DType
 
 LARGEST = {DType.FLOAT16: 65504.0, DType.FLOAT32: 3.4e38, DType.FLOAT64: 1.7e308}
@@ -64,7 +64,8 @@ def _of_nothing(node: ExportNode) -> bool:
         found[...] = limits.min if number < 0 else limits.max
     else:
         found[...] = number
-    bind_constant(node, found, held, carried=held)
+    name = node.export.fresh_variable(node.stem)
+    node.bind(node.export.variable(name, Tensor.of(found, held), {}), carried=held)
     return True
 
 
@@ -243,7 +244,7 @@ def _top_in_order(
     keys = node.step("elemwise_add", node.step("_mul_scalar", runs, suffix="keys", scalar=size), places, suffix="keys")
     ranked = node.step("topk", keys, suffix="ranked", axis=axis, k=count, ret_typ="value", is_ascend=True)
     cut = node.step("slice_axis", ordered, suffix="values", axis=axis, begin=0, end=count)
-    bind_named(node, cut)
+    bind_named(node, cut, 0)
     bind_named(node, node.step("_mod_scalar", ranked, suffix="places", scalar=size), 1)
 
 

@@ -9,6 +9,7 @@ from graphir.ops.detection import NonMaxSuppression
 from graphir.ops.foreign import Foreign
 from graphir.ops.image import ImageDecoder
 from graphir.ops.indexing import NonZero, Unique
+from graphir.ops.signal import MelWeightMatrix
 
 BY_ELEMENTS = "the size of its result depends on its input's elements; MXNet's symbols have fixed sizes"
 TEXTS = (text.StringConcat, text.StringNormalizer, text.StringSplit, text.RegexFullMatch)
@@ -17,6 +18,7 @@ REASONS: dict[type[Operator], str] = {
     Unique: BY_ELEMENTS,
     NonMaxSuppression: "the number of boxes that it keeps depends on the data, and the shapes of MXNet's symbols do "
     "not; MXNet's _contrib_box_nms keeps all rows, with -1 in those that go",
+    MelWeightMatrix: "its operands are computed; MXNet has no such operator, and a constant needs them",
     ImageDecoder: "MXNet decodes images outside of symbols (mx.image.imdecode); feed the decoded image",
     **dict.fromkeys(TEXTS, "MXNet has no tensors of string; do this before the model and feed it numbers"),
 }

@@ -14,7 +14,7 @@ from graphir.converters.mxnet.exporting.context import Entry, ExportNode, Export
 from graphir.converters.mxnet.exporting.ops.coordinates import places
 from graphir.converters.mxnet.exporting.ops.indexing import counts_from_zero
 from graphir.converters.mxnet.exporting.ops.linear import product_dtype
-from graphir.converters.mxnet.exporting.ops.results import bind_last
+from graphir.converters.mxnet.exporting.ops.steps import bind_last
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import indexing as ir

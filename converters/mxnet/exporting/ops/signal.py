@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
 from graphir.converters.mxnet.exporting.ops.linear import product_dtype
-from graphir.converters.mxnet.exporting.ops.results import bind_named
 from graphir.ops import signal as ir
 from graphir.ops.base import normalize_axis
 from graphir.types import DType
@@ -81,7 +80,7 @@ def export_dft(node: ExportNode) -> None:
     matrix = _roots(node, taken, given, length, parts)
     order = (*(place for place in range(rank) if place not in (axis, rank - 1)), axis, rank - 1)
     if order == tuple(range(rank)):
-        bind_named(node, _transformed(node, data, rank, matrix, given))
+        node.bind(_transformed(node, data, rank, matrix, given))
         return
     data = node.step("transpose", data, suffix="places_last", axes=order)
     found = _transformed(node, data, rank, matrix, given)
@@ -104,7 +103,7 @@ def export_stft(node: ExportNode) -> None:
     if node.optional(2) is not None:
         weights = node.step("Reshape", node.entry(2), suffix="weights", shape=(1, 1, -1, 1))
         frames = node.step("broadcast_mul", frames, weights, suffix="weighted")
-    bind_named(node, _transformed(node, frames, 4, matrix, given))
+    node.bind(_transformed(node, frames, 4, matrix, given))
 
 
 EXPORTS: ExportTable = {

@@ -60,6 +60,20 @@ def emit_as(node: ExportNode, entry: Entry, own: DType, slot: int = 0) -> None:
         node.bind(node.export.cast(entry, wanted), slot)
 
 
+def bind_named(node: ExportNode, entry: Entry, slot: int) -> None:
+    """Say that the only output of a step's node is a result, whose name the node takes."""
+    node.export.rename(entry[0], node.node.outputs[slot].name.removesuffix("_output"))
+    node.bind(entry, slot)
+
+
+def bind_last(node: ExportNode, entry: Entry) -> None:
+    """Say that what a step gave is the result. An operand itself is copied."""
+    if entry in node.entries():
+        node.emit("_copy", entry)
+    else:
+        node.bind(entry)
+
+
 def same_truths(node: ExportNode, values: Sequence[Value]) -> tuple[list[Entry], DType | None]:
     """The entries of values of one dtype, and what carries them: truths carried differently meet as float32."""
     export = node.export
@@ -80,5 +94,6 @@ def along(entry: Entry, node: ExportNode, axis: int, rank: int, suffix: str) -> 
 
 
 __all__ = [
-    "MOST_SLICED_AXES", "along", "cast", "computing", "emit_as", "emit_first", "held", "is_used", "same_truths", "wide",
+    "MOST_SLICED_AXES", "along", "bind_last", "bind_named", "cast", "computing", "emit_as", "emit_first", "held",
+    "is_used", "same_truths", "wide",
 ]  # fmt: skip

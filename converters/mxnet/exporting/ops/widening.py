@@ -13,7 +13,6 @@ from graphir.ops import (
     elementwise,
     indexing,
     linear,
-    losses,
     normalization,
     pooling,
     quantization,
@@ -24,112 +23,41 @@ from graphir.ops import (
 )
 from graphir.ops.base import Operator
 
-MOVES: frozenset[type[Operator]] = frozenset(
+# What is moved, chosen or rounded by the operator itself.
+EXACT: frozenset[type[Operator]] = frozenset(
     {
-        attention.TensorScatter,
-        creation.ConstantOfShape,
-        creation.EyeLike,
-        creation.Fill,
-        elementwise.Identity,
-        elementwise.Where,
-        indexing.Compress,
-        indexing.Gather,
-        indexing.GatherElements,
-        indexing.GatherND,
-        indexing.OneHot,
-        pooling.MaxUnpool,
-        shape.Expand,
-        shape.Flatten,
-        shape.Pad,
-        shape.Reshape,
-        shape.Shape,
-        shape.Size,
-        shape.Squeeze,
-        shape.Tile,
-        shape.Transpose,
-        shape.Unsqueeze,
-        shape_parts.Concat,
-        shape_parts.DepthToSpace,
-        shape_parts.ReverseSequence,
-        shape_parts.Slice,
-        shape_parts.SpaceToDepth,
-        shape_parts.Split,
-        shape_parts.Trilu,
+        *(activation.Hardmax, activation.Relu, attention.TensorScatter),
+        *(bitwise.BitCast, bitwise.BitwiseAnd, bitwise.BitwiseOr, bitwise.BitwiseXor),
+        *(creation.ConstantOfShape, creation.EyeLike, creation.Fill),
+        *(elementwise.Cast, elementwise.Clip, elementwise.Identity, elementwise.Max, elementwise.Min),
+        *(elementwise.Equal, elementwise.Greater, elementwise.GreaterOrEqual, elementwise.Less),
+        *(elementwise.IsInf, elementwise.IsNaN, elementwise.LessOrEqual, elementwise.Mod, elementwise.Sign),
+        *(elementwise.Where, indexing.Compress, indexing.Gather, indexing.GatherElements, indexing.GatherND),
+        *(indexing.OneHot, pooling.MaxPool, pooling.MaxUnpool),
+        *(quantization.QuantizeLinear, quantization.DequantizeLinear),
+        *(reduction.ArgMax, reduction.ArgMin, reduction.ReduceMax, reduction.ReduceMin, reduction.TopK),
+        *shape.OPERATORS,
+        *(shape_parts.Concat, shape_parts.DepthToSpace, shape_parts.ReverseSequence, shape_parts.Slice),
+        *(shape_parts.SpaceToDepth, shape_parts.Split, shape_parts.Trilu),
     }
 )
-CHOICES: frozenset[type[Operator]] = frozenset(
-    {
-        activation.Hardmax,
-        activation.Relu,
-        bitwise.BitCast,
-        bitwise.BitwiseAnd,
-        bitwise.BitwiseOr,
-        bitwise.BitwiseXor,
-        elementwise.Cast,
-        elementwise.Clip,
-        elementwise.Equal,
-        elementwise.Greater,
-        elementwise.GreaterOrEqual,
-        elementwise.IsInf,
-        elementwise.IsNaN,
-        elementwise.Less,
-        elementwise.LessOrEqual,
-        elementwise.Max,
-        elementwise.Min,
-        elementwise.Mod,
-        elementwise.Sign,
-        reduction.TopK,
-        pooling.MaxPool,
-        reduction.ArgMax,
-        reduction.ArgMin,
-        reduction.ReduceMax,
-        reduction.ReduceMin,
-    }
-)
+# Sums and products, of integers too: they agree in the bits that count.
 SUMS: frozenset[type[Operator]] = frozenset(
     {
-        bitwise.BitShift,
-        bitwise.BitwiseNot,
-        creation.Range,
-        elementwise.Abs,
-        elementwise.Add,
-        elementwise.Div,
-        elementwise.Mul,
-        elementwise.Neg,
-        elementwise.Sub,
+        *(bitwise.BitShift, bitwise.BitwiseNot, creation.Range, indexing.CumSum, reduction.ReduceSum),
+        *(elementwise.Abs, elementwise.Add, elementwise.Div, elementwise.Mul, elementwise.Neg, elementwise.Sub),
         elementwise.Sum,
-        indexing.CumSum,
-        reduction.ReduceSum,
     }
 )
+# Functions of floats.
 FUNCTIONS: frozenset[type[Operator]] = frozenset(
     {
-        *activation.OPERATORS,
-        *attention.OPERATORS,
-        *convolution.OPERATORS,
-        *losses.OPERATORS,
-        *normalization.OPERATORS,
-        *pooling.OPERATORS,
-        *resize.OPERATORS,
-        elementwise.Ceil,
-        elementwise.Cos,
-        elementwise.Erf,
-        elementwise.Exp,
-        elementwise.Floor,
-        elementwise.Log,
-        elementwise.Pow,
-        elementwise.Reciprocal,
-        elementwise.Round,
-        elementwise.Sin,
-        elementwise.Sqrt,
-        linear.Einsum,
-        linear.Gemm,
-        linear.MatMul,
-        reduction.ReduceMean,
+        *(*activation.OPERATORS, *convolution.OPERATORS, *normalization.OPERATORS, *pooling.OPERATORS),
+        *(*resize.OPERATORS, linear.Einsum, linear.Gemm, linear.MatMul, reduction.ReduceMean),
+        *(elementwise.Ceil, elementwise.Cos, elementwise.Erf, elementwise.Exp, elementwise.Floor, elementwise.Log),
+        *(elementwise.Pow, elementwise.Reciprocal, elementwise.Round, elementwise.Sin, elementwise.Sqrt),
     }
 )
-OWN = frozenset({quantization.QuantizeLinear, quantization.DequantizeLinear})
-EXACT = MOVES | CHOICES | OWN
 
 
 def is_narrow(node: Node) -> bool:
