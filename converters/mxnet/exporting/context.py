@@ -37,6 +37,11 @@ class ExportNode(BaseExportNode[Any]):
         """The entries of all operands."""
         return [self.entry(slot) for slot in range(len(self.node.inputs))]
 
+    def moved(self, slot: int) -> tuple[Entry, DType | None]:
+        """The entry of an operand whose elements are moved as they are, and the dtype that carries them."""
+        value = self.input(slot)
+        return self.export.raw(value), self.export.carried(value)
+
     def numbers(self, slot: int) -> tuple[int, ...] | None:
         """The elements of a small integer operand, None for an absent one. Refuses if they are not known."""
         value, found = self.optional(slot), self.known(slot)

@@ -1,7 +1,7 @@
 """What MXNet cannot say as it stands, said in simpler terms.
 
 Constants are computed, branches and loops of known course taken apart, sequences resolved, and operators that are left
-over replaced by what ONNX defines them by. All of it happens on a copy of the graph.
+over replaced by what ONNX defines them by; `lowered` says which way each goes. It happens on a copy of the graph.
 """
 
 from __future__ import annotations

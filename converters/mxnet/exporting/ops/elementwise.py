@@ -34,27 +34,15 @@ def constant_beside(node: ExportNode) -> tuple[int, float] | None:
     return None
 
 
-def pair(node: ExportNode) -> tuple[Entry, Entry]:
-    """Two operands in one dtype: truths that are carried in different ones meet as float32."""
-    export = node.export
-    left, right = node.input(0), node.input(1)
-    if left.dtype is not DType.BOOL:
-        return node.entry(0), node.entry(1)
-    entries = export.raw(left), export.raw(right)
-    held = export.carried(left), export.carried(right)
-    if held[0] is held[1]:
-        return entries
-    return export.cast(entries[0], DType.FLOAT32), export.cast(entries[1], DType.FLOAT32)
+def pair(node: ExportNode) -> tuple[list[Entry], DType | None]:
+    """Two operands in one dtype, and what carries them if they are truths."""
+    return same_truths(node, (node.input(0), node.input(1)))
 
 
-def truth_dtype(node: ExportNode) -> DType:
-    """The dtype in which MXNet gives a comparison's result: that of the operands."""
-    left, right = node.input(0), node.input(1)
-    if left.dtype is not DType.BOOL:
-        return node.dtype(0 if left.dtype is not None else 1)
-    export = node.export
-    held = export.carried(left)
-    return held if held is export.carried(right) and held is not None else DType.FLOAT32
+def compared(node: ExportNode, op: str) -> None:
+    """The result of an operator that gives truths, which are carried in the dtype of the operands."""
+    entries, carried = pair(node)
+    node.emit(op, *entries, carried=carried or node.dtype(0 if node.input(0).dtype is not None else 1))
 
 
 def binary(same: str, wide: str, scalar: str, reverse: str) -> ExportFunction:
@@ -66,7 +54,7 @@ def binary(same: str, wide: str, scalar: str, reverse: str) -> ExportFunction:
             slot, number = beside
             node.emit(reverse if slot else scalar, node.entry(slot), scalar=number)
             return
-        node.emit(same if getattr(node.op, "same_shape", False) else wide, *pair(node))
+        node.emit(same if getattr(node.op, "same_shape", False) else wide, *pair(node)[0])
 
     return export_binary
 
@@ -76,7 +64,7 @@ def export_div(node: ExportNode) -> None:
     if export_l2_normalization(node):
         return
     if not node.dtype().is_float and node.number(0) is not None and node.number(1) is None:
-        node.emit("broadcast_div", *pair(node))  # _rdiv_scalar takes integers as float32
+        node.emit("broadcast_div", *pair(node)[0])  # _rdiv_scalar takes integers as float32
     else:
         binary("elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar")(node)
 
@@ -171,9 +159,7 @@ def comparison(name: str, mirrored: str) -> ExportFunction:
             op = mirrored if slot else name
             node.emit(f"_{op}_scalar", node.entry(slot), scalar=number, carried=node.dtype(slot))
             return
-        op = f"_{name}" if getattr(node.op, "same_shape", False) else f"broadcast_{name}"
-        carried = truth_dtype(node)
-        node.emit(op, *pair(node), carried=carried)
+        compared(node, f"_{name}" if getattr(node.op, "same_shape", False) else f"broadcast_{name}")
 
     return export_comparison
 
@@ -189,16 +175,15 @@ def logical(name: str) -> ExportFunction:
                 held = node.export.carried(other)
                 node.emit(f"_logical_{name}_scalar", entry, scalar=number, carried=held)
                 return
-        carried = truth_dtype(node)
-        node.emit(f"broadcast_logical_{name}", *pair(node), carried=carried)
+        compared(node, f"broadcast_logical_{name}")
 
     return export_logical
 
 
 def export_not(node: ExportNode) -> None:
     """logical_not."""
-    entry = node.export.raw(node.input(0))
-    node.emit("logical_not", entry, carried=node.export.carried(node.input(0)))
+    entry, carried = node.moved(0)
+    node.emit("logical_not", entry, carried=carried)
 
 
 def export_is_nan(node: ExportNode) -> None:
@@ -277,7 +262,8 @@ def export_clip(node: ExportNode) -> None:
 
 def export_identity(node: ExportNode) -> None:
     """A copy."""
-    node.emit("_copy", node.export.raw(node.input(0)), carried=node.export.carried(node.input(0)))
+    entry, carried = node.moved(0)
+    node.emit("_copy", entry, carried=carried)
 
 
 def _with_axes(node: ExportNode, entry: Entry, value: Value, rank: int) -> Entry:

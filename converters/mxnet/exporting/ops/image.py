@@ -1,4 +1,4 @@
-"""Operators on images: blocks put together, cuts to a size, likeness."""
+"""Operators on images: blocks put together, likeness."""
 
 from __future__ import annotations
 

@@ -103,20 +103,21 @@ def export_gather_nd(node: ExportNode) -> None:
     length = node.shape(1)[-1]
     if batch == 1 and _export_sequence_last(node):
         return
-    indices, carried = node.entry(1), node.export.carried(node.input(0))
+    indices = node.entry(1)
+    data, carried = node.moved(0)
     if rank == 1:
         if not isinstance(length, int):
             node.refuse("the length of its index vector is open; state the inputs' shapes")
         column = node.step("expand_dims", indices, suffix="column", axis=1)
         if node.result.rank == 0:
-            node.emit("gather_nd", node.export.raw(node.input(0)), column, carried=carried)
+            node.emit("gather_nd", data, column, carried=carried)
             return
-        found = node.step("gather_nd", node.export.raw(node.input(0)), column)
+        found = node.step("gather_nd", data, column)
         node.emit("squeeze", found, axis=(0,), carried=carried)
         return
     before = _as_mxnet_has_them(node.input(1))
     if before is not None and not batch:
-        node.emit("gather_nd", node.export.raw(node.input(0)), node.export.entry(before), carried=carried)
+        node.emit("gather_nd", data, node.export.entry(before), carried=carried)
         return
     indices = node.step("transpose", indices, suffix="vectors", axes=(rank - 1, *range(rank - 1)))
     if batch:
@@ -125,7 +126,7 @@ def export_gather_nd(node: ExportNode) -> None:
         if not isinstance(length, int):
             node.refuse("the length of its index vectors is open; state the inputs' shapes")
         indices = node.step("Concat", *rows, indices, suffix="all", dim=0, num_args=batch + 1)
-    node.emit("gather_nd", node.export.raw(node.input(0)), indices, carried=carried)
+    node.emit("gather_nd", data, indices, carried=carried)
 
 
 def _as_mxnet_has_them(vectors: Value) -> Value | None:

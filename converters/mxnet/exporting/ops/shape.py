@@ -13,23 +13,23 @@ MOST_TRANSPOSED = 6
 
 def export_transpose(node: ExportNode) -> None:
     """transpose, which MXNet has for up to six axes."""
-    value = node.input(0)
-    rank = value.rank
+    rank = node.input(0).rank
     if rank is not None and rank > MOST_TRANSPOSED:
         node.refuse(f"MXNet transposes up to {MOST_TRANSPOSED} axes, found {rank}")
-    node.emit("transpose", node.export.raw(value), axes=node.op.perm or None, carried=node.export.carried(value))
+    entry, carried = node.moved(0)
+    node.emit("transpose", entry, axes=node.op.perm or None, carried=carried)
 
 
 def export_reshape(node: ExportNode) -> None:
     """Reshape by codes: numbers, 0 where a size is kept, -1 where one is left."""
     value, wanted = node.input(0), node.input(1)
-    entry = node.export.raw(value)
+    entry, carried = node.moved(0)
     if wanted.known is None:
         source = wanted.producer
         if source is not None and isinstance(source.op, ir.Shape) and not source.op.start and source.op.end is None:
             like = source.inputs[0]
             assert like is not None
-            node.emit("reshape_like", entry, node.export.raw(like), carried=node.export.carried(value))
+            node.emit("reshape_like", entry, node.export.raw(like), carried=carried)
             return
         node.refuse_unknown(wanted)
     own = value.shape or ()
@@ -43,16 +43,15 @@ def export_reshape(node: ExportNode) -> None:
         node.refuse(f"its shape {list(wanted.known.elements)} leaves more than one size open")
     codes = codes or [1]
     if value.rank == 0 and codes == [1]:
-        node.export.bind(node.result, entry, node.export.carried(value))
+        node.export.bind(node.result, entry, carried)
         return
-    node.emit("Reshape", entry, shape=tuple(codes), carried=node.export.carried(value))
+    node.emit("Reshape", entry, shape=tuple(codes), carried=carried)
 
 
 def export_flatten(node: ExportNode) -> None:
     """Flatten behind the first axis, else Reshape."""
-    entry, axis = node.export.raw(node.input(0)), node.op.axis
-    carried = node.export.carried(node.input(0))
-    if axis == 1 and node.input(0).rank != 1:
+    entry, carried = node.moved(0)
+    if node.op.axis == 1 and node.input(0).rank != 1:
         node.emit("Flatten", entry, carried=carried)
         return
     rows, columns = node.result.shape or (None, None)
@@ -67,14 +66,14 @@ def export_flatten(node: ExportNode) -> None:
 def export_squeeze(node: ExportNode) -> None:
     """squeeze; MXNet leaves one axis if none would be left."""
     axes = node.numbers(1)
-    node.emit("squeeze", node.export.raw(node.input(0)), axis=axes, carried=node.export.carried(node.input(0)))
+    entry, carried = node.moved(0)
+    node.emit("squeeze", entry, axis=axes, carried=carried)
 
 
 def export_unsqueeze(node: ExportNode) -> None:
     """expand_dims, once for each axis."""
     axes = node.numbers(1) or ()
-    entry = node.export.raw(node.input(0))
-    carried = node.export.carried(node.input(0))
+    entry, carried = node.moved(0)
     if node.input(0).rank == 0:
         node.emit("Reshape", entry, shape=(1,) * len(axes), carried=carried)
         return
@@ -105,7 +104,8 @@ def export_expand(node: ExportNode) -> None:
             return
     if wanted is None:
         node.refuse("the shape of its result is unknown; state the inputs' shapes")
-    own, entry, carried = node.shape(), node.export.raw(value), node.export.carried(value)
+    own = node.shape()
+    entry, carried = node.moved(0)
     if not wanted:
         node.export.bind(node.result, entry, carried)
         return
@@ -127,7 +127,7 @@ def export_expand(node: ExportNode) -> None:
 def export_tile(node: ExportNode) -> None:
     """tile, of at most two axes of many at once, which is what MXNet's broadcasting takes."""
     reps = node.numbers(1) or ()
-    entry, carried = node.export.raw(node.input(0)), node.export.carried(node.input(0))
+    entry, carried = node.moved(0)
     repeated = [axis for axis, count in enumerate(reps) if count != 1]
     while len(repeated) > 2:
         axes, repeated = repeated[:2], repeated[2:]

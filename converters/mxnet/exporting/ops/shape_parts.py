@@ -32,8 +32,7 @@ def export_split(node: ExportNode) -> None:
     op: ir.Split = node.op
     axis = op.axis if op.axis >= 0 or node.input(0).rank is None else normalize_axis(op.axis, node.rank())
     sizes = node.numbers(1)
-    entry = node.export.raw(node.input(0))
-    carried = node.export.carried(node.input(0))
+    entry, carried = node.moved(0)
     if sizes is None:
         size = None if node.input(0).shape is None else node.shape()[axis]
         if isinstance(size, int) and size % op.num_outputs:
@@ -75,7 +74,7 @@ def export_slice(node: ExportNode) -> None:
             begin[place] = start if stride > 0 or start != -1 else None
             end[place] = stop if abs(stop) < ir.BEYOND else None
         step[place] = stride
-    entry, carried = node.export.raw(node.input(0)), node.export.carried(node.input(0))
+    entry, carried = node.moved(0)
     touched = [axis for axis in range(rank) if step[axis] is not None]
     axis = touched[0] if touched else 0
     if len(touched) == 1 and step[axis] == 1 and _is_inside(shape[axis], begin[axis], end[axis]):
@@ -137,7 +136,7 @@ def export_trilu(node: ExportNode) -> None:
     if moved is None:
         node.refuse(f"{node.input(1).name} is computed; MXNet wants the diagonal as an attribute")
     diagonal = int(max(-FARTHEST, min(moved, FARTHEST)))
-    data, carried = node.export.raw(node.input(0)), node.export.carried(node.input(0))
+    data, carried = node.moved(0)
     if not node.op.upper:
         node.emit("_npi_tril", data, carried=carried, k=diagonal)
         return

@@ -1,4 +1,4 @@
-"""Windows and filters as constants, and Fourier transforms as products with the matrix of their roots of unity."""
+"""Fourier transforms as products with the matrix of their roots of unity."""
 
 from __future__ import annotations
 
