@@ -19,6 +19,7 @@ from graphir.ops import operator_table
 from tests.converters.mxnet import test_lowering
 from tests.converters.mxnet.test_export_compositions import CLOSED
 from tests.converters.mxnet.test_export_random import ROWS as RANDOM
+from tests.converters.onnx.test_expansion import EXPANDED
 from tests.passes.written import model_of
 from tests.typed import untyped
 
@@ -86,6 +87,15 @@ def test_what_is_lowered_by_its_definition_has_one(name: str) -> None:
 def test_an_export_beside_a_definition_is_worth_it(name: str) -> None:
     op = operator_table()[name]
     assert (op in export_table()) == (name in REASON_OF), f"{name}: the lowering writes it; KEPT says why it need not"
+
+
+@pytest.mark.parametrize("name", sorted(defined()))
+def test_definitions_are_computed(name: str) -> None:
+    """ONNX's definitions are others' work: one of them draws the complement of what it shall."""
+    lowered = {op.__name__ for op in LOWERED} & tried()
+    forced = {op.__name__ for ops in test_lowering.DEFINED.values() for op in ops}
+    alone = {list(from_model(model_of(text)).nodes)[-1].op.name for text, _ in EXPANDED}
+    assert name in lowered | forced | alone, f"{name} has no row in tests/converters/onnx/test_expansion.py"
 
 
 def test_every_reason_and_road_says_something() -> None:
