@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 from graphir.converters import readable, writable
+from graphir.converters.mxnet.exporting.lowered import LOWERED
 from graphir.converters.mxnet.exporting.ops import export_table as mxnet_exports
+from graphir.converters.mxnet.exporting.ops.refused import REASONS
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.reference import supported
 from graphir.converters.mxnet.schema.registry import canonical_names, operator_schema
@@ -18,6 +20,7 @@ from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET
 from graphir.converters.onnx.ops import export_table
 from graphir.converters.tensorflow.importing.ops import import_table as tensorflow_operators
 from graphir.ops import operator_table
+from graphir.ops.foreign import Foreign
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "operators.md"
@@ -81,6 +84,7 @@ def page() -> str:
 
 def summary() -> str:
     """The README's table, with its markers."""
+    in_mxnet = set(mxnet_exports()) - set(REASONS) - {Foreign}
     rows = [
         ("reads", "; ".join(readable().values())),
         ("writes", "; ".join(writable().values())),
@@ -94,8 +98,8 @@ def summary() -> str:
         ("TensorFlow operators", f"{len(tensorflow_operators())}, control flow of both versions, functions, variables"),
         (
             "graph operators",
-            f"{len(operator_table())}; {len(export_table())} are written as ONNX, {len(mxnet_exports())} as MXNet's "
-            "own or short compositions, others lowered where that is possible",
+            f"{len(operator_table())}; {len(export_table())} are written as ONNX, {len(in_mxnet)} as MXNet's own or "
+            f"short compositions, {len(LOWERED)} lowered to those",
         ),
         ("runs on", "CPU through onnxruntime; CUDA is built in, but has not been run on a GPU yet"),
         ("needs", "Python 3.11 or newer, NumPy 1.26 or 2"),

@@ -16,6 +16,13 @@ from graphir.ops.resize import AffineGrid, GridSample, SampleMode, SamplePadding
 from graphir.types import DType
 
 CUBIC = -0.75
+# Keys' kernel at distances t + 1, t, 1 - t and 2 - t, as polynomials of t, the highest power first.
+CUBIC_WEIGHTS = (
+    (CUBIC, -2 * CUBIC, CUBIC, 0.0),
+    (CUBIC + 2, -(CUBIC + 3), 0.0, 1.0),
+    (-(CUBIC + 2), 2 * CUBIC + 3, -CUBIC, 0.0),
+    (-CUBIC, CUBIC, 0.0, 0.0),
+)
 CHANNELS_LAST = (0, 2, 3, 1)
 
 Array = NDArray[Any]
@@ -162,20 +169,6 @@ def _index(node: ExportNode, places: Entry, weight: Entry | None, size: int) -> 
     places = _within(node, places, size)
     limited = node.step("clip", places, suffix="limited", a_min=0, a_max=size - 1)
     return node.step("Cast", limited, suffix="index", dtype="int32"), weight
-
-
-def _cubic_weights() -> list[tuple[float, ...]]:
-    """Keys' kernel at distances t + 1, t, 1 - t and 2 - t, as polynomials of t, the highest power first."""
-    a = CUBIC
-    return [
-        (a, -2 * a, a, 0.0),
-        (a + 2, -(a + 3), 0.0, 1.0),
-        (-(a + 2), 2 * a + 3, -a, 0.0),
-        (-a, a, 0.0, 0.0),
-    ]
-
-
-CUBIC_WEIGHTS = _cubic_weights()
 
 
 def _polynomial(node: ExportNode, entry: Entry, factors: Sequence[float]) -> Entry:
