@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.mxnet.exporting.lowered import LOWERED, Road
+from graphir.decisions import Decision, DecisionKind
 from graphir.graph import Graph, Node, Value
 from graphir.ops.elementwise import Cast
 from graphir.passes.inline import Body, Names, is_needed, take_place
@@ -28,8 +29,19 @@ def widen(graph: Graph, node: Node, names: Names) -> list[Node]:
     operands = [None if value is None else casts.get(value, value) for value in node.inputs]
     made = maker.add(node.op, operands, node, "computed")
     results = [_narrowed(maker, node, *pair) for pair in zip(node.outputs, made.outputs, strict=True)]
+    _tell(graph, node)
     take_place(graph, node, results, maker.made)
     return maker.made
+
+
+def _tell(graph: Graph, node: Node) -> None:
+    """Say that results are rounded to a dtype that MXNet lacks, as of operators that are written as they are."""
+    whole = graph
+    while whole.parent is not None:
+        whole = whole.parent
+    if any(is_needed(value) and value.dtype is DType.BFLOAT16 for value in node.outputs):
+        text = f"computed in float32 and rounded to {DType.BFLOAT16}, which MXNet lacks"
+        whole.decisions.append(Decision(DecisionKind.DTYPE, node.name, text))
 
 
 def _narrowed(maker: Body, node: Node, old: Value, new: Value) -> Value:

@@ -220,6 +220,13 @@ def test_decisions_reach_the_graph_once(lacking: Lacking) -> None:
     assert [decision.kind for decision in graph.decisions] == ["constants computed"]
 
 
+def test_rounding_to_a_dtype_that_mxnet_lacks_is_told() -> None:
+    graph = graph_of("g (bfloat16[2,3] x) => (bfloat16[2,3] y) { y = HardSwish(x) }")
+    to_symbol(graph)
+    texts = [decision.text for decision in graph.decisions if decision.node == "y"]
+    assert "computed in float32 and rounded to bfloat16, which MXNet lacks" in texts
+
+
 def test_a_failure_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedOpError):
         save(graph_of(LEFT_OVER[0][0]), tmp_path / "x-symbol.json")
