@@ -153,6 +153,12 @@ def minimal_attributes(registry: Registry, operator: str) -> dict[str, str]:
 
 def describe(registry: Registry, operator: str) -> dict[str, Any]:
     """What operators.json says of one operator; empty entries are left out."""
+    entry = composed(registry, operator)
+    return entry | documented(registry, operator, entry)
+
+
+def composed(registry: Registry, operator: str) -> dict[str, Any]:
+    """Parameters, inputs, states and outputs of one operator, as a symbol of it has them."""
     entry: dict[str, Any] = {}
     if operator in _NOT_COMPOSED:
         return {"free": True, "uncertain": True}
@@ -185,6 +191,25 @@ def describe(registry: Registry, operator: str) -> dict[str, Any]:
     if entry.get("outputs") == ["output"]:
         del entry["outputs"]
     return _without_empty(entry)
+
+
+def documented(registry: Registry, operator: str, entry: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of the function that MXNet generates for the operator, where the rest of its entry differs.
+
+    MXNet's functions take what the operator documents: arrays first (`*data` is any number of them), then parameters.
+    """
+    arrays, keywords = [], []
+    for name, type_text in registry.documented[operator]:
+        if type_text.startswith(("NDArray", "Symbol")):
+            arrays.append(f"*{name}" if type_text.endswith("[]") else name)
+        else:
+            keywords.append(name)
+    found: dict[str, Any] = {}
+    if arrays != entry.get("inputs", []):
+        found["arrays"] = arrays
+    if keywords != list(entry.get("params", ())):
+        found["keywords"] = keywords
+    return found
 
 
 def _without_empty(entry: dict[str, Any]) -> dict[str, Any]:

@@ -35,8 +35,20 @@ def read_symbol(source: object) -> NNVMGraph:
     JSON document, for what is no symbol: other files, missing parts, inputs and heads that lead nowhere, cycles.
     """
     with paused_collector():
-        text, path = _text_of(source)
-        return _Reader(path).graph(_parsed(text, path))
+        return read_parsed(*parse_symbol(source))
+
+
+def parse_symbol(source: object) -> tuple[dict[str, Any], str | None]:
+    """The JSON document of what `read_symbol` takes, and the path that messages name. Raises FormatError."""
+    text, path = _text_of(source)
+    return _parsed(text, path), path
+
+
+@bounded
+def read_parsed(document: dict[str, Any], path: str | None) -> NNVMGraph:
+    """The symbol of a document that `parse_symbol` gave. Raises FormatError as `read_symbol` does."""
+    with paused_collector():
+        return _Reader(path).graph(document)
 
 
 def to_json(graph: NNVMGraph) -> str:
@@ -343,4 +355,4 @@ def _output_count(node: NNVMNode) -> int | None:
     return len(node_signature(node).outputs)
 
 
-__all__ = ["read_symbol", "to_json"]
+__all__ = ["parse_symbol", "read_parsed", "read_symbol", "to_json"]

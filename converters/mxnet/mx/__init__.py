@@ -1,18 +1,56 @@
 """MXNet's own names without MXNet: symbols, arrays, checkpoints, and the ONNX functions, for old scripts.
 
     from graphir.converters.mxnet import mx
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc1")
     mx.onnx.export_model("model-symbol.json", "model-0000.params", [(1, 3, 224, 224)])
 
-What is here behaves as in MXNet 1.9.1. Training is not here.
+What is here behaves as in MXNet 1.9.1. Training is not here. Each part is imported when it is first used.
 """
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.mx import contrib, model, ndarray, onnx, symbol
-from graphir.converters.mxnet.mx import ndarray as nd
-from graphir.converters.mxnet.mx import symbol as sym
-from graphir.converters.mxnet.mx.context import Context, cpu, gpu
+import importlib
+from typing import Any
 
 __version__ = "1.9.1"  # the MXNet whose behaviour this is, which scripts ask for
 
-__all__ = ["Context", "contrib", "cpu", "gpu", "model", "nd", "ndarray", "onnx", "sym", "symbol"]
+_MODULES = {
+    "attribute": "attribute",
+    "base": "base",
+    "context": "context",
+    "contrib": "contrib",
+    "model": "model",
+    "name": "name",
+    "nd": "ndarray",
+    "ndarray": "ndarray",
+    "onnx": "onnx",
+    "sym": "symbol",
+    "symbol": "symbol",
+    "util": "util",
+}
+"""The parts by MXNet's names, and the modules that hold them."""
+
+_NAMES = {
+    "AttrScope": "attribute",
+    "Context": "context",
+    "MXNetError": "base",
+    "cpu": "context",
+    "current_context": "context",
+    "gpu": "context",
+}
+"""What MXNet has at its top, and the modules that hold it."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{_MODULES[name]}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+    raise AttributeError(f"mx.{name} is not here; there are {', '.join(sorted({*_MODULES, *_NAMES}))}")
+
+
+def __dir__() -> list[str]:
+    return sorted({"__version__", *_MODULES, *_NAMES})
+
+
+__all__ = ["__version__", *sorted({*_MODULES, *_NAMES})]

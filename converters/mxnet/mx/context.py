@@ -28,4 +28,9 @@ def gpu(device_id: int = 0) -> Context:
     return Context("gpu", device_id)
 
 
-__all__ = ["Context", "cpu", "gpu"]
+def current_context() -> Context:
+    """The device where nothing says another: the CPU."""
+    return cpu()
+
+
+__all__ = ["Context", "cpu", "current_context", "gpu"]

@@ -20,7 +20,7 @@ from graphir.converters.mxnet.importing.heads import LOSS_HEADS
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.mx.ndarray import tensor_of
 from graphir.converters.mxnet.mx.structure import input_names
-from graphir.converters.mxnet.mx.symbol import Symbol
+from graphir.converters.mxnet.mx.symbol.symbol import Symbol
 from graphir.converters.mxnet.source import MXNetSource, plain_names
 from graphir.decisions import DecisionKind
 from graphir.errors import ExportFailure, GraphirError, ImportFailure

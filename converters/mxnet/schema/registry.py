@@ -31,7 +31,9 @@ class OperatorSchema(NamedTuple):
     """One operator: its parameters by name, inputs, auxiliary states and outputs under minimal attributes.
 
     `free` operators read no attribute at all (or any). `variadic` is the parameter that states the number of inputs, or
-    "". `outputs` are the names of the visible outputs after `<node>_`; `hidden` more follow that only training uses.
+    "". `arrays` and `keywords` are what the function that MXNet generates for the operator takes, in this order;
+    `*data` is any number of arrays. `outputs` are the names of the visible outputs after `<node>_`; `hidden` more
+    follow that only training uses.
     Of an `uncertain` operator MXNet tells the inputs and outputs only with a graph around it.
     """
 
@@ -45,6 +47,8 @@ class OperatorSchema(NamedTuple):
     variadic: str
     free: bool
     uncertain: bool
+    arrays: tuple[str, ...]
+    keywords: tuple[str, ...]
 
 
 @functools.cache
@@ -55,13 +59,20 @@ def _document() -> dict[str, dict[str, Any]]:
 
 
 @functools.cache
-def canonical_names() -> Mapping[str, str]:
-    """Every known name of an operator, its own included, with its own."""
+def registered_names() -> Mapping[str, str]:
+    """Every name that MXNet 1.9.1 registers an operator under, with the operator's own."""
     names = {operator: operator for operator in _document()}
     for operator, entry in _document().items():
         for alias in entry.get("aliases", ()):
             names[alias] = operator
-    return names | {old: new for old, new in _OLD_NAMES.items() if old not in names}
+    return names
+
+
+@functools.cache
+def canonical_names() -> Mapping[str, str]:
+    """Every known name of an operator, its own included, with its own; those of old files too."""
+    names = registered_names()
+    return {**names} | {old: new for old, new in _OLD_NAMES.items() if old not in names}
 
 
 @functools.cache
@@ -79,7 +90,9 @@ def operator_schema(operator: str) -> OperatorSchema:
         entry.get("variadic", ""),
         entry.get("free", False),
         entry.get("uncertain", False),
+        tuple(entry.get("arrays", entry.get("inputs", ()))),
+        tuple(entry.get("keywords", entry.get("params", ()))),
     )
 
 
-__all__ = ["OperatorSchema", "canonical_names", "operator_schema"]
+__all__ = ["OperatorSchema", "canonical_names", "operator_schema", "registered_names"]

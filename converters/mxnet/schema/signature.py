@@ -51,6 +51,11 @@ def signature(operator: str, attributes: Mapping[str, object], num_inputs: int) 
     return Signature(inputs, schema.aux, outputs, visible, takes)
 
 
+def has_input_rule(operator: str) -> bool:
+    """Whether the inputs of the operator follow from its attributes by a rule of their own."""
+    return operator in _INPUT_RULES
+
+
 def _positional(count: int, start: int = 0) -> tuple[str, ...]:
     return tuple(f"arg{slot}" for slot in range(start, count))
 
@@ -256,4 +261,4 @@ _OUTPUT_RULES: Mapping[str, _OutputRule] = {
 }
 
 
-__all__ = ["Signature", "signature"]
+__all__ = ["Signature", "has_input_rule", "signature"]

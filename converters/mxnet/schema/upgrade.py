@@ -23,9 +23,15 @@ _INITIAL = {
     "BatchNorm_v1": _BATCH_NORM_INIT,
     "IdentityAttachKLSparseReg": {1: '["zero", {}]'},
     "LeakyReLU": {1: '["Constant", {"value": 0.25}]'},
+    "UpSampling": {1: '["bilinear", {}]'},
     "_contrib_BatchNormWithReLU": _BATCH_NORM_INIT,
     "_contrib_SyncBatchNorm": _BATCH_NORM_INIT,
 }
+
+
+def initial_value(operator: str, slot: int) -> str | None:
+    """What MXNet states as `__init__` of a variable that it makes for an input of the operator."""
+    return _INITIAL.get(operator, {}).get(slot)
 
 
 def is_hidden_key(key: str) -> bool:
@@ -128,4 +134,4 @@ def _flatten_argmax(graph: NNVMGraph) -> None:
             graph.upgrades.append(Upgrade("R5", node.name, "axis -1 meant all axes: it was removed"))
 
 
-__all__ = ["HIDDEN_KEYS", "RUNNING_VERSION", "is_hidden_key", "upgrade"]
+__all__ = ["HIDDEN_KEYS", "RUNNING_VERSION", "initial_value", "is_hidden_key", "upgrade"]

@@ -100,7 +100,7 @@ def test_shapes_in_order(args: Any, expected: Any) -> None:
     ("args", "named", "error"),
     [
         (((3, 4),), {"w": (5, 4)}, ValueError),
-        (((1,), (1,), (1,), (1,)), {}, ValueError),
+        (((1,), (1,), (1,), (1,)), {}, GraphirError),
         (("x",), {}, TypeError),
         (((3, 4), (5, 6)), {}, GraphirError),
     ],

@@ -119,7 +119,7 @@ def test_none_states_nothing() -> None:
     ("args", "named", "error", "text"),
     [
         (("float32",), {"b": "float32"}, ValueError, "not both"),
-        (("int8",) * 3, {}, ValueError, "3 dtypes are given, the symbol has 2 arguments"),
+        (("int8",) * 3, {}, GraphirError, "3 dtypes are given, the symbol has 2 arguments"),
         ((), {"a": "nonsense"}, TypeError, "the dtype of a: no such dtype: 'nonsense'"),
         ((), {"c": "float32"}, GraphirError, "c"),
         (("int8", "int32"), {}, GraphirError, "int32"),

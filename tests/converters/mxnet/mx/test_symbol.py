@@ -191,8 +191,3 @@ def test_groups_as_live_mxnet_groups(shared: Path, mxnet: ModuleType) -> None:
 def test_what_cannot_be_grouped(symbols: Any) -> None:
     with pytest.raises(TypeError, match="expected a list of symbols"):
         mx.sym.Group(symbols)
-
-
-def test_composing_is_refused_with_what_to_do() -> None:
-    with pytest.raises(AttributeError, match=r"mx\.sym\.FullyConnected is not here: .* not composed"):
-        mx.sym.FullyConnected  # noqa: B018

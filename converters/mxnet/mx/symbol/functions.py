@@ -1,0 +1,188 @@
+"""The functions that compose: one for every name in MXNet's registry, made from its schema when it is asked for."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.mxnet.mx import attribute, name
+from graphir.converters.mxnet.mx.base import NotASymbol, _Null
+from graphir.converters.mxnet.mx.symbol.compose import compose, create, schema_of
+from graphir.converters.mxnet.mx.symbol.node import Outputs
+from graphir.converters.mxnet.schema.operators import OperatorSchema
+from graphir.converters.mxnet.schema.values import Parameter
+
+OPTIONS = ("name", "attr", "out")
+Function = Callable[..., Any]
+
+
+def make_function(op: str, called: str, module: str, symbol_type: type[Outputs]) -> Function:
+    """The function `called` of `module`, which composes the operator `op` (any of its registered names)."""
+    schema = schema_of(op)
+    variadic = next((array[1:] for array in schema.arrays if array[0] == "*"), None)
+    made = _Maker(op, schema, called.lower(), symbol_type)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return made.of_many(args, kwargs) if variadic else made.of_named(args, kwargs)
+
+    function.__name__ = called
+    function.__qualname__ = called
+    function.__module__ = module
+    function.__doc__ = documentation(op, schema)
+    function.__signature__ = _signature(schema, variadic)  # type: ignore[attr-defined]
+    return function
+
+
+class _Maker:
+    """What a generated function does with its arguments."""
+
+    def __init__(self, op: str, schema: OperatorSchema, hint: str, symbol_type: type[Outputs]) -> None:
+        self.op = op
+        self.schema = schema
+        self.hint = hint
+        self.symbol_type = symbol_type
+        self.numpy_style = op.startswith("_np")
+        self.positions = (*schema.arrays, *schema.keywords, *OPTIONS)
+
+    def of_many(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """An operator that takes any number of arrays, in order or by the names `arg0`, `arg1`, ..."""
+        for value in args:
+            if not isinstance(value, Outputs):
+                raise NotASymbol(f"{self.op}: positional arguments must be symbols, got {value!r}")
+        kwargs = {**kwargs, **attribute.current().get(kwargs.pop("attr", None))}
+        given_name = kwargs.pop("name", None)
+        kwargs.pop("out", None)
+        symbols = {key: value for key, value in kwargs.items() if isinstance(value, Outputs)}
+        values = {key: value for key, value in kwargs.items() if key not in symbols and value is not _Null}
+        if self.schema.variadic:
+            values.setdefault(self.schema.variadic, len(args) + len(symbols))
+        chosen = name.current().get(given_name, self.hint)
+        if args and symbols:
+            raise TypeError(f"{self.op} takes its symbols either in order or by name, not both")
+        return self.composed(args, symbols, values, chosen)
+
+    def of_named(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """An operator whose arrays have names, which come first in order."""
+        if len(args) > len(self.positions):
+            raise TypeError(f"{self.op} takes {len(self.positions)} arguments in order, {len(args)} are given")
+        given = dict(zip(self.positions, args, strict=False))
+        twice = given.keys() & kwargs.keys()
+        if twice:
+            raise TypeError(f"{self.op} got multiple values for argument {sorted(twice)[0]!r}")
+        given.update(kwargs)
+        chosen, attr, _ = (given.pop(option, None) for option in OPTIONS)
+        symbols: dict[str, Outputs] = {}
+        for array in self.schema.arrays:
+            value = given.pop(array, None)
+            if value is None:
+                continue
+            if not isinstance(value, Outputs):
+                raise NotASymbol(f"{self.op}: argument {array} must be a symbol, got {value!r}")
+            symbols[array] = value
+        given.update(attribute.current().get(attr))
+        symbols.update({key: value for key, value in given.items() if isinstance(value, Outputs)})
+        values = {key: value for key, value in given.items() if key not in symbols and value is not _Null}
+        return self.composed((), symbols, values, name.current().get(chosen, self.hint))
+
+    def composed(
+        self, args: Sequence[Outputs], symbols: Mapping[str, Outputs], values: dict[str, Any], chosen: str
+    ) -> Any:
+        """The symbol of the operator. Raises MXNetError for what the operator does not take."""
+        if "dtype" in values and "dtype" in self.schema.keywords:
+            if self.numpy_style and values["dtype"] is None:
+                del values["dtype"]
+            else:
+                values["dtype"] = dtype_name(values["dtype"])
+        node = create(self.op, {key: attribute_text(value) for key, value in values.items()})
+        compose(
+            node, [held.entries for held in args], {key: held.entries for key, held in symbols.items()}, chosen
+        )
+        entries = [(node, slot, 0) for slot in range(node.visible)]
+        if self.numpy_style and len(entries) > 1:
+            return [self.symbol_type([entry]) for entry in entries]
+        return self.symbol_type(entries)
+
+
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype as attributes state it; MXNet's own form of bfloat16 is a record of one field."""
+    found = np.dtype(dtype)
+    return found.names[0] if found.names else found.name
+
+
+def attribute_text(value: Any) -> str:
+    """A value as attributes state it. NumPy's numbers are written as numbers, also within tuples.
+
+    >>> import numpy as np
+    >>> attribute_text((np.int64(3), 1)), attribute_text([2]), attribute_text(0.5), attribute_text(None)
+    ('(3, 1)', '[2]', '0.5', 'None')
+    """
+    if isinstance(value, tuple | list) and any(isinstance(part, np.generic | tuple | list) for part in value):
+        parts = [_part_text(part) for part in value]
+        if isinstance(value, list):
+            return f"[{', '.join(parts)}]"
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+    return str(value)
+
+
+def _part_text(part: Any) -> str:
+    return repr(part) if isinstance(part, str) else attribute_text(part)
+
+
+def _signature(schema: OperatorSchema, variadic: str | None) -> inspect.Signature:
+    kind = inspect.Parameter.KEYWORD_ONLY if variadic else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    defaults: dict[str, Any] = {} if variadic else dict.fromkeys(schema.arrays)
+    defaults.update(dict.fromkeys(schema.keywords, _Null))
+    defaults.update(dict.fromkeys(OPTIONS))
+    parameters = [inspect.Parameter(variadic, inspect.Parameter.VAR_POSITIONAL)] if variadic else []
+    parameters += [inspect.Parameter(held, kind, default=default) for held, default in defaults.items()]
+    return inspect.Signature([*parameters, inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)])
+
+
+def documentation(op: str, schema: OperatorSchema) -> str:
+    """What a generated function takes, from the schema: its arrays, its parameters with types and defaults."""
+    also = [name for name in (schema.name, *schema.aliases) if name != op]
+    lines = [f"MXNet's operator `{schema.name}`" + (f", here `{op}`." if op != schema.name else "."), ""]
+    if also:
+        lines += [f"Also called {', '.join(also)}.", ""]
+    lines += ["Parameters", "----------"]
+    for array in schema.arrays:
+        state = "; the operator changes it when it trains" if array in schema.aux else ""
+        lines.append(f"{array} : Symbol, a variable is made where none is given{state}" if array[0] != "*"
+                     else f"{array} : Symbols, any number of them")  # fmt: skip
+    lines += [_parameter_line(schema, name) for name in schema.keywords]
+    lines += ["name : str, optional, numbered where it is not given", "attr : dict of str, optional", ""]
+    plural = "s" if len(schema.outputs) > 1 else ""
+    lines += ["Returns", "-------", f"Symbol with the output{plural} {', '.join(schema.outputs)}"]
+    return "\n".join(lines)
+
+
+def _parameter_line(schema: OperatorSchema, name: str) -> str:
+    parameter: Parameter | None = schema.parameters.get(name)
+    if parameter is None:
+        return f"{name} : any"
+    if parameter.required:
+        return f"{name} : {parameter.kind}, required"
+    return f"{name} : {parameter.kind}, default {parameter.default!r}"
+
+
+class Namespace:
+    """The functions of one module of MXNet by name, each made when it is first asked for."""
+
+    def __init__(self, module: str, operators: Mapping[str, str], symbol_type: type[Outputs]) -> None:
+        self.module = module
+        self.operators = operators
+        self.symbol_type = symbol_type
+        self.get = functools.cache(self._make)
+
+    def __contains__(self, called: object) -> bool:
+        return called in self.operators
+
+    def _make(self, called: str) -> Function:
+        return make_function(self.operators[called], called, self.module, self.symbol_type)
+
+
+__all__ = ["Namespace", "attribute_text", "documentation", "dtype_name", "make_function"]

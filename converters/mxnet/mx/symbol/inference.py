@@ -1,0 +1,143 @@
+"""`Symbol.infer_shape` and `infer_type`: what arguments, outputs and states are, from some of them, by the graph's own
+inference.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol
+from graphir.converters.mxnet.mx.base import MXNetError
+from graphir.converters.mxnet.mx.util import is_np_shape
+from graphir.errors import GraphirError, ShapeError
+from graphir.types import ANYTHING, DType, TensorType
+
+if TYPE_CHECKING:
+    from graphir.converters.mxnet.mx.symbol.symbol import Symbol
+
+SIZES = (int, np.integer)
+MOST_NAMED = 10
+Shape = tuple[int, ...] | None
+Shapes = tuple[list[Shape], list[Shape], list[Shape]]
+Types = tuple[list[type | None], list[type | None], list[type | None]]
+
+
+def shapes_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object]) -> Shapes:
+    """What is known of every argument, output and state: () where the number of axes is not, 0 for an open size.
+
+    In what is given 0, -1 and None leave a size open, and () a shape. With numpy's shapes 0 and () are sizes, and None
+    and -1 the unknown, also in what is given back. Raises TypeError for what is no shape, and MXNetError for names that
+    are no variables and for shapes that contradict each other.
+    """
+    arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    given = _given("shapes", arguments, args, kwargs)
+    shapes: dict[str, tuple[int | None, ...]] = {}
+    for name, shape in given.items():
+        if not isinstance(shape, tuple) or not all(size is None or isinstance(size, SIZES) for size in shape):
+            raise TypeError(f"the shape of {name} is {shape!r}, expected a tuple of sizes")
+        shapes[name] = tuple(None if size is None else int(size) for size in shape)
+    _check_names(shapes, arguments, states)
+    np_shape = symbol.np_shape or is_np_shape()
+    with mxnet_errors():
+        types = infer_symbol(symbol.records(), shapes, np_shape=np_shape)
+    known = types.arguments | types.auxiliary
+    rows = [[_plain(known.get(name, ANYTHING), np_shape) for name in names] for names in (arguments, states)]
+    return rows[0], [_plain(type_, np_shape) for type_ in types.outputs], rows[1]
+
+
+def is_complete(shapes: Shapes) -> bool:
+    """Whether every shape is there and no size open."""
+    if is_np_shape():
+        return all(shape is not None and -1 not in shape for group in shapes for shape in group)
+    return all(shape and 0 not in shape for group in shapes for shape in group)
+
+
+def warn_of_open(what: str, found: Iterable[tuple[str, object]]) -> None:
+    """Warn of the arguments whose shape or type stays open, ten of them."""
+    unknown = [f"{name}: {held}" for name, held in found if not held or (isinstance(held, tuple) and 0 in held)]
+    shown = unknown[:MOST_NAMED] + ["..."] * (len(unknown) > MOST_NAMED)
+    marks = " (0s in shape means unknown dimensions)" if what == "shape" else ""
+    text = f"Cannot decide {what} for the following arguments{marks}. Consider providing them as input:\n\t"
+    warnings.warn(text + "\n\t".join(shown), stacklevel=3)
+
+
+def types_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object]) -> Types:
+    """The class that numpy has for the dtype of every argument, output and state, None where it is not known.
+
+    Raises TypeError for what is no dtype, and MXNetError for names that are no variables and for dtypes that contradict
+    each other.
+    """
+    arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    given = _given("dtypes", arguments, args, kwargs)
+    dtypes = {name: _dtype(name, dtype) for name, dtype in given.items() if dtype is not None}
+    _check_names(dtypes, arguments, states)
+    records = symbol.records()
+    # an input for which nothing states a dtype gets one for inference: what depends on it is not known
+    with mxnet_errors():
+        assumed = [
+            infer_symbol(records, None, dtypes, np_shape=False, assumed=dtype)
+            for dtype in (DType.FLOAT32, DType.FLOAT64)
+        ]
+    groups = zip(*(_classes(types, arguments, states) for types in assumed), strict=True)
+    found = [[one if one == other else None for one, other in zip(*group, strict=True)] for group in groups]
+    return found[0], found[1], found[2]
+
+
+@contextmanager
+def mxnet_errors() -> Iterator[None]:
+    """Raise what graphir refuses as MXNet's own kind of error."""
+    try:
+        yield
+    except MXNetError:
+        raise
+    except GraphirError as error:
+        raise MXNetError(str(error)) from error
+
+
+def _given(
+    what: str, arguments: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]
+) -> dict[str, object]:
+    """What was given by name or in order, by name; in order None gives nothing."""
+    if args and kwargs:
+        raise ValueError(f"give {what} by name or in order, not both")
+    if len(args) > len(arguments):
+        raise MXNetError(f"{len(args)} {what} are given, the symbol has {len(arguments)} arguments")
+    return {name: held for name, held in zip(arguments, args, strict=False) if held is not None} | dict(kwargs)
+
+
+def _check_names(given: Iterable[str], arguments: Sequence[str], states: Sequence[str]) -> None:
+    unknown = next((name for name in given if name not in arguments and name not in states), None)
+    if unknown is not None:
+        shown = ", ".join(arguments) or "none"
+        raise MXNetError(f"keyword argument name {unknown} not found; candidate arguments are {shown}")
+
+
+def _classes(types: SymbolTypes, arguments: Sequence[str], states: Sequence[str]) -> Types:
+    known = types.arguments | types.auxiliary
+    rows = [[_class(known.get(name, ANYTHING)) for name in names] for names in (arguments, states)]
+    return rows[0], [_class(type_) for type_ in types.outputs], rows[1]
+
+
+def _dtype(name: str, stated: object) -> DType:
+    try:
+        return DType.of(stated)
+    except ShapeError as error:
+        raise TypeError(f"the dtype of {name}: {error}") from error
+
+
+def _class(type_: TensorType) -> type | None:
+    return None if type_.dtype is None else type_.dtype.numpy().type
+
+
+def _plain(type_: TensorType, np_shape: bool) -> Shape:
+    if type_.shape is None:
+        return None if np_shape else ()
+    return tuple(size if isinstance(size, int) else -np_shape for size in type_.shape)
+
+
+__all__ = ["Shapes", "Types", "is_complete", "mxnet_errors", "shapes_of", "types_of", "warn_of_open"]

@@ -1,0 +1,190 @@
+"""The nodes of a graph that is being composed: shared by the symbols that were made of one another, as in NNVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
+from graphir.converters.mxnet.schema.operators import Signature, node_signature
+
+VERSION_PLACE = 2
+CASTS = frozenset(("amp_cast", "amp_multicast"))
+
+
+class Node:
+    """An operator with its operands, or a variable. Symbols share nodes: what changes one shows in all of them.
+
+    `attrs` are all its attributes as text, parameters and `__key__` ones. An entry of `inputs` is a node, the number of
+    its output, and how often operators before had changed it (BatchNorm its moving mean), which MXNet writes too;
+    `version` counts that for a variable. `subgraphs` are the heads of the graphs that control flow runs.
+    """
+
+    __slots__ = ("_signature", "attrs", "inputs", "name", "op", "subgraphs", "version")
+
+    def __init__(
+        self, op: str, name: str, attrs: dict[str, str], inputs: list[Entry], subgraphs: Sequence[list[Entry]] = ()
+    ) -> None:
+        self.op = op
+        self.name = name
+        self.attrs = attrs
+        self.inputs = inputs
+        self.subgraphs = list(subgraphs)
+        self.version = 0
+        self._signature: Signature | None = None
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether it is a variable: an argument or an auxiliary state."""
+        return self.op == VARIABLE
+
+    @property
+    def signature(self) -> Signature:
+        """The names of inputs and outputs, read from the attributes once. Not for variables."""
+        if self._signature is None:
+            self._signature = node_signature(self.record([(0, 0)] * len(self.inputs)))
+        return self._signature
+
+    def forget_signature(self) -> None:
+        """Read the attributes again when the signature is asked for: the number of inputs has changed."""
+        self._signature = None
+
+    @property
+    def visible(self) -> int:
+        """How many outputs a symbol of this node has."""
+        return 1 if self.is_variable else self.signature.visible
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs the node has, those that only training uses included."""
+        return 1 if self.is_variable else len(self.signature.outputs)
+
+    def output_name(self, slot: int) -> str:
+        """The name of one output, `<node>_<output>`; a variable's is its own."""
+        if self.is_variable:
+            return self.name
+        name = self.signature.outputs[slot]
+        return f"{self.name}_{name}" if self.name else name
+
+    def record(self, inputs: list[tuple[int, int]]) -> NNVMNode:
+        """The node as a record of a file."""
+        hidden = {key: text for key, text in self.attrs.items() if key[:2] == "__" and key[-2:] == "__"}
+        plain = {key: text for key, text in self.attrs.items() if key not in hidden} if hidden else dict(self.attrs)
+        return NNVMNode(self.op, self.name, plain, hidden, inputs, [records(heads) for heads in self.subgraphs])
+
+
+Entry = tuple[Node, int, int]
+
+
+class Outputs:
+    """One or several outputs of nodes: what every symbol is. `np_shape` says that its shapes are those of numpy."""
+
+    __slots__ = ("entries", "np_shape")
+
+    def __init__(self, entries: Sequence[Entry], *, np_shape: bool = False) -> None:
+        self.entries = list(entries)
+        self.np_shape = np_shape
+
+
+def post_order(entries: Iterable[Entry]) -> list[Node]:
+    """The nodes that the entries depend on, each behind its inputs, as NNVM visits them. Linear in nodes and inputs."""
+    order: list[Node] = []
+    seen: set[int] = set()
+    for head, *_ in entries:
+        if id(head) in seen:
+            continue
+        seen.add(id(head))
+        way: list[tuple[Node, Iterator[Entry]]] = [(head, iter(head.inputs))]
+        while way:
+            node, rest = way[-1]
+            for producer, *_ in rest:
+                if id(producer) not in seen:
+                    seen.add(id(producer))
+                    way.append((producer, iter(producer.inputs)))
+                    break
+            else:
+                order.append(node)
+                way.pop()
+    return order
+
+
+def states(order: Iterable[Node]) -> set[int]:
+    """The identities of variables that an operator holds as auxiliary states."""
+    found: set[int] = set()
+    for node in order:
+        if node.is_variable or not (signature := node.signature).aux:
+            continue
+        for name, (producer, *_) in zip(signature.inputs, node.inputs, strict=False):
+            if name in signature.aux and producer.is_variable:
+                found.add(id(producer))
+    return found
+
+
+def copied(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries on nodes of their own."""
+    heads = list(entries)
+    made: dict[int, Node] = {}
+    for node in post_order(heads):
+        inputs = [(made[id(producer)], slot, version) for producer, slot, version in node.inputs]
+        subgraphs = [copied(heads) for heads in node.subgraphs]
+        twin = made[id(node)] = Node(node.op, node.name, dict(node.attrs), inputs, subgraphs)
+        twin.version = node.version
+        twin._signature = node._signature
+    return [(made[id(node)], slot, version) for node, slot, version in heads]
+
+
+def records(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: bool = False) -> NNVMGraph:
+    """What the entries depend on as records of a file, without the casts of mixed precision if asked."""
+    places: dict[int, int] = {}
+    passed: dict[tuple[int, int], tuple[int, int]] = {}  # what a cast that goes gave, and what it read
+
+    def moved(entry: Entry) -> tuple[int, int]:
+        node, slot, _ = entry
+        found = passed.get((id(node), slot)) if passed else None
+        return (places[id(node)], slot) if found is None else found
+
+    held: list[NNVMNode] = []
+    for node in post_order(entries):
+        inputs = [moved(entry) for entry in node.inputs]
+        if remove_casts and node.op in CASTS:
+            passed.update({(id(node), slot): source for slot, source in enumerate(inputs)})
+            continue
+        places[id(node)] = len(held)
+        held.append(node.record(inputs))
+    return NNVMGraph(held, [moved(entry) for entry in entries], np_shape=np_shape)
+
+
+def from_records(graph: NNVMGraph, document: Mapping[str, Any] | None = None) -> list[Entry]:
+    """The heads of records on nodes of their own.
+
+    Records hold no versions: they are taken from the `document` that the records were read from, unless an upgrade
+    changed its nodes, and are 0 without one.
+    """
+    raw_nodes = _same_nodes(graph, document)
+    made: list[Node] = []
+    for record, raw in zip(graph.nodes, raw_nodes, strict=True):
+        versions = _versions(raw.get("inputs", ()), len(record.inputs))
+        inputs = [(made[index], slot, version)
+                  for (index, slot), version in zip(record.inputs, versions, strict=True)]  # fmt: skip
+        inner = raw.get("subgraphs", [None] * len(record.subgraphs))
+        subgraphs = [from_records(held, part) for held, part in zip(record.subgraphs, inner, strict=True)]
+        made.append(Node(record.op, record.name, record.attrs | record.annotations, inputs, subgraphs))
+    versions = _versions((document or {}).get("heads", ()), len(graph.heads))
+    return [(made[index], slot, version) for (index, slot), version in zip(graph.heads, versions, strict=True)]
+
+
+def _same_nodes(graph: NNVMGraph, document: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    """The nodes of the document where they are those of the records, else empty ones."""
+    raw_nodes = [] if document is None else document["nodes"]
+    if [raw["name"] for raw in raw_nodes] == [record.name for record in graph.nodes]:
+        return list(raw_nodes)
+    return [{}] * len(graph.nodes)
+
+
+def _versions(entries: Sequence[Sequence[int]], count: int) -> list[int]:
+    if len(entries) != count:
+        return [0] * count
+    return [entry[VERSION_PLACE] if len(entry) > VERSION_PLACE else 0 for entry in entries]
+
+
+__all__ = ["Entry", "Node", "Outputs", "copied", "from_records", "post_order", "records", "states"]
