@@ -40,6 +40,13 @@ _MINIMAL = {
 _NOT_COMPOSED = {"Custom", "_CachedOp", "_CachedOpThreadSafe", "_CustomFunction", "_NDArray", "_Native"}
 _OPTIMIZER = re.compile(r".*_update(_phase\d)?$|reset_arrays$|multi_")
 _BACKWARD = re.compile(r"_(contrib_|npi_)?backward_|.*_backward$")
+_NUMBERS = ("int", "long", "float", "double")
+_REALS = ("float", "double")  # a million outputs, say, MXNet would make
+_NUMBER = r"[-+.e\d]+"
+_BOUND = re.compile(
+    rf"for Parameter (?P<name>\w+) (should be greater equal to (?P<least>{_NUMBER})|"
+    rf"should be smaller equal to (?P<most>{_NUMBER})|exceed bound \[(?P<from>{_NUMBER}),(?P<to>{_NUMBER})\])"
+)
 _DOCUMENTED = re.compile(r"^(\w+) : (.+)$", re.MULTILINE)
 
 
@@ -154,7 +161,7 @@ def minimal_attributes(registry: Registry, operator: str) -> dict[str, str]:
 def describe(registry: Registry, operator: str) -> dict[str, Any]:
     """What operators.json says of one operator; empty entries are left out."""
     entry = composed(registry, operator)
-    return entry | documented(registry, operator, entry)
+    return entry | documented(registry, operator, entry) | bounds(registry, operator, entry)
 
 
 def composed(registry: Registry, operator: str) -> dict[str, Any]:
@@ -191,6 +198,28 @@ def composed(registry: Registry, operator: str) -> dict[str, Any]:
     if entry.get("outputs") == ["output"]:
         del entry["outputs"]
     return _without_empty(entry)
+
+
+def bounds(registry: Registry, operator: str, entry: dict[str, Any]) -> dict[str, Any]:
+    """The least and the largest value of each number, which MXNet says when it refuses others."""
+    found: dict[str, dict[str, float]] = {"least": {}, "most": {}}
+    if entry.get("uncertain") or operator == "amp_multicast":
+        return {}  # MXNet makes as many outputs as it is told to, unbounded
+    minimal = minimal_attributes(registry, operator)
+    for name, type_text in entry.get("params", {}).items():
+        if not type_text.startswith(_NUMBERS):
+            continue
+        for far in ("-1", "0", "-1000000", "1000000000")[: 4 if type_text.startswith(_REALS) else 2]:
+            try:
+                registry.compose(operator, minimal | {name: far})
+            except registry.error as error:
+                said = _BOUND.search(str(error))
+                if said is None or said["name"] != name:
+                    continue
+                least, most = (said["least"] or said["from"], said["most"] or said["to"])
+                found["least"] |= {name: float(least)} if least else {}
+                found["most"] |= {name: float(most)} if most else {}
+    return _without_empty(found)
 
 
 def documented(registry: Registry, operator: str, entry: dict[str, Any]) -> dict[str, Any]:

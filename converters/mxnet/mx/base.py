@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graphir.errors import GraphirError
 
 
@@ -34,4 +36,6 @@ class _NullType:
 
 _Null: Any = _NullType()
 
-__all__ = ["MXNetError", "NotASymbol", "NotImplementedForSymbol", "_Null"]
+mx_real_t = np.float32  # the dtype of arrays for which none is stated
+
+__all__ = ["MXNetError", "NotASymbol", "NotImplementedForSymbol", "_Null", "mx_real_t"]

@@ -33,7 +33,7 @@ class OperatorSchema(NamedTuple):
     `free` operators read no attribute at all (or any). `variadic` is the parameter that states the number of inputs, or
     "". `arrays` and `keywords` are what the function that MXNet generates for the operator takes, in this order;
     `*data` is any number of arrays. `outputs` are the names of the visible outputs after `<node>_`; `hidden` more
-    follow that only training uses.
+    follow that only training uses. `least` and `most` bound the numbers that MXNet bounds.
     Of an `uncertain` operator MXNet tells the inputs and outputs only with a graph around it.
     """
 
@@ -49,6 +49,8 @@ class OperatorSchema(NamedTuple):
     uncertain: bool
     arrays: tuple[str, ...]
     keywords: tuple[str, ...]
+    least: Mapping[str, float]
+    most: Mapping[str, float]
 
 
 @functools.cache
@@ -92,6 +94,8 @@ def operator_schema(operator: str) -> OperatorSchema:
         entry.get("uncertain", False),
         tuple(entry.get("arrays", entry.get("inputs", ()))),
         tuple(entry.get("keywords", entry.get("params", ()))),
+        entry.get("least", {}),
+        entry.get("most", {}),
     )
 
 

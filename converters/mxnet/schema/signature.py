@@ -131,6 +131,23 @@ def _average_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[st
     return ("a", "weights") if attributes.get("weighted", True) else ("a",)
 
 
+def _sampler(*parameters: str) -> _InputRule:
+    """One input in place of each parameter that is None."""
+    def rule(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+        count = sum(attributes.get(parameter) is None for parameter in parameters)
+        return tuple(f"input{slot}" for slot in range(1, count + 1))
+    return rule
+
+
+def _bernoulli_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    return ("input1",) if attributes.get("prob") is None and attributes.get("logit") is None else ()
+
+
+def _choice_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    count = (attributes.get("a") is None) + bool(attributes.get("weighted"))
+    return tuple(f"input{slot}" for slot in range(1, count + 1))
+
+
 def _subgraph_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
     """The inputs of a control-flow node are positions that its `*_locs` attributes speak of; they have no names."""
     return ()
@@ -161,6 +178,15 @@ _INPUT_RULES: Mapping[str, _InputRule] = {
         ("SequenceLast", "SequenceMask", "SequenceReverse"), _when("use_sequence_length", "sequence_length")
     ),
     **dict.fromkeys(("_cond", "_foreach", "_while_loop"), _subgraph_inputs),
+    **dict.fromkeys(("_npi_uniform", "_npi_uniform_n"), _sampler("low", "high")),
+    **dict.fromkeys(
+        ("_npi_gumbel", "_npi_logistic", "_npi_normal", "_npi_normal_n"), _sampler("loc", "scale")
+    ),
+    **dict.fromkeys(("_npi_exponential", "_npi_rayleigh"), _sampler("scale")),
+    **dict.fromkeys(("_npi_pareto", "_npi_weibull"), _sampler("a")),
+    "_npi_bernoulli": _bernoulli_inputs,
+    "_npi_choice": _choice_inputs,
+    "_npi_gamma": _sampler("shape", "scale"),
     "CTCLoss": _ctc_inputs,
     "LeakyReLU": _prelu_gamma,
     "RNN": _recurrent_inputs,

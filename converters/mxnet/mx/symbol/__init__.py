@@ -27,13 +27,15 @@ from graphir.converters.mxnet.mx.symbol.creation import (
     zeros,
 )
 from graphir.converters.mxnet.mx.symbol.namespaces import lookup
+from graphir.converters.mxnet.mx.symbol.numpy_symbol import NumpySymbol
 from graphir.converters.mxnet.mx.symbol.symbol import Group, Symbol, load, load_json, symbol_of
 
+Symbol.numpy_type = NumpySymbol
 _PARTS = {
     **{name: name for name in ("_internal", "contrib", "image", "linalg", "op", "random", "sparse")},
-    "np": "numpy",
+    "np": "numpy_functions",
     "npx": "numpy_extension",
-    "numpy": "numpy",
+    "numpy": "numpy_functions",
     "numpy_extension": "numpy_extension",
 }
 _operator, _operators = lookup("op", Symbol, shown="mx.sym")

@@ -13,6 +13,17 @@ from graphir.converters.mxnet.schema.signature import has_input_rule
 from graphir.converters.mxnet.schema.upgrade import HIDDEN_KEYS, initial_value
 from graphir.errors import FormatError
 
+NOT_COMPOSED = {
+    **dict.fromkeys(("_CachedOp", "_CachedOpThreadSafe"), "a compiled block"),
+    **dict.fromkeys(("_CustomFunction", "_NDArray", "_Native"), "functions in Python"),
+    **dict.fromkeys(("_sg_mkldnn_conv", "_sg_mkldnn_fully_connected"), "a fused graph"),
+}
+STATED = {"_contrib_quantized_rnn": {"quantized": "true"}}
+"""What MXNet adds to the attributes of an operator by itself."""
+
+GRAPHS = {"_cond": 3, "_foreach": 1, "_while_loop": 2}
+"""How many symbols of control flow's first ones become graphs inside the node."""
+
 PARTS = ("nodes", "arg_nodes", "node_row_ptr", "heads", "attrs")
 Operands = Sequence[Sequence[Entry]]
 NamedOperands = Mapping[str, Sequence[Entry]]
@@ -28,9 +39,9 @@ def create(op: str, attributes: Mapping[str, str]) -> Node:
         _check_parameters(node.record([]))
     except FormatError as error:
         raise MXNetError(str(error)) from error
-    schema = operator_schema(node.op)
-    if schema.variadic and attrs.get(schema.variadic) == "0" and not has_input_rule(node.op):
-        raise MXNetError(f"{op} has no inputs, expected one at least")
+    if node.op in NOT_COMPOSED:
+        raise MXNetError(f"{op} is made by MXNet itself out of what is no symbol: {NOT_COMPOSED[node.op]}")
+    attrs |= {key: text for key, text in STATED.get(node.op, {}).items() if key not in attrs}
     return node
 
 
@@ -42,6 +53,21 @@ def _check_parameters(record: NNVMNode) -> None:
         names = ", ".join(schema.parameters) or "none"
         unknown = next(iter(typed.unknown))
         raise FormatError(f"{record.op} {record.name!r}: cannot find argument {unknown!r}; it takes {names}")
+    for name in typed.stated:
+        _check_value(record, schema, name, typed[name])
+
+
+def _check_value(record: NNVMNode, schema: OperatorSchema, name: str, value: object) -> None:
+    kind = schema.parameters[name].kind
+    members = kind[1:-1].replace("'", "").split(", ") if kind[0] == "{" else []
+    if members and record.attrs[name] not in members:
+        raise FormatError(f"{record.op} {record.name!r}: {name} is {record.attrs[name]!r}, expected one of {kind}")
+    if not isinstance(value, int | float):
+        return
+    least, most = schema.least.get(name, value), schema.most.get(name, value)
+    if not least <= value <= most:
+        wanted = f"at least {least:g}" if value < least else f"at most {most:g}"
+        raise FormatError(f"{record.op} {record.name!r}: {name} is {value}, expected {wanted}")
 
 
 def check_loadable(document: Mapping[str, object], graph: NNVMGraph, path: str | None) -> None:
@@ -83,6 +109,11 @@ def compose(node: Node, args: Operands, kwargs: NamedOperands, name: str) -> Non
 
     Raises MXNetError for operands of several outputs, too many of them, and names that are no inputs.
     """
+    graphs = GRAPHS.get(node.op, 0)
+    if graphs:
+        if len(args) < graphs:
+            raise MXNetError(f"{node.op} takes {graphs} symbols as graphs first, {len(args)} are given in order")
+        node.subgraphs, args = [list(entries) for entries in args[:graphs]], args[graphs:]
     for slot, entries in enumerate(args):
         _check_single(entries, f"argument {slot}")
     for key, entries in kwargs.items():
@@ -116,7 +147,7 @@ def _check_single(entries: Sequence[Entry], what: str) -> None:
 
 def _input_names(node: Node, given: int) -> tuple[str, ...]:
     schema = operator_schema(node.op)
-    if schema.uncertain and not schema.inputs:
+    if node.op in GRAPHS or (schema.uncertain and not schema.inputs):
         return tuple(f"arg{slot}" for slot in range(given))
     names = node.signature.inputs
     counted = node.attrs.get(schema.variadic)

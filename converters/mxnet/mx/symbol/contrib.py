@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphir.converters.mxnet.mx.symbol.control_flow import cond, foreach, while_loop
 from graphir.converters.mxnet.mx.symbol.namespaces import lookup
 from graphir.converters.mxnet.mx.symbol.symbol import Symbol
 
@@ -18,4 +19,4 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *_operators()})
 
 
-__all__: list[str] = []
+__all__ = ["cond", "foreach", "while_loop"]

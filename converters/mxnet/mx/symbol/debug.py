@@ -10,9 +10,11 @@ RULE = "-" * 20
 
 
 def debug_text(entries: Sequence[Entry]) -> str:
-    """The listing. A variable alone is named only."""
+    """The listing. A variable alone, and an operator without inputs, is named only."""
     if len(entries) == 1 and entries[0][0].is_variable:
         return f"Variable:{entries[0][0].name}\n"
+    if len(entries) == 1 and not entries[0][0].inputs:
+        return f"AtomicFunctor  Op:{entries[0][0].op}\n"
     lines = ["Symbol Outputs:"]
     lines += [f"\toutput[{place}]={node.name}({slot})" for place, (node, slot, _) in enumerate(entries)]
     for node in post_order(entries):

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
 from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol
 from graphir.converters.mxnet.mx.base import MXNetError
+from graphir.converters.mxnet.mx.symbol.flow import reached
+from graphir.converters.mxnet.mx.symbol.node import post_order
 from graphir.converters.mxnet.mx.util import is_np_shape
 from graphir.errors import GraphirError, ShapeError
 from graphir.types import ANYTHING, DType, TensorType
@@ -44,10 +47,25 @@ def shapes_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, objec
     _check_names(shapes, arguments, states)
     np_shape = symbol.np_shape or is_np_shape()
     with mxnet_errors():
-        types = infer_symbol(symbol.records(), shapes, np_shape=np_shape)
-    known = types.arguments | types.auxiliary
-    rows = [[_plain(known.get(name, ANYTHING), np_shape) for name in names] for names in (arguments, states)]
-    return rows[0], [_plain(type_, np_shape) for type_ in types.outputs], rows[1]
+        types = infer_symbol(_undeclared(symbol, shapes, "__shape__"), shapes, np_shape=np_shape)
+    given_shapes = [name for name, shape in shapes.items() if shape or np_shape]
+    known = reached(symbol.entries, given_shapes)
+    types_by_name = types.arguments | types.auxiliary
+    held = {node.name: types_by_name.get(node.name, ANYTHING)
+            for node in post_order(symbol.entries) if (id(node), 0) in known}  # fmt: skip
+    rows = [[_plain(held.get(name, ANYTHING), np_shape) for name in names] for names in (arguments, states)]
+    outputs = [_plain(type_ if (id(node), slot) in known else ANYTHING, np_shape)
+               for type_, (node, slot, _) in zip(types.outputs, symbol.entries, strict=True)]  # fmt: skip
+    return rows[0], outputs, rows[1]
+
+
+def _undeclared(symbol: Symbol, given: Mapping[str, object], key: str) -> NNVMGraph:
+    """The records of the symbol, where variables for which something is given state nothing of their own."""
+    records = symbol.records()
+    for record in records.nodes:
+        if record.op == VARIABLE and given.get(record.name):
+            record.annotations.pop(key, None)
+    return records
 
 
 def is_complete(shapes: Shapes) -> bool:
@@ -76,7 +94,7 @@ def types_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object
     given = _given("dtypes", arguments, args, kwargs)
     dtypes = {name: _dtype(name, dtype) for name, dtype in given.items() if dtype is not None}
     _check_names(dtypes, arguments, states)
-    records = symbol.records()
+    records = _undeclared(symbol, dtypes, "__dtype__")
     # an input for which nothing states a dtype gets one for inference: what depends on it is not known
     with mxnet_errors():
         assumed = [

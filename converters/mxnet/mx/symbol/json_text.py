@@ -31,11 +31,13 @@ def _graph(entries: Sequence[Entry], depth: int, attributes: dict[str, str], *, 
     nodes: list[str] = []
     variables: list[int] = []
     rows = [0]
+    heads = {id(node) for node, *_ in entries}
     for node in post_order(entries):
         inputs = [place(entry) for entry in node.inputs]
         if remove_casts and node.op in CASTS:
             passed.update({(id(node), slot): source for slot, source in enumerate(inputs)})
-            continue
+            if id(node) not in heads:
+                continue
         places[id(node)] = len(nodes)
         if node.is_variable:
             variables.append(len(nodes))
@@ -45,7 +47,7 @@ def _graph(entries: Sequence[Entry], depth: int, attributes: dict[str, str], *, 
         "nodes": _array(nodes, depth + 1, lines=True),
         "arg_nodes": _array(map(str, variables), depth + 1),
         "node_row_ptr": _array(map(str, rows), depth + 1),
-        "heads": _array(map(place, entries), depth + 1),
+        "heads": _array((f"[{places[id(node)]}, {slot}, {version}]" for node, slot, version in entries), depth + 1),
     }
     if attributes:
         parts["attrs"] = _object(attributes, depth + 1, lines=len(attributes) > 1)

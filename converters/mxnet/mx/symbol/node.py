@@ -144,14 +144,16 @@ def records(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: b
         return (places[id(node)], slot) if found is None else found
 
     held: list[NNVMNode] = []
+    heads = {id(node) for node, *_ in entries}
     for node in post_order(entries):
         inputs = [moved(entry) for entry in node.inputs]
         if remove_casts and node.op in CASTS:
             passed.update({(id(node), slot): source for slot, source in enumerate(inputs)})
-            continue
+            if id(node) not in heads:
+                continue
         places[id(node)] = len(held)
         held.append(node.record(inputs))
-    return NNVMGraph(held, [moved(entry) for entry in entries], np_shape=np_shape)
+    return NNVMGraph(held, [(places[id(node)], slot) for node, slot, _ in entries], np_shape=np_shape)
 
 
 def from_records(graph: NNVMGraph, document: Mapping[str, Any] | None = None) -> list[Entry]:

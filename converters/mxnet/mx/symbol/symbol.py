@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from graphir.converters.mxnet.files.nnvm_json import parse_symbol, read_parsed, read_symbol
 from graphir.converters.mxnet.files.records import NNVMGraph
@@ -32,6 +32,8 @@ class Symbol(Arithmetic):
     """
 
     __slots__ = ()
+    numpy_type: ClassVar[type[Symbol]]
+    """The type of symbols of `mx.sym.np`; the package states it, which imports both."""
 
     @classmethod
     def of(cls, graph: NNVMGraph) -> Symbol:
@@ -118,6 +120,14 @@ class Symbol(Arithmetic):
             if hidden is not None and hidden != key:
                 raise deprecated(key, hidden, text)
             node.attrs[key if hidden is None else f"__{key}__"] = text
+
+    def as_np_ndarray(self) -> Symbol:
+        """The same as a symbol of `mx.sym.np`."""
+        return self.numpy_type(self.entries, np_shape=self.np_shape)
+
+    def as_nd_ndarray(self) -> Symbol:
+        """Itself."""
+        return self
 
     def infer_shape(self, *args: Any, **kwargs: Any) -> inference.Shapes | tuple[None, None, None]:
         """The shapes of arguments, outputs and auxiliary states in three lists; three times None if some stay open.

@@ -1,0 +1,174 @@
+"""Symbols of `mx.sym.np`: Python's operators on them are numpy's, with broadcasting, and so is indexing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from graphir.converters.mxnet.mx.base import MXNetError
+from graphir.converters.mxnet.mx.symbol.namespaces import namespace
+from graphir.converters.mxnet.mx.symbol.node import Outputs
+from graphir.converters.mxnet.mx.symbol.symbol import Symbol
+
+SAME = {
+    "abs": "absolute",
+    "divide": "true_divide",
+    "invert": "bitwise_not",
+    "max": "amax",
+    "min": "amin",
+    "remainder": "mod",
+    "rad2deg": "degrees",
+    "deg2rad": "radians",
+    "round": "around",
+    "round_": "around",
+}
+"""Functions of numpy under a name that MXNet's registry has not, and the one that it has."""
+
+MIRRORED = {"greater": "less", "less": "greater", "greater_equal": "less_equal", "less_equal": "greater_equal"}
+"""Comparisons and what they are with their operands exchanged."""
+
+
+def numpy_function(called: str) -> Any:
+    """The function of numpy: on two symbols or one and a number where the registry has both. None if it has none."""
+    plain, internal = (namespace(module, NumpySymbol) for module in ("numpy", "numpy._internal"))
+    if called in plain:
+        return plain.get(called)
+    known = SAME.get(called, called)
+    if known in plain:
+        return plain.get(known)
+    if f"{known}_scalar" in internal:
+        return _binary(known)
+    return internal.get(known) if known in internal else None
+
+
+def numpy_names() -> list[str]:
+    """The names of all functions of numpy that there are."""
+    held = {*namespace("numpy", NumpySymbol).operators, *namespace("numpy._internal", NumpySymbol).operators}
+    return sorted({name for name in held if not name.endswith("_scalar")} | set(SAME))
+
+
+def _binary(called: str) -> Any:
+    internal = namespace("numpy._internal", NumpySymbol)
+
+    def function(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        if isinstance(x1, Outputs) and isinstance(x2, Outputs):
+            return internal.get(called)(x1, x2, **kwargs)
+        if isinstance(x1, Outputs):
+            return internal.get(f"{called}_scalar")(x1, float(x2), **kwargs)
+        swapped = f"r{called}" if f"r{called}_scalar" in internal else MIRRORED.get(called, called)
+        return internal.get(f"{swapped}_scalar")(x2, float(x1), **kwargs)
+
+    function.__name__ = function.__qualname__ = called
+    function.__doc__ = f"`numpy.{called}` of two symbols, or of a symbol and a number."
+    return function
+
+
+class NumpySymbol(Symbol):
+    """A symbol that behaves as numpy's arrays do. Those of several outputs are lists: they have `len` and no name."""
+
+    __slots__ = ()
+
+    @property
+    def num_outputs(self) -> int:
+        """How many outputs there are."""
+        return len(self.entries)
+
+    def as_np_ndarray(self) -> NumpySymbol:
+        """Itself."""
+        return self
+
+    def as_nd_ndarray(self) -> Symbol:
+        """The same as a symbol of `mx.sym`."""
+        return Symbol(self.entries, np_shape=self.np_shape)
+
+    @property
+    def T(self) -> Any:
+        """The axes in reverse order."""
+        return self._numpy("transpose")
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """The elements in another dtype."""
+        return namespace("numpy._internal", NumpySymbol).get("cast")(self, dtype=dtype)
+
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        """The elements in another shape: a tuple, or sizes one by one."""
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+        return self._numpy("reshape", newshape=wanted, order=order)
+
+    def __getitem__(self, key: Any) -> Any:
+        if len(self.entries) > 1:
+            return super().__getitem__(key)
+        return self._sliced(key if isinstance(key, tuple) else (key,))
+
+    def _sliced(self, keys: Sequence[Any]) -> Any:
+        """The part that the keys choose; a number takes its axis away. Raises IndexError for other keys."""
+        begin: list[Any] = []
+        end: list[Any] = []
+        step: list[Any] = []
+        shape: list[int] = []
+        for key in keys:
+            if isinstance(key, slice):
+                if key.step == 0:
+                    raise ValueError("the step of a slice is 0")
+                begin, end, step = [*begin, key.start], [*end, key.stop], [*step, key.step]
+            elif isinstance(key, int):
+                forward = 1 if key >= 0 else -1
+                begin, end, step = [*begin, key], [*end, key + forward], [*step, forward]
+            else:
+                raise IndexError(f"symbols take numbers, slices and tuples of them, got {key!r}")
+            shape.append(-2 if isinstance(key, slice) else -3)
+        internal = namespace("numpy._internal", NumpySymbol)
+        found = internal.get("slice")(self, begin, end, step)
+        return found if -3 not in shape else internal.get("reshape")(found, (*shape, -4))
+
+    def __len__(self) -> int:
+        if len(self.entries) == 1:
+            raise TypeError(f"{self!r} is one output and has no len()")
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Any]:
+        if len(self.entries) == 1:
+            raise TypeError(f"{self!r} is one output and cannot be iterated")
+        return super().__iter__()
+
+    def __bool__(self) -> bool:
+        raise MXNetError("the truth of a symbol is not known, which holds no elements")
+
+    def __matmul__(self, other: object) -> Any:
+        return self._numpy("matmul", other)
+
+    def _with_other(self, other: object, with_symbol: str, with_number: str) -> Any:
+        called, swapped = OPERATORS[with_number]
+        return self._numpy(called, other, swapped=swapped)
+
+    def _called(self, module: str, called: str, *args: Any, **kwargs: Any) -> Any:
+        return self._numpy(called, *args, **kwargs)
+
+    def _numpy(self, called: str, *args: Any, swapped: bool = False, **kwargs: Any) -> Any:
+        function = numpy_function(called)
+        if function is None:
+            raise AttributeError(f"symbols of mx.sym.np have no {called}")
+        return function(args[0], self, **kwargs) if swapped else function(self, *args, **kwargs)
+
+
+OPERATORS = {
+    "_PlusScalar": ("add", False),
+    "_MinusScalar": ("subtract", False),
+    "_RMinusScalar": ("subtract", True),
+    "_MulScalar": ("multiply", False),
+    "_DivScalar": ("true_divide", False),
+    "_RDivScalar": ("true_divide", True),
+    "_ModScalar": ("mod", False),
+    "_RModScalar": ("mod", True),
+    "_PowerScalar": ("power", False),
+    "_rpower_scalar": ("power", True),
+    "_equal_scalar": ("equal", False),
+    "_not_equal_scalar": ("not_equal", False),
+    "_greater_scalar": ("greater", False),
+    "_greater_equal_scalar": ("greater_equal", False),
+    "_lesser_scalar": ("less", False),
+    "_lesser_equal_scalar": ("less_equal", False),
+}
+"""The functions of numpy for Python's operators by the scalar form that symbols of `mx.sym` compose, and if swapped."""
+
+__all__ = ["NumpySymbol", "numpy_function", "numpy_names"]
