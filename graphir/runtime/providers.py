@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ PROVIDERS = {
     "cuda": "CUDAExecutionProvider",
     "tensorrt": "TensorrtExecutionProvider",
 }
+NUMBERED = re.compile(r":(\d{1,4})$")
 INSTALL = "install one of: pip install 'graphir-converter[cpu]', pip install 'graphir-converter[gpu]'"
 
 
@@ -38,7 +40,8 @@ def told_by(error: Exception) -> str:
 
 
 def provider_names(providers: str | Sequence[str]) -> list[str]:
-    """onnxruntime's names for what was asked: `auto`, `cpu`, `cuda`, a provider's own name, or several of them.
+    """onnxruntime's names for what was asked: `auto`, `cpu`, `cuda`, a provider's own name, or several of them; `cuda:1`
+    is `cuda` on the GPU of that number.
 
     `auto` is CUDA where the installed onnxruntime has it, else the CPU. Raises ProviderError for one that is missing.
     """
@@ -49,13 +52,25 @@ def provider_names(providers: str | Sequence[str]) -> list[str]:
         cuda = PROVIDERS["cuda"]
         return [cuda, PROVIDERS["cpu"]] if cuda in available else [PROVIDERS["cpu"]]
     asked = [providers] if isinstance(providers, str) else list(providers)
-    names = list(dict.fromkeys(PROVIDERS.get(name.lower(), name) for name in asked))
+    plain = [NUMBERED.sub("", name) for name in asked]
+    names = list(dict.fromkeys(PROVIDERS.get(name.lower(), name) for name in plain))
     for name in names:
         if name not in available:
             raise ProviderError(f"{name} was asked for, but onnxruntime has only {', '.join(available)}; {INSTALL}")
     if PROVIDERS["cpu"] not in names:
         names.append(PROVIDERS["cpu"])
     return names
+
+
+def device_number(providers: str | Sequence[str]) -> int:
+    """The number of the GPU in what was asked (`cuda:1`), 0 without one.
+
+    >>> device_number("cuda:1"), device_number(["cuda", "cpu"])
+    (1, 0)
+    """
+    asked = [providers] if isinstance(providers, str) else list(providers)
+    numbers = [int(found[1]) for name in asked if (found := NUMBERED.search(name))]
+    return numbers[0] if numbers else 0
 
 
 def check_running(asked: Sequence[str], running: Sequence[str], placement: dict[str, int] | None) -> None:
@@ -112,4 +127,6 @@ class Placement:
         return self._counts
 
 
-__all__ = ["PROVIDERS", "Placement", "check_running", "import_onnxruntime", "provider_names", "told_by"]
+__all__ = [
+    "PROVIDERS", "Placement", "check_running", "device_number", "import_onnxruntime", "provider_names", "told_by",
+]  # fmt: skip

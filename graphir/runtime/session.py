@@ -17,7 +17,15 @@ from graphir.types import DType
 
 from .inputs import dtype_of, fitted
 from .prepared import Prepared, device_of, prepared_binding, prepared_run
-from .providers import PROVIDERS, Placement, check_running, import_onnxruntime, provider_names, told_by
+from .providers import (
+    PROVIDERS,
+    Placement,
+    check_running,
+    device_number,
+    import_onnxruntime,
+    provider_names,
+    told_by,
+)
 
 # Operators of a newer opset than this may lack kernels that they had before.
 RECENT = 18
@@ -36,11 +44,11 @@ EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 class OnnxSession:
     """An ONNX model ready to run.
 
-    `model` is its bytes or its path, which goes to onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda` or a
-    sequence of onnxruntime's names. A provider that was asked for and cannot run is a ProviderError, never a fallback;
-    `session.providers` says which ones do run. On CUDA, TF32 is off unless `tf32`. `optimize=False` turns onnxruntime's
-    graph optimisations off. `external` is the folder of the external data that the bytes of a model name,
-    `entries` are session options by onnxruntime's names.
+    `model` is its bytes or its path, which goes to onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda`, `cuda:1`
+    (the GPU of that number) or a sequence of onnxruntime's names. A provider that was asked for and cannot run is a
+    ProviderError, never a fallback; `session.providers` says which ones do run. On CUDA, TF32 is off unless `tf32`.
+    `optimize=False` turns onnxruntime's graph optimisations off. `external` is the folder of the external data that the
+    bytes of a model name, `entries` are session options by onnxruntime's names.
     """
 
     def __init__(
@@ -69,7 +77,8 @@ class OnnxSession:
             options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(external))
         self._placement = Placement(runtime, options)
         source = model if isinstance(model, bytes) else os.fspath(model)
-        self._session = _started(runtime, source, options, asked, providers == "auto", tf32)
+        cuda = {"use_tf32": int(tf32), "device_id": device_number(providers)}
+        self._session = _started(runtime, source, options, asked, providers == "auto", cuda)
         self.providers: tuple[str, ...] = tuple(self._session.get_providers())
         if providers != "auto":
             check_running(asked, self.providers, self._placement.at_start(self._session))
@@ -166,11 +175,11 @@ class OnnxSession:
 
 
 def _started(
-    runtime: Any, source: str | bytes, options: Any, asked: Sequence[str], may_fall_back: bool, tf32: bool
+    runtime: Any, source: str | bytes, options: Any, asked: Sequence[str], may_fall_back: bool, cuda: Mapping[str, int]
 ) -> Any:
     """The session. onnxruntime's own fallback, which only prints, is off: a provider that raises is a ProviderError if
     the CPU takes the model, unless falling back was asked for."""
-    with_options = [(name, {"use_tf32": int(tf32)}) if name == PROVIDERS["cuda"] else name for name in asked]
+    with_options = [(name, dict(cuda)) if name == PROVIDERS["cuda"] else name for name in asked]
     try:
         return runtime.InferenceSession(source, options, providers=with_options, enable_fallback=0)
     except Exception as error:

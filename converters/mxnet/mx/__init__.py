@@ -35,8 +35,10 @@ _NAMES = {
     "Context": "context",
     "MXNetError": "base",
     "cpu": "context",
+    "cpu_pinned": "context",
     "current_context": "context",
     "gpu": "context",
+    "num_gpus": "context",
 }
 """What MXNet has at its top, and the modules that hold it."""
 

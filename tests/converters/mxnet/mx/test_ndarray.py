@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from copy import deepcopy
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 from graphir.converters.mxnet import mx
-from graphir.errors import FormatError, GraphirError
+from graphir.errors import FormatError, GraphirError, ShapeError
 from tests.typed import untyped
 
 GIVEN = np.array([[1.5, 2, 3], [4, 5, 6]])
@@ -125,4 +127,144 @@ def test_names_of_older_scripts() -> None:
     assert array.T.asnumpy().tolist() == [[1, 4], [2, 5], [3, 6]]
     assert array.copyto(mx.gpu(1)).context == mx.gpu(1)
     with pytest.raises(TypeError, match="copyto does not support"):
-        array.copyto(untyped(array))
+        array.copyto(untyped(5))
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("i / 2", [0, 1, 1]),
+        ("i + 1.5", [2, 3, 4]),
+        ("1.5 / i", [1, 0, 0]),
+        ("i ** -1", [1, 0, 0]),
+        ("-7 % i", [0, 1, 2]),
+        ("i > 1.5", [0, 1, 1]),
+        ("f % 0", [0, 0, 0]),
+        ("2 % f", [0, 2, -1]),
+        ("f / 0", [np.inf, np.inf, -np.inf]),
+        ("1 - f", [0, -1.5, 4]),
+        ("abs(-f)", [1, 2.5, 3]),
+        ("h * h", [1, 6.25, 9]),
+        ("u - 2", [255, 0, 1]),
+        ("f + m", [[2, 3.5, -2], [2, 3.5, -2]]),
+        ("f[0]", [1]),
+        ("f[-1]", [-3]),
+        ("m[0, 1]", [1]),
+        ("m[:, 1]", [1, 1]),
+        ("m[:, None]", [[[1, 1, 1]], [[1, 1, 1]]]),
+        ("f[[0, 2]]", [1, -3]),
+        ("f[u[:2]]", [2.5, -3]),
+        ("m.reshape((-3,))", [1, 1, 1, 1, 1, 1]),
+        ("f.reshape((0, 1))", [[1], [2.5], [-3]]),
+        ("m.reshape((-4, 1, 2, -2))", [[[1, 1, 1], [1, 1, 1]]]),
+        ("nd.arange(2, 10, 2, repeat=2)", [2, 2, 4, 4, 6, 6, 8, 8]),
+        ("nd.arange(3)", [0, 1, 2]),
+        ("nd.full((2,), 3, dtype='int8')", [3, 3]),
+        ("nd.eye(2)", [[1, 0], [0, 1]]),
+        ("nd.concatenate([f, f])", [1, 2.5, -3, 1, 2.5, -3]),
+        ("f + True", [2, 3.5, -2]),
+    ],
+)
+@pytest.mark.parametrize("live", [False, pytest.param(True, marks=pytest.mark.live)], ids=["ours", "MXNet"])
+def test_computed_as_in_mxnet(
+    expression: str, expected: list[object], live: bool, request: pytest.FixtureRequest
+) -> None:
+    nd = request.getfixturevalue("mxnet").nd if live else mx.nd
+    held = {
+        "nd": nd,
+        "i": nd.array([1, 2, 3], dtype="int32"),
+        "u": nd.array([1, 2, 3], dtype="uint8"),
+        "f": nd.array([1, 2.5, -3]),
+        "h": nd.array([1, 2.5, -3], dtype="float16"),
+        "m": nd.ones((2, 3)),
+    }
+    found = eval(expression, held).asnumpy()
+    dtypes = {"i": "int32", "u": "uint8", "h": "float16"}
+    wanted = "int8" if "int8" in expression else dtypes.get(expression.lstrip("-7 1.5%/")[0], "float32")
+    assert (found.tolist(), str(found.dtype)) == (expected, wanted)
+
+
+WRITES = """
+b = a[0]; b[:] = 5
+c = a.reshape((3, 2)); c[0] = 7
+d = a[:, 1]; d[:] = 9
+a += 1
+a[:] = [1, 2, 3]
+a[0, :] = 2.5
+a[[0, 1], [1, 2]] = 8
+a[0][1] = 77
+a += nd.ones((3,))
+a[1] = nd.array([1, 2, 3], dtype='int32')
+i[:] = 2.7
+nd.ones((2, 3)).copyto(a)
+a[:] = np.arange(6).reshape((2, 3))
+a[1, 2] = nd.array([4])
+a[0:1] = np.array([[1, 2, 3]])
+a -= 1
+a /= 2
+"""
+
+
+@pytest.mark.live
+def test_written_as_in_mxnet(mxnet: ModuleType) -> None:
+    shown: dict[str, list[object]] = {}
+    for name, nd in (("ours", mx.nd), ("MXNet", mxnet.nd)):
+        held: dict[str, Any] = {"nd": nd, "np": np, "a": nd.zeros((2, 3)), "i": nd.zeros((2,), dtype="int32")}
+        for statement in WRITES.strip().splitlines():
+            exec(statement, held)
+            shown.setdefault(name, []).append((held["a"].asnumpy().tolist(), held["i"].asnumpy().tolist()))
+    assert shown["ours"] == shown["MXNet"]
+
+
+def test_what_was_loaded_is_not_written_to(tmp_path: Path) -> None:
+    mx.nd.save(tmp_path / "m.params", arrays())
+    held, copy = (mx.nd.load(tmp_path / "m.params")["arg:w"] for _ in range(2))
+    kept = held.copy()
+    held[:] = 0
+    assert held.version == 1
+    assert held.asnumpy().sum() == 0
+    assert kept.asnumpy().tolist() == copy.asnumpy().tolist() == GIVEN.tolist()
+
+
+@pytest.mark.parametrize(
+    ("expression", "error"),
+    [
+        ("f[5]", IndexError),
+        ("f['a']", ValueError),
+        ("f[1.0]", ValueError),
+        ("f.reshape((4,))", ValueError),
+        ("f + np.ones(3)", TypeError),
+        ("np.ones(3) + f", TypeError),
+        ("f == None", TypeError),
+        ("f + h", ShapeError),
+        ("f + nd.ones((2,))", ShapeError),
+        ("f.__iadd__(nd.ones((2, 3)))", ShapeError),
+        ("f.copyto(nd.ones((2,)))", ShapeError),
+        ("f.__setitem__(slice(None), np.ones(2))", ValueError),
+        ("nd.save('x', 5)", ValueError),
+        ("nd.save('x', [1])", TypeError),
+        ("nd.save('x', {1: f})", TypeError),
+        ("mx.Context('tpu')", KeyError),
+        ("f.tostype('csr')", ValueError),
+        ("f.attach_grad()", NotImplementedError),
+        ("f.backward()", NotImplementedError),
+    ],
+)
+def test_refused_with_mxnets_kind(expression: str, error: type[Exception]) -> None:
+    held = {"f": mx.nd.ones((3,)), "h": mx.nd.ones((3,), dtype="float16"), "nd": mx.nd, "mx": mx, "np": np}
+    with pytest.raises(error):
+        eval(expression, held)
+
+
+def test_context_of_a_block() -> None:
+    with mx.gpu(2):
+        assert mx.nd.zeros((1,)).context == mx.Context(mx.gpu(2))
+        with mx.cpu(1):
+            assert mx.nd.zeros((1,)).context == mx.cpu(1)
+    assert mx.nd.zeros((1,)).context == mx.cpu() == mx.current_context()
+
+
+def test_pickled_and_copied() -> None:
+    held = mx.nd.array([1, 2], ctx=mx.cpu(1), dtype="bfloat16")
+    for again in (pickle.loads(pickle.dumps(held)), deepcopy(held)):
+        assert (again.context, again.dtype, again.asnumpy().tolist()) == (held.context, held.dtype, [1, 2])

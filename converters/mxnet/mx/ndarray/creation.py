@@ -1,0 +1,136 @@
+"""Arrays made of numbers: `mx.nd.array`, `zeros`, `arange` and their kin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.mxnet.mx.context import Context
+from graphir.converters.mxnet.mx.ndarray.array import NDArray, numpy_dtype
+from graphir.errors import ArgumentError
+
+Shape = int | Sequence[int]
+
+
+def array(source_array: object, ctx: Context | None = None, dtype: object = None) -> NDArray:
+    """An array of what is given, copied. Without a `dtype` it is float32, or the NDArray's own.
+
+    Raises ArgumentError, a TypeError, for what is no array.
+    """
+    elements: Any = source_array.asnumpy() if hasattr(source_array, "asnumpy") else source_array
+    wanted = dtype or (elements.dtype if isinstance(source_array, NDArray) else np.float32)
+    try:
+        return NDArray(np.array(elements, dtype=numpy_dtype(wanted)), ctx)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"the array must be like an array of numbers: {error}") from error
+
+
+def zeros(shape: Shape, ctx: Context | None = None, dtype: object = None, **kwargs: Any) -> NDArray:
+    """An array of zeros, float32 without a `dtype`."""
+    return full(shape, 0, ctx, dtype, **kwargs)
+
+
+def ones(shape: Shape, ctx: Context | None = None, dtype: object = None, **kwargs: Any) -> NDArray:
+    """An array of ones, float32 without a `dtype`."""
+    return full(shape, 1, ctx, dtype, **kwargs)
+
+
+def empty(shape: Shape, ctx: Context | None = None, dtype: object = None) -> NDArray:
+    """An array to be written to, float32 without a `dtype`. Its elements are zeros until then."""
+    return full(shape, 0, ctx, dtype)
+
+
+def full(
+    shape: Shape,
+    val: float,
+    ctx: Context | None = None,
+    dtype: object = None,
+    out: NDArray | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """An array of one number, float32 without a `dtype`; written into `out` if that is given."""
+    if kwargs.pop("stype", "default") not in (None, "default") or kwargs:
+        raise ValueError(f"arrays are dense here; not known: {', '.join(kwargs) or 'stype'}")
+    if out is not None:
+        out[:] = val
+        return out
+    return NDArray(np.full(shape, val, numpy_dtype(dtype or np.float32)), ctx)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool | None = None,
+    ctx: Context | None = None,
+    dtype: object = np.float32,
+) -> NDArray:
+    """The numbers from `start` (0 if it comes alone) to below `stop`, each `repeat` times."""
+    begin, end = (0, start) if stop is None else (start, stop)
+    return NDArray(np.repeat(np.arange(begin, end, step), repeat).astype(numpy_dtype(dtype)), ctx)
+
+
+def linspace(
+    start: float, stop: float, num: int, endpoint: bool = True, ctx: Context | None = None, dtype: object = np.float32
+) -> NDArray:
+    """`num` numbers from `start` to `stop` with the same step."""
+    return NDArray(np.linspace(start, stop, num, endpoint).astype(numpy_dtype(dtype)), ctx)
+
+
+def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: object = None, **kwargs: Any) -> NDArray:
+    """Ones on the `k`-th diagonal of N rows and M columns (N without M)."""
+    return NDArray(np.eye(N, M or None, k, numpy_dtype(dtype or np.float32)), ctx)
+
+
+def from_numpy(ndarray: object, zero_copy: bool = True) -> NDArray:
+    """An array of numpy's with its dtype. It is copied when one of them is written to through this one."""
+    return NDArray(np.asarray(ndarray) if zero_copy else np.array(ndarray))
+
+
+def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
+    """Arrays behind each other along an axis; the only one itself unless `always_copy`."""
+    if not arrays:
+        raise ValueError("there is nothing to concatenate")
+    if len(arrays) == 1 and not always_copy:
+        return arrays[0]
+    return NDArray(np.concatenate([held.asnumpy() for held in arrays], axis), arrays[0].context)
+
+
+def zeros_like(data: NDArray) -> NDArray:
+    """Zeros of the shape and dtype of an array."""
+    return zeros(data.shape, data.context, data.dtype)
+
+
+def ones_like(data: NDArray) -> NDArray:
+    """Ones of the shape and dtype of an array."""
+    return ones(data.shape, data.context, data.dtype)
+
+
+def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
+    """The elements with axes moved to other places."""
+    return NDArray(np.ascontiguousarray(np.moveaxis(tensor.asnumpy(), source, destination)), tensor.context)
+
+
+def waitall() -> None:
+    """Nothing: all is done."""
+
+
+__all__ = [
+    "arange",
+    "array",
+    "concatenate",
+    "empty",
+    "eye",
+    "from_numpy",
+    "full",
+    "linspace",
+    "moveaxis",
+    "ones",
+    "ones_like",
+    "waitall",
+    "zeros",
+    "zeros_like",
+]

@@ -1,0 +1,52 @@
+"""Arrays to and from MXNet's files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from graphir.converters.mxnet.files.params import open_params, write_params
+from graphir.converters.mxnet.mx.ndarray.array import NDArray
+from graphir.tensor import Tensor
+
+
+def load(fname: str | os.PathLike[str]) -> dict[str, NDArray] | list[NDArray]:
+    """The arrays of a file: by name, or in order where the file has no names. Raises FormatError."""
+    opened = open_params(fname)
+    if opened.named:
+        return {entry.name: NDArray(entry.tensor) for entry in opened.entries}
+    return [NDArray(entry.tensor) for entry in opened.entries]
+
+
+def save(fname: str | os.PathLike[str], data: NDArray | Mapping[str, NDArray] | Sequence[NDArray]) -> None:
+    """Write arrays by name, or without names where they come in a sequence or alone.
+
+    The file appears under its name when it is complete. Raises TypeError for what is no array and for names that are no
+    texts, and ExportFailure.
+    """
+    if isinstance(data, Mapping):
+        if not all(isinstance(name, str) for name in data):
+            raise TypeError("save takes arrays by names that are texts")
+        write_params(fname, {name: _only_array(held) for name, held in data.items()})
+        return
+    if not isinstance(data, NDArray | list | tuple):
+        raise ValueError(f"save takes an NDArray, a list of them or a dict of them by name, found {type(data)}")
+    held = [data] if isinstance(data, NDArray) else data
+    write_params(fname, {str(slot): _only_array(found) for slot, found in enumerate(held)}, named=False)
+
+
+def _only_array(held: object) -> Tensor:
+    if not isinstance(held, NDArray) and not hasattr(held, "asnumpy"):
+        raise TypeError(f"save takes NDArrays, found {type(held)}")
+    return tensor_of(held)
+
+
+def tensor_of(held: object) -> Tensor:
+    """The elements of an NDArray, of MXNet's own, or of anything that numpy takes."""
+    if isinstance(held, NDArray):
+        return held.tensor
+    asnumpy = getattr(held, "asnumpy", None)
+    return Tensor.of(held if asnumpy is None else asnumpy())
+
+
+__all__ = ["load", "save", "tensor_of"]
