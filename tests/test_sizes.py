@@ -44,12 +44,14 @@ def parameters(function: Function) -> int:
 
 
 def contracts() -> set[tuple[Path, str]]:
-    """Functions whose signature is a contract: those of `graphir.__all__`, and the drop-ins for MXNet's own."""
+    """Functions whose signature is a contract: those of `graphir.__all__`, and the drop-ins for MXNet's own with the
+    methods of their classes."""
     public: list[object] = [getattr(graphir, name) for name in graphir.__all__]
     for file in DROP_INS.rglob("*.py"):
         name = ".".join(("graphir.converters.mxnet.mx", *file.relative_to(DROP_INS).with_suffix("").parts))
         module = importlib.import_module(name.removesuffix(".__init__"))
         public += [getattr(module, name) for name in getattr(module, "__all__", ())]
+    public += [held for kind in public if isinstance(kind, type) for held in vars(kind).values()]
     found = [inspect.unwrap(held) for held in public if isinstance(held, FunctionType)]
     return {(Path(inspect.getfile(held)).resolve(), held.__name__) for held in found}
 

@@ -40,8 +40,8 @@ def told_by(error: Exception) -> str:
 
 
 def provider_names(providers: str | Sequence[str]) -> list[str]:
-    """onnxruntime's names for what was asked: `auto`, `cpu`, `cuda`, a provider's own name, or several of them; `cuda:1`
-    is `cuda` on the GPU of that number.
+    """onnxruntime's names for what was asked: `auto`, `cpu`, `cuda`, a provider's own name, or several of them.
+    `cuda:1` is `cuda` on the GPU of that number.
 
     `auto` is CUDA where the installed onnxruntime has it, else the CPU. Raises ProviderError for one that is missing.
     """

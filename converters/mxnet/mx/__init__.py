@@ -4,13 +4,16 @@
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc1")
     mx.onnx.export_model("model-symbol.json", "model-0000.params", [(1, 3, 224, 224)])
 
-What is here behaves as in MXNet 1.9.1. Training is not here. Each part is imported when it is first used.
+What is here behaves as in MXNet 1.9.1. Training is not here: what only it needs raises TrainingError. Each part is
+imported when it is first used.
 """
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
+
+from graphir.converters.mxnet.mx.refusals import TRAINING_MODULES, training_module
 
 __version__ = "1.9.1"  # the MXNet whose behaviour this is, which scripts ask for
 
@@ -19,11 +22,20 @@ _MODULES = {
     "base": "base",
     "context": "context",
     "contrib": "contrib",
+    "executor": "executor",
+    "init": "initializer",
+    "initializer": "initializer",
+    "io": "io",
+    "metric": "metric",
+    "mod": "module",
     "model": "model",
+    "module": "module",
     "name": "name",
     "nd": "ndarray",
     "ndarray": "ndarray",
     "onnx": "onnx",
+    "random": "random",
+    "rnd": "random",
     "sym": "symbol",
     "symbol": "symbol",
     "util": "util",
@@ -32,8 +44,10 @@ _MODULES = {
 
 _NAMES = {
     "AttrScope": "attribute",
+    "Executor": "execution",
     "Context": "context",
     "MXNetError": "base",
+    "TrainingError": "refusals",
     "cpu": "context",
     "cpu_pinned": "context",
     "current_context": "context",
@@ -48,6 +62,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{_MODULES[name]}")
     if name in _NAMES:
         return getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+    if name in TRAINING_MODULES:
+        return training_module(name)
     raise AttributeError(f"mx.{name} is not here; there are {', '.join(sorted({*_MODULES, *_NAMES}))}")
 
 

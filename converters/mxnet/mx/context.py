@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 from graphir.errors import ProviderError
 
@@ -23,12 +24,12 @@ class Context:
     device_id: int
 
     def __init__(self, device_type: str | Context = "cpu", device_id: int = 0) -> None:
-        if isinstance(device_type, Context):
-            device_type, device_id = device_type.device_type, device_type.device_id
-        if device_type not in _KINDS:
-            raise KeyError(device_type)
-        object.__setattr__(self, "device_type", device_type)
-        object.__setattr__(self, "device_id", device_id)
+        given = device_type
+        kind, number = (given.device_type, given.device_id) if isinstance(given, Context) else (given, device_id)
+        if kind not in _KINDS:
+            raise KeyError(kind)
+        object.__setattr__(self, "device_type", kind)
+        object.__setattr__(self, "device_id", number)
 
     @property
     def device_typeid(self) -> int:
@@ -86,7 +87,7 @@ def num_gpus() -> int:
     runtime = import_onnxruntime()
     if PROVIDERS["cuda"] not in runtime.get_available_providers():
         return 0
-    devices = getattr(runtime, "get_ep_devices", list)()
+    devices: list[Any] = getattr(runtime, "get_ep_devices", list)()
     return sum(device.ep_name == PROVIDERS["cuda"] for device in devices) or 1
 
 

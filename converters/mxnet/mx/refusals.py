@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from types import ModuleType
 from typing import NoReturn
 
@@ -34,23 +35,28 @@ class TrainingModule(ModuleType):
         refuse_training(f"{self.__name__}.{name}")
 
 
-TRAINING_MODULES = (
-    "callback",
-    "contrib.amp",
-    "executor_manager",
-    "kv",
-    "kvstore",
-    "kvstore_server",
-    "lr_scheduler",
-    "mon",
-    "monitor",
-    "optimizer",
-    "opt",
-    "profiler",
-    "recordio",
-    "rtc",
-    "operator",
+TRAINING_MODULES = frozenset(
+    (
+        "callback",
+        "executor_manager",
+        "kv",
+        "kvstore",
+        "kvstore_server",
+        "lr_scheduler",
+        "mon",
+        "monitor",
+        "opt",
+        "optimizer",
+        "profiler",
+    )
 )
+"""The parts of MXNet that serve training only."""
 
 
-__all__ = ["INSTEAD", "TRAINING_MODULES", "TrainingError", "TrainingModule", "refuse_training"]
+@cache
+def training_module(name: str) -> TrainingModule:
+    """A part of MXNet that is not here, by its name below `mx`."""
+    return TrainingModule(f"mx.{name}")
+
+
+__all__ = ["INSTEAD", "TRAINING_MODULES", "TrainingError", "TrainingModule", "refuse_training", "training_module"]

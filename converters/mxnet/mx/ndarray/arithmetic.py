@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray as NumpyArray
 
-from graphir.errors import ShapeError
+from graphir.converters.mxnet.mx.base import MXNetError
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.mx.ndarray.array import NDArray
@@ -20,26 +20,27 @@ NUMBERS = (bool, int, float, np.number, np.bool_)
 def divide(left: Array, right: Array) -> Array:
     """A quotient in the operands' dtype; of integers it is rounded towards zero."""
     quotient = np.true_divide(left, right)
-    return quotient if left.dtype.kind in "fV" else np.trunc(quotient).astype(left.dtype)
+    return np.asarray(quotient if left.dtype.kind in "fV" else np.trunc(quotient).astype(left.dtype))
 
 
 def modulo(left: Array, right: Array) -> Array:
     """The remainder with the divisor's sign, 0 for a divisor of 0."""
     with np.errstate(divide="ignore"):
-        return np.where(right == 0, np.zeros((), left.dtype), np.mod(left, np.where(right == 0, 1, right)))
+        safe = np.where(right == 0, np.ones((), right.dtype), right)
+        return np.asarray(np.where(right == 0, np.zeros((), left.dtype), np.mod(left, safe)))
 
 
 def power(left: Array, right: Array) -> Array:
     """A power in the operands' dtype; of integers it is rounded towards zero."""
     if left.dtype.kind in "iu":
-        return np.trunc(np.power(left.astype(np.float64), right.astype(np.float64))).astype(left.dtype)
-    return np.power(left, right)
+        return np.asarray(np.trunc(np.power(left.astype(np.float64), right.astype(np.float64))).astype(left.dtype))
+    return np.asarray(np.power(left, right))
 
 
 class Arithmetic:
     """The operators of an NDArray. Numbers are taken in the array's dtype; arrays have the same one and broadcast.
 
-    They raise TypeError for what is neither, and ShapeError for arrays of other dtypes or of shapes that do not
+    They raise TypeError for what is neither, and MXNetError for arrays of other dtypes or of shapes that do not
     broadcast.
     """
 
@@ -63,7 +64,7 @@ class Arithmetic:
             if isinstance(other, Arithmetic):
                 theirs = other._elements()
                 if theirs.dtype != mine.dtype:
-                    raise ShapeError(f"arrays of {mine.dtype} and {theirs.dtype}: cast one with astype")
+                    raise MXNetError(f"arrays of {mine.dtype} and {theirs.dtype}: cast one with astype")
             elif isinstance(other, NUMBERS):
                 theirs = np.asarray(other).astype(mine.dtype)
             else:
@@ -71,7 +72,7 @@ class Arithmetic:
             try:
                 found = compute(theirs, mine) if turned else compute(mine, theirs)
             except ValueError as error:
-                raise ShapeError(f"arrays of shapes {mine.shape} and {theirs.shape} do not broadcast") from error
+                raise MXNetError(f"arrays of shapes {mine.shape} and {theirs.shape} do not broadcast") from error
         return np.asarray(found).astype(mine.dtype, copy=False)
 
     def __add__(self, other: object) -> NDArray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray as NumpyArray
 
+from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.context import Context, context_of
 from graphir.converters.mxnet.mx.ndarray.arithmetic import Arithmetic
 from graphir.converters.mxnet.mx.refusals import refuse_training
@@ -15,6 +16,19 @@ from graphir.converters.mxnet.reference.shape import reshaped_shape
 from graphir.errors import ShapeError
 from graphir.tensor import Tensor
 from graphir.types import DType
+
+HELD = (
+    DType.FLOAT32,
+    DType.FLOAT64,
+    DType.FLOAT16,
+    DType.BFLOAT16,
+    DType.UINT8,
+    DType.INT8,
+    DType.INT32,
+    DType.INT64,
+    DType.BOOL,
+)
+"""MXNet's dtypes."""
 
 
 class Home:
@@ -159,13 +173,13 @@ class NDArray(Arithmetic):
     def copyto(self, other: Context | NDArray) -> NDArray:
         """The same elements on a device, or written into another array of this shape.
 
-        Raises ValueError for one of another shape, and TypeError for what is neither.
+        Raises MXNetError for one of another shape, and TypeError for what is neither.
         """
         if isinstance(other, NDArray):
             if other is self:
                 return other
             if other.shape != self.shape:
-                raise _mxnet_error(f"an array of shape {self.shape} is not copied to one of shape {other.shape}")
+                raise MXNetError(f"an array of shape {self.shape} is not copied to one of shape {other.shape}")
             other[:] = self
             return other
         if not isinstance(other, Context):
@@ -270,13 +284,9 @@ class NDArray(Arithmetic):
     def _written(self, compute: Callable[..., Any], other: object) -> NDArray:
         found = self._result(compute, other, False)
         if found.shape != self.shape:
-            raise _mxnet_error(f"a result of shape {found.shape} is not written to an array of shape {self.shape}")
+            raise MXNetError(f"a result of shape {found.shape} is not written to an array of shape {self.shape}")
         self[:] = found
         return self
-
-
-def _mxnet_error(text: str) -> Exception:
-    return ShapeError(text)
 
 
 def _sizes(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool) -> tuple[int, ...]:
@@ -291,8 +301,14 @@ def _sizes(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool) -> tup
 
 
 def numpy_dtype(dtype: object) -> np.dtype[Any]:
-    """numpy's dtype for what a script says (`bfloat16` too). Raises ShapeError for what is none."""
-    return DType.of(dtype).numpy()
+    """numpy's dtype for what a script says (`bfloat16` too). Raises MXNetError for what MXNet does not have."""
+    try:
+        found = DType.of(dtype)
+    except ShapeError as error:
+        raise MXNetError(f"{dtype!r} is no dtype: {error}") from error
+    if found not in HELD:
+        raise MXNetError(f"there are no arrays of {found}, only of {', '.join(map(str, HELD))}")
+    return found.numpy()
 
 
 def index_key(key: Any) -> tuple[Any, bool]:

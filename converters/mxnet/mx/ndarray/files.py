@@ -6,13 +6,24 @@ import os
 from collections.abc import Mapping, Sequence
 
 from graphir.converters.mxnet.files.params import open_params, write_params
+from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
+from graphir.errors import FormatError
 from graphir.tensor import Tensor
 
 
+class ArrayFileError(FormatError, MXNetError):
+    """A file holds no arrays that can be read."""
+
+
 def load(fname: str | os.PathLike[str]) -> dict[str, NDArray] | list[NDArray]:
-    """The arrays of a file: by name, or in order where the file has no names. Raises FormatError."""
-    opened = open_params(fname)
+    """The arrays of a file: by name, or in order where the file has no names. Raises ArrayFileError."""
+    try:
+        opened = open_params(fname)
+    except FormatError as error:
+        found = ArrayFileError(str(error))
+        found.path, found.offset, found.json_path = error.path, error.offset, error.json_path
+        raise found from error
     if opened.named:
         return {entry.name: NDArray(entry.tensor) for entry in opened.entries}
     return [NDArray(entry.tensor) for entry in opened.entries]
@@ -49,4 +60,4 @@ def tensor_of(held: object) -> Tensor:
     return Tensor.of(held if asnumpy is None else asnumpy())
 
 
-__all__ = ["load", "save", "tensor_of"]
+__all__ = ["ArrayFileError", "load", "save", "tensor_of"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from graphir.converters.mxnet import mx
-from graphir.errors import FormatError, GraphirError, ShapeError
+from graphir.errors import FormatError, GraphirError
 from tests.typed import untyped
 
 GIVEN = np.array([[1.5, 2, 3], [4, 5, 6]])
@@ -218,7 +218,7 @@ def test_written_as_in_mxnet(mxnet: ModuleType) -> None:
 
 def test_what_was_loaded_is_not_written_to(tmp_path: Path) -> None:
     mx.nd.save(tmp_path / "m.params", arrays())
-    held, copy = (mx.nd.load(tmp_path / "m.params")["arg:w"] for _ in range(2))
+    held, copy = (dict(untyped(mx.nd.load(tmp_path / "m.params")))["arg:w"] for _ in range(2))
     kept = held.copy()
     held[:] = 0
     assert held.version == 1
@@ -236,15 +236,17 @@ def test_what_was_loaded_is_not_written_to(tmp_path: Path) -> None:
         ("f + np.ones(3)", TypeError),
         ("np.ones(3) + f", TypeError),
         ("f == None", TypeError),
-        ("f + h", ShapeError),
-        ("f + nd.ones((2,))", ShapeError),
-        ("f.__iadd__(nd.ones((2, 3)))", ShapeError),
-        ("f.copyto(nd.ones((2,)))", ShapeError),
+        ("f + h", mx.MXNetError),
+        ("f + nd.ones((2,))", mx.MXNetError),
+        ("f.__iadd__(nd.ones((2, 3)))", mx.MXNetError),
+        ("f.copyto(nd.ones((2,)))", mx.MXNetError),
         ("f.__setitem__(slice(None), np.ones(2))", ValueError),
         ("nd.save('x', 5)", ValueError),
         ("nd.save('x', [1])", TypeError),
         ("nd.save('x', {1: f})", TypeError),
         ("mx.Context('tpu')", KeyError),
+        ("f.astype('uint16')", mx.MXNetError),
+        ("nd.load('/nonexistent')", mx.MXNetError),
         ("f.tostype('csr')", ValueError),
         ("f.attach_grad()", NotImplementedError),
         ("f.backward()", NotImplementedError),

@@ -1,0 +1,218 @@
+"""`Executor`: a symbol bound to arrays, run forward by onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphir.converters.mxnet.files.records import VARIABLE
+from graphir.converters.mxnet.mx.base import MXNetError
+from graphir.converters.mxnet.mx.context import Context
+from graphir.converters.mxnet.mx.ndarray import NDArray
+from graphir.converters.mxnet.mx.ndarray import empty as empty_array
+from graphir.converters.mxnet.mx.refusals import refuse_training
+from graphir.converters.mxnet.mx.running import Network, trained_otherwise
+from graphir.converters.mxnet.mx.structure import output_name
+from graphir.converters.mxnet.schema.operators import node_signature
+
+if TYPE_CHECKING:
+    from graphir.converters.mxnet.mx.symbol import Symbol
+
+Arrays = list[NDArray]
+Monitor = Callable[[str, NDArray], object]
+
+
+class Executor:
+    """A symbol with an array for every argument and auxiliary state, which `forward` computes.
+
+    `arg_arrays`, `grad_arrays`, `aux_arrays` and `outputs` stand in the order of `list_arguments`,
+    `list_auxiliary_states` and `list_outputs`; the dictionaries hold the same arrays by name. What is written into them
+    is seen by the next `forward`, which writes into `outputs`. Arrays for gradients are there as MXNet makes them, and
+    stay as they are: there is no `backward`.
+    """
+
+    def __init__(
+        self, symbol: Symbol, ctx: Context, args: Arrays, args_grad: Sequence[NDArray | None] | None, aux: Arrays
+    ) -> None:
+        self._symbol = symbol
+        self._ctx = ctx
+        self.arg_arrays = args
+        self.grad_arrays = None if args_grad is None else list(args_grad)
+        self.aux_arrays = aux
+        self.arg_dict = by_name(symbol.list_arguments(), args)
+        self.aux_dict = by_name(symbol.list_auxiliary_states(), aux)
+        self.grad_dict = dict(zip(self.arg_dict, self.grad_arrays or [None] * len(args), strict=True))
+        self.outputs: Arrays = []
+        self._network = Network(symbol.records(), self.arg_dict | self.aux_dict, ctx)
+        self._monitor: Monitor | None = None
+        self._monitors_inputs = False
+        self._internals: Network | None = None
+
+    @property
+    def output_dict(self) -> dict[str, NDArray]:
+        """The outputs by name."""
+        return by_name(self._symbol.list_outputs(), self.outputs)
+
+    def forward(self, is_train: bool = False, **kwargs: Any) -> Arrays:
+        """Compute the outputs and return them.
+
+        Arrays given by name are written into those arguments first. Raises TypeError for a name that is no argument,
+        ValueError for what is no array of the argument's shape, TrainingError under `is_train` for a network that
+        computes something else while it is trained, and GraphirError for what cannot be converted to ONNX.
+        """
+        if is_train:
+            self._refuse_training_forward()
+        for name, given in kwargs.items():
+            self._write_argument(name, given)
+        if self._monitor is not None:
+            self._show(self._monitor)
+        self._take(self._network.run())
+        return self.outputs
+
+    def backward(self, out_grads: object = None, is_train: bool = True) -> None:
+        """Raise TrainingError."""
+        refuse_training("Executor.backward")
+
+    def copy_params_from(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
+        """Write arrays into arguments and auxiliary states of these names.
+
+        Raises ValueError for other names unless `allow_extra_params`, and MXNetError for other shapes.
+        """
+        for held, given, what in (
+            (self.arg_dict, arg_params, "arguments"),
+            (self.aux_dict, aux_params or {}, "auxiliary states"),
+        ):
+            for name, array in given.items():
+                if name in held:
+                    copy_into(name, array, held[name])
+                elif not allow_extra_params:
+                    raise ValueError(f'Find name "{name}" that is not in the {what}: {", ".join(held) or "none"}')
+
+    def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
+        """An executor for other shapes of inputs, which shares the arrays whose shapes stay.
+
+        Smaller arrays are the beginnings of those that are here. Raises MXNetError for an argument that is not named
+        and changes its shape, unless `partial_shaping`, and for one that grows, unless `allow_up_sizing`.
+        """
+        shapes, _, states = (list(group or ()) for group in self._symbol.infer_shape(**kwargs))
+        if len(shapes) != len(self.arg_arrays):
+            raise MXNetError(f"the shapes {kwargs} leave others open; name those of all inputs")
+        arguments: Arrays = []
+        gradients: list[NDArray | None] = []
+        for (name, array), shape in zip(self.arg_dict.items(), shapes, strict=True):
+            arguments.append(_reshaped(name, array, shape, name in kwargs or partial_shaping, allow_up_sizing))
+            gradient = self.grad_dict[name]
+            gradients.append(None if gradient is None else empty_array(shape, gradient.context, gradient.dtype))
+        auxiliary = [
+            _reshaped(name, array, shape, partial_shaping, allow_up_sizing)
+            for (name, array), shape in zip(self.aux_dict.items(), states, strict=True)
+        ]
+        given = None if self.grad_arrays is None else gradients
+        return Executor(self._symbol, self._ctx, arguments, given, auxiliary)
+
+    def set_monitor_callback(self, callback: Monitor, monitor_all: bool = False) -> None:
+        """Call `callback` with the name and the array of every operator's output when `forward` is called.
+
+        With `monitor_all` also with those of every input, `<node>_<input>`, and of variables that are read.
+        """
+        self._monitor, self._monitors_inputs = callback, monitor_all
+
+    def debug_str(self) -> str:
+        """The nodes that are run, in MXNet's layout."""
+        return self._symbol.debug_str()
+
+    def _refuse_training_forward(self) -> None:
+        found = trained_otherwise(self._network.records)
+        if found:
+            shown = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+            refuse_training(
+                f"forward(is_train=True) of a network with {shown}",
+                "forward(is_train=False), or bind(for_training=False) of a Module, computes what the network predicts",
+            )
+
+    def _write_argument(self, name: str, given: object) -> None:
+        if name not in self.arg_dict:
+            raise TypeError(f"Unknown argument {name}; the arguments are {', '.join(self.arg_dict)}")
+        if not isinstance(given, NDArray | np.ndarray):
+            raise ValueError(f"argument {name} takes an NDArray or a numpy array, found {type(given)}")
+        held = self.arg_dict[name]
+        if tuple(given.shape) != held.shape:
+            raise ValueError(f"Shape not match! Argument {name}, need: {held.shape}, received: {tuple(given.shape)}")
+        held[:] = given
+
+    def _take(self, results: Sequence[np.ndarray[Any, Any]]) -> None:
+        """Write the results into the outputs that are there, as MXNet does."""
+        if len(self.outputs) != len(results):
+            self.outputs = [NDArray(result, self._ctx) for result in results]
+            return
+        for place, result in enumerate(results):
+            held = self.outputs[place]
+            if held.shape == result.shape and held.dtype is result.dtype.type:
+                held[:] = result
+            else:
+                self.outputs[place] = NDArray(result, self._ctx)
+
+    def _show(self, monitor: Monitor) -> None:
+        """Call the monitor with every value of the network, in the order in which it is computed."""
+        if self._internals is None:
+            self._internals = Network(self._symbol.get_internals().records(), self._network.arrays, self._ctx)
+        records = self._internals.records
+        values = dict(zip(records.heads, self._internals.run(), strict=True))
+        shown: set[tuple[int, int]] = set()
+        for index, slot in records.heads:
+            node = records.nodes[index]
+            if node.op == VARIABLE:
+                continue
+            for entry, operand in zip(node.inputs, node_signature(node).inputs, strict=False):
+                if not self._monitors_inputs or slot:
+                    break
+                source = records.nodes[entry[0]]
+                if source.op == VARIABLE and entry not in shown:
+                    monitor(source.name, NDArray(values[entry], self._ctx))
+                    shown.add(entry)
+                monitor(f"{node.name}_{operand}", NDArray(values[entry], self._ctx))
+            monitor(output_name(node, slot), NDArray(values[index, slot], self._ctx))
+
+
+def by_name(names: Sequence[str], arrays: Sequence[NDArray]) -> dict[str, NDArray]:
+    """Arrays by name. Raises ValueError for a name that comes twice."""
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise ValueError(f"Duplicate names detected, {twice} among {list(names)}")
+    return dict(zip(names, arrays, strict=False))
+
+
+def copy_into(name: str, array: NDArray, held: NDArray) -> None:
+    """Write an array into another of its shape. Raises MXNetError naming both shapes."""
+    if array.shape != held.shape:
+        raise MXNetError(f"{name} has the shape {held.shape}, found an array of {array.shape}")
+    held[:] = array
+
+
+def _reshaped(name: str, array: NDArray, shape: Any, is_named: bool, may_grow: bool) -> NDArray:
+    if array.shape == shape:
+        return array
+    if not is_named:
+        raise MXNetError(
+            f"the shape of {name}, which is not given, changes from {array.shape} to {shape}; "
+            "check the shapes that are given, or set partial_shaping=True"
+        )
+    count = int(np.prod(shape, dtype=np.int64))
+    if count > array.size:
+        if not may_grow:
+            raise MXNetError(
+                f"the new shape {shape} of {name} is larger than {array.shape}; bind the largest shape first, or set "
+                "allow_up_sizing=True"
+            )
+        return empty_array(shape, array.context, array.dtype)
+    return array.reshape((-1,))[0:count].reshape(shape)
+
+
+__all__ = ["Executor", "by_name", "copy_into"]

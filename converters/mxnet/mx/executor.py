@@ -1,0 +1,189 @@
+"""`mx.executor`: symbols bound to arrays, which `bind`, `simple_bind` and `evaluate` check before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol
+from graphir.converters.mxnet.mx.base import MXNetError
+from graphir.converters.mxnet.mx.context import Context, context_of, provider
+from graphir.converters.mxnet.mx.execution import Executor
+from graphir.converters.mxnet.mx.ndarray import NDArray, zeros
+from graphir.errors import GraphirError
+from graphir.types import DType, TensorType
+
+if TYPE_CHECKING:
+    from graphir.converters.mxnet.mx.symbol import Symbol
+
+Given = Sequence[NDArray | None] | Mapping[str, NDArray] | None
+GRAD_REQUESTS = ("null", "write", "add")
+
+
+def bind(
+    symbol: Symbol,
+    ctx: Context,
+    args: Given,
+    args_grad: Given = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    aux_states: Given = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_exec: Executor | None = None,
+) -> Executor:
+    """An executor over arrays that are given, in order or by name; what is written into them is seen.
+
+    `args_grad` and `grad_req` are taken and not used. Raises ValueError for arrays that are missing, TypeError for what
+    is no array, MXNetError for shapes and dtypes that contradict each other, and ProviderError for a GPU that is not
+    there.
+    """
+    device = _device(ctx)
+    check_requests(symbol.list_arguments(), grad_req)
+    names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    arguments = _arrays("args", names, args)
+    gradients = None if args_grad is None else _arrays("args_grad", names, args_grad, may_lack=True)
+    auxiliary = _arrays("aux_states", states, aux_states or [])
+    bound = [held for held in (*arguments, *auxiliary) if held is not None]
+    arrays = dict(zip((*names, *states), bound, strict=True))
+    types = _types(
+        symbol,
+        {name: array.shape for name, array in arrays.items() if array.shape},
+        {name: array.tensor.dtype for name, array in arrays.items()},
+    )
+    executor = Executor(symbol, device, bound[: len(names)], gradients, bound[len(names) :])
+    executor.outputs = _outputs(types, device)
+    return executor
+
+
+def simple_bind(
+    symbol: Symbol,
+    ctx: Context,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    type_dict: Mapping[str, object] | None = None,
+    stype_dict: Mapping[str, str] | None = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_arg_names: Sequence[str] | None = None,
+    shared_exec: Executor | None = None,
+    shared_buffer: dict[str, NDArray] | None = None,
+    **kwargs: Any,
+) -> Executor:
+    """An executor over arrays of zeros, whose shapes and dtypes follow from those of the inputs, given by name.
+
+    Arrays of `shared_exec` are shared where name, shape and dtype are the same. Raises RuntimeError where shapes stay
+    open or contradict each other, and ProviderError for a GPU that is not there.
+    """
+    device = _device(ctx)
+    names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    known = set(names) | set(states)
+    try:
+        requests = check_requests(names, grad_req)
+        shapes = {name: tuple(shape) for name, shape in kwargs.items() if name in known}
+        types = _types(symbol, shapes, {name: held for name, held in (type_dict or {}).items() if name in known})
+        _refuse_open(types)
+    except (GraphirError, ValueError) as error:
+        given = "".join(f"\n{name}: {shape}" for name, shape in kwargs.items())
+        raise MXNetError(f"simple_bind error. Arguments:{given}\n{error}") from error
+    shared = {} if shared_exec is None else shared_exec.arg_dict | shared_exec.aux_dict
+    arguments = [_zeros(name, types.arguments[name], device, shared) for name in names]
+    auxiliary = [_zeros(name, types.auxiliary[name], device, shared) for name in states]
+    gradients = [
+        None if requests.get(name, "null") == "null" else zeros(array.shape, device, array.dtype)
+        for name, array in zip(names, arguments, strict=True)
+    ]
+    executor = Executor(symbol, device, arguments, gradients, auxiliary)
+    executor.outputs = _outputs(types, device)
+    return executor
+
+
+def evaluate(symbol: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
+    """The outputs for arrays given by name. Raises what `bind` and `Executor.forward` raise."""
+    return bind(symbol, context_of(ctx), kwargs).forward()
+
+
+def check_requests(names: Sequence[str], grad_req: str | Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+    """What is asked for of gradients by argument: `null`, `write` or `add`. Raises ValueError for anything else."""
+    if isinstance(grad_req, str):
+        requests = dict.fromkeys(names, grad_req)
+    elif isinstance(grad_req, Mapping):
+        requests = dict(grad_req)
+    elif len(grad_req) != len(names):
+        raise ValueError(f"grad_req has {len(grad_req)} entries, the symbol {len(names)} arguments")
+    else:
+        requests = dict(zip(names, grad_req, strict=True))
+    wrong = next((held for held in requests.values() if held not in GRAD_REQUESTS), None)
+    if wrong is not None:
+        raise ValueError(f"grad_req must be one of {', '.join(GRAD_REQUESTS)}, found {wrong!r}")
+    return requests
+
+
+def _device(ctx: object) -> Context:
+    if not isinstance(ctx, Context):
+        raise TypeError(f"Context type error: expected a Context, such as mx.cpu(), got {ctx!r}")
+    provider(ctx)
+    return ctx
+
+
+def _arrays(what: str, names: Sequence[str], given: Given, *, may_lack: bool = False) -> list[Any]:
+    """The arrays in the order of the names; None for one that may be missing and is."""
+    if isinstance(given, Mapping):
+        missing = next((name for name in names if name not in given), None)
+        if missing is not None and not may_lack:
+            raise ValueError(f"key `{missing}` is missing in `{what}`")
+        found: list[Any] = [given.get(name) for name in names]
+    elif isinstance(given, list | tuple):
+        if len(given) != len(names):
+            raise ValueError(
+                f"Length of {what} does not match the number of arguments: {len(given)} for {len(names)} "
+                f"({', '.join(names)})"
+            )
+        found = list(given)
+    else:
+        found = [given]
+    if not all(isinstance(held, NDArray) or (held is None and may_lack) for held in found):
+        raise TypeError(f"{what}: only a list of NDArrays or a dict of NDArrays by name is accepted")
+    return found
+
+
+def _types(symbol: Symbol, shapes: Mapping[str, Sequence[int]], dtypes: Mapping[str, object]) -> SymbolTypes:
+    try:
+        found = infer_symbol(symbol.records(), shapes, dtypes, np_shape=False)
+    except GraphirError as error:
+        raise MXNetError(str(error)) from error
+    for group in (found.arguments, found.auxiliary):
+        for name, type_ in group.items():
+            if type_.shape is None and shapes.get(name):  # nothing that is computed depends on it
+                group[name] = TensorType(type_.dtype, tuple(shapes[name]))
+    return found
+
+
+def _refuse_open(types: SymbolTypes) -> None:
+    open_ones = [
+        f"{name}: {type_.shape}" for name, type_ in (types.arguments | types.auxiliary).items() if not _is_known(type_)
+    ]
+    if open_ones:
+        raise MXNetError(
+            f"the shapes of these arguments do not follow from what is given: {', '.join(open_ones)}; "
+            "give the shapes of the inputs by name, as in data=(1, 3, 224, 224)"
+        )
+
+
+def _is_known(type_: TensorType) -> bool:
+    return type_.shape is not None and all(isinstance(size, int) for size in type_.shape)
+
+
+def _zeros(name: str, type_: TensorType, ctx: Context, shared: Mapping[str, NDArray]) -> NDArray:
+    dtype = (type_.dtype or DType.FLOAT32).numpy()
+    shape = tuple(int(size) for size in type_.shape or ())  # type: ignore[arg-type]
+    held = shared.get(name)
+    if held is not None and held.shape == shape and held.dtype is dtype.type:
+        return held
+    return zeros(shape, ctx, dtype)
+
+
+def _outputs(types: SymbolTypes, ctx: Context) -> list[NDArray]:
+    """Arrays for the outputs, none if some shape is known only after a run."""
+    if not all(_is_known(type_) for type_ in types.outputs):
+        return []
+    return [_zeros("", type_, ctx, {}) for type_ in types.outputs]
+
+
+__all__ = ["Executor", "bind", "check_requests", "evaluate", "simple_bind"]
