@@ -42,7 +42,8 @@ def load(
     are needed. `signature` chooses among those of a TensorFlow SavedModel. `outputs` name the values or layers whose
     results are wanted (`fc1_output`, `fc1`, `split:1`), what they do not need is left out; `inputs` those that become
     inputs, so that what comes before them is left out: their types are inferred, and `shapes` may give them others.
-    `graphir layers` lists the names. `limits` raise what a file may ask for beyond what it holds (`graphir.safety.limits.Limits`, or some of its fields by name). Raises
+    `graphir layers` lists the names. `limits` raise what a file may ask for beyond what it holds
+    (`graphir.safety.limits.Limits`, or some of its fields by name). Raises
     FormatError, UnsupportedOpError or ImportFailure, each naming all that is wrong.
     """
     options = ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs)

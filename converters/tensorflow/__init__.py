@@ -60,6 +60,7 @@ def read(
     """What `load` reads, with the model's own operators and weights, and which of these were folded into others."""
     from graphir.analysis.summary import used_weights, weights
     from graphir.converters.formats import Description
+    from graphir.converters.tensorflow.importing.cut_types import types_at_cuts
     from graphir.converters.tensorflow.importing.importer import Importer
     from graphir.converters.tensorflow.importing.names import give_back_names, layer_name
     from graphir.converters.tensorflow.opening import open_model

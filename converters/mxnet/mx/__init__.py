@@ -28,6 +28,7 @@ _MODULES = {
     "io": "io",
     "metric": "metric",
     "mod": "module",
+    "memonger": "memonger",
     "model": "model",
     "module": "module",
     "name": "name",
@@ -39,6 +40,8 @@ _MODULES = {
     "sym": "symbol",
     "symbol": "symbol",
     "util": "util",
+    "visualization": "visualization",
+    "viz": "visualization",
 }
 """The parts by MXNet's names, and the modules that hold them."""
 

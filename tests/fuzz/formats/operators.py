@@ -20,7 +20,7 @@ from tests.fuzz.seeds import LazySeeds, mxnet_model
 from tests.tensorflow.case import Case as TensorFlowRow
 from tests.typed import present
 
-SHAPES = (
+SHAPES: tuple[tuple[int, ...], ...] = (
     (), (0,), (1,), (2,), (3,), (4,), (2, 3), (0, 3), (3, 1), (1, 2, 0), (2, 3, 4), (1, 2, 3, 4), (1, 1, 1, 1),
     (2, 0, 3, 4), (1, 2, 3, 4, 5), (1,) * 7, (2, 2, 2, 2, 2, 2), (65536,), (1, 1 << 20),
 )  # fmt: skip

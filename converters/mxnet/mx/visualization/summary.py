@@ -46,7 +46,7 @@ def _shapes_of(symbol: Symbol, given: Mapping[str, tuple[int, ...]]) -> Shapes:
     _, found, _ = internals.infer_shape(**given)
     if found is None:
         raise ValueError("Input shape is incomplete")
-    return dict(zip(internals.list_outputs(), found, strict=True))
+    return {name: shape or () for name, shape in zip(internals.list_outputs(), found, strict=True)}
 
 
 class _Table:
