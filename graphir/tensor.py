@@ -72,7 +72,8 @@ class Tensor:
             return value
         expect(dtype, (DType, type(None)), "the dtype of a Tensor")
         try:
-            array = np.asarray(value) if dtype is None or dtype.is_integer else np.asarray(value, dtype.numpy())
+            with np.errstate(over="ignore"):  # a number beyond a float dtype is its infinity, as frameworks have it
+                array = np.asarray(value) if dtype is None or dtype.is_integer else np.asarray(value, dtype.numpy())
             if dtype is not None and dtype.is_integer:
                 array = _as_integers(array, dtype)
         except (TypeError, ValueError, OverflowError) as error:

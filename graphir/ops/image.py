@@ -165,6 +165,10 @@ class Correlation(Operator):
         most = self.max_displacement // self.shift_stride
         return tuple(count * self.shift_stride for count in range(-most, most + 1))
 
+    def shift_count(self) -> int:
+        """How many shifts along an axis there are."""
+        return 2 * (self.max_displacement // self.shift_stride) + 1
+
     def _size(self, size: Dim) -> Dim:
         found = (size + 2 * (self.pad - self.max_displacement) - self.kernel_size) // self.stride + 1
         if isinstance(found, int) and found < 1:
@@ -177,7 +181,7 @@ class Correlation(Operator):
         left = same_rank(a, 4, "A") or (UNKNOWN,) * 4
         right = same_rank(b, 4, "B") or (UNKNOWN,) * 4
         batch, _, *sizes = map(unify_dim, left, right)
-        return TensorType(dtype, (batch, len(self.shifts()) ** 2, *map(self._size, sizes)))
+        return TensorType(dtype, (batch, self.shift_count() ** 2, *map(self._size, sizes)))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         found = same_rank(results[0], 4, "Y") or (UNKNOWN,) * 4

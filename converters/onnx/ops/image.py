@@ -12,8 +12,9 @@ from graphir.safety.limits import charge_nodes
 
 def export_correlation(node: ExportNode[Correlation]) -> None:
     """Correlation: for each shift the mean over the channels of the shifted products, then the mean over patches."""
-    op, shifts = node.op, node.op.shifts()
-    charge_nodes(3 * len(shifts) ** 2, f"node {node.name!r} ({op.name}): its shifts")
+    op = node.op
+    charge_nodes(3 * op.shift_count() ** 2, f"node {node.name!r} ({op.name}): its shifts")
+    shifts = op.shifts()
     first, second = (_padded(node, name) for name in node.input_names())
     still = _shifted(node, first, 0, 0)
     alike = [_alike(node, still, _shifted(node, second, down, right)) for down in shifts for right in shifts]
