@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from graphir.converters.kernel.node import NodeView
+from graphir.errors import GraphirError
 from graphir.graph import Node, Value
 from graphir.ops.base import Operator
 
 O = TypeVar("O", bound=Operator, covariant=True)  # noqa: E741  one letter, as type variables have
+P = TypeVar("P", bound=Operator)
+F = TypeVar("F")
 
 
 class BaseExportNode(NodeView, Generic[O]):
@@ -42,4 +46,13 @@ class BaseExportNode(NodeView, Generic[O]):
         return self.node.outputs[0]
 
 
-__all__ = ["BaseExportNode", "O"]
+def table(*rows: tuple[type[Operator], F]) -> dict[type[Operator], F]:
+    """A family's export functions by operator. Raises GraphirError for an operator that comes twice."""
+    found = dict(rows)
+    if len(found) != len(rows):
+        twice = sorted(op.__name__ for op, times in Counter(op for op, _ in rows).items() if times > 1)
+        raise GraphirError(f"two export functions for {', '.join(twice)}")
+    return found
+
+
+__all__ = ["BaseExportNode", "O", "P", "table"]

@@ -5,10 +5,10 @@ See `export_state` for how MXNet carries values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, NoReturn
 
-from graphir.converters.kernel.exporting import BaseExportNode
+from graphir.converters.kernel.exporting import BaseExportNode, O, P, table
 from graphir.converters.mxnet.exporting.dtypes import DTYPES, NeedsNumpyShape, Refusal, dtype_name, held_dtype
 from graphir.converters.mxnet.exporting.state import SUFFIX, Entry, Export
 from graphir.decisions import DecisionKind
@@ -18,7 +18,7 @@ from graphir.tensor import Tensor
 from graphir.types import Dim, DType
 
 
-class ExportNode(BaseExportNode[Any]):
+class ExportNode(BaseExportNode[O], Generic[O]):
     """One node of the graph on its way out: `emit` adds the MXNet node that gives its results."""
 
     __slots__ = ("_steps", "export", "stem")
@@ -128,17 +128,35 @@ def _stem(node: Node) -> str:
     return node.name if len(node.outputs) > 1 else name
 
 
-ExportFunction = Callable[[ExportNode], None]
+AnyNode = ExportNode[Operator]  # where the operator does not matter
+ExportFunction = Callable[[ExportNode[Any]], None]
 ExportTable = dict[type[Operator], ExportFunction]
+Row = tuple[type[Operator], ExportFunction]
+
+
+def row(op: type[P], function: Callable[[ExportNode[P]], None]) -> Row:
+    """What writes an operator: type checkers hold the function to the operator that it takes."""
+    return op, function
+
+
+def rows(ops: Iterable[type[P]], function: Callable[[ExportNode[P]], None]) -> Iterator[Row]:
+    """The same for operators that one function writes."""
+    return ((op, function) for op in ops)
+
 
 __all__ = [
     "DTYPES",
+    "AnyNode",
     "Entry",
     "Export",
     "ExportFunction",
     "ExportNode",
     "ExportTable",
     "NeedsNumpyShape",
+    "P",
     "Refusal",
     "dtype_name",
+    "row",
+    "rows",
+    "table",
 ]

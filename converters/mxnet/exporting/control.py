@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable, Refusal
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, Refusal, row, table
 from graphir.converters.mxnet.exporting.dtypes import dtype_name
 from graphir.converters.mxnet.exporting.nodes import write_node
 from graphir.converters.mxnet.exporting.ops import export_table
@@ -71,9 +71,9 @@ class _Body(Export):
         return self._capture(value.name, entry)
 
 
-def export_scan(node: ExportNode) -> None:
+def export_scan(node: ExportNode[Scan]) -> None:
     """Scan; scanned operands and results along other axes are transposed, those that run backwards reversed."""
-    op: Scan = node.op
+    op = node.op
     operands = [node.input(slot) for slot in range(len(node))]
     count = len(operands) - op.num_scan_inputs
     axes = op.scan_input_axes or (0,) * op.num_scan_inputs
@@ -94,7 +94,7 @@ def export_scan(node: ExportNode) -> None:
         node.bind(found, slot, carried=held)
 
 
-def _leading(node: ExportNode, entry: Entry, value: Value, axis: int, backwards: int) -> Entry:
+def _leading(node: AnyNode, entry: Entry, value: Value, axis: int, backwards: int) -> Entry:
     """The entry with an axis in front, in the order of iterations."""
     if axis:
         if value.rank is None:
@@ -105,7 +105,7 @@ def _leading(node: ExportNode, entry: Entry, value: Value, axis: int, backwards:
     return node.step("reverse", entry, axis=(0,), suffix="backwards") if backwards else entry
 
 
-def _trailing(node: ExportNode, entry: Entry, row: Value, axis: int, backwards: int) -> Entry:
+def _trailing(node: AnyNode, entry: Entry, row: Value, axis: int, backwards: int) -> Entry:
     """The stacked rows in the order and along the axis that the result has."""
     if row.rank is None:
         node.refuse(f"the number of axes of {row.name} is unknown; state the inputs' shapes")
@@ -120,7 +120,7 @@ def _trailing(node: ExportNode, entry: Entry, row: Value, axis: int, backwards: 
     return node.step("transpose", entry, axes=order, suffix="stacked")
 
 
-def export_loop(node: ExportNode) -> None:
+def export_loop(node: AnyNode) -> None:
     """Loop: of known length `_foreach` over the numbers of its iterations, otherwise `_while_loop`.
 
     That fills what it stacks up to a number of rows which must be known, so it serves for carried values only.
@@ -157,7 +157,7 @@ def _is_true(value: Value, condition: Value) -> bool:
 
 
 def _foreach(
-    node: ExportNode,
+    node: AnyNode,
     slices: Sequence[Value],
     data: Sequence[Entry],
     carried: Sequence[DType | None],
@@ -200,7 +200,7 @@ def _foreach(
     return list(zip(entries, dtypes, strict=True))
 
 
-def _while_loop(node: ExportNode) -> None:
+def _while_loop(node: AnyNode) -> None:
     """The loop's variables are the number of the iteration, whether it goes on, and the carried values."""
     outer, inner = node.export, node.node.subgraphs[0]
     operands = [node.input(slot) for slot in range(2, len(node))]
@@ -251,7 +251,7 @@ def _reading(body: _Body, entry: Entry, variable: Entry) -> Entry:
     return body.append("where", "read_value", [ones, entry, entry], {}), 0
 
 
-def _condition(node: ExportNode, names: Sequence[str]) -> tuple[NNVMGraph, list[Entry]]:
+def _condition(node: AnyNode, names: Sequence[str]) -> tuple[NNVMGraph, list[Entry]]:
     """The symbol that says whether an iteration follows, and the largest number of them if there is one."""
     runs = NNVMNode(VARIABLE, names[1])
     most = node.optional(0)
@@ -269,7 +269,7 @@ def _condition(node: ExportNode, names: Sequence[str]) -> tuple[NNVMGraph, list[
     return NNVMGraph(nodes, [(5, 0)], VERSION_FIELD, node.export.np_shape), [node.export.entry(most)]
 
 
-def _write(node: ExportNode, body: _Body) -> None:
+def _write(node: AnyNode, body: _Body) -> None:
     """Write the nodes of a body. Refuses if one of them is refused."""
     table = {**export_table(), **CONTROL}
     for inner in body.graph.nodes:
@@ -306,6 +306,6 @@ def _symbol(body: _Body, heads: list[Entry], names: Sequence[str], rows: int) ->
     return symbol, len(extra)
 
 
-CONTROL: ExportTable = {Scan: export_scan, Loop: export_loop}
+CONTROL = table(row(Scan, export_scan), row(Loop, export_loop))
 
 __all__ = ["CONTROL"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.exporting.context import Export, ExportNode, ExportTable, Refusal
+from graphir.converters.mxnet.exporting.context import AnyNode, Export, ExportNode, ExportTable, Refusal
 from graphir.converters.mxnet.exporting.lowered import NO_EXPORT
 from graphir.converters.mxnet.exporting.ops.casting import narrow_results
 from graphir.converters.mxnet.exporting.ops.widening import is_narrow
@@ -16,7 +16,7 @@ def write_node(export: Export, node: Node, table: ExportTable) -> None:
         raise Refusal(NO_EXPORT)
     if not all(value.shape is not None and 0 in value.shape for value in node.outputs):
         narrow = is_narrow(node)
-        made = ExportNode(export, node)
+        made: AnyNode = ExportNode(export, node)
         function(made)
         if narrow:
             narrow_results(made)

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import enum
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import numpy as np
 
-from graphir.converters.kernel.exporting import BaseExportNode, O
+from graphir.converters.kernel.exporting import BaseExportNode, O, P, table
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.exporting.runnable import plan_for
 from graphir.converters.onnx.exporting.types import type_text
 from graphir.converters.onnx.files.records import OPSET, OnnxGraph, OnnxNode
 from graphir.converters.onnx.padding import pad_attributes
 from graphir.decisions import DecisionKind
-from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.structure.names import Names, value_names
 from graphir.tensor import Tensor
 from graphir.types import DType
-
-P = TypeVar("P", bound=Operator)
 
 
 class Casts(enum.Enum):
@@ -247,15 +243,6 @@ def row(op: type[P], function: Callable[[ExportNode[P]], None]) -> Row:
 def rows(ops: Iterable[type[P]], function: Callable[[ExportNode[P]], None]) -> Iterator[Row]:
     """The same for operators that one function writes."""
     return ((op, function) for op in ops)
-
-
-def table(*entries: Row) -> ExportTable:
-    """A family's table. Raises GraphirError for an operator that comes twice."""
-    found = dict(entries)
-    if len(found) != len(entries):
-        twice = sorted(op.__name__ for op, times in Counter(op for op, _ in entries).items() if times > 1)
-        raise GraphirError(f"two export functions for {', '.join(twice)}")
-    return found
 
 
 def direct(*, since: int = 1, **renamed: str) -> ExportFunction:

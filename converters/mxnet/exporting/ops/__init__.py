@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from graphir.converters.mxnet.exporting.context import ExportFunction, ExportNode
+from graphir.converters.mxnet.exporting.context import AnyNode, ExportFunction
 from graphir.ops.base import Operator
 from graphir.ops.families import FamilyTable
 
@@ -57,10 +57,10 @@ def _after_idioms(op: type[Operator], function: ExportFunction) -> ExportFunctio
     return function
 
 
-def _unless(idiom: Callable[[ExportNode], bool], function: ExportFunction) -> ExportFunction:
+def _unless(idiom: Callable[[AnyNode], bool], function: ExportFunction) -> ExportFunction:
     """The function for the nodes that the idiom does not write."""
 
-    def export_node(node: ExportNode) -> None:
+    def export_node(node: AnyNode) -> None:
         if not idiom(node):
             function(node)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, held
 from graphir.ops import activation as ir
 from graphir.ops.base import normalize_axis
@@ -18,7 +18,7 @@ def activation(kind: str) -> ExportFunction:
     return lambda node: node.emit("Activation", node.entry(0), act_type=kind)
 
 
-def export_relu(node: ExportNode) -> None:
+def export_relu(node: ExportNode[ir.Relu]) -> None:
     """Activation relu of floats; integers have an operator of their own."""
     if node.dtype().is_float:
         node.emit("Activation", node.entry(0), act_type="relu")
@@ -26,17 +26,17 @@ def export_relu(node: ExportNode) -> None:
         node.emit("relu", node.entry(0))
 
 
-def export_leaky_relu(node: ExportNode) -> None:
+def export_leaky_relu(node: ExportNode[ir.LeakyRelu]) -> None:
     """LeakyReLU with a fixed slope."""
     node.emit("LeakyReLU", node.entry(0), act_type="leaky", slope=node.op.alpha)
 
 
-def export_elu(node: ExportNode) -> None:
+def export_elu(node: ExportNode[ir.Elu]) -> None:
     """LeakyReLU elu, whose slope is the factor below 0."""
     node.emit("LeakyReLU", node.entry(0), act_type="elu", slope=node.op.alpha)
 
 
-def export_selu(node: ExportNode) -> None:
+def export_selu(node: ExportNode[ir.Selu]) -> None:
     """LeakyReLU selu, whose constants are fixed; with others elu times gamma."""
     op, usual = node.op, ir.Selu()
     if math.isclose(op.alpha, usual.alpha, rel_tol=1e-6) and math.isclose(op.gamma, usual.gamma, rel_tol=1e-6):
@@ -46,7 +46,7 @@ def export_selu(node: ExportNode) -> None:
     node.emit("_mul_scalar", curve, scalar=op.gamma)
 
 
-def export_celu(node: ExportNode) -> None:
+def export_celu(node: ExportNode[ir.Celu]) -> None:
     """alpha times elu of x / alpha; for a negative alpha, where that is not so, its two halves."""
     alpha, data = node.op.alpha, node.entry(0)
     scaled = data if alpha == 1 else node.step("_div_scalar", data, suffix="scaled", scalar=alpha)
@@ -61,14 +61,14 @@ def export_celu(node: ExportNode) -> None:
         node.emit("elemwise_add", node.step("_maximum_scalar", data, suffix="above", scalar=0.0), below)
 
 
-def export_thresholded_relu(node: ExportNode) -> None:
+def export_thresholded_relu(node: ExportNode[ir.ThresholdedRelu]) -> None:
     """A choice between x and 0."""
     data = node.entry(0)
     above = node.step("_greater_scalar", data, suffix="above", scalar=node.op.alpha)
     node.emit("where", above, data, node.step("zeros_like", data))
 
 
-def export_shrink(node: ExportNode) -> None:
+def export_shrink(node: ExportNode[ir.Shrink]) -> None:
     """Two choices; integers are moved as float64, and lose the fraction."""
     op, own = node.op, held(node)
     dtype = own if own.is_float else DType.FLOAT64
@@ -84,7 +84,7 @@ def export_shrink(node: ExportNode) -> None:
 CUBIC = 0.044715
 
 
-def export_gelu(node: ExportNode) -> None:
+def export_gelu(node: ExportNode[ir.Gelu]) -> None:
     """LeakyReLU gelu, which is the exact one; the other is x times a sigmoid, since (1 + tanh(u)) / 2 is one of 2 u."""
     data = node.entry(0)
     if node.op.approximate is ir.Approximation.NONE:
@@ -97,12 +97,12 @@ def export_gelu(node: ExportNode) -> None:
     node.emit("elemwise_mul", data, gate)
 
 
-def export_hard_sigmoid(node: ExportNode) -> None:
+def export_hard_sigmoid(node: ExportNode[ir.HardSigmoid]) -> None:
     """hard_sigmoid."""
     node.emit("hard_sigmoid", node.entry(0), alpha=node.op.alpha, beta=node.op.beta)
 
 
-def export_prelu(node: ExportNode) -> None:
+def export_prelu(node: ExportNode[PRelu]) -> None:
     """LeakyReLU prelu where there is one slope a channel (or one in all)."""
     vector = _slopes(node) if node.dtype().is_float else None
     if vector is None:
@@ -110,7 +110,7 @@ def export_prelu(node: ExportNode) -> None:
     node.emit("LeakyReLU", node.entry(0), vector, act_type="prelu")
 
 
-def _slopes(node: ExportNode) -> Entry | None:
+def _slopes(node: AnyNode) -> Entry | None:
     """The slopes as a vector with one for each channel, or one for all; None if they lie otherwise."""
     slope = node.input(1)
     producer = slope.producer
@@ -125,7 +125,7 @@ def _slopes(node: ExportNode) -> Entry | None:
     return None
 
 
-def _is_per_channel(node: ExportNode) -> bool:
+def _is_per_channel(node: AnyNode) -> bool:
     """Whether the slopes lie along axis 1 only."""
     slope, rank = node.shape(1), node.rank()
     if len(slope) == rank and rank > 1 and slope[0] == 1:
@@ -136,7 +136,7 @@ def _is_per_channel(node: ExportNode) -> bool:
 def softmax(op: str) -> ExportFunction:
     """softmax or log_softmax along an axis; of float16 through float32, since MXNet's loses three of its digits."""
 
-    def export_softmax(node: ExportNode) -> None:
+    def export_softmax(node: ExportNode[ir.LogSoftmax | ir.Softmax]) -> None:
         if node.dtype() is not DType.FLOAT16:
             node.emit(op, node.entry(0), axis=node.op.axis)
             return
@@ -146,7 +146,7 @@ def softmax(op: str) -> ExportFunction:
     return export_softmax
 
 
-def export_hardmax(node: ExportNode) -> None:
+def export_hardmax(node: ExportNode[ir.Hardmax]) -> None:
     """one_hot of argmax, its new axis brought to the place of the old one."""
     rank, dtype = node.rank(), node.dtype()
     axis = normalize_axis(node.op.axis, rank)
@@ -162,7 +162,7 @@ def export_hardmax(node: ExportNode) -> None:
         node.emit("transpose", hot, axes=(*range(axis), rank - 1, *range(axis, rank - 1)))
 
 
-def export_dropout(node: ExportNode) -> None:
+def export_dropout(node: ExportNode[ir.Dropout]) -> None:
     """Nothing at inference, with a mask of ones."""
     mask, data = node.node.outputs[1], node.export.raw(node.input(0))
     if node.optional(2) is not None and node.number(2) != 0 and node.number(1) != 0:
@@ -172,25 +172,25 @@ def export_dropout(node: ExportNode) -> None:
         node.bind(node.step("ones_like", data, suffix="mask"), 1, carried=node.dtype())
 
 
-EXPORTS: ExportTable = {
-    ir.Relu: export_relu,
-    ir.Sigmoid: activation("sigmoid"),
-    ir.Softplus: activation("softrelu"),
-    ir.Softsign: activation("softsign"),
-    ir.Tanh: activation("tanh"),
-    ir.LeakyRelu: export_leaky_relu,
-    ir.ThresholdedRelu: export_thresholded_relu,
-    ir.Elu: export_elu,
-    ir.Selu: export_selu,
-    ir.Celu: export_celu,
-    ir.Gelu: export_gelu,
-    ir.HardSigmoid: export_hard_sigmoid,
-    ir.Shrink: export_shrink,
-    PRelu: export_prelu,
-    ir.Softmax: softmax("softmax"),
-    ir.LogSoftmax: softmax("log_softmax"),
-    ir.Hardmax: export_hardmax,
-    ir.Dropout: export_dropout,
-}
+EXPORTS = table(
+    row(ir.Relu, export_relu),
+    row(ir.Sigmoid, activation("sigmoid")),
+    row(ir.Softplus, activation("softrelu")),
+    row(ir.Softsign, activation("softsign")),
+    row(ir.Tanh, activation("tanh")),
+    row(ir.LeakyRelu, export_leaky_relu),
+    row(ir.ThresholdedRelu, export_thresholded_relu),
+    row(ir.Elu, export_elu),
+    row(ir.Selu, export_selu),
+    row(ir.Celu, export_celu),
+    row(ir.Gelu, export_gelu),
+    row(ir.HardSigmoid, export_hard_sigmoid),
+    row(ir.Shrink, export_shrink),
+    row(PRelu, export_prelu),
+    row(ir.Softmax, softmax("softmax")),
+    row(ir.LogSoftmax, softmax("log_softmax")),
+    row(ir.Hardmax, export_hardmax),
+    row(ir.Dropout, export_dropout),
+)
 
 __all__ = ["EXPORTS"]

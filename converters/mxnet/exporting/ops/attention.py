@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, row, table
 from graphir.ops import attention as ir
 from graphir.ops.base import normalize_axis
 from graphir.types import DType
 
 
-def export_tensor_scatter(node: ExportNode) -> None:
+def export_tensor_scatter(node: ExportNode[ir.TensorScatter]) -> None:
     """A choice, at each place of the cache, between what it holds and the row of the update that belongs there."""
-    op: ir.TensorScatter = node.op
+    op = node.op
     axis = normalize_axis(op.axis, node.rank())
     cache = (0, *node.fixed(node.shape()[1:], node.input(0).name))
     (count,) = node.fixed(node.shape(1)[axis : axis + 1], node.input(1).name)
@@ -46,7 +46,7 @@ def export_tensor_scatter(node: ExportNode) -> None:
     node.emit("where", written, chosen, held_cache, carried=node.export.carried(node.input(0)))
 
 
-def _rows_of_update(node: ExportNode, size: int) -> Entry:
+def _rows_of_update(node: ExportNode[ir.TensorScatter], size: int) -> Entry:
     """Which row of the update belongs to each place of the cache, (batch, size); others are out of range."""
     node.charge(size, "the places of its cache")
     places = node.constant(np.arange(size, dtype=np.int64)[None], suffix="places")
@@ -60,6 +60,6 @@ def _rows_of_update(node: ExportNode, size: int) -> Entry:
     return node.step("_mod_scalar", found, suffix="around", scalar=size) if circular else found
 
 
-EXPORTS: ExportTable = {ir.TensorScatter: export_tensor_scatter}
+EXPORTS = table(row(ir.TensorScatter, export_tensor_scatter))
 
 __all__ = ["EXPORTS"]

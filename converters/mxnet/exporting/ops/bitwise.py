@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.steps import cast
 from graphir.ops import bitwise as ir
 from graphir.types import DType
@@ -13,7 +13,7 @@ def bitwise(name: str) -> ExportFunction:
     return lambda node: node.emit(f"_npi_bitwise_{name}", node.entry(0), node.entry(1))
 
 
-def export_bitwise_not(node: ExportNode) -> None:
+def export_bitwise_not(node: ExportNode[ir.BitwiseNot]) -> None:
     """bitwise_not."""
     node.emit("_npi_bitwise_not", node.entry(0))
 
@@ -22,7 +22,7 @@ def _is_unsigned(dtype: DType | None) -> bool:
     return dtype is not None and dtype.value.startswith("u")
 
 
-def _factor(node: ExportNode) -> tuple[Entry, Entry | None]:
+def _factor(node: AnyNode) -> tuple[Entry, Entry | None]:
     """The power of two that belongs to each shift, and where shifts are within the number's bits (None: everywhere)."""
     dtype, value = node.input(1).dtype, node.input(1)
     assert dtype is not None
@@ -41,7 +41,7 @@ def _factor(node: ExportNode) -> tuple[Entry, Entry | None]:
     return cast(node, power, wide, node.dtype()), inside
 
 
-def export_bit_shift(node: ExportNode) -> None:
+def export_bit_shift(node: ExportNode[ir.BitShift]) -> None:
     """To the left a product with a power of two; to the right a quotient, of ~x where x is negative.
 
     Beyond the number's bits nothing is left of it but the sign, to the right.
@@ -64,12 +64,12 @@ def export_bit_shift(node: ExportNode) -> None:
     node.bind(found)
 
 
-EXPORTS: ExportTable = {
-    ir.BitwiseAnd: bitwise("and"),
-    ir.BitwiseOr: bitwise("or"),
-    ir.BitwiseXor: bitwise("xor"),
-    ir.BitwiseNot: export_bitwise_not,
-    ir.BitShift: export_bit_shift,
-}
+EXPORTS = table(
+    row(ir.BitwiseAnd, bitwise("and")),
+    row(ir.BitwiseOr, bitwise("or")),
+    row(ir.BitwiseXor, bitwise("xor")),
+    row(ir.BitwiseNot, export_bitwise_not),
+    row(ir.BitShift, export_bit_shift),
+)
 
 __all__ = ["EXPORTS"]

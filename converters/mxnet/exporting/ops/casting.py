@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable, dtype_name
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, dtype_name, row, table
 from graphir.converters.mxnet.exporting.dtypes import WIDER, held_dtype
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
@@ -36,7 +36,7 @@ FORMATS = {
 }
 
 
-def export_cast(node: ExportNode) -> None:
+def export_cast(node: ExportNode[ir.Cast]) -> None:
     """Cast; numbers that carry truths or positions may be of the wanted dtype already."""
     export, value, wanted = node.export, node.input(0), node.op.to
     entry = export.raw(value)
@@ -56,7 +56,7 @@ def export_cast(node: ExportNode) -> None:
         node.emit("Cast", node.entry(0), dtype=dtype_name(target))
 
 
-def export_bit_cast(node: ExportNode) -> None:
+def export_bit_cast(node: ExportNode[BitCast]) -> None:
     """Cast between integers of one width, whose low bits stay what they are."""
     value, wanted = node.input(0), node.op.to
     if value.dtype is None or not (value.dtype.is_integer or value.dtype is DType.BOOL) or not wanted.is_integer:
@@ -83,7 +83,7 @@ def needs_narrowing(source: DType | None, wanted: DType) -> bool:
     return not (wanted is DType.BFLOAT16 and source in FORMATS)
 
 
-def narrowed(node: ExportNode, entry: Entry, held: DType, wanted: DType, *, saturate: bool) -> Entry:
+def narrowed(node: AnyNode, entry: Entry, held: DType, wanted: DType, *, saturate: bool) -> Entry:
     """The entry's numbers, of dtype `held`, as a conversion to `wanted` leaves them, in the dtype that holds those."""
     if wanted.is_integer:
         return _wrapped(node, entry, held, wanted)
@@ -94,7 +94,7 @@ def narrowed(node: ExportNode, entry: Entry, held: DType, wanted: DType, *, satu
     return _rounded(node, entry, held, wanted, saturate=saturate)
 
 
-def _wrapped(node: ExportNode, entry: Entry, held: DType, wanted: DType) -> Entry:
+def _wrapped(node: AnyNode, entry: Entry, held: DType, wanted: DType) -> Entry:
     """Integers of fewer bits: the low bits of the number, with their sign."""
     middle = DType.INT32
     if wanted is DType.UINT32:
@@ -115,7 +115,7 @@ def _wrapped(node: ExportNode, entry: Entry, held: DType, wanted: DType) -> Entr
     return entry if target is middle else node.step("Cast", entry, dtype=dtype_name(target))
 
 
-def _rounded(node: ExportNode, entry: Entry, held: DType, wanted: DType, *, saturate: bool) -> Entry:
+def _rounded(node: AnyNode, entry: Entry, held: DType, wanted: DType, *, saturate: bool) -> Entry:
     """Floats of fewer digits: to the nearest, ties to even.
 
     The distance of neighbours is 2 ** (exponent - digits + 1), and that of the least normal numbers below those.
@@ -143,7 +143,7 @@ def _rounded(node: ExportNode, entry: Entry, held: DType, wanted: DType, *, satu
     return entry if wide is DType.FLOAT32 else node.step("Cast", entry, dtype="float32")
 
 
-def _power_of_two(node: ExportNode, entry: Entry, held: DType) -> Entry:
+def _power_of_two(node: AnyNode, entry: Entry, held: DType) -> Entry:
     """float8e8m0: the next power of two from 2**-127 to 2**127, NaN for negative numbers. It is the one at the rounded
     down logarithm, or the next if that one is less."""
     wide = held if held is DType.FLOAT64 else DType.FLOAT32
@@ -157,14 +157,14 @@ def _power_of_two(node: ExportNode, entry: Entry, held: DType) -> Entry:
     return found if wide is DType.FLOAT32 else node.step("Cast", found, dtype="float32")
 
 
-def narrow_results(node: ExportNode) -> None:
+def narrow_results(node: AnyNode) -> None:
     """Round or wrap the results of arithmetic that MXNet did in a wider dtype, as the narrow one would have."""
     for value in node.node.outputs:
         if value.dtype in WIDER and node.export.is_bound(value):
             _narrow(node, value)
 
 
-def _narrow(node: ExportNode, value: Value) -> None:
+def _narrow(node: AnyNode, value: Value) -> None:
     assert value.dtype is not None
     how = "wrapped" if value.dtype.is_integer else "rounded"
     node.decide(
@@ -174,6 +174,6 @@ def _narrow(node: ExportNode, value: Value) -> None:
     node.bind(entry, value.index)
 
 
-EXPORTS: ExportTable = {ir.Cast: export_cast, BitCast: export_bit_cast}
+EXPORTS = table(row(ir.Cast, export_cast), row(BitCast, export_bit_cast))
 
 __all__ = ["EXPORTS", "narrow_results", "narrowed", "needs_narrowing"]

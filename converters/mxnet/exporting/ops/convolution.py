@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.padding import padded, settled, settled_transposed
 from graphir.converters.mxnet.exporting.ops.steps import along, emit_first
 from graphir.decisions import DecisionKind
@@ -17,7 +17,7 @@ from graphir.tensor import Tensor
 from graphir.types import UNKNOWN, Dim, DType
 
 
-def _kernel_of(node: ExportNode) -> tuple[int, ...]:
+def _kernel_of(node: ExportNode[Conv | ConvTranspose | DeformConv]) -> tuple[int, ...]:
     """The kernel's spatial shape, from the attribute or from the weight. Refuses what MXNet has not."""
     kernel = node.op.kernel_shape or node.fixed(node.shape(1)[2:], node.input(1).name)
     if not 1 <= len(kernel) <= 3:
@@ -25,23 +25,25 @@ def _kernel_of(node: ExportNode) -> tuple[int, ...]:
     return tuple(kernel)
 
 
-def _filters(node: ExportNode, size: Dim) -> int:
+def _filters(node: AnyNode, size: Dim) -> int:
     if not isinstance(size, int):
         node.refuse(f"the number of filters of {node.input(1).name} is unknown")
     return size
 
 
-def _note_half(node: ExportNode, name: str) -> None:
+def _note_half(node: AnyNode, name: str) -> None:
     if node.dtype() is DType.FLOAT16:
         node.decide(DecisionKind.FLOAT16_PRODUCT, f"{name} of float16 runs on a GPU; MXNet's CPU build has none")
 
 
-def convolution(node: ExportNode, data: Entry, dtype: DType, no_bias: bool) -> tuple[Entry, dict[str, Any]]:
+def convolution(
+    node: ExportNode[Conv | DeformConv], data: Entry, dtype: DType, no_bias: bool
+) -> tuple[Entry, dict[str, Any]]:
     """The data, of this dtype, and the attributes of a Convolution of the node's weight, in slot 1.
 
     Different padding before and after is a Pad of its own.
     """
-    op: Conv | DeformConv = node.op
+    op = node.op
     kernel = _kernel_of(node)
     rank = len(kernel)
     ones = (1,) * rank
@@ -62,7 +64,7 @@ def convolution(node: ExportNode, data: Entry, dtype: DType, no_bias: bool) -> t
     }
 
 
-def export_conv(node: ExportNode) -> None:
+def export_conv(node: ExportNode[Conv]) -> None:
     """Convolution."""
     _note_half(node, "Convolution")
     no_bias = node.optional(2) is None
@@ -79,7 +81,7 @@ class _Ends:
     outer: tuple[tuple[int, int], ...]
 
 
-def _ends(node: ExportNode, op: ConvTranspose, kernel: tuple[int, ...]) -> _Ends:
+def _ends(node: AnyNode, op: ConvTranspose, kernel: tuple[int, ...]) -> _Ends:
     rank = len(kernel)
     strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
     sizes = (node.input(0).shape or (UNKNOWN,) * (rank + 2))[2:]
@@ -95,9 +97,9 @@ def _ends(node: ExportNode, op: ConvTranspose, kernel: tuple[int, ...]) -> _Ends
     return _Ends((0,) * rank, adj, outer)
 
 
-def export_conv_transpose(node: ExportNode) -> None:
+def export_conv_transpose(node: ExportNode[ConvTranspose]) -> None:
     """Deconvolution; what differs between the two ends is cut off, or added, afterwards."""
-    op: ConvTranspose = node.op
+    op = node.op
     _note_half(node, "Deconvolution")
     kernel = _kernel_of(node)
     rank = len(kernel)
@@ -129,7 +131,7 @@ def export_conv_transpose(node: ExportNode) -> None:
 
 
 def _weight(
-    node: ExportNode, op: ConvTranspose, kernel: tuple[int, ...]
+    node: AnyNode, op: ConvTranspose, kernel: tuple[int, ...]
 ) -> tuple[Entry, tuple[int, ...], tuple[int, ...]]:
     """The weight, its kernel and its dilations.
 
@@ -159,6 +161,6 @@ def _weight(
     return node.export.variable(name, dilated, {}), wide, (1,) * rank
 
 
-EXPORTS: ExportTable = {Conv: export_conv, ConvTranspose: export_conv_transpose}
+EXPORTS = table(row(Conv, export_conv), row(ConvTranspose, export_conv_transpose))
 
 __all__ = ["EXPORTS", "convolution"]

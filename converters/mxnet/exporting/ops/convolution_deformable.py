@@ -9,16 +9,16 @@ import math
 
 import numpy as np
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.convolution import convolution
 from graphir.converters.mxnet.exporting.ops.steps import computing, emit_as, wide
 from graphir.ops.convolution import DeformConv
 from graphir.types import DType
 
 
-def export_deform_conv(node: ExportNode) -> None:
+def export_deform_conv(node: ExportNode[DeformConv]) -> None:
     """_contrib_ModulatedDeformableConvolution; without a mask of ones."""
-    op: DeformConv = node.op
+    op = node.op
     if node.rank(1) != 4:
         node.refuse(f"MXNet's deformable convolution is over 2 spatial axes, not {node.rank(1) - 2}")
     dtype = computing(node)
@@ -44,7 +44,7 @@ def export_deform_conv(node: ExportNode) -> None:
     emit_as(node, found, dtype)
 
 
-def _with_more_filters(node: ExportNode, operands: list[Entry], more: int, dtype: DType) -> list[Entry]:
+def _with_more_filters(node: ExportNode[DeformConv], operands: list[Entry], more: int, dtype: DType) -> list[Entry]:
     """Weight and bias with filters of zeros behind: MXNet wants a number that the groups of offsets divide."""
     if node.op.group != 1:
         filters, groups = node.shape(1)[0], node.op.offset_group
@@ -58,6 +58,6 @@ def _with_more_filters(node: ExportNode, operands: list[Entry], more: int, dtype
     return found
 
 
-EXPORTS: ExportTable = {DeformConv: export_deform_conv}
+EXPORTS = table(row(DeformConv, export_deform_conv))
 
 __all__ = ["EXPORTS"]

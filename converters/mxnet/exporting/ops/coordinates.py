@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry
 
 
-def places(node: ExportNode, like: Entry, rank: int, axis: int) -> Entry:
+def places(node: AnyNode, like: Entry, rank: int, axis: int) -> Entry:
     """For each element of `like`, which has `rank` axes, its place on one of them, in the dtype of `like`."""
     if rank == 1:
         return node.step("_contrib_arange_like", like, suffix="places", axis=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable, dtype_name
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, dtype_name, row, table
 from graphir.converters.mxnet.exporting.dtypes import held_dtype
 from graphir.graph import Value
 from graphir.ops.creation import ConstantOfShape, EyeLike, Fill, Range
@@ -16,19 +16,19 @@ MOST_SEARCHED = 1000
 COUNTING = (DType.FLOAT32, DType.FLOAT64, DType.INT32, DType.INT64)
 
 
-def _filled(node: ExportNode, value: float, dtype: DType) -> None:
+def _filled(node: AnyNode, value: float, dtype: DType) -> None:
     shape = node.fixed(node.result.shape, node.result.name) or (1,)
     held = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
     _check_number(node, value, held)
     node.emit("_full", carried=held, shape=shape, value=float(value), dtype=dtype_name(held))
 
 
-def _check_number(node: ExportNode, value: float, held: DType) -> None:
+def _check_number(node: AnyNode, value: float, held: DType) -> None:
     if held is DType.INT64 and int(float(value)) != value:
         node.refuse(f"the number {value} is an attribute, which MXNet reads as float64; that does not hold it")
 
 
-def export_constant_of_shape(node: ExportNode) -> None:
+def export_constant_of_shape(node: ExportNode[ConstantOfShape]) -> None:
     """_full; of the open shape of another tensor, ones_like times the number; of other open sizes, broadcast."""
     source, shape = whole_shape_of(node.input(0)), node.result.shape
     if shape is not None and all(isinstance(size, int) for size in shape):
@@ -39,7 +39,7 @@ def export_constant_of_shape(node: ExportNode) -> None:
         _fill_open(node, node.op.value, node.op.dtype)
 
 
-def _fill_open(node: ExportNode, number: float, dtype: DType) -> None:
+def _fill_open(node: AnyNode, number: float, dtype: DType) -> None:
     """One number along axes of known size, and along those whose size some tensor before has as well."""
     shape = node.result.shape or ()
     places = {axis: place_of(node, size) for axis, size in enumerate(shape) if not isinstance(size, int)}
@@ -59,7 +59,7 @@ def _fill_open(node: ExportNode, number: float, dtype: DType) -> None:
     node.bind(found, carried=held)
 
 
-def _counted(node: ExportNode, source: Value, axis: int, dtype: DType) -> Entry:
+def _counted(node: AnyNode, source: Value, axis: int, dtype: DType) -> Entry:
     """The numbers from 0 on along an axis of a tensor, in a dtype."""
     entry, carried = node.export.raw(source), node.export.carried(source)
     if carried not in COUNTING:
@@ -68,7 +68,7 @@ def _counted(node: ExportNode, source: Value, axis: int, dtype: DType) -> Entry:
     return counted if carried is dtype else node.export.cast(counted, dtype)
 
 
-def fill_like(node: ExportNode, source: Value, number: float, dtype: DType) -> None:
+def fill_like(node: AnyNode, source: Value, number: float, dtype: DType) -> None:
     """One number everywhere, in the shape of another tensor."""
     held = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
     like = node.export.raw(source)
@@ -88,12 +88,12 @@ def whole_shape_of(value: Value) -> Value | None:
     return producer.inputs[0]
 
 
-def export_fill(node: ExportNode) -> None:
+def export_fill(node: ExportNode[Fill]) -> None:
     """_full, where the shape is known by now."""
     _filled(node, node.op.value, node.op.dtype)
 
 
-def export_range(node: ExportNode) -> None:
+def export_range(node: ExportNode[Range]) -> None:
     """_arange of constants; from 0 to the open size of an input, arange_like along that axis."""
     start, limit, delta = (node.number(slot) for slot in range(3))
     if start is not None and limit is not None and delta is not None:
@@ -113,7 +113,7 @@ def export_range(node: ExportNode) -> None:
         node.emit("Cast", node.step("_contrib_arange_like", entry, axis=axis), dtype=dtype_name(node.dtype()))
 
 
-def place_of(node: ExportNode, wanted: Dim | float) -> tuple[Value, int] | None:
+def place_of(node: AnyNode, wanted: Dim | float) -> tuple[Value, int] | None:
     """A tensor and an axis of it that has this size: an input, or what the node's operands are computed of."""
     if not isinstance(wanted, Sym):
         return None
@@ -137,7 +137,7 @@ def _place_before(values: Iterable[Value | None], wanted: Sym) -> Value | None:
     return None
 
 
-def export_eye_like(node: ExportNode) -> None:
+def export_eye_like(node: ExportNode[EyeLike]) -> None:
     """_eye."""
     rows, columns = node.fixed(node.shape(), node.input(0).name)
     dtype = node.result.dtype
@@ -147,11 +147,11 @@ def export_eye_like(node: ExportNode) -> None:
     node.emit("_eye", carried=held, N=rows, M=columns, k=node.op.k, dtype=dtype_name(held))
 
 
-EXPORTS: ExportTable = {
-    ConstantOfShape: export_constant_of_shape,
-    Fill: export_fill,
-    Range: export_range,
-    EyeLike: export_eye_like,
-}
+EXPORTS = table(
+    row(ConstantOfShape, export_constant_of_shape),
+    row(Fill, export_fill),
+    row(Range, export_range),
+    row(EyeLike, export_eye_like),
+)
 
 __all__ = ["EXPORTS"]

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.steps import bind_last
 from graphir.decisions import DecisionKind
 from graphir.ops import indexing as ir
 from graphir.ops.base import normalize_axis
 
 
-def _axis(node: ExportNode) -> int:
+def _axis(node: AnyNode) -> int:
     """The axis, a constant."""
     axes = node.numbers(1)
     assert axes is not None
     return normalize_axis(axes[0], node.rank())
 
 
-def _turned(node: ExportNode, entry: Entry, axis: int, suffix: str) -> Entry:
+def _turned(node: ExportNode[ir.CumProd | ir.CumSum], entry: Entry, axis: int, suffix: str) -> Entry:
     return node.step("reverse", entry, suffix=suffix, axis=axis) if node.op.reverse else entry
 
 
-def _shifted(node: ExportNode, entry: Entry, axis: int, size: int, by: int) -> Entry:
+def _shifted(node: AnyNode, entry: Entry, axis: int, size: int, by: int) -> Entry:
     """The elements `by` places further on; before them ones."""
     start = node.step("slice_axis", entry, suffix=f"start{by}", axis=axis, begin=0, end=min(by, size))
     start = node.step("ones_like", start, suffix=f"ones{by}")
@@ -30,9 +30,9 @@ def _shifted(node: ExportNode, entry: Entry, axis: int, size: int, by: int) -> E
     return node.step("Concat", start, kept, suffix=f"shifted{by}", dim=axis, num_args=2)
 
 
-def export_cum_sum(node: ExportNode) -> None:
+def export_cum_sum(node: ExportNode[ir.CumSum]) -> None:
     """cumsum; an exclusive one is moved on by one place, a reverse one turned around."""
-    op: ir.CumSum = node.op
+    op = node.op
     axis = _axis(node)
     if not op.reverse and not op.exclusive:
         node.emit("_np_cumsum", node.entry(0), axis=axis)
@@ -49,9 +49,9 @@ def export_cum_sum(node: ExportNode) -> None:
         node.emit("_np_cumsum", data, axis=axis)
 
 
-def export_cum_prod(node: ExportNode) -> None:
+def export_cum_prod(node: ExportNode[ir.CumProd]) -> None:
     """Products of elements 1, 2, 4, ... places apart: as many as the axis has bits, each with all before it."""
-    op: ir.CumProd = node.op
+    op = node.op
     axis = _axis(node)
     (size,) = node.fixed(node.shape()[axis : axis + 1], node.input(0).name)
     if size == 0:
@@ -67,6 +67,6 @@ def export_cum_prod(node: ExportNode) -> None:
     bind_last(node, _turned(node, data, axis, "back"))
 
 
-EXPORTS: ExportTable = {ir.CumSum: export_cum_sum, ir.CumProd: export_cum_prod}
+EXPORTS = table(row(ir.CumSum, export_cum_sum), row(ir.CumProd, export_cum_prod))
 
 __all__ = ["EXPORTS"]

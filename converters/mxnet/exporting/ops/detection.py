@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.roi_maximum import export_roi_maximum
 from graphir.converters.mxnet.exporting.ops.steps import cast, computing, emit_as, held
 from graphir.decisions import DecisionKind
@@ -14,9 +14,9 @@ from graphir.ops.shape_parts import Slice
 from graphir.types import DType
 
 
-def export_box_nms(node: ExportNode) -> None:
+def export_box_nms(node: ExportNode[ir.BoxNMS]) -> None:
     """_contrib_box_nms."""
-    op: ir.BoxNMS = node.op
+    op = node.op
     node.emit(
         "_contrib_box_nms",
         node.entry(0),
@@ -33,9 +33,9 @@ def export_box_nms(node: ExportNode) -> None:
     )
 
 
-def export_multibox_detection(node: ExportNode) -> None:
+def export_multibox_detection(node: ExportNode[ir.MultiBoxDetection]) -> None:
     """_contrib_MultiBoxDetection."""
-    op: ir.MultiBoxDetection = node.op
+    op = node.op
     node.emit(
         "_contrib_MultiBoxDetection",
         *node.entries(),
@@ -48,9 +48,9 @@ def export_multibox_detection(node: ExportNode) -> None:
     )
 
 
-def export_roi_align(node: ExportNode) -> None:
+def export_roi_align(node: ExportNode[ir.RoiAlign]) -> None:
     """_contrib_ROIAlign of regions with their image in front; maxima of samples are found by lookups."""
-    op: ir.RoiAlign = node.op
+    op = node.op
     if op.mode is ir.RoiMode.MAX:
         export_roi_maximum(node)
         return
@@ -73,7 +73,7 @@ def export_roi_align(node: ExportNode) -> None:
     emit_as(node, found, dtype)
 
 
-def _regions(node: ExportNode, dtype: DType) -> Entry:
+def _regions(node: AnyNode, dtype: DType) -> Entry:
     """The image and the corners of each region, (R, 5), as which they may have been given."""
     source = _whole_regions(node)
     if source is not None and source.dtype is dtype:
@@ -83,7 +83,7 @@ def _regions(node: ExportNode, dtype: DType) -> Entry:
     return node.step("Concat", images, corners, suffix="regions", dim=1, num_args=2)
 
 
-def _whole_regions(node: ExportNode) -> Value | None:
+def _whole_regions(node: AnyNode) -> Value | None:
     """The rows of five of which the corners are the last four and the image is the first; None if there are none."""
     corners, images = node.input(1).producer, node.input(2).producer
     if corners is None or images is None or not isinstance(corners.op, Slice) or not isinstance(images.op, Cast):
@@ -102,10 +102,10 @@ def _whole_regions(node: ExportNode) -> Value | None:
     return source if first and rest and source.shape[1] == 5 and len(corners.inputs) == 4 else None
 
 
-EXPORTS: ExportTable = {
-    ir.BoxNMS: export_box_nms,
-    ir.MultiBoxDetection: export_multibox_detection,
-    ir.RoiAlign: export_roi_align,
-}
+EXPORTS = table(
+    row(ir.BoxNMS, export_box_nms),
+    row(ir.MultiBoxDetection, export_multibox_detection),
+    row(ir.RoiAlign, export_roi_align),
+)
 
 __all__ = ["EXPORTS"]

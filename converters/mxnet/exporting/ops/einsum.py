@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.linear import emit_product, operand, product_dtype
 from graphir.converters.mxnet.exporting.ops.steps import bind_last
 from graphir.decisions import DecisionKind
@@ -32,9 +32,9 @@ def _labels(term: str, hidden: int) -> tuple[str, ...]:
     return (*before, *((f"...{place}" for place in range(-hidden, 0)) if dots else ()), *after)
 
 
-def _terms(node: ExportNode) -> tuple[list[Term], tuple[str, ...]]:
+def _terms(node: ExportNode[Einsum]) -> tuple[list[Term], tuple[str, ...]]:
     """The operands with their labels, each label once in each, and the labels of the result."""
-    op: Einsum = node.op
+    op = node.op
     texts, result = op.terms()
     found: list[Term] = []
     widest = 0
@@ -46,7 +46,7 @@ def _terms(node: ExportNode) -> tuple[list[Term], tuple[str, ...]]:
     return found, _labels(result, widest)
 
 
-def _with_diagonals(node: ExportNode, term: Term) -> Term:
+def _with_diagonals(node: AnyNode, term: Term) -> Term:
     """The term with each label once: of axes with one label only the diagonal is kept."""
     for label in dict.fromkeys(term.labels):
         while term.labels.count(label) > 1:
@@ -64,7 +64,7 @@ def _with_diagonals(node: ExportNode, term: Term) -> Term:
     return term
 
 
-def _reduced(node: ExportNode, term: Term, keep: set[str]) -> Term:
+def _reduced(node: AnyNode, term: Term, keep: set[str]) -> Term:
     """The term summed over the labels that nothing else needs, and without the axes of one element that others have."""
     gone = tuple(axis for axis, label in enumerate(term.labels) if label not in keep)
     if not gone:
@@ -76,14 +76,14 @@ def _reduced(node: ExportNode, term: Term, keep: set[str]) -> Term:
     return Term(entry, tuple(term.labels[axis] for axis in left), tuple(term.sizes[axis] for axis in left))
 
 
-def _without_stretched(node: ExportNode, term: Term, others: list[Term]) -> Term:
+def _without_stretched(node: AnyNode, term: Term, others: list[Term]) -> Term:
     """The term without axes of one element that another term has longer."""
     long = {label for other in others for label, size in zip(other.labels, other.sizes, strict=True) if size != 1}
     short = {label for label, size in zip(term.labels, term.sizes, strict=True) if size == 1 and label in long}
     return _reduced(node, term, set(term.labels) - short)
 
 
-def _reshaped(node: ExportNode, entry: Entry, shape: Shape, suffix: str) -> Entry:
+def _reshaped(node: AnyNode, entry: Entry, shape: Shape, suffix: str) -> Entry:
     """The entry with a shape of which one size may be open."""
     codes = tuple(size if isinstance(size, int) else -1 for size in shape)
     if codes.count(-1) > 1:
@@ -91,7 +91,7 @@ def _reshaped(node: ExportNode, entry: Entry, shape: Shape, suffix: str) -> Entr
     return node.step("Reshape", entry, suffix=suffix, shape=codes)
 
 
-def _arranged(node: ExportNode, term: Term, order: tuple[str, ...], shape: Shape) -> Entry:
+def _arranged(node: AnyNode, term: Term, order: tuple[str, ...], shape: Shape) -> Entry:
     """The term's entry with its axes in order and joined to the shape."""
     entry = term.entry
     axes = tuple(term.labels.index(label) for label in order)
@@ -102,7 +102,7 @@ def _arranged(node: ExportNode, term: Term, order: tuple[str, ...], shape: Shape
     return _reshaped(node, entry, shape, "joined")
 
 
-def _product(node: ExportNode, left: Term, right: Term, keep: set[str]) -> Term:
+def _product(node: AnyNode, left: Term, right: Term, keep: set[str]) -> Term:
     """Two terms multiplied, summed over the labels of both that nothing else needs."""
     shared = tuple(label for label in left.labels if label in right.labels)
     batch = tuple(label for label in shared if label in keep)
@@ -125,9 +125,9 @@ def _product(node: ExportNode, left: Term, right: Term, keep: set[str]) -> Term:
     return Term(entry, labels, sizes)
 
 
-def _as_dot(node: ExportNode) -> bool:
+def _as_dot(node: ExportNode[Einsum]) -> bool:
     """One dot, where the last or first axes of two operands are summed and the others follow; whether it is one."""
-    op: Einsum = node.op
+    op = node.op
     terms, result = op.terms()
     if len(terms) != 2 or "." in op.equation or not node.dtype().is_float:
         return False
@@ -151,9 +151,9 @@ def _as_dot(node: ExportNode) -> bool:
     return True
 
 
-def _as_batch_dot(node: ExportNode) -> bool:
+def _as_batch_dot(node: ExportNode[Einsum]) -> bool:
     """One batch_dot, where both operands are matrices behind equal batch axes; whether it is one."""
-    op: Einsum = node.op
+    op = node.op
     texts, result_text = op.terms()
     dtype = node.dtype()
     if len(texts) != 2 or product_dtype(dtype) is not dtype:
@@ -188,7 +188,7 @@ def _size_of(terms: list[Term], label: str) -> Dim:
     return found
 
 
-def export_einsum(node: ExportNode) -> None:
+def export_einsum(node: ExportNode[Einsum]) -> None:
     """One dot or batch_dot where that says it; else the operands are multiplied from left to right."""
     if not node.dtype().is_float:
         node.decide(DecisionKind.INTEGER_PRODUCT, "computed in float64: exact as long as the sums are below 2^53")
@@ -212,7 +212,7 @@ def export_einsum(node: ExportNode) -> None:
     _emit(node, entry)
 
 
-def _emit(node: ExportNode, entry: Entry) -> None:
+def _emit(node: AnyNode, entry: Entry) -> None:
     dtype: DType = node.dtype()
     if product_dtype(dtype) is dtype:
         bind_last(node, entry)
@@ -220,11 +220,11 @@ def _emit(node: ExportNode, entry: Entry) -> None:
         node.emit("Cast", entry, dtype=dtype.value)
 
 
-def export_det(node: ExportNode) -> None:
+def export_det(node: ExportNode[Det]) -> None:
     """_linalg_det."""
     emit_product(node, "_linalg_det", operand(node, 0))
 
 
-EXPORTS: ExportTable = {Einsum: export_einsum, Det: export_det}
+EXPORTS = table(row(Einsum, export_einsum), row(Det, export_det))
 
 __all__ = ["EXPORTS"]

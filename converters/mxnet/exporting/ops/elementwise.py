@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import math
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable, dtype_name
+from graphir.converters.mxnet.exporting.context import (
+    AnyNode,
+    Entry,
+    ExportFunction,
+    ExportNode,
+    dtype_name,
+    row,
+    table,
+)
 from graphir.converters.mxnet.exporting.ops.l2_normalization import export_l2_normalization
 from graphir.converters.mxnet.exporting.ops.linear import export_dense_sum
 from graphir.converters.mxnet.exporting.ops.steps import same_truths
@@ -20,7 +28,7 @@ def unary(name: str) -> ExportFunction:
     return lambda node: node.emit(name, node.entry(0))
 
 
-def constant_beside(node: ExportNode) -> tuple[int, float] | None:
+def constant_beside(node: AnyNode) -> tuple[int, float] | None:
     """The slot of the operand beside which the other one is a constant number, and that number."""
     for slot in (0, 1):
         number = node.number(1 - slot)
@@ -34,12 +42,12 @@ def constant_beside(node: ExportNode) -> tuple[int, float] | None:
     return None
 
 
-def pair(node: ExportNode) -> tuple[list[Entry], DType | None]:
+def pair(node: AnyNode) -> tuple[list[Entry], DType | None]:
     """Two operands in one dtype, and what carries them if they are truths."""
     return same_truths(node, (node.input(0), node.input(1)))
 
 
-def compared(node: ExportNode, op: str) -> None:
+def compared(node: AnyNode, op: str) -> None:
     """The result of an operator that gives truths, which are carried in the dtype of the operands."""
     entries, carried = pair(node)
     node.emit(op, *entries, carried=carried or node.dtype(0 if node.input(0).dtype is not None else 1))
@@ -48,7 +56,7 @@ def compared(node: ExportNode, op: str) -> None:
 def binary(same: str, wide: str, scalar: str, reverse: str) -> ExportFunction:
     """`same` where the shapes are one, `wide` where they broadcast, `scalar` and `reverse` beside a constant."""
 
-    def export_binary(node: ExportNode) -> None:
+    def export_binary(node: AnyNode) -> None:
         beside = constant_beside(node)
         if beside is not None:
             slot, number = beside
@@ -59,7 +67,7 @@ def binary(same: str, wide: str, scalar: str, reverse: str) -> ExportFunction:
     return export_binary
 
 
-def export_div(node: ExportNode) -> None:
+def export_div(node: ExportNode[ir.Div]) -> None:
     """A quotient, unless it is a normalization."""
     if export_l2_normalization(node):
         return
@@ -69,13 +77,13 @@ def export_div(node: ExportNode) -> None:
         binary("elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar")(node)
 
 
-def export_add(node: ExportNode) -> None:
+def export_add(node: ExportNode[ir.Add]) -> None:
     """A sum, unless it is the bias of a dense layer."""
     if not export_dense_sum(node):
         binary("elemwise_add", "broadcast_add", "_plus_scalar", "_plus_scalar")(node)
 
 
-def export_mod(node: ExportNode) -> None:
+def export_mod(node: ExportNode[ir.Mod]) -> None:
     """The remainder with the divisor's sign, or for `fmod` that of magnitudes with the dividend's sign.
 
     MXNet gives 0 where floats are divided by 0, which is NaN in the graph: a divisor that can be 0 becomes NaN there.
@@ -101,7 +109,7 @@ def export_mod(node: ExportNode) -> None:
     node.emit("broadcast_mul", remainder, node.step("sign", left))
 
 
-def export_pow(node: ExportNode) -> None:
+def export_pow(node: ExportNode[ir.Pow]) -> None:
     """Powers, in the dtype of the base; MXNet takes integers as float32, which float64 spares those below 2^53."""
     base, exponent = node.dtype(0), node.dtype(1)
     number = node.number(1)
@@ -121,7 +129,7 @@ def export_pow(node: ExportNode) -> None:
     node.emit("Cast", node.step("broadcast_power", left, right, suffix="power"), dtype=dtype_name(base))
 
 
-def export_abs(node: ExportNode) -> None:
+def export_abs(node: AnyNode) -> None:
     """|x|."""
     if node.dtype() is DType.INT64:
         node.emit("_maximum", node.entry(0), node.step("negative", node.entry(0)))
@@ -129,7 +137,7 @@ def export_abs(node: ExportNode) -> None:
         node.emit("abs", node.entry(0))
 
 
-def export_sign(node: ExportNode) -> None:
+def export_sign(node: AnyNode) -> None:
     """-1, 0 or 1; what is not a number stays so, of which MXNet's sign makes 0."""
     if not node.dtype().is_float:
         node.emit("sign", node.entry(0))
@@ -138,7 +146,7 @@ def export_sign(node: ExportNode) -> None:
     node.emit("where", node.step("_equal", data, data, suffix="is_number"), node.step("sign", data), data)
 
 
-def export_round(node: ExportNode) -> None:
+def export_round(node: AnyNode) -> None:
     """around, which takes ties to even numbers as ONNX does; of float16 through float32."""
     if node.dtype() is DType.FLOAT16:
         wide = node.export.cast(node.entry(0), DType.FLOAT32)
@@ -152,7 +160,7 @@ def export_round(node: ExportNode) -> None:
 def comparison(name: str, mirrored: str) -> ExportFunction:
     """A comparison; its result is carried as numbers of the operands' dtype."""
 
-    def export_comparison(node: ExportNode) -> None:
+    def export_comparison(node: AnyNode) -> None:
         beside = constant_beside(node)
         if beside is not None:
             slot, number = beside
@@ -167,7 +175,7 @@ def comparison(name: str, mirrored: str) -> ExportFunction:
 def logical(name: str) -> ExportFunction:
     """And, or, xor of truths."""
 
-    def export_logical(node: ExportNode) -> None:
+    def export_logical(node: AnyNode) -> None:
         for slot in (0, 1):
             number, other = node.number(1 - slot), node.input(slot)
             if number is not None and node.input(1 - slot).rank == 0:
@@ -180,18 +188,18 @@ def logical(name: str) -> ExportFunction:
     return export_logical
 
 
-def export_not(node: ExportNode) -> None:
+def export_not(node: AnyNode) -> None:
     """logical_not."""
     entry, carried = node.moved(0)
     node.emit("logical_not", entry, carried=carried)
 
 
-def export_is_nan(node: ExportNode) -> None:
+def export_is_nan(node: ExportNode[ir.IsNaN]) -> None:
     """What differs from itself."""
     node.emit("_not_equal", node.entry(0), node.entry(0), carried=node.dtype())
 
 
-def export_is_inf(node: ExportNode) -> None:
+def export_is_inf(node: ExportNode[ir.IsInf]) -> None:
     """What is infinite, of the signs that count."""
     if not (node.op.detect_negative or node.op.detect_positive):
         node.emit("zeros_like", node.entry(0), carried=node.dtype())
@@ -206,7 +214,7 @@ def export_is_inf(node: ExportNode) -> None:
 def chain(same: str, wide: str, scalar: str) -> ExportFunction:
     """An operator of any number of operands as a chain of binary ones."""
 
-    def export_chain(node: ExportNode) -> None:
+    def export_chain(node: AnyNode) -> None:
         if len(node) == 2:
             binary(same, wide, scalar, scalar)(node)
             return
@@ -221,7 +229,7 @@ def chain(same: str, wide: str, scalar: str) -> ExportFunction:
     return export_chain
 
 
-def export_sum(node: ExportNode) -> None:
+def export_sum(node: ExportNode[ir.Sum]) -> None:
     """add_n of equal shapes, else a chain of sums."""
     shapes = {operand.shape for operand in node.node.inputs if operand is not None}
     if len(shapes) == 1 and None not in shapes:
@@ -230,7 +238,7 @@ def export_sum(node: ExportNode) -> None:
     chain("broadcast_add", "broadcast_add", "_plus_scalar")(node)
 
 
-def export_mean(node: ExportNode) -> None:
+def export_mean(node: ExportNode[ir.Mean]) -> None:
     """The sum divided by the number of operands."""
     total, *others = node.entries()
     for entry in others:
@@ -238,7 +246,7 @@ def export_mean(node: ExportNode) -> None:
     node.emit("_div_scalar", total, scalar=float(len(node)))
 
 
-def export_clip(node: ExportNode) -> None:
+def export_clip(node: ExportNode[ir.Clip]) -> None:
     """clip; one bound alone, bounds of integers, and computed ones are a maximum and a minimum."""
     bounds = [None if node.optional(slot) is None else node.number(slot) for slot in (1, 2)]
     low, high = bounds
@@ -260,13 +268,13 @@ def export_clip(node: ExportNode) -> None:
     node.bind(data)
 
 
-def export_identity(node: ExportNode) -> None:
+def export_identity(node: AnyNode) -> None:
     """A copy."""
     entry, carried = node.moved(0)
     node.emit("_copy", entry, carried=carried)
 
 
-def _with_axes(node: ExportNode, entry: Entry, value: Value, rank: int) -> Entry:
+def _with_axes(node: AnyNode, entry: Entry, value: Value, rank: int) -> Entry:
     """An operand's entry with axes of one element before its own."""
     own = value.shape
     if own is None:
@@ -280,7 +288,7 @@ def _with_axes(node: ExportNode, entry: Entry, value: Value, rank: int) -> Entry
     return entry
 
 
-def _in_one_shape(node: ExportNode, values: list[Value], entries: list[Entry]) -> list[Entry]:
+def _in_one_shape(node: AnyNode, values: list[Value], entries: list[Entry]) -> list[Entry]:
     """The operands' entries with the result's shape, for `where`, which does not broadcast."""
     wanted = node.result.shape
     if wanted is None:
@@ -306,7 +314,7 @@ def _in_one_shape(node: ExportNode, values: list[Value], entries: list[Entry]) -
     ]
 
 
-def export_where(node: ExportNode) -> None:
+def export_where(node: ExportNode[ir.Where]) -> None:
     """where, its operands brought to one shape first."""
     values = [node.input(slot) for slot in range(3)]
     choices, carried = same_truths(node, values[1:])
@@ -338,35 +346,35 @@ UNARY: dict[type[Operator], str] = {
     ir.Tan: "tan",
 }
 
-EXPORTS: ExportTable = {
-    **{op: unary(name) for op, name in UNARY.items()},
-    ir.Abs: export_abs,
-    ir.Add: export_add,
-    ir.Mul: binary("elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar"),
-    ir.Sub: binary("elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar"),
-    ir.Div: export_div,
-    ir.Pow: export_pow,
-    ir.Round: export_round,
-    ir.Sign: export_sign,
-    ir.Mod: export_mod,
-    ir.Equal: comparison("equal", "equal"),
-    ir.Greater: comparison("greater", "lesser"),
-    ir.GreaterOrEqual: comparison("greater_equal", "lesser_equal"),
-    ir.Less: comparison("lesser", "greater"),
-    ir.LessOrEqual: comparison("lesser_equal", "greater_equal"),
-    ir.And: logical("and"),
-    ir.Or: logical("or"),
-    ir.Xor: logical("xor"),
-    ir.Not: export_not,
-    ir.IsNaN: export_is_nan,
-    ir.IsInf: export_is_inf,
-    ir.Sum: export_sum,
-    ir.Mean: export_mean,
-    ir.Max: chain("_maximum", "broadcast_maximum", "_maximum_scalar"),
-    ir.Min: chain("_minimum", "broadcast_minimum", "_minimum_scalar"),
-    ir.Clip: export_clip,
-    ir.Identity: export_identity,
-    ir.Where: export_where,
-}
+EXPORTS = table(
+    *{op: unary(name) for op, name in UNARY.items()}.items(),
+    row(ir.Abs, export_abs),
+    row(ir.Add, export_add),
+    row(ir.Mul, binary("elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar")),
+    row(ir.Sub, binary("elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar")),
+    row(ir.Div, export_div),
+    row(ir.Pow, export_pow),
+    row(ir.Round, export_round),
+    row(ir.Sign, export_sign),
+    row(ir.Mod, export_mod),
+    row(ir.Equal, comparison("equal", "equal")),
+    row(ir.Greater, comparison("greater", "lesser")),
+    row(ir.GreaterOrEqual, comparison("greater_equal", "lesser_equal")),
+    row(ir.Less, comparison("lesser", "greater")),
+    row(ir.LessOrEqual, comparison("lesser_equal", "greater_equal")),
+    row(ir.And, logical("and")),
+    row(ir.Or, logical("or")),
+    row(ir.Xor, logical("xor")),
+    row(ir.Not, export_not),
+    row(ir.IsNaN, export_is_nan),
+    row(ir.IsInf, export_is_inf),
+    row(ir.Sum, export_sum),
+    row(ir.Mean, export_mean),
+    row(ir.Max, chain("_maximum", "broadcast_maximum", "_maximum_scalar")),
+    row(ir.Min, chain("_minimum", "broadcast_minimum", "_minimum_scalar")),
+    row(ir.Clip, export_clip),
+    row(ir.Identity, export_identity),
+    row(ir.Where, export_where),
+)
 
 __all__ = ["EXPORTS"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops.base import Operator
@@ -19,7 +19,7 @@ from graphir.ops.shape import Reshape, Shape, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, Slice
 from graphir.types import DType
 
-Idiom = Callable[[ExportNode], bool]
+Idiom = Callable[[ExportNode[Any]], bool]
 DTYPES = (
     *(DType.FLOAT16, DType.FLOAT32, DType.FLOAT64),
     *(DType.UINT8, DType.INT8, DType.INT32, DType.INT64),
@@ -70,7 +70,7 @@ def _hot(value: Value) -> tuple[Value, int] | None:
     return unconverted(indices), numbers.size
 
 
-def one_hot_of_truths(node: ExportNode) -> bool:
+def one_hot_of_truths(node: ExportNode[ew.Cast]) -> bool:
     """Cast of a comparison of indices with all places."""
     found = _hot(node.input(0))
     if found is None or node.op.to not in DTYPES:
@@ -81,7 +81,7 @@ def one_hot_of_truths(node: ExportNode) -> bool:
     return True
 
 
-def one_hot_of_choice(node: ExportNode) -> bool:
+def one_hot_of_choice(node: AnyNode) -> bool:
     """Where between two numbers, by a comparison of indices with all places."""
     found = _hot(node.input(0))
     on, off, dtype = node.number(1), node.number(2), node.input(1).dtype
@@ -95,7 +95,7 @@ def one_hot_of_choice(node: ExportNode) -> bool:
     return True
 
 
-def _index_entry(node: ExportNode, value: Value) -> Entry:
+def _index_entry(node: AnyNode, value: Value) -> Entry:
     """The entry of indices in whatever dtype carries them."""
     return node.export.raw(value)
 
@@ -107,7 +107,7 @@ def _line(array: np.ndarray[Any, Any], rank: int) -> int | None:
     return rank - array.ndim + int(np.argmax(array.shape))
 
 
-def sequence_mask(node: ExportNode) -> bool:
+def sequence_mask(node: AnyNode) -> bool:
     """Where between data and a number, by a comparison of positions with lengths."""
     data, number, less = node.input(1), node.number(2), node.input(0).producer
     if less is None or not isinstance(less.op, ew.Less) or number is None or data.shape is None:
@@ -135,7 +135,7 @@ def sequence_mask(node: ExportNode) -> bool:
     return True
 
 
-def reversed_axes(node: ExportNode) -> bool:
+def reversed_axes(node: AnyNode) -> bool:
     """Slice that goes backwards over whole axes."""
     value = node.input(0)
     given = [operand for operand in node.node.inputs[1:] if operand is not None]
@@ -155,7 +155,7 @@ def reversed_axes(node: ExportNode) -> bool:
     return True
 
 
-def shape_of_another(node: ExportNode) -> bool:
+def shape_of_another(node: AnyNode) -> bool:
     """Reshape to the whole shape of another tensor, of which more than one size is open."""
     value, wanted = node.input(0), node.input(1)
     source = wanted.producer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.padding import cropped
 from graphir.converters.mxnet.exporting.ops.steps import emit_as, held
 from graphir.ops import image as ir
@@ -41,9 +41,9 @@ class _Blocks:
         )
 
 
-def export_col2im(node: ExportNode) -> None:
+def export_col2im(node: ExportNode[ir.Col2Im]) -> None:
     """col2im; an image padded differently before and after is cut out of a larger one."""
-    op: ir.Col2Im = node.op
+    op = node.op
     image, block = node.numbers(1), node.numbers(2)
     assert image is not None
     assert block is not None
@@ -66,7 +66,7 @@ def export_col2im(node: ExportNode) -> None:
     emit_as(node, found, held(node))
 
 
-def _put_together(node: ExportNode, data: Entry, channels: int, blocks: _Blocks) -> Entry:
+def _put_together(node: AnyNode, data: Entry, channels: int, blocks: _Blocks) -> Entry:
     """The image (N, C, D...) of blocks (N, C * elements, blocks); MXNet's col2im has two axes, so others go in turn."""
     rank = len(blocks.image)
     if rank == 2:
@@ -91,23 +91,20 @@ def _put_together(node: ExportNode, data: Entry, channels: int, blocks: _Blocks)
     return node.step("transpose", lines, suffix="image", axes=(0, 1, 4, 2, 3))
 
 
-def _put_together_flat(node: ExportNode, data: Entry, blocks: _Blocks) -> Entry:
+def _put_together_flat(node: AnyNode, data: Entry, blocks: _Blocks) -> Entry:
     attributes: dict[str, Any] = {"stride": blocks.stride, "dilate": blocks.dilate, "pad": blocks.pad}
     return node.step("col2im", data, output_size=blocks.image, kernel=blocks.block, **attributes)
 
 
-def export_correlation(node: ExportNode) -> None:
+def export_correlation(node: ExportNode[ir.Correlation]) -> None:
     """Correlation."""
-    op: ir.Correlation = node.op
+    op = node.op
     node.emit(
         "Correlation", *node.entries(), kernel_size=op.kernel_size, max_displacement=op.max_displacement,
         stride1=op.stride, stride2=op.shift_stride, pad_size=op.pad, is_multiply=op.multiply,
     )  # fmt: skip
 
 
-EXPORTS: ExportTable = {
-    ir.Col2Im: export_col2im,
-    ir.Correlation: export_correlation,
-}
+EXPORTS = table(row(ir.Col2Im, export_col2im), row(ir.Correlation, export_correlation))
 
 __all__ = ["EXPORTS"]

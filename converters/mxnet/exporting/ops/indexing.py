@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.coordinates import places
 from graphir.converters.mxnet.exporting.ops.idioms import unconverted
 from graphir.converters.mxnet.exporting.ops.steps import MOST_SLICED_AXES
@@ -28,7 +28,7 @@ def _constant(value: Value | None) -> int | None:
     return int(value.tensor.numpy().reshape(-1)[0])
 
 
-def _unlimited(node: ExportNode, indices: Value, last: int | None) -> Entry | None:
+def _unlimited(node: AnyNode, indices: Value, last: int | None) -> Entry | None:
     """The indices before they were limited to [0, last], which MXNet does itself; None if they were not."""
     limit = indices.producer
     if limit is None or not isinstance(limit.op, Clip) or len(limit.inputs) < 3:
@@ -40,7 +40,7 @@ def _unlimited(node: ExportNode, indices: Value, last: int | None) -> Entry | No
     return node.export.entry(unconverted(source))
 
 
-def _chosen(node: ExportNode, indices: Value, size: object) -> tuple[Entry, str]:
+def _chosen(node: AnyNode, indices: Value, size: object) -> tuple[Entry, str]:
     """The indices and MXNet's mode: before they were limited to an axis of this size or wrapped around on it."""
     last = size - 1 if isinstance(size, int) else None
     unlimited = _unlimited(node, indices, last)
@@ -59,12 +59,12 @@ def _last(value: Value, axis: int) -> int | None:
     return size - 1 if isinstance(size, int) else None
 
 
-def _is_parameter(node: ExportNode, value: Value) -> bool:
+def _is_parameter(node: AnyNode, value: Value) -> bool:
     """Whether a value is a weight, the elements of which may be absent."""
     return value.producer is None and value not in node.export.graph.inputs
 
 
-def export_gather(node: ExportNode) -> None:
+def export_gather(node: ExportNode[ir.Gather]) -> None:
     """Embedding of a table, slice of one index, else take."""
     data, indices = node.input(0), node.input(1)
     carried = node.export.carried(data)
@@ -97,7 +97,7 @@ def export_gather(node: ExportNode) -> None:
         node.emit("take", node.export.raw(data), entry, axis=axis, mode=mode, carried=carried)
 
 
-def export_gather_nd(node: ExportNode) -> None:
+def export_gather_nd(node: ExportNode[ir.GatherND]) -> None:
     """gather_nd, whose index vectors lie along the first axis; batch axes are indices too."""
     rank, batch = node.rank(1), node.op.batch_dims
     length = node.shape(1)[-1]
@@ -140,7 +140,7 @@ def _as_mxnet_has_them(vectors: Value) -> Value | None:
     return unconverted(source)
 
 
-def _export_sequence_last(node: ExportNode) -> bool:
+def _export_sequence_last(node: AnyNode) -> bool:
     """SequenceLast, where the index of each batch is a length less 1; whether it is that."""
     data, column = node.input(0), node.input(1).producer
     if column is None or not isinstance(column.op, Unsqueeze) or node.rank(1) != 2 or column.inputs[0] is None:
@@ -164,7 +164,7 @@ def _export_sequence_last(node: ExportNode) -> bool:
     return True
 
 
-def export_gather_elements(node: ExportNode) -> None:
+def export_gather_elements(node: ExportNode[ir.GatherElements]) -> None:
     """take of a vector, pick of one element along the axis, else gather_nd at the place of each index."""
     rank = node.rank()
     axis = normalize_axis(node.op.axis, rank)
@@ -184,7 +184,7 @@ def export_gather_elements(node: ExportNode) -> None:
     node.emit("gather_nd", node.export.raw(data), vectors, carried=carried)
 
 
-def _export_pick(node: ExportNode, axis: int, size: object) -> None:
+def _export_pick(node: AnyNode, axis: int, size: object) -> None:
     """pick, with indices that lack the axis if they did, and a result without it if nothing else is made of it."""
     indices, found = node.input(1), node.result
     given = indices.producer
@@ -226,7 +226,7 @@ def counts_from_zero(value: Value) -> bool:
     return isinstance(producer.op, reduction.ArgMax | reduction.ArgMin | ir.NonZero | Range)
 
 
-def export_one_hot(node: ExportNode) -> None:
+def export_one_hot(node: ExportNode[ir.OneHot]) -> None:
     """one_hot, which has its new axis last and no negative indices; with computed values a choice between them."""
     depths = node.numbers(1)
     assert depths is not None
@@ -269,7 +269,7 @@ def export_one_hot(node: ExportNode) -> None:
 
 
 def _emit_one_hot(
-    node: ExportNode, entry: Entry, order: tuple[int, ...] | None, held: DType, attributes: dict[str, Any]
+    node: AnyNode, entry: Entry, order: tuple[int, ...] | None, held: DType, attributes: dict[str, Any]
 ) -> None:
     if attributes["on_value"] == 1:
         del attributes["on_value"]
@@ -284,7 +284,7 @@ def _emit_one_hot(
         node.emit("transpose", node.step("one_hot", entry, suffix="last", **attributes), axes=order, carried=held)
 
 
-def export_compress(node: ExportNode) -> None:
+def export_compress(node: ExportNode[ir.Compress]) -> None:
     """take of the places where a constant condition holds."""
     condition = node.input(1)
     if condition.tensor is None:
@@ -301,12 +301,12 @@ def export_compress(node: ExportNode) -> None:
     node.emit("take", data, indices, axis=axis, mode="clip", carried=node.export.carried(node.input(0)))
 
 
-EXPORTS: ExportTable = {
-    ir.Gather: export_gather,
-    ir.GatherND: export_gather_nd,
-    ir.GatherElements: export_gather_elements,
-    ir.OneHot: export_one_hot,
-    ir.Compress: export_compress,
-}
+EXPORTS = table(
+    row(ir.Gather, export_gather),
+    row(ir.GatherND, export_gather_nd),
+    row(ir.GatherElements, export_gather_elements),
+    row(ir.OneHot, export_one_hot),
+    row(ir.Compress, export_compress),
+)
 
 __all__ = ["EXPORTS", "counts_from_zero"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.exporting.context import ExportNode
+from graphir.converters.mxnet.exporting.context import AnyNode
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.elementwise import Add, Mul, Sqrt
 from graphir.ops.reduction import ReduceSum, ReduceSumSquare
 
 
-def export_l2_normalization(node: ExportNode) -> bool:
+def export_l2_normalization(node: AnyNode) -> bool:
     """A quotient as L2Normalization; whether it is one."""
     data, divisor = node.input(0), node.input(1)
     if data.rank is None or data.dtype is None or not data.dtype.is_float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable, dtype_name
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, dtype_name, row, table
 from graphir.decisions import DecisionKind
 from graphir.graph import Node, Value
 from graphir.ops.linear import Gemm, MatMul
@@ -37,7 +37,7 @@ def _hidden(weight: Value, turned: bool, bias: Value | None) -> int | None:
     return hidden if bias is None or bias.shape == (hidden,) or row else None
 
 
-def _bias(node: ExportNode, slot: int, hidden: int) -> Entry:
+def _bias(node: AnyNode, slot: int, hidden: int) -> Entry:
     """A bias as a vector."""
     value = node.input(slot)
     return node.entry(slot) if value.rank == 1 else node.export.reshaped(value, (hidden,))
@@ -50,14 +50,14 @@ def product_dtype(dtype: DType) -> DType:
     return DType.FLOAT32 if dtype.is_float else DType.FLOAT64
 
 
-def operand(node: ExportNode, slot: int) -> Entry:
+def operand(node: AnyNode, slot: int) -> Entry:
     """An operand in the dtype in which the product is computed."""
     entry, dtype = node.entry(slot), node.dtype(slot)
     wide = product_dtype(dtype)
     return entry if wide is dtype else node.export.cast(entry, wide)
 
 
-def emit_product(node: ExportNode, op: str, *inputs: Entry, **attributes: Any) -> None:
+def emit_product(node: AnyNode, op: str, *inputs: Entry, **attributes: Any) -> None:
     """The MXNet node that gives the result, converted from the dtype in which it was computed."""
     dtype = node.dtype()
     if product_dtype(dtype) is dtype:
@@ -68,15 +68,15 @@ def emit_product(node: ExportNode, op: str, *inputs: Entry, **attributes: Any) -
     node.emit("Cast", node.step(op, *inputs, suffix="wide", **attributes), dtype=dtype.value)
 
 
-def _emit_dense(node: ExportNode, *inputs: Entry, **attributes: Any) -> None:
+def _emit_dense(node: AnyNode, *inputs: Entry, **attributes: Any) -> None:
     if node.dtype() is DType.FLOAT16:
         node.decide(DecisionKind.FLOAT16_PRODUCT, "FullyConnected of float16 runs on a GPU; MXNet's CPU build has none")
     node.emit("FullyConnected", *inputs, **attributes)
 
 
-def export_gemm(node: ExportNode) -> None:
+def export_gemm(node: ExportNode[Gemm]) -> None:
     """FullyConnected; with other factors or transpositions dot or _linalg_gemm2, and a sum."""
-    op: Gemm = node.op
+    op = node.op
     bias = node.optional(2)
     plain = op.alpha == 1 and (op.beta == 1 or bias is None) and not op.transA
     turned = not op.transB and _is_held(node.input(1))
@@ -107,7 +107,7 @@ def _is_held(weight: Value) -> bool:
     return weight.tensor is not None and weight.rank == 2 and weight.dtype in (DType.FLOAT32, DType.FLOAT64)
 
 
-def _held_transposed(node: ExportNode, weight: Value) -> Entry:
+def _held_transposed(node: AnyNode, weight: Value) -> Entry:
     """A constant transposed, under its own name if nothing else uses it."""
     assert weight.tensor is not None
     export = node.export
@@ -137,7 +137,7 @@ def _dense(node: Node) -> tuple[Value, Value, bool] | None:
 
 
 def _emit_product_with_weight(
-    node: ExportNode, data: Value, weight: Value, turned: bool, bias: Entry | None, hidden: int
+    node: AnyNode, data: Value, weight: Value, turned: bool, bias: Entry | None, hidden: int
 ) -> None:
     """FullyConnected of the last axis."""
     entry = _held_transposed(node, weight) if turned else node.export.entry(weight)
@@ -148,7 +148,7 @@ def _emit_product_with_weight(
     )
 
 
-def export_dense_sum(node: ExportNode) -> bool:
+def export_dense_sum(node: AnyNode) -> bool:
     """A sum of a product and a bias as one FullyConnected; whether it is one."""
     product, bias = node.input(0), node.input(1)
     producer = product.producer
@@ -165,7 +165,7 @@ def export_dense_sum(node: ExportNode) -> bool:
     return True
 
 
-def export_matmul(node: ExportNode) -> None:
+def export_matmul(node: ExportNode[MatMul]) -> None:
     """FullyConnected with a weight; dot with a matrix or vector; batches go through batch_dot."""
     if any(value is not None and 0 in (value.shape or ()) for value in node.node.inputs):
         shape = node.fixed(node.result.shape, node.result.name) or (1,)
@@ -182,7 +182,7 @@ def export_matmul(node: ExportNode) -> None:
     emit_product(node, name, *inputs, **attributes)
 
 
-def _matrix_product(node: ExportNode) -> tuple[str, tuple[Entry, ...], dict[str, Any]]:
+def _matrix_product(node: AnyNode) -> tuple[str, tuple[Entry, ...], dict[str, Any]]:
     """numpy's matmul of both operands: the last MXNet node, with inputs and attributes."""
     left, right = operand(node, 0), operand(node, 1)
     first, second = node.input(0), node.input(1)
@@ -210,7 +210,7 @@ def _matrix_product(node: ExportNode) -> tuple[str, tuple[Entry, ...], dict[str,
     return "squeeze", (node.step("batch_dot", *factors, suffix="rows"),), {"axis": (len(batch),)}
 
 
-def _turned(node: ExportNode, slot: int, entry: Entry) -> tuple[Entry, bool]:
+def _turned(node: AnyNode, slot: int, entry: Entry) -> tuple[Entry, bool]:
     """A factor before its matrices were transposed, which batch_dot does itself; and whether they were."""
     producer, dtype = node.input(slot).producer, node.dtype(slot)
     if producer is None or not isinstance(producer.op, Transpose) or product_dtype(dtype) is not dtype:
@@ -221,7 +221,7 @@ def _turned(node: ExportNode, slot: int, entry: Entry) -> tuple[Entry, bool]:
     return node.export.entry(source), True
 
 
-def _stretched(node: ExportNode, factors: Sequence[tuple[Entry, Shape]], batch: Shape) -> list[Entry]:
+def _stretched(node: AnyNode, factors: Sequence[tuple[Entry, Shape]], batch: Shape) -> list[Entry]:
     """The factors with all the batch axes, which batch_dot does not broadcast."""
     entries: list[Entry] = []
     shapes: list[Shape] = []
@@ -248,7 +248,7 @@ def _stretched(node: ExportNode, factors: Sequence[tuple[Entry, Shape]], batch: 
     return found
 
 
-def _stretched_by_sum(node: ExportNode, entry: Entry, other: Entry, axes: int, name: str) -> Entry:
+def _stretched_by_sum(node: AnyNode, entry: Entry, other: Entry, axes: int, name: str) -> Entry:
     """A factor with all the batch axes, where an open size may be 1 or that of the other: it and zeros of the other."""
     corner = other
     for axis in (axes, axes + 1):
@@ -256,6 +256,6 @@ def _stretched_by_sum(node: ExportNode, entry: Entry, other: Entry, axes: int, n
     return node.step("broadcast_add", entry, node.step("zeros_like", corner, suffix=f"{name}_zeros"), suffix=name)
 
 
-EXPORTS: ExportTable = {Gemm: export_gemm, MatMul: export_matmul}
+EXPORTS = table(row(Gemm, export_gemm), row(MatMul, export_matmul))
 
 __all__ = ["EXPORTS", "emit_product", "export_dense_sum", "operand", "product_dtype"]

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.ops.text import TfIdfMode, TfIdfVectorizer
 from graphir.safety.limits import charge_nodes
 from graphir.types import DType
@@ -21,9 +21,9 @@ def _grams(op: TfIdfVectorizer) -> dict[int, np.ndarray[tuple[int, ...], np.dtyp
     return found
 
 
-def export_tfidf(node: ExportNode) -> None:
+def export_tfidf(node: ExportNode[TfIdfVectorizer]) -> None:
     """Sums of equal windows, each n-gram's at its place."""
-    op: TfIdfVectorizer = node.op
+    op = node.op
     if op.pool_strings:
         node.refuse("MXNet has no tensors of string; feed the numbers of a dictionary's entries")
     rank, dtype = node.rank(), node.dtype()
@@ -36,8 +36,8 @@ def export_tfidf(node: ExportNode) -> None:
     shape = (width,) if rank == 1 else None
     node.charge(max(len(places), 1) * width * 2, "the places of its n-grams")
     chosen = np.zeros((max(len(places), 1), width), np.float32)
-    for row, place in enumerate(places):
-        chosen[row, op.ngram_indexes[place]] = 1
+    for number, place in enumerate(places):
+        chosen[number, op.ngram_indexes[place]] = 1
     if not counts:
         found = node.step("_zeros", suffix="nothing", shape=(1, width))
         if rank == 2:
@@ -60,9 +60,9 @@ def export_tfidf(node: ExportNode) -> None:
         node.emit("Reshape", found, shape=shape)
 
 
-def _counts(node: ExportNode, data: Entry, size: int, dtype: DType) -> tuple[list[Entry], list[int]]:
+def _counts(node: ExportNode[TfIdfVectorizer], data: Entry, size: int, dtype: DType) -> tuple[list[Entry], list[int]]:
     """The counts of the n-grams, a length and a skip each, and for each of their columns its place in the pool."""
-    op: TfIdfVectorizer = node.op
+    op = node.op
     counts: list[Entry] = []
     places: list[int] = []
     first = 0
@@ -82,7 +82,7 @@ def _counts(node: ExportNode, data: Entry, size: int, dtype: DType) -> tuple[lis
 
 
 def _count(
-    node: ExportNode,
+    node: AnyNode,
     data: Entry,
     grams: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
     apart: int,
@@ -103,6 +103,6 @@ def _count(
     return node.export.cast(total, DType.FLOAT32)
 
 
-EXPORTS: ExportTable = {TfIdfVectorizer: export_tfidf}
+EXPORTS = table(row(TfIdfVectorizer, export_tfidf))
 
 __all__ = ["EXPORTS"]

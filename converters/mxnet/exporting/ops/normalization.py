@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.steps import (
     along,
     cast,
@@ -26,7 +26,7 @@ from graphir.ops.shape_parts import Concat, Slice
 from graphir.types import DType, Shape, product
 
 
-def _centred(node: ExportNode, data: Entry, axes: Sequence[int]) -> tuple[Entry, Entry, Entry]:
+def _centred(node: AnyNode, data: Entry, axes: Sequence[int]) -> tuple[Entry, Entry, Entry]:
     """The data less their mean over some axes, the mean of the squares of that, and the mean, all axes kept."""
     mean = node.step("mean", data, axis=tuple(axes), keepdims=True)
     found = node.step("broadcast_sub", data, mean, suffix="centred")
@@ -34,21 +34,21 @@ def _centred(node: ExportNode, data: Entry, axes: Sequence[int]) -> tuple[Entry,
     return found, variance, mean
 
 
-def _normal(node: ExportNode, data: Entry, axes: Sequence[int], epsilon: float) -> tuple[Entry, Entry, Entry]:
+def _normal(node: AnyNode, data: Entry, axes: Sequence[int], epsilon: float) -> tuple[Entry, Entry, Entry]:
     """(data - mean) / sqrt(variance + epsilon) over some axes, the mean, and the reciprocal of the root."""
     found, variance, mean = _centred(node, data, axes)
     factor = node.step("rsqrt", node.step("_plus_scalar", variance, suffix="raised", scalar=epsilon))
     return node.step("broadcast_mul", found, factor, suffix="normal"), mean, factor
 
 
-def _scaled(node: ExportNode, normal: Entry, rank: int) -> None:
+def _scaled(node: AnyNode, normal: Entry, rank: int) -> None:
     """The result: scale and shift by the vectors in slots 1 and 2, one element a channel."""
     scale, shift = (along(wide(node, slot), node, 1, rank, f"vector{slot}") for slot in (1, 2))
     found = node.step("broadcast_mul", normal, scale, suffix="scaled")
     emit_as(node, node.step("broadcast_add", found, shift, suffix="shifted"), computing(node))
 
 
-def export_batch_normalization(node: ExportNode) -> None:
+def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
     """BatchNorm, whose statistics are auxiliary states; computed ones are subtracted and divided by."""
     dtype = DType.FLOAT64 if node.input(0).dtype is DType.FLOAT64 else DType.FLOAT32
     states = [node.export.state(node.input(slot), dtype) for slot in (3, 4)]
@@ -87,7 +87,7 @@ def _is_constant(value: Value) -> bool:
     return True
 
 
-def _normalize_by_computed(node: ExportNode) -> None:
+def _normalize_by_computed(node: ExportNode[ir.BatchNormalization]) -> None:
     rank, dtype = node.rank(), computing(node)
     scale, shift, mean, variance = (cast(node, node.entry(slot), held(node, slot), dtype) for slot in (1, 2, 3, 4))
     root = node.step("sqrt", node.step("_plus_scalar", variance, suffix="raised", scalar=node.op.epsilon))
@@ -98,9 +98,9 @@ def _normalize_by_computed(node: ExportNode) -> None:
     emit_as(node, shifted, dtype)
 
 
-def export_lrn(node: ExportNode) -> None:
+def export_lrn(node: ExportNode[ir.LRN]) -> None:
     """LRN of float images and an odd size that the channels suffice for; else an average over padded channels."""
-    op: ir.LRN = node.op
+    op = node.op
     shape, rank = node.input(0).shape, node.input(0).rank
     channels = shape[1] if shape is not None and len(shape) == 4 else None
     too_few = isinstance(channels, int) and channels < op.size
@@ -120,7 +120,7 @@ def export_lrn(node: ExportNode) -> None:
     node.emit("elemwise_mul", data, node.step("_power_scalar", divisor, suffix="factor", scalar=-op.beta))
 
 
-def export_instance_normalization(node: ExportNode) -> None:
+def export_instance_normalization(node: ExportNode[ir.InstanceNormalization]) -> None:
     """InstanceNorm, which computes in float32 only; float16 goes through it, float64 is computed by its formula."""
     dtype = computing(node)
     if dtype is DType.FLOAT64:
@@ -134,12 +134,12 @@ def export_instance_normalization(node: ExportNode) -> None:
         emit_as(node, node.step("InstanceNorm", *inner, suffix="wide", eps=node.op.epsilon), dtype)
 
 
-def export_layer_normalization(node: ExportNode) -> None:
+def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
     """LayerNorm over the last axis, or over several joined to one, where scale and shift have an element for each.
 
     MXNet gives the deviation where the IR has its reciprocal.
     """
-    op: ir.LayerNormalization = node.op
+    op = node.op
     vectors = [node.optional(slot) for slot in (1, 2)]
     trailing: Shape
     if node.input(0).rank is None and op.axis == -1 and node.rank(1) == 1:
@@ -176,7 +176,7 @@ def export_layer_normalization(node: ExportNode) -> None:
         _bind_statistics(node, normal, axis, rank, joined)
 
 
-def _bind_statistics(node: ExportNode, normal: Entry, axis: int, rank: int, joined: bool) -> None:
+def _bind_statistics(node: AnyNode, normal: Entry, axis: int, rank: int, joined: bool) -> None:
     index, _ = normal
     for slot in (1, 2):
         if not is_used(node, slot):
@@ -190,7 +190,7 @@ def _bind_statistics(node: ExportNode, normal: Entry, axis: int, rank: int, join
         emit_as(node, entry, computing(node), slot)
 
 
-def _compose_layer_normalization(node: ExportNode, axis: int, rank: int) -> None:
+def _compose_layer_normalization(node: ExportNode[ir.LayerNormalization], axis: int, rank: int) -> None:
     """By its formula; scale and shift broadcast."""
     dtype = computing(node)
     found, mean, inverse = _normal(node, wide(node, 0), range(axis, rank), node.op.epsilon)
@@ -203,9 +203,9 @@ def _compose_layer_normalization(node: ExportNode, axis: int, rank: int) -> None
             emit_as(node, entry, dtype, slot)
 
 
-def export_rms_normalization(node: ExportNode) -> None:
+def export_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
     """The data times the reciprocal root of the mean of their squares, times the scale."""
-    op: ir.RMSNormalization = node.op
+    op = node.op
     rank = node.rank()
     axes = tuple(range(normalize_axis(op.axis, rank), rank))
     data = wide(node, 0)
@@ -215,9 +215,9 @@ def export_rms_normalization(node: ExportNode) -> None:
     emit_as(node, node.step("broadcast_mul", normal, wide(node, 1), suffix="scaled"), computing(node))
 
 
-def export_group_normalization(node: ExportNode) -> None:
+def export_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None:
     """InstanceNorm of the groups, then scale and shift a channel, as MXNet 1.x has them for each group."""
-    op: ir.GroupNormalization = node.op
+    op = node.op
     rank, dtype = node.rank(), computing(node)
     grouped = node.step("Reshape", wide(node, 0), suffix="groups", shape=(0, op.num_groups, -1))
     if dtype is DType.FLOAT64:
@@ -229,9 +229,9 @@ def export_group_normalization(node: ExportNode) -> None:
     _scaled(node, node.step("reshape_like", normal, node.entry(0), suffix="restored"), rank)
 
 
-def export_lp_normalization(node: ExportNode) -> None:
+def export_lp_normalization(node: ExportNode[ir.LpNormalization]) -> None:
     """The data divided by norm; a norm of 0 counts as 1, so that zeros stay zeros."""
-    op: ir.LpNormalization = node.op
+    op = node.op
     data = wide(node, 0)
     norm = node.step("norm", data, axis=op.axis, ord=op.p, keepdims=True)
     divisor = node.step("elemwise_add", norm, node.step("_equal_scalar", norm, suffix="nothing", scalar=0.0))
@@ -242,7 +242,7 @@ SMALL = 1e-9
 """What ONNX's definition of MeanVarianceNormalization adds to the deviation."""
 
 
-def export_mean_variance_normalization(node: ExportNode) -> None:
+def export_mean_variance_normalization(node: ExportNode[ir.MeanVarianceNormalization]) -> None:
     """The data less their mean, divided by their deviation."""
     rank = node.rank()
     axes = sorted(normalize_axis(axis, rank) for axis in node.op.axes)
@@ -251,15 +251,15 @@ def export_mean_variance_normalization(node: ExportNode) -> None:
     emit_as(node, node.step("broadcast_div", found, deviation, suffix="normal"), computing(node))
 
 
-EXPORTS: ExportTable = {
-    ir.BatchNormalization: export_batch_normalization,
-    ir.LRN: export_lrn,
-    ir.InstanceNormalization: export_instance_normalization,
-    ir.LayerNormalization: export_layer_normalization,
-    ir.RMSNormalization: export_rms_normalization,
-    ir.GroupNormalization: export_group_normalization,
-    ir.LpNormalization: export_lp_normalization,
-    ir.MeanVarianceNormalization: export_mean_variance_normalization,
-}
+EXPORTS = table(
+    row(ir.BatchNormalization, export_batch_normalization),
+    row(ir.LRN, export_lrn),
+    row(ir.InstanceNormalization, export_instance_normalization),
+    row(ir.LayerNormalization, export_layer_normalization),
+    row(ir.RMSNormalization, export_rms_normalization),
+    row(ir.GroupNormalization, export_group_normalization),
+    row(ir.LpNormalization, export_lp_normalization),
+    row(ir.MeanVarianceNormalization, export_mean_variance_normalization),
+)
 
 __all__ = ["EXPORTS"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.padding import cropped, padded
 from graphir.ops import shape as ir
 from graphir.ops.base import normalize_axis
@@ -14,7 +14,7 @@ Pads = list[tuple[int, int]]
 MXNET_MODES = (ir.PadMode.EDGE, ir.PadMode.REFLECT)
 
 
-def export_pad(node: ExportNode) -> None:
+def export_pad(node: ExportNode[ir.Pad]) -> None:
     """Pad, else Concat with constants or take."""
     rank = node.rank()
     numbers = node.numbers(1) or ()
@@ -34,7 +34,7 @@ def export_pad(node: ExportNode) -> None:
         node.bind(_taken(node, data, shape, pads))
 
 
-def _fill(node: ExportNode) -> float:
+def _fill(node: AnyNode) -> float:
     if node.optional(2) is None:
         return 0.0
     stated = node.number(2)
@@ -52,7 +52,7 @@ def _is_spatial(shape: tuple[Dim, ...], dtype: DType, pads: Pads) -> bool:
     )
 
 
-def _taken(node: ExportNode, data: Entry, shape: tuple[Dim, ...], pads: Pads) -> Entry:
+def _taken(node: ExportNode[ir.Pad], data: Entry, shape: tuple[Dim, ...], pads: Pads) -> Entry:
     """Along each axis, the elements at the places that numpy's padding of `0 ... size - 1` gives."""
     data = cropped(node, data, pads)
     for axis, (before, after) in enumerate(pads):
@@ -70,6 +70,6 @@ def _taken(node: ExportNode, data: Entry, shape: tuple[Dim, ...], pads: Pads) ->
     return data
 
 
-EXPORTS: ExportTable = {ir.Pad: export_pad}
+EXPORTS = table(row(ir.Pad, export_pad))
 
 __all__ = ["EXPORTS"]

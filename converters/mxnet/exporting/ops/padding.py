@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, dtype_name
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, dtype_name
 from graphir.converters.mxnet.exporting.ops.steps import MOST_SLICED_AXES
 from graphir.padding import Explicit, Padding, Same, resolve, resolve_transposed, same_total
 from graphir.passes.explicit_padding import KIND, described
@@ -18,7 +18,7 @@ Pads = Sequence[tuple[int, int]]
 
 
 def settled(
-    node: ExportNode,
+    node: AnyNode,
     padding: Padding,
     sizes: Sequence[Dim],
     kernel: Sequence[int],
@@ -38,7 +38,7 @@ def settled(
 
 
 def settled_transposed(
-    node: ExportNode,
+    node: AnyNode,
     padding: Padding,
     sizes: Sequence[Dim],
     kernel: Sequence[int],
@@ -59,7 +59,7 @@ def settled_transposed(
     return found
 
 
-def needs_sizes(node: ExportNode, what: str, sizes: Sequence[Dim], missing: Sequence[int]) -> NoReturn:
+def needs_sizes(node: AnyNode, what: str, sizes: Sequence[Dim], missing: Sequence[int]) -> NoReturn:
     """Refuse: MXNet pads by numbers, and these spatial axes have none. Says which option gives them."""
     axes = ", ".join(f"{axis + 2} ({sizes[axis]})" for axis in missing)
     flags = " ".join(
@@ -79,7 +79,7 @@ def _numbers(shape: Shape | None) -> tuple[int, ...]:
 
 
 def padded(
-    node: ExportNode, data: Entry, shape: tuple[Dim, ...], dtype: DType, pads: Pads, fill: float, mode: str = "constant"
+    node: AnyNode, data: Entry, shape: tuple[Dim, ...], dtype: DType, pads: Pads, fill: float, mode: str = "constant"
 ) -> Entry:
     """`data` with (before, after) elements more on each axis; negative numbers crop."""
     data = cropped(node, data, pads)
@@ -109,7 +109,7 @@ def padded(
 
 
 def _fill(
-    node: ExportNode, data: Entry, sizes: list[Dim], axis: int, count: int, fill: float, dtype: DType
+    node: AnyNode, data: Entry, sizes: list[Dim], axis: int, count: int, fill: float, dtype: DType
 ) -> Entry:
     """As many elements as `count` along an axis, all the same; beside open sizes they are made of the first ones."""
     if all(place == axis or isinstance(size, int) for place, size in enumerate(sizes)):
@@ -122,7 +122,7 @@ def _fill(
     return found if count == 1 else node.step("repeat", found, suffix="fill", repeats=count, axis=axis)
 
 
-def cropped(node: ExportNode, data: Entry, pads: Pads) -> Entry:
+def cropped(node: AnyNode, data: Entry, pads: Pads) -> Entry:
     """`data` without as many elements as the negative numbers say."""
     if all(number >= 0 for pair in pads for number in pair):
         return data

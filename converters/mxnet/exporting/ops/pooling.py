@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.padding import lowest, padded, settled
 from graphir.converters.mxnet.exporting.ops.pooling_places import bind_places
 from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, held, is_used
@@ -20,6 +20,9 @@ from graphir.ops import pooling as ir
 from graphir.types import DType
 
 Array = NDArray[Any]
+
+Windowed = ir.MaxPool | ir.AveragePool | ir.LpPool
+Global = ir.GlobalMaxPool | ir.GlobalAveragePool | ir.GlobalLpPool
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Windows:
         )
 
 
-def windows_of(node: ExportNode) -> Windows:
+def windows_of(node: ExportNode[Windowed]) -> Windows:
     """The node's windows. Refuses what MXNet has not."""
     op = node.op
     rank = len(op.kernel_shape)
@@ -56,7 +59,7 @@ def windows_of(node: ExportNode) -> Windows:
     return Windows(op.kernel_shape, strides, dilations, found.pads or ((0, 0),) * rank)
 
 
-def _surplus(node: ExportNode, windows: Windows) -> tuple[int, ...]:
+def _surplus(node: ExportNode[Windowed], windows: Windows) -> tuple[int, ...]:
     """Windows (0 or 1 an axis) that the convention `full` counts and ceil mode does not."""
     found = []
     for axis, (before, after) in enumerate(windows.pads):
@@ -70,7 +73,7 @@ def _surplus(node: ExportNode, windows: Windows) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _plain(node: ExportNode, data: Entry, windows: Windows, **kind: Any) -> Entry:
+def _plain(node: ExportNode[Windowed], data: Entry, windows: Windows, **kind: Any) -> Entry:
     """A Pooling node with symmetric pads, without surplus windows."""
     ceil = node.op.ceil_mode
     found = node.step(
@@ -89,7 +92,9 @@ def _plain(node: ExportNode, data: Entry, windows: Windows, **kind: Any) -> Entr
     return node.step("slice", found, suffix="inside", begin=(None,) * len(end), end=end)
 
 
-def _laid_out(node: ExportNode, data: Entry, windows: Windows, dtype: DType, fill: float, **kind: Any) -> Entry:
+def _laid_out(
+    node: ExportNode[Windowed], data: Entry, windows: Windows, dtype: DType, fill: float, **kind: Any
+) -> Entry:
     """A Pooling node of data that are padded, and of which windows with gaps are taken apart."""
     gaps = any(step != 1 for step in windows.dilations)
     open_sizes = any(not isinstance(size, int) for size in node.shape()[2:])
@@ -112,7 +117,7 @@ def _laid_out(node: ExportNode, data: Entry, windows: Windows, dtype: DType, fil
     return node.step("Pooling", data, kernel=windows.kernel, stride=tuple(strides), **kind)
 
 
-def positions(node: ExportNode, windows: Windows) -> list[Array]:
+def positions(node: ExportNode[Windowed], windows: Windows) -> list[Array]:
     """For each spatial axis, what each window sees of the data, (windows, kernel); padding is out of range."""
     sizes = node.fixed(node.shape()[2:], node.input(0).name)
     counts = node.fixed(node.op.windows(sizes), "the result")
@@ -124,13 +129,13 @@ def positions(node: ExportNode, windows: Windows) -> list[Array]:
     return found
 
 
-def _pooled(node: ExportNode, data: Entry, windows: Windows, dtype: DType, fill: float, **kind: Any) -> Entry:
+def _pooled(node: ExportNode[Windowed], data: Entry, windows: Windows, dtype: DType, fill: float, **kind: Any) -> Entry:
     if windows.fits:
         return _plain(node, data, windows, **kind)
     return _laid_out(node, data, windows, dtype, fill, **kind)
 
 
-def export_max_pool(node: ExportNode) -> None:
+def export_max_pool(node: ExportNode[ir.MaxPool]) -> None:
     """Pooling max; different pads before and after are a Pad with the lowest number. Integers go through float32."""
     windows = windows_of(node)
     dtype = held(node) if held(node).is_float else DType.FLOAT32
@@ -140,7 +145,7 @@ def export_max_pool(node: ExportNode) -> None:
     emit_as(node, _pooled(node, data, windows, dtype, lowest(dtype), pool_type="max"), dtype)
 
 
-def _divisors(node: ExportNode, windows: Windows) -> Array:
+def _divisors(node: ExportNode[ir.AveragePool], windows: Windows) -> Array:
     """By what each window's sum is divided, (1, 1, windows...); 1 where a dilated one sees nothing, whose mean is 0."""
     found = np.ones((1, 1), np.float64)
     for axis, places in enumerate(positions(node, windows)):
@@ -151,9 +156,9 @@ def _divisors(node: ExportNode, windows: Windows) -> Array:
     return np.maximum(found, 1.0)
 
 
-def export_average_pool(node: ExportNode) -> None:
+def export_average_pool(node: ExportNode[ir.AveragePool]) -> None:
     """Pooling avg; where MXNet has another divisor, sums that are divided by it."""
-    op: ir.AveragePool = node.op
+    op = node.op
     windows, dtype, data = windows_of(node), held(node), node.entry(0)
     if windows.fits:
         emit_as(node, _plain(node, data, windows, pool_type="avg", count_include_pad=op.count_include_pad), dtype)
@@ -170,7 +175,7 @@ def export_average_pool(node: ExportNode) -> None:
     emit_as(node, node.step("broadcast_div", total, node.constant(divisors, dtype, "divisor"), suffix="mean"), dtype)
 
 
-def _average_open(node: ExportNode, data: Entry, windows: Windows, dtype: DType) -> None:
+def _average_open(node: ExportNode[ir.AveragePool], data: Entry, windows: Windows, dtype: DType) -> None:
     """The divisor of windows over data of open size is pooled too, unless the padding counts."""
     around = [(0, 0), (0, 0), *windows.pads]
     total = _laid_out(node, data, windows, dtype, 0.0, pool_type="avg")
@@ -185,7 +190,7 @@ def _average_open(node: ExportNode, data: Entry, windows: Windows, dtype: DType)
 LARGEST_ORDER = 3
 
 
-def _power(node: ExportNode, data: Entry, order: int) -> tuple[Entry, dict[str, Any]]:
+def _power(node: AnyNode, data: Entry, order: int) -> tuple[Entry, dict[str, Any]]:
     """What is pooled for a p-norm, and how: MXNet's odd orders keep signs, and it has none above 3."""
     if order == 2:
         return data, {"pool_type": "lp", "p_value": 2}
@@ -195,11 +200,11 @@ def _power(node: ExportNode, data: Entry, order: int) -> tuple[Entry, dict[str, 
     return node.step("_power_scalar", data, suffix="power", scalar=order), {"pool_type": "sum"}
 
 
-def _root(node: ExportNode, pooled: Entry, order: int) -> Entry:
+def _root(node: AnyNode, pooled: Entry, order: int) -> Entry:
     return node.step("_power_scalar", pooled, suffix="root", scalar=1 / order) if order > LARGEST_ORDER else pooled
 
 
-def export_lp_pool(node: ExportNode) -> None:
+def export_lp_pool(node: ExportNode[ir.LpPool]) -> None:
     """Pooling lp of order 2; other orders of the magnitudes."""
     windows, dtype = windows_of(node), held(node)
     data, kind = _power(node, node.entry(0), node.op.p)
@@ -209,13 +214,13 @@ def export_lp_pool(node: ExportNode) -> None:
 def global_pool(kind: str) -> ExportFunction:
     """Pooling over whole channels; over more than three axes a reduction."""
 
-    def export_global(node: ExportNode) -> None:
+    def export_global(node: ExportNode[Global]) -> None:
         value = node.input(0)
         rank = 2 if value.rank is None else value.rank - 2
         data, dtype = node.entry(0), held(node)
-        order = node.op.p if kind == "lp" else 0
+        order = node.op.p if isinstance(node.op, ir.GlobalLpPool) else 0
         attributes: dict[str, Any] = {"pool_type": kind}
-        if kind == "lp":
+        if order:
             data, attributes = _power(node, data, order)
         if rank > 3:
             _reduce(node, data, rank, attributes)
@@ -226,27 +231,27 @@ def global_pool(kind: str) -> ExportFunction:
     return export_global
 
 
-def _reduce(node: ExportNode, data: Entry, rank: int, kind: dict[str, Any]) -> None:
+def _reduce(node: ExportNode[Global], data: Entry, rank: int, kind: dict[str, Any]) -> None:
     axes, order = tuple(range(2, rank + 2)), kind.get("p_value")
     name = {"avg": "mean", "max": "max"}.get(str(kind["pool_type"]), "sum")
     if order is not None:
         data = node.step("_power_scalar", data, suffix="power", scalar=order)
     found = node.step(name, data, axis=axes, keepdims=True)
-    whole = node.op.p if kind["pool_type"] not in ("avg", "max") else 1
+    whole = node.op.p if isinstance(node.op, ir.GlobalLpPool) else 1
     if whole > 1:
         found = node.step("_power_scalar", found, suffix="root", scalar=1 / whole)
     emit_as(node, found, held(node))
 
 
-def export_max_roi_pool(node: ExportNode) -> None:
+def export_max_roi_pool(node: ExportNode[ir.MaxRoiPool]) -> None:
     """ROIPooling."""
-    op: ir.MaxRoiPool = node.op
+    op = node.op
     node.emit("ROIPooling", *node.entries(), pooled_size=op.pooled_shape, spatial_scale=op.spatial_scale)
 
 
-def export_max_unpool(node: ExportNode) -> None:
+def export_max_unpool(node: ExportNode[ir.MaxUnpool]) -> None:
     """scatter_nd into zeros; what a stated output shape has more lies behind."""
-    op: ir.MaxUnpool = node.op
+    op = node.op
     sizes = node.fixed(node.shape(), node.input(0).name)
     rank = len(op.kernel_shape)
     strides, pads = op.strides or (1,) * rank, op.padding.pads or ((0, 0),) * rank
@@ -265,15 +270,15 @@ def export_max_unpool(node: ExportNode) -> None:
     emit_as(node, found, held(node))
 
 
-EXPORTS: ExportTable = {
-    ir.MaxPool: export_max_pool,
-    ir.AveragePool: export_average_pool,
-    ir.LpPool: export_lp_pool,
-    ir.GlobalMaxPool: global_pool("max"),
-    ir.GlobalAveragePool: global_pool("avg"),
-    ir.GlobalLpPool: global_pool("lp"),
-    ir.MaxRoiPool: export_max_roi_pool,
-    ir.MaxUnpool: export_max_unpool,
-}
+EXPORTS = table(
+    row(ir.MaxPool, export_max_pool),
+    row(ir.AveragePool, export_average_pool),
+    row(ir.LpPool, export_lp_pool),
+    row(ir.GlobalMaxPool, global_pool("max")),
+    row(ir.GlobalAveragePool, global_pool("avg")),
+    row(ir.GlobalLpPool, global_pool("lp")),
+    row(ir.MaxRoiPool, export_max_roi_pool),
+    row(ir.MaxUnpool, export_max_unpool),
+)
 
 __all__ = ["EXPORTS"]

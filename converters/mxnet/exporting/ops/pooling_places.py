@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode
 from graphir.converters.mxnet.exporting.ops.padding import padded
+from graphir.ops.pooling import MaxPool
 from graphir.types import DType
 
 Array = NDArray[Any]
 
 
 def bind_places(
-    node: ExportNode, data: Entry, positions: Sequence[Array], fill: float, dtype: DType
+    node: ExportNode[MaxPool], data: Entry, positions: Sequence[Array], fill: float, dtype: DType
 ) -> None:
     """Bind the node's second result: the flat index in (N, C, D...) of each window's first maximum, int64.
 
@@ -44,7 +45,7 @@ def bind_places(
     node.bind(node.step("Reshape", found, suffix="places", shape=(-1, channels, *counts)), 1, carried=DType.INT64)
 
 
-def _windows_behind(node: ExportNode, data: Entry, shapes: Sequence[tuple[int, ...]]) -> Entry:
+def _windows_behind(node: AnyNode, data: Entry, shapes: Sequence[tuple[int, ...]]) -> Entry:
     """(planes, windows, elements of a window) of data with windows * kernel elements on each axis.
 
     Axis after axis joins, since MXNet transposes 6 axes at most.
@@ -60,7 +61,7 @@ def _windows_behind(node: ExportNode, data: Entry, shapes: Sequence[tuple[int, .
 
 
 def _strided(
-    node: ExportNode, positions: Sequence[Array], sizes: Sequence[int]
+    node: ExportNode[MaxPool], positions: Sequence[Array], sizes: Sequence[int]
 ) -> tuple[Array, Array]:
     """The flat index of each window's first element (outside if that is padding), and how far its others are."""
     windows, elements = (math.prod(places.shape[side] for places in positions) for side in (0, 1))

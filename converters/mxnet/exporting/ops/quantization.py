@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.casting import FORMATS, narrowed
 from graphir.converters.mxnet.exporting.ops.steps import along, cast, emit_as, held
 from graphir.ops import quantization as ir
@@ -17,7 +17,7 @@ def _limits(dtype: DType) -> tuple[int, int]:
     return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
 
 
-def _spread(node: ExportNode, slot: int) -> Entry:
+def _spread(node: ExportNode[ir.QuantizeLinear | ir.DequantizeLinear], slot: int) -> Entry:
     """A scale or zero point in float32, as a tensor that broadcasts to x: one number, one a slice, or one a block."""
     op, value = node.op, node.input(slot)
     entry = cast(node, node.entry(slot), held(node, slot), DType.FLOAT32)
@@ -36,7 +36,7 @@ def _spread(node: ExportNode, slot: int) -> Entry:
     return along(entry, node, normalize_axis(op.axis, rank), rank, f"along{slot}")
 
 
-def _applied(node: ExportNode, op: str, data: Entry, slot: int) -> Entry:
+def _applied(node: ExportNode[ir.QuantizeLinear | ir.DequantizeLinear], op: str, data: Entry, slot: int) -> Entry:
     """The data and a scale or zero point: as an attribute where it is one number."""
     number = node.number(slot)
     if number is None:
@@ -47,7 +47,7 @@ def _applied(node: ExportNode, op: str, data: Entry, slot: int) -> Entry:
     return node.step(f"_{name}_scalar", data, suffix=f"{op}{slot}", scalar=number)
 
 
-def _quantized(node: ExportNode, data: Entry, dtype: DType) -> Entry:
+def _quantized(node: ExportNode[ir.QuantizeLinear], data: Entry, dtype: DType) -> Entry:
     """float32 numbers rounded to the nearest even integers, the zero point added, and saturated."""
     if not dtype.is_integer:
         return _quantized_float(node, data, dtype)
@@ -58,15 +58,15 @@ def _quantized(node: ExportNode, data: Entry, dtype: DType) -> Entry:
     return node.step("clip", found, suffix="saturated", a_min=low, a_max=high)
 
 
-def _quantized_float(node: ExportNode, data: Entry, dtype: DType) -> Entry:
+def _quantized_float(node: ExportNode[ir.QuantizeLinear], data: Entry, dtype: DType) -> Entry:
     if dtype not in FORMATS:
         node.refuse(f"MXNet has no tensors of {dtype}, and no rounding to its numbers")
     return narrowed(node, data, DType.FLOAT32, dtype, saturate=node.op.saturate)
 
 
-def export_quantize(node: ExportNode) -> None:
+def export_quantize(node: ExportNode[ir.QuantizeLinear]) -> None:
     """The quotient, rounded, moved and limited."""
-    op: ir.QuantizeLinear = node.op
+    op = node.op
     wanted = node.result.dtype
     if wanted is None:
         node.refuse("the dtype of its result is unknown")
@@ -77,7 +77,7 @@ def export_quantize(node: ExportNode) -> None:
     emit_as(node, _quantized(node, scaled, wanted), DType.FLOAT32)
 
 
-def export_dequantize(node: ExportNode) -> None:
+def export_dequantize(node: ExportNode[ir.DequantizeLinear]) -> None:
     """What x has above its zero point, times the scale."""
     own = held(node, 0)
     middle = DType.INT32 if own is DType.INT32 and node.optional(2) is not None else DType.FLOAT32
@@ -91,7 +91,7 @@ def export_dequantize(node: ExportNode) -> None:
     emit_as(node, found, DType.FLOAT32)
 
 
-def export_dynamic_quantize(node: ExportNode) -> None:
+def export_dynamic_quantize(node: ExportNode[ir.DynamicQuantizeLinear]) -> None:
     """The scale and the zero point from the range of x, widened to hold 0, and x quantized by them."""
     data = node.entry(0)
     low = node.step("_minimum_scalar", node.step("min", data), suffix="low", scalar=0.0)
@@ -109,10 +109,10 @@ def export_dynamic_quantize(node: ExportNode) -> None:
     emit_as(node, zero, DType.FLOAT32, 2)
 
 
-EXPORTS: ExportTable = {
-    ir.QuantizeLinear: export_quantize,
-    ir.DequantizeLinear: export_dequantize,
-    ir.DynamicQuantizeLinear: export_dynamic_quantize,
-}
+EXPORTS = table(
+    row(ir.QuantizeLinear, export_quantize),
+    row(ir.DequantizeLinear, export_dequantize),
+    row(ir.DynamicQuantizeLinear, export_dynamic_quantize),
+)
 
 __all__ = ["EXPORTS"]

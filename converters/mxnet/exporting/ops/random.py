@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, row, table
 from graphir.decisions import DecisionKind
 from graphir.ops import random as ir
 from graphir.types import DType
 
 FLOATS = (DType.FLOAT16, DType.FLOAT32, DType.FLOAT64)
+Drawn = ir.RandomNormal | ir.RandomUniform
+DrawnLike = ir.RandomNormalLike | ir.RandomUniformLike
 
 
-def _decide(node: ExportNode) -> None:
+def _decide(node: ExportNode[Drawn | DrawnLike | ir.Multinomial]) -> None:
     seed = node.op.seed
     stated = "" if seed is None else f"; the seed {seed:g} is dropped: call mx.random.seed"
     node.decide(
@@ -20,7 +22,7 @@ def _decide(node: ExportNode) -> None:
     )
 
 
-def _attributes(node: ExportNode) -> dict[str, Any]:
+def _attributes(node: ExportNode[Drawn | DrawnLike]) -> dict[str, Any]:
     """The numbers that fix the distribution."""
     op = node.op
     if isinstance(op, ir.RandomNormal | ir.RandomNormalLike):
@@ -28,7 +30,7 @@ def _attributes(node: ExportNode) -> dict[str, Any]:
     return {"low": op.low, "high": op.high}
 
 
-def _dtype(node: ExportNode, dtype: DType | None) -> DType:
+def _dtype(node: AnyNode, dtype: DType | None) -> DType:
     if dtype is None or dtype not in FLOATS:
         node.refuse(f"MXNet draws numbers of float16, float32 and float64, not of {dtype}")
     return dtype
@@ -37,7 +39,7 @@ def _dtype(node: ExportNode, dtype: DType | None) -> DType:
 def drawn(name: str) -> ExportFunction:
     """Numbers in a stated shape."""
 
-    def export_drawn(node: ExportNode) -> None:
+    def export_drawn(node: ExportNode[Drawn]) -> None:
         _decide(node)
         dtype = _dtype(node, node.op.dtype)
         node.emit(name, shape=node.op.shape or (1,), dtype=dtype.value, **_attributes(node))
@@ -48,7 +50,7 @@ def drawn(name: str) -> ExportFunction:
 def drawn_like(name: str) -> ExportFunction:
     """Numbers in the shape, and the dtype, of a tensor."""
 
-    def export_drawn_like(node: ExportNode) -> None:
+    def export_drawn_like(node: ExportNode[DrawnLike]) -> None:
         _decide(node)
         dtype = _dtype(node, node.result.dtype)
         like = node.export.cast(node.entry(0), dtype) if node.dtype() is not dtype else node.entry(0)
@@ -57,7 +59,7 @@ def drawn_like(name: str) -> ExportFunction:
     return export_drawn_like
 
 
-def _as_result(node: ExportNode, entry: Entry, held: DType) -> None:
+def _as_result(node: AnyNode, entry: Entry, held: DType) -> None:
     """The numbers in the result's dtype."""
     wanted = node.result.dtype
     if wanted is held or wanted is None or wanted is DType.BOOL:
@@ -67,7 +69,7 @@ def _as_result(node: ExportNode, entry: Entry, held: DType) -> None:
         node.emit("Cast", entry, dtype=wanted.value)
 
 
-def export_multinomial(node: ExportNode) -> None:
+def export_multinomial(node: ExportNode[ir.Multinomial]) -> None:
     """_sample_multinomial of the probabilities."""
     _decide(node)
     _dtype(node, node.dtype())
@@ -76,12 +78,12 @@ def export_multinomial(node: ExportNode) -> None:
     _as_result(node, index, DType.INT32)
 
 
-EXPORTS: ExportTable = {
-    ir.RandomNormal: drawn("_random_normal"),
-    ir.RandomUniform: drawn("_random_uniform"),
-    ir.RandomNormalLike: drawn_like("_random_normal_like"),
-    ir.RandomUniformLike: drawn_like("_random_uniform_like"),
-    ir.Multinomial: export_multinomial,
-}
+EXPORTS = table(
+    row(ir.RandomNormal, drawn("_random_normal")),
+    row(ir.RandomUniform, drawn("_random_uniform")),
+    row(ir.RandomNormalLike, drawn_like("_random_normal_like")),
+    row(ir.RandomUniformLike, drawn_like("_random_uniform_like")),
+    row(ir.Multinomial, export_multinomial),
+)
 
 __all__ = ["EXPORTS"]

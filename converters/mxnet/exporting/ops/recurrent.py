@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.recurrent_chain import Chain, chain_of, is_zero, mode_of
 from graphir.converters.mxnet.exporting.ops.recurrent_vector import parameter_vector
 from graphir.converters.mxnet.exporting.ops.steps import bind_named, is_used
@@ -13,8 +13,10 @@ from graphir.graph import Value
 from graphir.ops import recurrent as ir
 from graphir.types import DType
 
+Recurrent = ir.RNN | ir.GRU | ir.LSTM
 
-def export_recurrent(node: ExportNode) -> None:
+
+def export_recurrent(node: ExportNode[Recurrent]) -> None:
     """RNN, with all the layers that follow. Lengths are masked around it, which gives no last cell."""
     mode = mode_of(node.node)
     lengths = node.optional(4)
@@ -30,7 +32,7 @@ def export_recurrent(node: ExportNode) -> None:
         _export_chain(node, mode)
 
 
-def _whole(node: ExportNode, lengths: Value) -> bool:
+def _whole(node: ExportNode[Recurrent], lengths: Value) -> bool:
     """Whether all sequences are known to be as long as the data."""
     steps = node.shape(0)[0]
     numbers = None if lengths.tensor is None else lengths.tensor.numpy()
@@ -42,18 +44,18 @@ def _starts_inside(lengths: Value) -> bool:
     return lengths.tensor is not None and bool((lengths.tensor.numpy() > 0).all())
 
 
-def _cell_is_used(node: ExportNode) -> bool:
+def _cell_is_used(node: ExportNode[Recurrent]) -> bool:
     return isinstance(node.op, ir.LSTM) and is_used(node, 2)
 
 
-def _check_dtype(node: ExportNode) -> None:
+def _check_dtype(node: ExportNode[Recurrent]) -> None:
     if node.dtype() is DType.FLOAT16:
         node.decide(
             DecisionKind.FLOAT16_RECURRENT_LAYER, "it runs on a GPU; MXNet's CPU build has no products of float16"
         )
 
 
-def _state(node: ExportNode, slot: int, layers: int) -> Entry:
+def _state(node: ExportNode[Recurrent], slot: int, layers: int) -> Entry:
     """A begin state (layers * directions, batch, hidden); without one zeros, whose batch MXNet infers."""
     given = node.optional(slot)
     if given is not None and not is_zero(given):
@@ -65,14 +67,14 @@ def _state(node: ExportNode, slot: int, layers: int) -> Entry:
     return node.step("_zeros", suffix=name, shape=shape, dtype=node.dtype().value)
 
 
-def _hidden(node: ExportNode) -> int:
+def _hidden(node: ExportNode[Recurrent]) -> int:
     return node.fixed(node.shape(2)[2:], node.input(2).name)[0]
 
 
-def _export_chain(node: ExportNode, mode: str) -> None:
+def _export_chain(node: ExportNode[Recurrent], mode: str) -> None:
     """All layers as one RNN."""
     chain = chain_of(node.node, node.export.graph)
-    op: ir.RNN | ir.GRU | ir.LSTM = node.op
+    op = node.op
     reverse = op.direction is ir.Direction.REVERSE
     data = node.entry(0)
     if reverse:
@@ -99,12 +101,12 @@ def _export_chain(node: ExportNode, mode: str) -> None:
     node.export.covers(chain.covered)
 
 
-def _begin(node: ExportNode, chain: Chain, slot: int) -> Entry:
+def _begin(node: ExportNode[Recurrent], chain: Chain, slot: int) -> Entry:
     source = chain.begins.get(slot)
     return _state(node, slot, len(chain.layers)) if source is None else node.export.entry(source)
 
 
-def _bind_results(node: ExportNode, chain: Chain, found: Entry) -> None:
+def _bind_results(node: ExportNode[Recurrent], chain: Chain, found: Entry) -> None:
     """(T, N, D * H) as what the chain ends with, or with the directions on an axis of their own."""
     if chain.merged is not None:
         node.export.bind(chain.merged, found)
@@ -114,7 +116,7 @@ def _bind_results(node: ExportNode, chain: Chain, found: Entry) -> None:
     node.export.bind(last, apart)
 
 
-def _apart(node: ExportNode, found: Entry, directions: int) -> Entry:
+def _apart(node: ExportNode[Recurrent], found: Entry, directions: int) -> Entry:
     """(T, N, D * H) as (T, D, N, H)."""
     if directions == 1:
         return node.step("expand_dims", found, suffix="directions", axis=1)
@@ -122,7 +124,7 @@ def _apart(node: ExportNode, found: Entry, directions: int) -> Entry:
     return node.step("transpose", split, suffix="directions_first", axes=(0, 2, 1, 3))
 
 
-def _bind_finals(node: ExportNode, chain: Chain, finals: list[Value | None], entry: Entry) -> None:
+def _bind_finals(node: ExportNode[Recurrent], chain: Chain, finals: list[Value | None], entry: Entry) -> None:
     """The last states of all layers, stacked, or those of each."""
     joined = chain.joined(finals)
     if joined is not None:
@@ -139,12 +141,12 @@ def _bind_finals(node: ExportNode, chain: Chain, finals: list[Value | None], ent
         node.export.bind(value, node.step("slice_axis", entry, suffix=f"state{layer}", axis=0, **bounds))
 
 
-def _export_with_lengths(node: ExportNode, mode: str) -> None:
+def _export_with_lengths(node: ExportNode[Recurrent], mode: str) -> None:
     """One RNN a direction: MXNet's CPU build reads no lengths, so that sequences are turned and masked around it.
 
     The last state of a sequence without elements is 0, as onnxruntime has it; SequenceLast would read before the data.
     """
-    op: ir.RNN | ir.GRU | ir.LSTM = node.op
+    op = node.op
     lengths = node.export.cast(node.entry(4), node.dtype())
     data, ends = node.entry(0), lengths
     if not _starts_inside(node.input(4)):
@@ -170,19 +172,19 @@ def _export_with_lengths(node: ExportNode, mode: str) -> None:
         bind_named(node, _joined(node, lasts, 0, "states"), 1)
 
 
-def _direction_state(node: ExportNode, slot: int, way: int) -> Entry:
+def _direction_state(node: ExportNode[Recurrent], slot: int, way: int) -> Entry:
     state = _state(node, slot, 1)
     if node.op.direction.count == 1:
         return state
     return node.step("slice_axis", state, suffix=f"begin{slot}_{way}", axis=0, begin=way, end=way + 1)
 
 
-def _joined(node: ExportNode, parts: list[Entry], axis: int, suffix: str) -> Entry:
+def _joined(node: AnyNode, parts: list[Entry], axis: int, suffix: str) -> Entry:
     if len(parts) == 1:
         return parts[0]
     return node.step("Concat", *parts, suffix=suffix, dim=axis, num_args=len(parts))
 
 
-EXPORTS: ExportTable = {ir.RNN: export_recurrent, ir.GRU: export_recurrent, ir.LSTM: export_recurrent}
+EXPORTS = table(row(ir.RNN, export_recurrent), row(ir.GRU, export_recurrent), row(ir.LSTM, export_recurrent))
 
 __all__ = ["EXPORTS"]

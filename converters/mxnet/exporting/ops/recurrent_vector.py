@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry
 from graphir.converters.mxnet.importing.recurrent_weights import GATE_ORDER
 from graphir.graph import Node, Value
 from graphir.ops.indexing import Gather
@@ -23,7 +23,7 @@ MOST_NUMBERED = 1 << 25
 """Of so many parameters without elements (128 MB of numbers) the order is found out."""
 
 
-def parameter_vector(node: ExportNode, layers: Sequence[Node], mode: str, way: int | None = None) -> Entry:
+def parameter_vector(node: AnyNode, layers: Sequence[Node], mode: str, way: int | None = None) -> Entry:
     """The parameters of all layers (of one direction, if `way` says which): one parameter, or several joined.
 
     It keeps the name of the vector that it was cut from, and gluon's parameters keep theirs.
@@ -110,7 +110,7 @@ def _numbered(value: Value, numbers: dict[Value, Array]) -> Array | None:
     return found if found.shape == shape else None
 
 
-def _joined(node: ExportNode, values: Sequence[Value]) -> Entry:
+def _joined(node: AnyNode, values: Sequence[Value]) -> Entry:
     """Values as one vector."""
     if len(values) == 1 and values[0].rank == 1:
         return node.export.entry(values[0])
@@ -130,7 +130,7 @@ class _Piece:
 class _Layer:
     """The parameters of one layer."""
 
-    def __init__(self, node: ExportNode, layer: Node, order: tuple[int, ...], way: int | None) -> None:
+    def __init__(self, node: AnyNode, layer: Node, order: tuple[int, ...], way: int | None) -> None:
         self.node = node
         weight, recurrent = layer.inputs[1], layer.inputs[2]
         assert weight is not None
@@ -232,7 +232,7 @@ class _Layer:
         return node.step("Reshape", entry, suffix="flat", shape=(-1,))
 
 
-def _named_pieces(node: ExportNode, blocks: Sequence[_Layer], pieces: Sequence[_Piece]) -> Entry | None:
+def _named_pieces(node: AnyNode, blocks: Sequence[_Layer], pieces: Sequence[_Piece]) -> Entry | None:
     """Parameters with the names that they had, joined; None if they were one vector or came from elsewhere."""
     names = [piece.source for piece in pieces]
     if None in names or len(set(names)) != len(names):
@@ -249,7 +249,7 @@ def _named_pieces(node: ExportNode, blocks: Sequence[_Layer], pieces: Sequence[_
     return node.step("_rnn_param_concat", *flat, suffix="parameters", dim=0, num_args=len(flat))
 
 
-def _vector(node: ExportNode, blocks: Sequence[_Layer], pieces: Sequence[_Piece]) -> Entry:
+def _vector(node: AnyNode, blocks: Sequence[_Layer], pieces: Sequence[_Piece]) -> Entry:
     """One parameter with all elements."""
     sources = {source for block in blocks for value in block.values for source in value.sources}
     name = sources.pop() if len(sources) == 1 else f"{node.stem}_parameters"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportFunction, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.steps import bind_named, cast, emit_as
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
@@ -28,7 +28,7 @@ STABLE = 16
 """Axes up to this length are sorted by insertion, which keeps the order of equal elements."""
 
 
-def _axes(node: ExportNode) -> tuple[int, ...] | None:
+def _axes(node: ExportNode[ir.Reduce]) -> tuple[int, ...] | None:
     """The axes, None for all; () for none at all."""
     axes = node.numbers(1)
     if not axes:
@@ -36,7 +36,7 @@ def _axes(node: ExportNode) -> tuple[int, ...] | None:
     return axes
 
 
-def _moved(node: ExportNode) -> bool:
+def _moved(node: ExportNode[ir.Reduce]) -> bool:
     """Whether nothing is to be reduced: MXNet would take no axes for all."""
     return _axes(node) == () or node.input(0).rank == 0
 
@@ -48,7 +48,7 @@ NOTHING = {
 """What the reductions make of no elements."""
 
 
-def _of_nothing(node: ExportNode) -> bool:
+def _of_nothing(node: ExportNode[ir.Reduce]) -> bool:
     """The constant that a reduction of no elements is; whether it is one."""
     if 0 not in (node.input(0).shape or ()):
         return False
@@ -72,7 +72,7 @@ def _of_nothing(node: ExportNode) -> bool:
 def reduction(name: str) -> ExportFunction:
     """An operator of MXNet."""
 
-    def export_reduction(node: ExportNode) -> None:
+    def export_reduction(node: ExportNode[ir.Reduce]) -> None:
         if _of_nothing(node):
             return
         if _moved(node):
@@ -83,7 +83,7 @@ def reduction(name: str) -> ExportFunction:
     return export_reduction
 
 
-def export_mean(node: ExportNode) -> None:
+def export_mean(node: ExportNode[ir.ReduceMean]) -> None:
     """mean; of integers the sum divided, and what is behind the point dropped."""
     if node.dtype().is_float or _moved(node):
         reduction("mean")(node)
@@ -100,7 +100,7 @@ def export_mean(node: ExportNode) -> None:
     node.emit("Cast", node.step("_div_scalar", total, suffix="mean", scalar=count), dtype=node.dtype().value)
 
 
-def export_l2(node: ExportNode) -> None:
+def export_l2(node: ExportNode[ir.ReduceL2]) -> None:
     """norm over one or two axes or all, else the root of a sum of squares; of integers in float64."""
     if _of_nothing(node):
         return
@@ -111,13 +111,13 @@ def export_l2(node: ExportNode) -> None:
         _through_floats(node, "square", "sqrt")
 
 
-def export_log_sum(node: ExportNode) -> None:
+def export_log_sum(node: ExportNode[ir.ReduceLogSum]) -> None:
     """The logarithm of the sum; of integers in float64."""
     if not _of_nothing(node):
         _through_floats(node, "", "log")
 
 
-def _through_floats(node: ExportNode, before: str, after: str) -> None:
+def _through_floats(node: ExportNode[ir.Reduce], before: str, after: str) -> None:
     """A sum under a function of real numbers, which for integers are those of float64."""
     own = node.dtype()
     dtype = own if own.is_float else DType.FLOAT64
@@ -128,7 +128,7 @@ def _through_floats(node: ExportNode, before: str, after: str) -> None:
     emit_as(node, node.step(after, total), dtype)
 
 
-def export_log_sum_exp(node: ExportNode) -> None:
+def export_log_sum_exp(node: ExportNode[ir.ReduceLogSumExp]) -> None:
     """The logarithm of a sum of exponentials, taken less their maximum, which is kept finite."""
     if _of_nothing(node):
         return
@@ -147,7 +147,7 @@ def export_log_sum_exp(node: ExportNode) -> None:
     emit_as(node, node.step("elemwise_add", total, same), held)
 
 
-def _finite(node: ExportNode, entry: Entry, dtype: DType) -> Entry:
+def _finite(node: AnyNode, entry: Entry, dtype: DType) -> Entry:
     """The numbers with infinite ones replaced by the largest, so that a difference from them is defined."""
     bound = LARGEST[dtype]
     upper = node.step("_minimum_scalar", entry, suffix="below", scalar=bound)
@@ -157,8 +157,8 @@ def _finite(node: ExportNode, entry: Entry, dtype: DType) -> Entry:
 def positions(name: str) -> ExportFunction:
     """argmax or argmin: MXNet gives the positions as numbers of the data's dtype."""
 
-    def export_positions(node: ExportNode) -> None:
-        op: ir.ArgMax | ir.ArgMin = node.op
+    def export_positions(node: ExportNode[ir.ArgMax | ir.ArgMin]) -> None:
+        op = node.op
         value = node.input(0)
         if value.rank == 0:
             node.emit("_full", shape=(1,), value=0.0, dtype=DType.INT64.value)
@@ -184,13 +184,13 @@ def positions(name: str) -> ExportFunction:
     return export_positions
 
 
-def export_top_k(node: ExportNode) -> None:
+def export_top_k(node: ExportNode[ir.TopK]) -> None:
     """topk of values and positions.
 
     MXNet's sort changes the order of equal elements on axes longer than STABLE, ONNX's does not: there the positions
     are put in order again.
     """
-    op: ir.TopK = node.op
+    op = node.op
     count = node.numbers(1)
     assert count is not None
     if count[0] < 1:
@@ -218,7 +218,7 @@ def export_top_k(node: ExportNode) -> None:
         _top_in_order(node, data, axis, size, count[0], {**attributes, "dtype": DType.INT64.value})
 
 
-def _positions_dtype(node: ExportNode, places: Value) -> DType:
+def _positions_dtype(node: AnyNode, places: Value) -> DType:
     """The dtype that all who use the positions convert them to, if it is one and MXNet gives them in it; else int64."""
     wanted = {user.op.to if isinstance(user.op, Cast) else DType.INT64 for user, _ in places.uses}
     if len(wanted) != 1 or node.export.graph.is_output(places):
@@ -228,7 +228,7 @@ def _positions_dtype(node: ExportNode, places: Value) -> DType:
 
 
 def _top_in_order(
-    node: ExportNode, data: Entry, axis: int, size: int, count: int, attributes: dict[str, Any]
+    node: AnyNode, data: Entry, axis: int, size: int, count: int, attributes: dict[str, Any]
 ) -> None:
     """All elements sorted, then the positions within each run of equal elements, as run * size + place."""
     index = node.export.append("topk", f"{node.stem}_sorted", [data], {**attributes, "k": size, "ret_typ": "both"})
@@ -248,18 +248,18 @@ def _top_in_order(
     bind_named(node, node.step("_mod_scalar", ranked, suffix="places", scalar=size), 1)
 
 
-EXPORTS: ExportTable = {
-    ir.ReduceSum: reduction("sum"),
-    ir.ReduceMean: export_mean,
-    ir.ReduceMax: reduction("max"),
-    ir.ReduceMin: reduction("min"),
-    ir.ReduceProd: reduction("prod"),
-    ir.ReduceL2: export_l2,
-    ir.ReduceLogSum: export_log_sum,
-    ir.ReduceLogSumExp: export_log_sum_exp,
-    ir.ArgMax: positions("argmax"),
-    ir.ArgMin: positions("argmin"),
-    ir.TopK: export_top_k,
-}
+EXPORTS = table(
+    row(ir.ReduceSum, reduction("sum")),
+    row(ir.ReduceMean, export_mean),
+    row(ir.ReduceMax, reduction("max")),
+    row(ir.ReduceMin, reduction("min")),
+    row(ir.ReduceProd, reduction("prod")),
+    row(ir.ReduceL2, export_l2),
+    row(ir.ReduceLogSum, export_log_sum),
+    row(ir.ReduceLogSumExp, export_log_sum_exp),
+    row(ir.ArgMax, positions("argmax")),
+    row(ir.ArgMin, positions("argmin")),
+    row(ir.TopK, export_top_k),
+)
 
 __all__ = ["EXPORTS"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.exporting.context import ExportFunction, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import ExportFunction, ExportNode, row, table
 from graphir.ops import text
 from graphir.ops.base import Operator
 from graphir.ops.detection import NonMaxSuppression
@@ -29,12 +29,12 @@ def refusing(reason: str) -> ExportFunction:
     return lambda node: node.refuse(reason)
 
 
-def refuse_foreign(node: ExportNode) -> None:
+def refuse_foreign(node: ExportNode[Foreign]) -> None:
     """Operators of domains that graphir does not know."""
-    op: Foreign = node.op
+    op = node.op
     node.refuse(f"{op.operator_name} of the domain {op.foreign_domain or 'ai.onnx'} has no known meaning in MXNet")
 
 
-EXPORTS: ExportTable = {**{op: refusing(reason) for op, reason in REASONS.items()}, Foreign: refuse_foreign}
+EXPORTS = table(*{op: refusing(reason) for op, reason in REASONS.items()}.items(), row(Foreign, refuse_foreign))
 
 __all__ = ["EXPORTS", "REASONS"]

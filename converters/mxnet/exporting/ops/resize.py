@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.resize_weights import Axis, matrix, nearest, outside
 from graphir.converters.mxnet.exporting.ops.steps import cast, computing, emit_as, held
 from graphir.decisions import DecisionKind
@@ -25,14 +25,14 @@ BILINEAR = {Coordinates.ALIGN_CORNERS: True, Coordinates.HALF_PIXEL: False, Coor
 IMAGE = (2, 3)
 
 
-def _axes(node: ExportNode) -> tuple[int, ...]:
+def _axes(node: ExportNode[Resize]) -> tuple[int, ...]:
     rank = node.rank()
     return tuple(normalize_axis(axis, rank) for axis in node.op.axes or range(rank))
 
 
-def _stated_factors(node: ExportNode) -> dict[int, float] | None:
+def _stated_factors(node: ExportNode[Resize]) -> dict[int, float] | None:
     """The factor of each axis, if factors and not sizes are given."""
-    op: Resize = node.op
+    op = node.op
     factors: tuple[object, ...] = op.factors
     value = node.optional(2)
     if not factors and value is None:
@@ -45,9 +45,9 @@ def _stated_factors(node: ExportNode) -> dict[int, float] | None:
     return {axis: float(np.float32(factor)) for axis, factor in zip(_axes(node), factors, strict=True)}  # type: ignore[arg-type]
 
 
-def _resized(node: ExportNode) -> dict[int, Axis]:
+def _resized(node: ExportNode[Resize]) -> dict[int, Axis]:
     """The axes that change, as numbers. Refuses if a size is open."""
-    op: Resize = node.op
+    op = node.op
     axes, stated = _changing(node), _stated_factors(node)
     own = node.fixed(tuple(node.shape()[axis] for axis in axes), f"what is resized, {node.input(0).name},")
     wanted = node.fixed(tuple((node.result.shape or ())[axis] for axis in axes), "the result")
@@ -66,7 +66,7 @@ def _resized(node: ExportNode) -> dict[int, Axis]:
     }
 
 
-def _changing(node: ExportNode) -> tuple[int, ...]:
+def _changing(node: ExportNode[Resize]) -> tuple[int, ...]:
     """The axes that may change: those whose size, open or not, is not just kept."""
     stated, regions = _stated_factors(node), _regions(node)
     wanted = node.result.shape or ()
@@ -83,13 +83,13 @@ def _changing(node: ExportNode) -> tuple[int, ...]:
     return tuple(axis for axis in _axes(node) if not is_kept(axis))
 
 
-def _common_factor(node: ExportNode, own: tuple[int, ...]) -> float:
+def _common_factor(node: ExportNode[Resize], own: tuple[int, ...]) -> float:
     bounds = node.numbers(3) or own
     factors = [float(np.float32(bound / size)) for bound, size in zip(bounds, own, strict=True)]
     return min(factors) if node.op.keep_aspect_ratio_policy is AspectPolicy.NOT_LARGER else max(factors)
 
 
-def _regions(node: ExportNode) -> dict[int, tuple[float, float]]:
+def _regions(node: ExportNode[Resize]) -> dict[int, tuple[float, float]]:
     """What part of each axis is read, as fractions, where that is not all of it."""
     axes = _axes(node)
     if node.op.coordinates is not Coordinates.TF_CROP_AND_RESIZE:
@@ -101,16 +101,16 @@ def _regions(node: ExportNode) -> dict[int, tuple[float, float]]:
     return {axis: (float(begin), float(end)) for axis, begin, end in zip(axes, *numbers, strict=True)}
 
 
-def _is_open(node: ExportNode) -> bool:
+def _is_open(node: ExportNode[Resize]) -> bool:
     shape = node.shape()
     wanted = node.result.shape or ()
     sizes = [size for axis in _changing(node) for size in (shape[axis], *wanted[axis : axis + 1])]
     return any(not isinstance(size, int) for size in sizes)
 
 
-def export_resize(node: ExportNode) -> None:
+def export_resize(node: ExportNode[Resize]) -> None:
     """Nearest by repetition or take, linear by BilinearResize2D or products with weights, cubic by the latter."""
-    op: Resize = node.op
+    op = node.op
     is_open = _is_open(node)
     if op.mode is ResizeMode.LINEAR and _export_open_bilinear(node, is_open):
         return
@@ -132,7 +132,7 @@ def _repeats(op: Resize) -> bool:
     return (op.coordinates, op.nearest_mode) in REPEATS
 
 
-def _open_factors(node: ExportNode) -> dict[int, int]:
+def _open_factors(node: ExportNode[Resize]) -> dict[int, int]:
     """The whole factors of axes, of which some are open, that are enlarged."""
     factors = _stated_factors(node)
     if factors is None:
@@ -142,7 +142,7 @@ def _open_factors(node: ExportNode) -> dict[int, int]:
     return {axis: int(factor) for axis, factor in factors.items() if factor > 1}
 
 
-def _export_repeats(node: ExportNode, factors: dict[int, int]) -> None:
+def _export_repeats(node: ExportNode[Resize], factors: dict[int, int]) -> None:
     """UpSampling of images by one factor, else repeat along each axis."""
     data = node.entry(0)
     if not factors:
@@ -156,8 +156,8 @@ def _export_repeats(node: ExportNode, factors: dict[int, int]) -> None:
         node.emit("repeat", data, repeats=factors[last], axis=last)
 
 
-def _export_nearest(node: ExportNode, resized: dict[int, Axis]) -> None:
-    op: Resize = node.op
+def _export_nearest(node: ExportNode[Resize], resized: dict[int, Axis]) -> None:
+    op = node.op
     whole = {
         axis: found.wanted // found.size
         for axis, found in resized.items()
@@ -173,9 +173,9 @@ def _export_nearest(node: ExportNode, resized: dict[int, Axis]) -> None:
     node.bind(_extrapolated(node, data, resized, held(node)))
 
 
-def _extrapolated(node: ExportNode, data: Entry, resized: dict[int, Axis], dtype: DType) -> Entry:
+def _extrapolated(node: ExportNode[Resize], data: Entry, resized: dict[int, Axis], dtype: DType) -> Entry:
     """The data with the extrapolation value where a place lies outside on any axis."""
-    op: Resize = node.op
+    op = node.op
     if op.coordinates is Coordinates.TF_CROP_AND_RESIZE:
         node.charge(math.prod(found.wanted for found in resized.values()), "the places outside of the data")
     beyond = np.zeros((1,) * node.rank(), bool)
@@ -189,8 +189,8 @@ def _extrapolated(node: ExportNode, data: Entry, resized: dict[int, Axis], dtype
     return node.step("broadcast_add", data, filled, suffix="extrapolated")
 
 
-def _is_bilinear(node: ExportNode, resized: dict[int, Axis]) -> bool:
-    op: Resize = node.op
+def _is_bilinear(node: ExportNode[Resize], resized: dict[int, Axis]) -> bool:
+    op = node.op
     exact = all(
         found.factor == float(np.float32(found.wanted) / np.float32(found.size))
         and (found.wanted > 1 or op.coordinates is not Coordinates.HALF_PIXEL)
@@ -200,15 +200,15 @@ def _is_bilinear(node: ExportNode, resized: dict[int, Axis]) -> bool:
     return plain and exact and node.rank() == 4 and set(resized) <= set(IMAGE) and held(node).is_float
 
 
-def _export_bilinear(node: ExportNode) -> None:
+def _export_bilinear(node: ExportNode[Resize]) -> None:
     height, width = node.fixed((node.result.shape or ())[2:], "the result")
     aligned = BILINEAR[node.op.coordinates]
     node.emit("_contrib_BilinearResize2D", node.entry(0), height=height, width=width, align_corners=aligned)
 
 
-def _export_open_bilinear(node: ExportNode, is_open: bool) -> bool:
+def _export_open_bilinear(node: ExportNode[Resize], is_open: bool) -> bool:
     """BilinearResize2D to the size of another image, or of an image of open size; whether it is that."""
-    op: Resize = node.op
+    op = node.op
     if op.coordinates not in BILINEAR or op.antialias or node.rank() != 4 or not held(node).is_float or not is_open:
         return False
     aligned = BILINEAR[op.coordinates]
@@ -240,7 +240,7 @@ def _export_open_bilinear(node: ExportNode, is_open: bool) -> bool:
     return False
 
 
-def _like(node: ExportNode) -> Entry | None:
+def _like(node: ExportNode[Resize]) -> Entry | None:
     """The image whose size is wanted, if the sizes are those of one."""
     sizes = node.optional(3)
     if sizes is None or sizes.producer is None or not isinstance(sizes.producer.op, Shape) or _axes(node) != IMAGE:
@@ -252,7 +252,7 @@ def _like(node: ExportNode) -> Entry | None:
     return node.export.entry(source)
 
 
-def _export_products(node: ExportNode, resized: dict[int, Axis]) -> None:
+def _export_products(node: ExportNode[Resize], resized: dict[int, Axis]) -> None:
     """A FullyConnected of weights along each axis, which is brought to the end for it."""
     last, dtype = node.rank() - 1, computing(node)
     data = cast(node, node.entry(0), held(node), dtype)
@@ -269,6 +269,6 @@ def _export_products(node: ExportNode, resized: dict[int, Axis]) -> None:
     emit_as(node, _extrapolated(node, data, resized, dtype), dtype)
 
 
-EXPORTS: ExportTable = {Resize: export_resize}
+EXPORTS = table(row(Resize, export_resize))
 
 __all__ = ["EXPORTS"]

@@ -16,9 +16,9 @@ from graphir.converters.mxnet.exporting.ops.steps import computing, emit_as, wid
 from graphir.ops.detection import RoiAlign, RoiCoordinates
 
 
-def export_roi_maximum(node: ExportNode) -> None:
+def export_roi_maximum(node: ExportNode[RoiAlign]) -> None:
     """The composition. Refuses a number of samples that depends on the regions."""
-    op: RoiAlign = node.op
+    op = node.op
     if not op.sampling_ratio:
         node.refuse("mode max with a sampling_ratio of 0: the number of samples depends on the size of each region")
     channels, *sizes = node.fixed(node.shape()[1:], node.input(0).name)
@@ -45,9 +45,9 @@ def export_roi_maximum(node: ExportNode) -> None:
     emit_as(node, node.step("Pooling", samples, kernel=window, stride=window, pool_type="max"), computing(node))
 
 
-def _samples(node: ExportNode, corners: tuple[int, int], count: int, size: int) -> list[tuple[Entry, Entry]]:
+def _samples(node: ExportNode[RoiAlign], corners: tuple[int, int], count: int, size: int) -> list[tuple[Entry, Entry]]:
     """The two neighbours of each sample on one axis, (regions, count), with their weights."""
-    op: RoiAlign = node.op
+    op = node.op
     aligned = op.coordinates is RoiCoordinates.HALF_PIXEL
     ends = []
     for corner in corners:

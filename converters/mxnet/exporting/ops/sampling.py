@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.steps import computing, emit_as, wide
 from graphir.ops.resize import AffineGrid, GridSample, SampleMode, SamplePadding
 from graphir.types import DType
@@ -28,9 +28,9 @@ CHANNELS_LAST = (0, 2, 3, 1)
 Array = NDArray[Any]
 
 
-def export_grid_sample(node: ExportNode) -> None:
+def export_grid_sample(node: ExportNode[GridSample]) -> None:
     """BilinearSampler of two axes; other ways between elements, and other numbers of axes, by lookups."""
-    op: GridSample = node.op
+    op = node.op
     rank = node.rank()
     spatial = node.shape()[2:]
     plain = op.align_corners and op.padding_mode is SamplePadding.ZEROS
@@ -43,9 +43,9 @@ def export_grid_sample(node: ExportNode) -> None:
         _sample_by_lookups(node)
 
 
-def _sample_bilinear(node: ExportNode) -> None:
+def _sample_bilinear(node: ExportNode[GridSample]) -> None:
     """BilinearSampler: corners aligned, zeros outside; other rules are said in the grid."""
-    op: GridSample = node.op
+    op = node.op
     grid = _grid_channels_first(node)
     if op.padding_mode is SamplePadding.REFLECTION:
         grid = _reflected(node, grid, 1.0)
@@ -58,7 +58,7 @@ def _sample_bilinear(node: ExportNode) -> None:
     emit_as(node, node.step("BilinearSampler", wide(node, 0), grid), computing(node))
 
 
-def _grid_channels_first(node: ExportNode) -> Entry:
+def _grid_channels_first(node: AnyNode) -> Entry:
     """The grid as (N, 2, H, W), as which it may have been made."""
     grid = wide(node, 1)
     record = node.export.nodes[grid[0]]
@@ -67,14 +67,14 @@ def _grid_channels_first(node: ExportNode) -> Entry:
     return node.step("transpose", grid, suffix="grid", axes=(0, 3, 1, 2))
 
 
-def _reflected(node: ExportNode, entry: Entry, edge: float) -> Entry:
+def _reflected(node: AnyNode, entry: Entry, edge: float) -> Entry:
     """Numbers reflected at -edge and edge until they lie between: a triangle of period 4 * edge."""
     around = node.step("_mod_scalar", node.step("_minus_scalar", entry, scalar=edge), scalar=4 * edge)
     distance = node.step("abs", node.step("_minus_scalar", around, suffix="turned", scalar=2 * edge))
     return node.step("_minus_scalar", distance, suffix="reflected", scalar=edge)
 
 
-def _sample_by_lookups(node: ExportNode) -> None:
+def _sample_by_lookups(node: ExportNode[GridSample]) -> None:
     """The weighted sum of the neighbours of each place, each looked up in a table of all elements."""
     channels, *sizes = node.fixed(node.shape()[1:], node.input(0).name)
     wanted = node.fixed((node.result.shape or ())[2:], "the result")
@@ -101,13 +101,13 @@ def _sample_by_lookups(node: ExportNode) -> None:
     emit_as(node, node.step("Reshape", turned, suffix="sampled", shape=(0, channels, *wanted)), computing(node))
 
 
-def lookup_table(node: ExportNode, data: Entry, channels: int, spatial: int) -> Entry:
+def lookup_table(node: AnyNode, data: Entry, channels: int, spatial: int) -> Entry:
     """Data (N, C, D...) with so many spatial axes as rows of channels, (N * D..., C)."""
     last = node.step("transpose", data, suffix="rows", axes=(0, *range(2, 2 + spatial), 1))
     return node.step("Reshape", last, suffix="table", shape=(-1, channels))
 
 
-def looked_up(node: ExportNode, table: Entry, indices: Sequence[Entry], sizes: Sequence[int]) -> Entry:
+def looked_up(node: AnyNode, table: Entry, indices: Sequence[Entry], sizes: Sequence[int]) -> Entry:
     """The rows (N, places, C) of a table at int32 indices (N, places), one for each axis."""
     flat = indices[0]
     for size, index in zip(sizes[1:], indices[1:], strict=True):
@@ -121,9 +121,9 @@ def looked_up(node: ExportNode, table: Entry, indices: Sequence[Entry], sizes: S
 Tap = tuple[Entry, Entry | None]
 
 
-def _neighbours(node: ExportNode, numbers: Entry, size: int) -> list[Tap]:
+def _neighbours(node: ExportNode[GridSample], numbers: Entry, size: int) -> list[Tap]:
     """The index of each neighbour on one axis and its weight (None for 1), from positions in [-1, 1]."""
-    op: GridSample = node.op
+    op = node.op
     half = (size - 1) / 2 if op.align_corners else size / 2
     places = node.step("_mul_scalar", numbers, suffix="scaled", scalar=half)
     places = node.step("_plus_scalar", places, suffix="place", scalar=(size - 1) / 2)
@@ -145,7 +145,7 @@ def _neighbours(node: ExportNode, numbers: Entry, size: int) -> list[Tap]:
     return found
 
 
-def _within(node: ExportNode, places: Entry, size: int) -> Entry:
+def _within(node: ExportNode[GridSample], places: Entry, size: int) -> Entry:
     """Places outside of the axis brought into it, unless zeros are read there."""
     mode = node.op.padding_mode
     if mode is SamplePadding.ZEROS:
@@ -160,7 +160,7 @@ def _within(node: ExportNode, places: Entry, size: int) -> Entry:
     return node.step("_plus_scalar", moved, suffix="within", scalar=middle)
 
 
-def _index(node: ExportNode, places: Entry, weight: Entry | None, size: int) -> Tap:
+def _index(node: ExportNode[GridSample], places: Entry, weight: Entry | None, size: int) -> Tap:
     """Whole places as indices; a place outside has no weight, or is brought into the axis."""
     if node.op.padding_mode is SamplePadding.ZEROS:
         above = node.step("_greater_equal_scalar", places, suffix="above", scalar=0)
@@ -171,7 +171,7 @@ def _index(node: ExportNode, places: Entry, weight: Entry | None, size: int) -> 
     return node.step("Cast", limited, suffix="index", dtype="int32"), weight
 
 
-def _polynomial(node: ExportNode, entry: Entry, factors: Sequence[float]) -> Entry:
+def _polynomial(node: AnyNode, entry: Entry, factors: Sequence[float]) -> Entry:
     found = node.step("_mul_scalar", entry, suffix="power", scalar=factors[0])
     for factor in factors[1:-1]:
         raised = node.step("_plus_scalar", found, suffix="sum", scalar=factor) if factor else found
@@ -179,9 +179,9 @@ def _polynomial(node: ExportNode, entry: Entry, factors: Sequence[float]) -> Ent
     return node.step("_plus_scalar", found, suffix="sum", scalar=factors[-1]) if factors[-1] else found
 
 
-def export_affine_grid(node: ExportNode) -> None:
+def export_affine_grid(node: ExportNode[AffineGrid]) -> None:
     """GridGenerator of images whose corners are aligned; else the product of the matrices and the places."""
-    op: AffineGrid = node.op
+    op = node.op
     wanted = node.numbers(1)
     assert wanted is not None
     sizes = wanted[2:]
@@ -207,6 +207,6 @@ def _regular(size: int, aligned: bool) -> Array:
     return (np.arange(size) * 2 + 1) / size - 1
 
 
-EXPORTS: ExportTable = {GridSample: export_grid_sample, AffineGrid: export_affine_grid}
+EXPORTS = table(row(GridSample, export_grid_sample), row(AffineGrid, export_affine_grid))
 
 __all__ = ["EXPORTS", "looked_up", "lookup_table"]

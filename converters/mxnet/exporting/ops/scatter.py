@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.coordinates import places
 from graphir.converters.mxnet.exporting.ops.indexing import counts_from_zero
 from graphir.converters.mxnet.exporting.ops.linear import product_dtype
@@ -31,8 +31,10 @@ COMBINE = {
     ir.Reduction.MIN: ("min", "broadcast_minimum"),
 }
 
+Scatter = ir.ScatterElements | ir.ScatterND
 
-def _from_zero(node: ExportNode, indices: Value, entry: Entry, size: int, suffix: str) -> Entry:
+
+def _from_zero(node: AnyNode, indices: Value, entry: Entry, size: int, suffix: str) -> Entry:
     """Indices counted from the front."""
     return entry if counts_from_zero(indices) else node.step("_mod_scalar", entry, suffix=suffix, scalar=size)
 
@@ -44,7 +46,7 @@ def _is_zero(value: Value) -> bool:
     return tensor is not None and tensor.size <= 1 << 16 and not tensor.numpy().any()
 
 
-def _place(node: ExportNode, vectors: Entry, updates: Entry, sizes: tuple[int, ...]) -> None:
+def _place(node: AnyNode, vectors: Entry, updates: Entry, sizes: tuple[int, ...]) -> None:
     """The updates written over the data at index vectors (count, ...)."""
     data = node.input(0)
     if _is_zero(data):
@@ -57,7 +59,7 @@ def _place(node: ExportNode, vectors: Entry, updates: Entry, sizes: tuple[int, .
     node.emit("where", written, placed, node.export.raw(data), carried=held)
 
 
-def _sizes(node: ExportNode, slot: int) -> tuple[int, ...]:
+def _sizes(node: AnyNode, slot: int) -> tuple[int, ...]:
     """The sizes of an operand."""
     found = node.fixed(node.shape(slot), node.input(slot).name)
     if 0 in found:
@@ -65,7 +67,7 @@ def _sizes(node: ExportNode, slot: int) -> tuple[int, ...]:
     return found
 
 
-def _updates(node: ExportNode) -> Entry:
+def _updates(node: ExportNode[Scatter]) -> Entry:
     """The updates in the dtype that carries the data, where they are only placed; in their own for arithmetic."""
     if node.op.reduction is not ir.Reduction.NONE:
         return node.entry(2)
@@ -76,7 +78,7 @@ def _updates(node: ExportNode) -> Entry:
     return node.export.cast(entry, held)
 
 
-def export_scatter_nd(node: ExportNode) -> None:
+def export_scatter_nd(node: ExportNode[ir.ScatterND]) -> None:
     """scatter_nd; reductions by comparing the places, counted through, with all that there are."""
     sizes, count = _sizes(node, 0), _sizes(node, 1)
     length = count[-1]
@@ -125,7 +127,7 @@ def export_scatter_nd(node: ExportNode) -> None:
     _finish(node, node.step(combine, data, found, suffix="combined"), held, sizes)
 
 
-def _check_size(node: ExportNode, size: int) -> None:
+def _check_size(node: ExportNode[Scatter], size: int) -> None:
     if size > MOST:
         node.refuse(
             f"reduction {node.op.reduction.value}: MXNet adds up nothing by index, and comparing each index with all "
@@ -133,31 +135,33 @@ def _check_size(node: ExportNode, size: int) -> None:
         )
 
 
-def _decide_sum(node: ExportNode, wide: DType) -> None:
+def _decide_sum(node: AnyNode, wide: DType) -> None:
     if not node.dtype().is_float:
         node.decide(DecisionKind.INTEGER_PRODUCT, f"summed in {wide.value}: exact below 2^53")
 
 
-def _wide(node: ExportNode, entry: Entry, dtype: DType, suffix: str) -> Entry:
+def _wide(node: AnyNode, entry: Entry, dtype: DType, suffix: str) -> Entry:
     if dtype is node.dtype():
         return entry
     return node.step("Cast", entry, suffix=f"{suffix}_{dtype.value}", dtype=dtype.value)
 
 
-def _finish(node: ExportNode, entry: Entry, dtype: DType, sizes: tuple[int, ...]) -> None:
+def _finish(node: AnyNode, entry: Entry, dtype: DType, sizes: tuple[int, ...]) -> None:
     """The result in the data's dtype and shape."""
     if dtype is not node.dtype():
         entry = node.step("Cast", entry, suffix="result", dtype=node.dtype().value)
     node.emit("Reshape", entry, shape=sizes)
 
 
-def _product_dtype(node: ExportNode) -> DType:
+def _product_dtype(node: ExportNode[Scatter]) -> DType:
     """The dtype of products: ONNX has none of 8-bit integers, whose last bits are the same in int32."""
     small = node.op.reduction is ir.Reduction.MUL and node.dtype() in (DType.INT8, DType.UINT8)
     return DType.INT32 if small else node.dtype()
 
 
-def _spread(node: ExportNode, hot: Entry, updates: Entry, data: Entry, shape: tuple[int, ...]) -> Entry:
+def _spread(
+    node: ExportNode[Scatter], hot: Entry, updates: Entry, data: Entry, shape: tuple[int, ...]
+) -> Entry:
     """Each update at its place, what changes nothing elsewhere: 1 for a product, else the data."""
     hot = node.step("broadcast_to", hot, suffix="hot_everywhere", shape=shape)
     updates = node.step("broadcast_to", updates, suffix="everywhere", shape=shape)
@@ -168,7 +172,7 @@ def _spread(node: ExportNode, hot: Entry, updates: Entry, data: Entry, shape: tu
     return node.step("where", hot, updates, rest, suffix="spread")
 
 
-def export_scatter_elements(node: ExportNode) -> None:
+def export_scatter_elements(node: ExportNode[ir.ScatterElements]) -> None:
     """scatter_nd at the place of each index; reductions by comparing the indices of a line with all its places."""
     sizes, count = _sizes(node, 0), _sizes(node, 1)
     rank = len(sizes)
@@ -224,6 +228,6 @@ def export_scatter_elements(node: ExportNode) -> None:
         node.emit("Cast", found, dtype=dtype.value)
 
 
-EXPORTS: ExportTable = {ir.ScatterND: export_scatter_nd, ir.ScatterElements: export_scatter_elements}
+EXPORTS = table(row(ir.ScatterND, export_scatter_nd), row(ir.ScatterElements, export_scatter_elements))
 
 __all__ = ["EXPORTS"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.exporting.context import ExportNode, ExportTable, dtype_name
+from graphir.converters.mxnet.exporting.context import ExportNode, dtype_name, row, table
 from graphir.converters.mxnet.exporting.ops.creation import fill_like, whole_shape_of
 from graphir.ops import shape as ir
 from graphir.ops.base import normalize_axis
@@ -11,7 +11,7 @@ from graphir.types import DType
 MOST_TRANSPOSED = 6
 
 
-def export_transpose(node: ExportNode) -> None:
+def export_transpose(node: ExportNode[ir.Transpose]) -> None:
     """transpose, which MXNet has for up to six axes."""
     rank = node.input(0).rank
     if rank is not None and rank > MOST_TRANSPOSED:
@@ -20,7 +20,7 @@ def export_transpose(node: ExportNode) -> None:
     node.emit("transpose", entry, axes=node.op.perm or None, carried=carried)
 
 
-def export_reshape(node: ExportNode) -> None:
+def export_reshape(node: ExportNode[ir.Reshape]) -> None:
     """Reshape by codes: numbers, 0 where a size is kept, -1 where one is left."""
     value, wanted = node.input(0), node.input(1)
     entry, carried = node.moved(0)
@@ -48,7 +48,7 @@ def export_reshape(node: ExportNode) -> None:
     node.emit("Reshape", entry, shape=tuple(codes), carried=carried)
 
 
-def export_flatten(node: ExportNode) -> None:
+def export_flatten(node: ExportNode[ir.Flatten]) -> None:
     """Flatten behind the first axis, else Reshape."""
     entry, carried = node.moved(0)
     if node.op.axis == 1 and node.input(0).rank != 1:
@@ -63,14 +63,14 @@ def export_flatten(node: ExportNode) -> None:
         node.refuse("its rows and columns are open")
 
 
-def export_squeeze(node: ExportNode) -> None:
+def export_squeeze(node: ExportNode[ir.Squeeze]) -> None:
     """squeeze; MXNet leaves one axis if none would be left."""
     axes = node.numbers(1)
     entry, carried = node.moved(0)
     node.emit("squeeze", entry, axis=axes, carried=carried)
 
 
-def export_unsqueeze(node: ExportNode) -> None:
+def export_unsqueeze(node: ExportNode[ir.Unsqueeze]) -> None:
     """expand_dims, once for each axis."""
     axes = node.numbers(1) or ()
     entry, carried = node.moved(0)
@@ -89,7 +89,7 @@ def export_unsqueeze(node: ExportNode) -> None:
     node.emit("expand_dims", entry, axis=last, carried=carried)
 
 
-def export_expand(node: ExportNode) -> None:
+def export_expand(node: ExportNode[ir.Expand]) -> None:
     """broadcast_to the result's sizes, or the like of a tensor whose shape is wanted; numbers are filled in."""
     value, wanted = node.input(0), node.result.shape
     static = wanted is not None and all(isinstance(dim, int) for dim in wanted)
@@ -124,7 +124,7 @@ def export_expand(node: ExportNode) -> None:
     node.emit("broadcast_to", entry, shape=sizes, carried=carried)
 
 
-def export_tile(node: ExportNode) -> None:
+def export_tile(node: ExportNode[ir.Tile]) -> None:
     """tile, of at most two axes of many at once, which is what MXNet's broadcasting takes."""
     reps = node.numbers(1) or ()
     entry, carried = node.moved(0)
@@ -137,9 +137,9 @@ def export_tile(node: ExportNode) -> None:
     node.emit("tile", entry, reps=reps, carried=carried)
 
 
-def export_shape(node: ExportNode) -> None:
+def export_shape(node: ExportNode[ir.Shape]) -> None:
     """shape_array, cut to the axes wanted."""
-    op: ir.Shape = node.op
+    op = node.op
     entry = node.export.raw(node.input(0))
     if not op.start and op.end is None:
         node.emit("shape_array", entry)
@@ -148,21 +148,21 @@ def export_shape(node: ExportNode) -> None:
     node.emit("slice", whole, begin=(op.start,), end=(op.end,))
 
 
-def export_size(node: ExportNode) -> None:
+def export_size(node: ExportNode[ir.Size]) -> None:
     """size_array."""
     node.emit("size_array", node.export.raw(node.input(0)))
 
 
-EXPORTS: ExportTable = {
-    ir.Transpose: export_transpose,
-    ir.Reshape: export_reshape,
-    ir.Flatten: export_flatten,
-    ir.Squeeze: export_squeeze,
-    ir.Unsqueeze: export_unsqueeze,
-    ir.Expand: export_expand,
-    ir.Tile: export_tile,
-    ir.Shape: export_shape,
-    ir.Size: export_size,
-}
+EXPORTS = table(
+    row(ir.Transpose, export_transpose),
+    row(ir.Reshape, export_reshape),
+    row(ir.Flatten, export_flatten),
+    row(ir.Squeeze, export_squeeze),
+    row(ir.Unsqueeze, export_unsqueeze),
+    row(ir.Expand, export_expand),
+    row(ir.Tile, export_tile),
+    row(ir.Shape, export_shape),
+    row(ir.Size, export_size),
+)
 
 __all__ = ["EXPORTS"]

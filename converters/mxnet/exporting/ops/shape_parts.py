@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.idioms import unconverted
 from graphir.converters.mxnet.exporting.ops.steps import MOST_SLICED_AXES, same_truths
 from graphir.ops import shape_parts as ir
@@ -15,7 +15,7 @@ from graphir.types import Dim, DType
 FARTHEST = 1 << 30
 
 
-def export_concat(node: ExportNode) -> None:
+def export_concat(node: ExportNode[ir.Concat]) -> None:
     """Concat of what has elements."""
     values = [value for value in node.node.inputs if value is not None]
     present = [value for value in values if value.shape is None or 0 not in value.shape]
@@ -27,9 +27,9 @@ def export_concat(node: ExportNode) -> None:
     node.emit("Concat", *entries, carried=carried, dim=node.op.axis, num_args=len(entries))
 
 
-def export_split(node: ExportNode) -> None:
+def export_split(node: ExportNode[ir.Split]) -> None:
     """SliceChannel of equal parts, _split_v2 of others; parts without elements need no operator."""
-    op: ir.Split = node.op
+    op = node.op
     axis = op.axis if op.axis >= 0 or node.input(0).rank is None else normalize_axis(op.axis, node.rank())
     sizes = node.numbers(1)
     entry, carried = node.moved(0)
@@ -54,7 +54,7 @@ def export_split(node: ExportNode) -> None:
         node.bind(part, slot, carried=carried)
 
 
-def export_slice(node: ExportNode) -> None:
+def export_slice(node: ExportNode[ir.Slice]) -> None:
     """slice_axis of one axis, slice of several, by steps, or of what may go beyond an open size."""
     starts, ends = node.numbers(1) or (), node.numbers(2) or ()
     rank = node.rank()
@@ -94,7 +94,7 @@ def _is_inside(size: Dim, begin: int | None, end: int | None) -> bool:
     return end is not None and (isinstance(size, int) or (end < 0 <= (begin or 0)))
 
 
-def _cut(node: ExportNode, entry: Entry, axis: int, size: Dim, part: slice) -> Entry:
+def _cut(node: AnyNode, entry: Entry, axis: int, size: Dim, part: slice) -> Entry:
     """A part along one axis: slice_axis, or where it goes by steps take of the places."""
     if part.step == 1:
         begin, end = part.start or 0, str(part.stop)
@@ -106,7 +106,7 @@ def _cut(node: ExportNode, entry: Entry, axis: int, size: Dim, part: slice) -> E
     return node.step("take", entry, places, suffix=f"axis{axis}", axis=axis, mode="clip")
 
 
-def export_depth_to_space(node: ExportNode) -> None:
+def export_depth_to_space(node: ExportNode[ir.DepthToSpace]) -> None:
     """depth_to_space, whose channels hold offsets before the depth; the other order by Reshape and transpose."""
     block = node.op.blocksize
     if node.op.mode is ir.DepthOrder.DCR:
@@ -118,7 +118,7 @@ def export_depth_to_space(node: ExportNode) -> None:
     node.emit("Reshape", moved, shape=(0, 0, -3, -3))
 
 
-def export_space_to_depth(node: ExportNode) -> None:
+def export_space_to_depth(node: ExportNode[ir.SpaceToDepth]) -> None:
     """space_to_depth, whose channels hold offsets before the depth; the other order by Reshape and transpose."""
     block = node.op.blocksize
     if node.op.mode is ir.DepthOrder.DCR:
@@ -130,7 +130,7 @@ def export_space_to_depth(node: ExportNode) -> None:
     node.emit("Reshape", joined, shape=(0, -3, 0, 0))
 
 
-def export_trilu(node: ExportNode) -> None:
+def export_trilu(node: ExportNode[ir.Trilu]) -> None:
     """tril; the upper triangle is what tril of the diagonal below leaves over."""
     moved = node.number(1) if node.optional(1) is not None else 0.0
     if moved is None:
@@ -144,7 +144,7 @@ def export_trilu(node: ExportNode) -> None:
     node.emit("where", below, node.step("zeros_like", data), data, carried=carried)
 
 
-def export_reverse_sequence(node: ExportNode) -> None:
+def export_reverse_sequence(node: ExportNode[ir.ReverseSequence]) -> None:
     """SequenceReverse along the first axis, with batches along the second: other axes are moved there and back."""
     given = unconverted(node.input(1))
     lengths = node.export.raw(given)
@@ -160,14 +160,14 @@ def export_reverse_sequence(node: ExportNode) -> None:
     node.emit("transpose", turned, axes=tuple(order.index(axis) for axis in range(node.rank())))
 
 
-EXPORTS: ExportTable = {
-    ir.Concat: export_concat,
-    ir.Split: export_split,
-    ir.Slice: export_slice,
-    ir.DepthToSpace: export_depth_to_space,
-    ir.SpaceToDepth: export_space_to_depth,
-    ir.Trilu: export_trilu,
-    ir.ReverseSequence: export_reverse_sequence,
-}
+EXPORTS = table(
+    row(ir.Concat, export_concat),
+    row(ir.Split, export_split),
+    row(ir.Slice, export_slice),
+    row(ir.DepthToSpace, export_depth_to_space),
+    row(ir.SpaceToDepth, export_space_to_depth),
+    row(ir.Trilu, export_trilu),
+    row(ir.ReverseSequence, export_reverse_sequence),
+)
 
 __all__ = ["EXPORTS"]

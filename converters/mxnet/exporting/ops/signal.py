@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode, ExportTable
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.linear import product_dtype
 from graphir.ops import signal as ir
 from graphir.ops.base import normalize_axis
@@ -17,13 +17,13 @@ MOST = 1 << 26
 """So many elements a transform's matrix may have (256 MB of float32)."""
 
 
-def _roots(node: ExportNode, taken: int, given: int, length: int, parts: int) -> NDArray[np.float64]:
+def _roots(node: ExportNode[ir.DFT | ir.STFT], taken: int, given: int, length: int, parts: int) -> NDArray[np.float64]:
     """The matrix (taken * parts, given * parts of the result) of a transform of `length`.
 
     Rows are places of the signal with real and imaginary part, columns places of the result. A one-sided inverse takes
     half a spectrum, of which all but the ends stand for two places, and gives real numbers.
     """
-    op: ir.DFT = node.op
+    op = node.op
     inverse = isinstance(op, ir.DFT) and op.inverse
     real = inverse and op.onesided
     rows = taken * parts
@@ -48,7 +48,7 @@ def _roots(node: ExportNode, taken: int, given: int, length: int, parts: int) ->
     return np.asarray(found.reshape(rows, columns) / (length if inverse else 1))
 
 
-def _transformed(node: ExportNode, data: Entry, rank: int, matrix: NDArray[np.float64], given: int) -> Entry:
+def _transformed(node: AnyNode, data: Entry, rank: int, matrix: NDArray[np.float64], given: int) -> Entry:
     """The product of (..., taken, parts) with the matrix, as (..., given, parts of the result)."""
     wide = product_dtype(node.dtype())
     if wide is not node.dtype():
@@ -63,9 +63,9 @@ def _transformed(node: ExportNode, data: Entry, rank: int, matrix: NDArray[np.fl
     return found
 
 
-def export_dft(node: ExportNode) -> None:
+def export_dft(node: ExportNode[ir.DFT]) -> None:
     """One dot of the places along the axis."""
-    op: ir.DFT = node.op
+    op = node.op
     rank = node.rank()
     axes, lengths = node.numbers(2), node.numbers(1)
     axis = normalize_axis(-2 if axes is None else axes[0], rank)
@@ -87,7 +87,7 @@ def export_dft(node: ExportNode) -> None:
     node.emit("transpose", found, axes=tuple(order.index(place) for place in range(rank)))
 
 
-def export_stft(node: ExportNode) -> None:
+def export_stft(node: ExportNode[ir.STFT]) -> None:
     """take of all windows, weighted, and one dot of their places."""
     steps, lengths = node.numbers(1), node.numbers(3)
     assert steps is not None
@@ -106,9 +106,6 @@ def export_stft(node: ExportNode) -> None:
     node.bind(_transformed(node, frames, 4, matrix, given))
 
 
-EXPORTS: ExportTable = {
-    ir.DFT: export_dft,
-    ir.STFT: export_stft,
-}
+EXPORTS = table(row(ir.DFT, export_dft), row(ir.STFT, export_stft))
 
 __all__ = ["EXPORTS"]

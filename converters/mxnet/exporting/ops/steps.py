@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphir.converters.mxnet.exporting.context import Entry, ExportNode
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry
 from graphir.converters.mxnet.exporting.dtypes import held_dtype
 from graphir.graph import Value
 from graphir.types import DType
@@ -13,14 +13,14 @@ from graphir.types import DType
 MOST_SLICED_AXES = 5  # by MXNet's `slice`; slice_axis takes any number
 
 
-def emit_first(node: ExportNode, op: str, *inputs: Entry, carried: DType | None = None, **attributes: Any) -> Entry:
+def emit_first(node: AnyNode, op: str, *inputs: Entry, carried: DType | None = None, **attributes: Any) -> Entry:
     """Add the MXNet node whose first output is the node's first result, and give that."""
     entry = node.export.append(op, node.stem, inputs, attributes), 0
     node.bind(entry, carried=carried)
     return entry
 
 
-def is_used(node: ExportNode, slot: int) -> bool:
+def is_used(node: AnyNode, slot: int) -> bool:
     """Whether something depends on a result."""
     if slot >= len(node.node.outputs):
         return False
@@ -28,28 +28,28 @@ def is_used(node: ExportNode, slot: int) -> bool:
     return bool(value.uses) or node.export.graph.is_output(value)
 
 
-def held(node: ExportNode, slot: int = 0) -> DType:
+def held(node: AnyNode, slot: int = 0) -> DType:
     """The dtype in which MXNet holds an operand."""
     return held_dtype(node.dtype(slot))
 
 
-def computing(node: ExportNode, slot: int = 0) -> DType:
+def computing(node: AnyNode, slot: int = 0) -> DType:
     """The dtype of floats in which to compute: float32 for float16, of which MXNet's CPU has neither products nor sums
     without loss, and for integers."""
     return DType.FLOAT64 if held(node, slot) is DType.FLOAT64 else DType.FLOAT32
 
 
-def wide(node: ExportNode, slot: int) -> Entry:
+def wide(node: AnyNode, slot: int) -> Entry:
     """An operand in the dtype in which to compute with the first one."""
     return cast(node, node.entry(slot), held(node, slot), computing(node))
 
 
-def cast(node: ExportNode, entry: Entry, own: DType, wanted: DType) -> Entry:
+def cast(node: AnyNode, entry: Entry, own: DType, wanted: DType) -> Entry:
     """The entry in another dtype, itself if it has that."""
     return entry if own is wanted else node.export.cast(entry, wanted)
 
 
-def emit_as(node: ExportNode, entry: Entry, own: DType, slot: int = 0) -> None:
+def emit_as(node: AnyNode, entry: Entry, own: DType, slot: int = 0) -> None:
     """Say that an entry, brought to the dtype of a result, is that result."""
     wanted = node.node.outputs[slot].dtype
     if wanted is None or held_dtype(wanted) is own:
@@ -60,13 +60,13 @@ def emit_as(node: ExportNode, entry: Entry, own: DType, slot: int = 0) -> None:
         node.bind(node.export.cast(entry, wanted), slot)
 
 
-def bind_named(node: ExportNode, entry: Entry, slot: int) -> None:
+def bind_named(node: AnyNode, entry: Entry, slot: int) -> None:
     """Say that the only output of a step's node is a result, whose name the node takes."""
     node.export.rename(entry[0], node.node.outputs[slot].name.removesuffix("_output"))
     node.bind(entry, slot)
 
 
-def bind_last(node: ExportNode, entry: Entry) -> None:
+def bind_last(node: AnyNode, entry: Entry) -> None:
     """Say that what a step gave is the result. An operand itself is copied."""
     if entry in node.entries():
         node.emit("_copy", entry)
@@ -74,7 +74,7 @@ def bind_last(node: ExportNode, entry: Entry) -> None:
         node.bind(entry)
 
 
-def same_truths(node: ExportNode, values: Sequence[Value]) -> tuple[list[Entry], DType | None]:
+def same_truths(node: AnyNode, values: Sequence[Value]) -> tuple[list[Entry], DType | None]:
     """The entries of values of one dtype, and what carries them: truths carried differently meet as float32."""
     export = node.export
     if all(value.dtype is not DType.BOOL for value in values):
@@ -86,7 +86,7 @@ def same_truths(node: ExportNode, values: Sequence[Value]) -> tuple[list[Entry],
     return [export.cast(entry, DType.FLOAT32) for entry in entries], DType.FLOAT32
 
 
-def along(entry: Entry, node: ExportNode, axis: int, rank: int, suffix: str) -> Entry:
+def along(entry: Entry, node: AnyNode, axis: int, rank: int, suffix: str) -> Entry:
     """A vector as a tensor that broadcasts along one axis of `rank`."""
     if axis == rank - 1:
         return entry
