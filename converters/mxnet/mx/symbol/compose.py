@@ -41,6 +41,8 @@ def create(op: str, attributes: Mapping[str, str]) -> Node:
         raise MXNetError(str(error)) from error
     if node.op in NOT_COMPOSED:
         raise MXNetError(f"{op} is made by MXNet itself out of what is no symbol: {NOT_COMPOSED[node.op]}")
+    if node.op == "Custom" and "op_type" not in attrs:
+        raise MXNetError("Custom needs op_type, the name under which the operator is registered in Python")
     attrs |= {key: text for key, text in STATED.get(node.op, {}).items() if key not in attrs}
     return node
 
@@ -192,6 +194,9 @@ def recompose(heads: Sequence[Entry], kwargs: NamedOperands, name: str) -> list[
     if unknown:
         held = states(order)
         raise _no_such_argument(unknown[0], [node.name for node in variables if id(node) not in held])
+    if len(places) > len(kwargs):
+        twice = next(node.name for node in variables if node.name in kwargs)
+        raise MXNetError(f"several variables are named {twice!r}: MXNet would leave them all, without a word")
     if name:
         heads[0][0].name = name
     for node in order:

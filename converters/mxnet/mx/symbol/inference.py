@@ -16,9 +16,10 @@ from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_s
 from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.symbol.flow import reached
 from graphir.converters.mxnet.mx.symbol.node import post_order
+from graphir.converters.mxnet.mx.symbol.stand_ins import stand_in
 from graphir.converters.mxnet.mx.util import is_np_shape
 from graphir.errors import GraphirError, ShapeError
-from graphir.types import ANYTHING, DType, TensorType
+from graphir.types import ANYTHING, UNKNOWN, DType, TensorType
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.mx.symbol.symbol import Symbol
@@ -47,16 +48,22 @@ def shapes_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, objec
     _check_names(shapes, arguments, states)
     np_shape = symbol.np_shape or is_np_shape()
     with mxnet_errors():
-        types = infer_symbol(_undeclared(symbol, shapes, "__shape__"), shapes, np_shape=np_shape)
+        records = stand_in(_undeclared(symbol, shapes, "__shape__"))
+        types = infer_symbol(records, shapes, np_shape=np_shape)
     given_shapes = [name for name, shape in shapes.items() if shape or np_shape]
     known = reached(symbol.entries, given_shapes)
     types_by_name = types.arguments | types.auxiliary
-    held = {node.name: types_by_name.get(node.name, ANYTHING)
+    held = {node.name: types_by_name.get(node.name) or _given_type(shapes.get(node.name))
             for node in post_order(symbol.entries) if (id(node), 0) in known}  # fmt: skip
     rows = [[_plain(held.get(name, ANYTHING), np_shape) for name in names] for names in (arguments, states)]
     outputs = [_plain(type_ if (id(node), slot) in known else ANYTHING, np_shape)
                for type_, (node, slot, _) in zip(types.outputs, symbol.entries, strict=True)]  # fmt: skip
     return rows[0], outputs, rows[1]
+
+
+def _given_type(shape: tuple[int | None, ...] | None) -> TensorType:
+    """The type of an argument that no result depends on: what was given."""
+    return TensorType(None, None if shape is None else tuple(UNKNOWN if size is None else size for size in shape))
 
 
 def _undeclared(symbol: Symbol, given: Mapping[str, object], key: str) -> NNVMGraph:

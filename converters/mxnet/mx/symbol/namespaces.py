@@ -20,12 +20,13 @@ def _tables() -> Mapping[str, Mapping[str, str]]:
     """Each module with its functions, and the operator of each."""
     tables: dict[str, dict[str, str]] = {}
     for registered in registered_names():
-        module, called = _place(registered)
+        module, called = place_of(registered)
         tables.setdefault(module, {})[called] = registered
     return tables
 
 
-def _place(registered: str) -> tuple[str, str]:
+def place_of(registered: str) -> tuple[str, str]:
+    """The module below `mx.sym` and the function in it of a registered name."""
     for prefix, module in NUMPY_PREFIXES.items():
         if registered.startswith(prefix):
             called = registered[len(prefix) :]
@@ -64,4 +65,4 @@ def lookup(
     return found, lambda: sorted(namespace(module, symbol_type).operators)
 
 
-__all__ = ["lookup", "namespace"]
+__all__ = ["lookup", "namespace", "place_of"]
