@@ -27,17 +27,30 @@ class Network:
 
     Weights are constants of the session, which lets onnxruntime lay them out for its kernels; all other variables are
     its inputs. A weight that was written is read again; one that is written between runs for the second time becomes an
-    input, so that however often arrays are written the session is made anew at most twice for each of them.
+    input, so that however often arrays are written the session is made anew at most twice for each of them. Without
+    `constants` all variables are inputs.
     """
 
-    def __init__(self, records: NNVMGraph, arrays: Mapping[str, NDArray], context: Context) -> None:
+    def __init__(
+        self, records: NNVMGraph, arrays: Mapping[str, NDArray], context: Context, *, constants: bool = True
+    ) -> None:
         self.records = records
         self.context = context
         self.arrays = arrays
-        self._constant = parameter_variables(records) & set(arrays)
+        self._constant = parameter_variables(records) & set(arrays) if constants else set()
         self._writes: dict[str, int] = {}
-        self._built: dict[str, int] = {}
+        self._built: dict[str, tuple[NDArray, int]] = {}
+        self._types = _types(arrays)
         self._session: Session | None = None
+
+    def fits(self, arrays: Mapping[str, NDArray]) -> bool:
+        """Whether arrays have the shapes and dtypes that the session was made for."""
+        return _types(arrays) == self._types
+
+    def run_with(self, arrays: Mapping[str, NDArray]) -> list[Elements]:
+        """The outputs with other arrays of the same shapes and dtypes."""
+        self.arrays = arrays
+        return self.run()
 
     def run(self) -> list[Elements]:
         """The outputs with the arrays as they are now. Raises GraphirError for what cannot be converted or run."""
@@ -47,7 +60,11 @@ class Network:
         return [found[name] for name in session.outputs]
 
     def _ready(self) -> Session:
-        changed = [name for name, version in self._built.items() if self.arrays[name].version != version]
+        changed = [
+            name
+            for name, (array, version) in self._built.items()
+            if self.arrays[name] is not array or array.version != version
+        ]
         if self._session is None or changed:
             for name in changed:
                 self._writes[name] = self._writes.get(name, 0) + 1
@@ -67,8 +84,12 @@ class Network:
             dtypes={name: array.tensor.dtype for name, array in inputs.items()},
             keep_loss=True,
         )
-        self._built = {name: self.arrays[name].version for name in self._constant}
+        self._built = {name: (self.arrays[name], self.arrays[name].version) for name in self._constant}
         return Session(graph, providers=providers)
+
+
+def _types(arrays: Mapping[str, NDArray]) -> dict[str, tuple[object, ...]]:
+    return {name: (array.shape, array.dtype, array.context) for name, array in arrays.items()}
 
 
 def parameter_variables(records: NNVMGraph) -> set[str]:

@@ -1,6 +1,10 @@
-"""`mx.nd`: arrays in main memory under MXNet's names."""
+"""`mx.nd`: arrays in main memory under MXNet's names, and every operator of `mx.sym` on them."""
 
 from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
 
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
 from graphir.converters.mxnet.mx.ndarray.creation import (
@@ -14,30 +18,108 @@ from graphir.converters.mxnet.mx.ndarray.creation import (
     linspace,
     moveaxis,
     ones,
-    ones_like,
     waitall,
     zeros,
-    zeros_like,
 )
 from graphir.converters.mxnet.mx.ndarray.files import load, save, tensor_of
+from graphir.converters.mxnet.mx.ndarray.functions import (
+    add,
+    divide,
+    equal,
+    greater,
+    greater_equal,
+    hypot,
+    lesser,
+    lesser_equal,
+    logical_and,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    modulo,
+    multiply,
+    not_equal,
+    power,
+    subtract,
+    true_divide,
+)
+
+_PARTS = frozenset(("_internal", "contrib", "image", "linalg", "op", "sparse"))
+
+
+class _Part(ModuleType):
+    """The functions of a part of `mx.sym` for arrays."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"mx.nd.{name}")
+        self._symbols = importlib.import_module(f"graphir.converters.mxnet.mx.symbol.{name}")
+
+    def __getattr__(self, name: str) -> Any:
+        made = _eager(getattr(self._symbols, name))
+        setattr(self, name, made)
+        return made
+
+    def __dir__(self) -> list[str]:
+        return dir(self._symbols)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "random":
+        return importlib.import_module("graphir.converters.mxnet.mx.random")
+    made: Any = _Part(name) if name in _PARTS else _eager(getattr(_symbols(), name))
+    globals()[name] = made
+    return made
+
+
+def _eager(function: Any) -> Any:
+    # by its name: operators are composed of symbols, which have executors, which hold arrays
+    return importlib.import_module(f"{__name__}.operators").eager(function)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PARTS, "random", *dir(_symbols())})
+
+
+def _symbols() -> ModuleType:
+    return importlib.import_module("graphir.converters.mxnet.mx.symbol")
+
 
 __all__ = [
     "NDArray",
+    "add",
     "arange",
     "array",
     "concatenate",
+    "divide",
     "empty",
+    "equal",
     "eye",
     "from_numpy",
     "full",
+    "greater",
+    "greater_equal",
+    "hypot",
+    "lesser",
+    "lesser_equal",
     "linspace",
     "load",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "modulo",
     "moveaxis",
+    "multiply",
+    "not_equal",
     "ones",
-    "ones_like",
+    "power",
     "save",
+    "subtract",
     "tensor_of",
+    "true_divide",
     "waitall",
     "zeros",
-    "zeros_like",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -212,6 +214,14 @@ class NDArray(Arithmetic):
     def backward(self, *args: object, **kwargs: object) -> None:
         """Raise TrainingError."""
         refuse_training("NDArray.backward")
+
+    def __getattr__(self, name: str) -> Any:
+        """The functions of `mx.nd` that MXNet has as methods, such as `sum`, with this array as their first operand."""
+        if name.startswith("_"):
+            raise AttributeError(f"an NDArray has no {name!r}")
+        # by its name: operators are composed of symbols, which have executors, which hold arrays
+        operators = importlib.import_module("graphir.converters.mxnet.mx.ndarray.operators")
+        return functools.partial(operators.method(name), self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumpyArray[Any]:
         elements = self._elements()

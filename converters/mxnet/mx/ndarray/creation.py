@@ -50,7 +50,11 @@ def full(
     out: NDArray | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """An array of one number, float32 without a `dtype`; written into `out` if that is given."""
+    """An array of one number, float32 without a `dtype`; written into `out` if that is given.
+
+    What symbols take besides (`name`, `__layout__`) is passed over. Raises ValueError for anything else.
+    """
+    kwargs = {key: value for key, value in kwargs.items() if key != "name" and not key.startswith("__")}
     if kwargs.pop("stype", "default") not in (None, "default") or kwargs:
         raise ValueError(f"arrays are dense here; not known: {', '.join(kwargs) or 'stype'}")
     if out is not None:
@@ -99,16 +103,6 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     return NDArray(np.concatenate([held.asnumpy() for held in arrays], axis), arrays[0].context)
 
 
-def zeros_like(data: NDArray) -> NDArray:
-    """Zeros of the shape and dtype of an array."""
-    return zeros(data.shape, data.context, data.dtype)
-
-
-def ones_like(data: NDArray) -> NDArray:
-    """Ones of the shape and dtype of an array."""
-    return ones(data.shape, data.context, data.dtype)
-
-
 def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
     """The elements with axes moved to other places."""
     return NDArray(np.ascontiguousarray(np.moveaxis(tensor.asnumpy(), source, destination)), tensor.context)
@@ -129,8 +123,6 @@ __all__ = [
     "linspace",
     "moveaxis",
     "ones",
-    "ones_like",
     "waitall",
     "zeros",
-    "zeros_like",
 ]
