@@ -23,6 +23,7 @@ _MODULES = {
     "context": "context",
     "contrib": "contrib",
     "executor": "executor",
+    "gluon": "gluon",
     "init": "initializer",
     "initializer": "initializer",
     "io": "io",

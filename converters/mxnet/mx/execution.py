@@ -109,7 +109,8 @@ class Executor:
         for (name, array), shape in zip(self.arg_dict.items(), shapes, strict=True):
             arguments.append(_reshaped(name, array, shape, name in kwargs or partial_shaping, allow_up_sizing))
             gradient = self.grad_dict[name]
-            gradients.append(None if gradient is None else empty_array(shape, gradient.context, gradient.dtype))
+            sizes: Any = shape
+            gradients.append(None if gradient is None else empty_array(sizes, gradient.context, gradient.dtype))
         auxiliary = [
             _reshaped(name, array, shape, partial_shaping, allow_up_sizing)
             for (name, array), shape in zip(self.aux_dict.items(), states, strict=True)

@@ -1,0 +1,266 @@
+"""`Block`: layers within layers, each with its prefix and its parameters."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from graphir.converters.mxnet.files.params import write_params
+from graphir.converters.mxnet.mx import initializer
+from graphir.converters.mxnet.mx import name as names
+from graphir.converters.mxnet.mx.gluon.parameter import Parameter
+from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict, brief
+from graphir.converters.mxnet.mx.ndarray import load as load_arrays
+
+_open = threading.local()
+
+
+class BlockScope:
+    """Names within a block: `with block.name_scope():` gives the blocks made there its prefix and numbers of their
+    own."""
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._counter: dict[str, int] = {}
+        self._before: list[Any] = []
+        self._manager: list[names.Prefix] = []
+
+    @staticmethod
+    def create(prefix: str | None, params: ParameterDict | None, hint: str) -> tuple[str, ParameterDict]:
+        """The whole prefix of a new block, and its parameters."""
+        current: BlockScope | None = getattr(_open, "scope", None)
+        if current is None:
+            chosen = names.current().get(None, hint) + "_" if prefix is None else prefix
+            return chosen, ParameterDict(chosen) if params is None else ParameterDict(params.prefix, params)
+        if prefix is None:
+            number = current._counter.get(hint, 0)
+            current._counter[hint] = number + 1
+            prefix = f"{hint}{number}_"
+        parent = current._block.params
+        made = (
+            ParameterDict(parent.prefix + prefix, parent._shared)
+            if params is None
+            else ParameterDict(params.prefix, params)
+        )
+        return current._block.prefix + prefix, made
+
+    def __enter__(self) -> BlockScope:
+        if not self._block.has_empty_prefix:
+            self._before.append(getattr(_open, "scope", None))
+            _open.scope = self
+            self._manager.append(names.Prefix(self._block.prefix))
+            self._manager[-1].__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._block.has_empty_prefix:
+            self._manager.pop().__exit__(kind, error, trace)
+            _open.scope = self._before.pop()
+
+
+class Block:
+    """A layer, or a network of them: blocks and parameters that are its attributes belong to it.
+
+    `forward` computes; a block is called with arrays. `prefix` begins the names of its parameters, by default its
+    class's name and a number; `params` are those of another block, to be shared.
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        self._children: OrderedDict[str, Block]
+        self._reg_params: dict[str, Parameter]
+        object.__setattr__(self, "_children", OrderedDict())
+        object.__setattr__(self, "_reg_params", {})
+        self.has_empty_prefix = prefix == ""
+        self._prefix, self._params = BlockScope.create(prefix, params, self._alias())
+        self._name = self._prefix.removesuffix("_")
+        self._scope = BlockScope(self)
+        self._forward_hooks: list[Callable[..., Any]] = []
+        self._forward_pre_hooks: list[Callable[..., Any]] = []
+
+    def _alias(self) -> str:
+        return type(self).__name__.lower()
+
+    def __repr__(self) -> str:
+        rows = "\n".join(
+            f"  ({key}): {_indented(repr(block), 2)}"
+            for key, block in self.__dict__.items()
+            if isinstance(block, Block)
+        )
+        return f"{type(self).__name__}(\n{rows}\n)"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if hasattr(self, name):
+            held = getattr(self, name)
+            if isinstance(held, Parameter | Block) and not isinstance(value, type(held)):
+                raise TypeError(
+                    f"Changing attribute type for {self.name} from {type(held)} to {type(value)} is not allowed."
+                )
+        if isinstance(value, Block):
+            self.register_child(value, name)
+        elif isinstance(value, Parameter):
+            if name in self._reg_params:
+                raise AssertionError(f"Overriding Parameter attribute {name} is not allowed.")
+            self._reg_params[name] = value
+        super().__setattr__(name, value)
+
+    @property
+    def prefix(self) -> str:
+        """What the names of the block's parameters begin with."""
+        return self._prefix
+
+    @property
+    def name(self) -> str:
+        """The prefix without its last underscore."""
+        return self._name
+
+    @property
+    def params(self) -> ParameterDict:
+        """The block's own parameters, without those of the blocks in it."""
+        return self._params
+
+    def name_scope(self) -> BlockScope:
+        """What gives the blocks that are made in it this block's prefix."""
+        return self._scope
+
+    def collect_params(self, select: str | None = None) -> ParameterDict:
+        """The parameters of the block and of the blocks in it; with `select` those whose names match it."""
+        found = ParameterDict(self._params.prefix)
+        if select is None:
+            found.update(self.params)
+        else:
+            pattern = re.compile(select)
+            found._params.update({name: held for name, held in self.params.items() if pattern.match(name)})
+        for block in self._children.values():
+            found.update(block.collect_params(select))
+        return found
+
+    def collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
+        """The parameters by the places where they stand (`features.0.weight`)."""
+        begin = f"{prefix}." if prefix else ""
+        found = {begin + key: held for key, held in self._reg_params.items()}
+        for name, block in self._children.items():
+            found |= block.collect_params_with_prefix(begin + name)
+        return found
+
+    _collect_params_with_prefix = collect_params_with_prefix
+
+    def save_parameters(self, filename: str, deduplicate: bool = False) -> None:
+        """Write the arrays by the places where they stand. Raises ExportFailure.
+
+        With `deduplicate` an array that stands in several places is written once.
+        """
+        seen: set[int] = set()
+        found = {}
+        for place, held in self.collect_params_with_prefix().items():
+            if deduplicate and id(held) in seen:
+                continue
+            seen.add(id(held))
+            found[place] = held.data().tensor
+        write_params(filename, found)
+
+    def load_parameters(
+        self,
+        filename: str,
+        ctx: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Take the arrays of a file: by the places where they stand, or by name, as `export` writes them.
+
+        Raises FormatError, AssertionError for a parameter that is not in the file, unless `allow_missing`, or that has
+        another shape, and ValueError for an array without parameter, unless `ignore_extra`.
+        """
+        loaded: Any = load_arrays(filename)
+        if isinstance(loaded, list):
+            raise AssertionError(f"{filename} holds arrays without names")
+        params = self.collect_params_with_prefix()
+        if not loaded and not params:
+            return
+        if not any("." in name for name in loaded):
+            own = self.collect_params()
+            restored = "" if any(name.startswith(("arg:", "aux:")) for name in loaded) else self.prefix
+            own.take(loaded, filename, ctx, allow_missing, ignore_extra, restored, cast_dtype, dtype_source)
+            return
+        if not allow_missing:
+            held_here = {id(params[name]) for name in loaded if name in params}
+            for name, held in params.items():
+                if name not in loaded and id(held) not in held_here:
+                    raise AssertionError(
+                        f"Parameter {name!r} is missing in file {filename!r}, which contains parameters: "
+                        f"{brief(loaded)}. Set allow_missing=True to ignore missing parameters."
+                    )
+        for name, found in loaded.items():
+            if name in params:
+                params[name]._load_init(found, ctx, cast_dtype, dtype_source)
+            elif not ignore_extra:
+                raise ValueError(
+                    f"Parameter {name!r} loaded from file {filename!r} is not present in this Block, which contains "
+                    f"parameters {brief(params)}. Set ignore_extra=True to ignore."
+                )
+
+    save_params, load_params = save_parameters, load_parameters
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Make a block one of this block's."""
+        self._children[str(len(self._children)) if name is None else name] = block
+
+    def register_forward_hook(self, hook: Callable[..., Any]) -> None:
+        """Call `hook(block, inputs, outputs)` after each forward."""
+        self._forward_hooks.append(hook)
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> None:
+        """Call `hook(block, inputs)` before each forward."""
+        self._forward_pre_hooks.append(hook)
+
+    def apply(self, fn: Callable[[Block], Any]) -> Block:
+        """Call a function with every block in this one, and with it."""
+        for block in self._children.values():
+            block.apply(fn)
+        fn(self)
+        return self
+
+    def initialize(
+        self, init: Any = None, ctx: Any = None, verbose: bool = False, force_reinit: bool = False
+    ) -> None:
+        """Fill the parameters, by their own initializers or by `init` (without one Uniform(0.07))."""
+        self.collect_params().initialize(initializer.Uniform() if init is None else init, ctx, verbose, force_reinit)
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+        """Hybridize the blocks in this one."""
+        for block in self._children.values():
+            block.hybridize(active, **kwargs)
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of all parameters."""
+        for block in self._children.values():
+            block.cast(dtype)
+        for held in self.params.values():
+            held.cast(dtype)
+
+    def __call__(self, *args: Any) -> Any:
+        for hook in self._forward_pre_hooks:
+            hook(self, args)
+        found = self.forward(*args)
+        for hook in self._forward_hooks:
+            hook(self, args, found)
+        return found
+
+    def forward(self, *args: Any) -> Any:
+        """Compute; subclasses define it."""
+        raise NotImplementedError(f"{type(self).__name__} defines no forward")
+
+
+def _indented(text: str, count: int) -> str:
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(" " * count + line for line in rest)])
+
+
+__all__ = ["Block", "BlockScope"]

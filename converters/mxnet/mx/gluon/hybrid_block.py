@@ -1,0 +1,195 @@
+"""`HybridBlock`: blocks that compute arrays and compose symbols by the same code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphir.converters.mxnet.files.params import write_params
+from graphir.converters.mxnet.mx import ndarray, symbol
+from graphir.converters.mxnet.mx.base import MXNetError
+from graphir.converters.mxnet.mx.gluon.block import Block
+from graphir.converters.mxnet.mx.gluon.parameter import DeferredInitializationError
+from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict
+from graphir.converters.mxnet.mx.ndarray import NDArray
+from graphir.converters.mxnet.mx.running import Network
+
+
+class HybridBlock(Block):
+    """A block whose `hybrid_forward(F, x, ..., **params)` is given `mx.nd` and arrays, or `mx.sym` and symbols.
+
+    Called with symbols it composes. Called with arrays it computes operator by operator; once it is hybridized, its
+    whole graph at once, in one session of onnxruntime.
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        super().__init__(prefix, params)
+        self._active = False
+        self._cached_graph: tuple[list[Any], Any, Any] | None = None
+        self._network: Network | None = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, HybridBlock):
+            self._forget()
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Make a hybrid block one of this block's. Raises ValueError for any other."""
+        if not isinstance(block, HybridBlock):
+            raise ValueError(
+                f"Children of HybridBlock must also be HybridBlock, but {block} has type {type(block)}. If you are "
+                "using Sequential, please try HybridSequential instead."
+            )
+        super().register_child(block, name)
+        self._forget()
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+        """Compute the whole graph at once from here on, or no longer."""
+        self._active = active
+        self._forget()
+        super().hybridize(active, **kwargs)
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of all parameters."""
+        self._forget()
+        super().cast(dtype)
+
+    def infer_shape(self, *args: Any) -> None:
+        """Give the parameters the shapes that follow from these arrays. Raises MXNetError for a contradiction."""
+        self._infer("shape", args)
+
+    def infer_type(self, *args: Any) -> None:
+        """Give the parameters the dtypes that follow from these arrays."""
+        self._infer("dtype", args)
+
+    def forward(self, *args: Any) -> Any:
+        """Compute arrays, or compose symbols. Raises ValueError for anything else."""
+        first = args[0] if args else None
+        if isinstance(first, NDArray):
+            if self._active:
+                return self._call_graph(args)
+            params = {key: self._held(held, args) for key, held in self._reg_params.items()}
+            return self.hybrid_forward(ndarray, *args, **params)
+        if not isinstance(first, symbol.Symbol):
+            raise ValueError(
+                f"In HybridBlock, the first argument of a call is an NDArray or a Symbol, got {type(first).__name__}"
+            )
+        params = {key: held.var() for key, held in self._reg_params.items()}
+        with self.name_scope():
+            return self.hybrid_forward(symbol, *args, **params)
+
+    def hybrid_forward(self, F: Any, *args: Any, **kwargs: Any) -> Any:
+        """Compute or compose; subclasses define it."""
+        raise NotImplementedError(f"{type(self).__name__} defines no hybrid_forward")
+
+    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
+        """Write `path-symbol.json` and `path-EPOCH.params`, which MXNet and graphir load; gives both names.
+
+        Raises RuntimeError for a block that was not hybridized and called, as its graph is not known then.
+        """
+        if self._cached_graph is None:
+            raise MXNetError(
+                "Please first call block.hybridize() and then run forward with this block at least once before calling "
+                "export."
+            )
+        made = self._cached_graph[1]
+        made.save(f"{path}-symbol.json", remove_amp_cast=remove_amp_cast)
+        states, params = set(made.list_auxiliary_states()), self.collect_params()
+        found = {
+            f"{'aux' if name in states else 'arg'}:{name}": params[name].data().tensor
+            for name in made.list_inputs()
+            if name in params
+        }
+        write_params(f"{path}-{epoch:04d}.params", found)
+        return f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
+
+    def optimize_for(self, x: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> None:
+        """Hybridize and compute once; onnxruntime optimizes by itself, and other backends are refused."""
+        if backend is not None:
+            raise ValueError(f"there is no backend {backend!r}: onnxruntime runs what is called here")
+        self.hybridize()
+        self(x, *args)
+
+    def _forget(self) -> None:
+        self._cached_graph = None
+        self._network = None
+
+    def _held(self, parameter: Any, args: Sequence[Any]) -> NDArray:
+        try:
+            found: NDArray = parameter.data()
+        except DeferredInitializationError:
+            self.infer_shape(*args)
+            parameter._finish_deferred_init()
+            found = parameter.data()
+        return found
+
+    def _graph(self, args: Sequence[Any]) -> tuple[list[Any], Any, Any]:
+        """The variables of the inputs, the symbol, and the form in which its outputs are given."""
+        if self._cached_graph is None:
+            flat, form = flattened(list(args))
+            count = len(flat)
+            inputs = [symbol.var("data" if count == 1 else f"data{place}") for place in range(count)]
+            grouped = regrouped(iter(inputs), form)
+            params = {key: held.var() for key, held in self._reg_params.items()}
+            with self.name_scope():
+                outputs = self.hybrid_forward(symbol, *grouped, **params)
+            found, shape = flattened(outputs)
+            self._cached_graph = inputs, symbol.Group(found) if len(found) != 1 else found[0], shape
+        return self._cached_graph
+
+    def _infer(self, what: str, args: Sequence[Any]) -> None:
+        inputs, made, _ = self._graph(args)
+        flat, _ = flattened(list(args))
+        given = {held.name: getattr(array, what) for held, array in zip(inputs, flat, strict=True)}
+        found = made.infer_shape_partial(**given) if what == "shape" else made.infer_type_partial(**given)
+        known = dict(zip(made.list_arguments(), found[0], strict=True))
+        known |= dict(zip(made.list_auxiliary_states(), found[2], strict=True))
+        for name, held in self.collect_params().items():
+            if known.get(name):
+                setattr(held, what, known[name])
+
+    def _call_graph(self, args: Sequence[Any]) -> Any:
+        inputs, made, form = self._graph(args)
+        params = self.collect_params()
+        if any(held._data is None for held in params.values()):
+            self._finish(args, set(made.list_inputs()))
+        flat, _ = flattened(list(args))
+        arrays = {held.name: array for held, array in zip(inputs, flat, strict=True)}
+        read = set(made.list_inputs())
+        arrays |= {name: held.data() for name, held in params.items() if name in read}
+        if self._network is None or not self._network.fits(arrays):
+            self._network = Network(made.records(), arrays, flat[0].context)
+        outputs = self._network.run_with(arrays)
+        return regrouped((NDArray(output, flat[0].context) for output in outputs), form)
+
+    def _finish(self, args: Sequence[Any], read: set[str]) -> None:
+        """Make the arrays that wait for their shapes."""
+        self._infer("shape", args)
+        for name, held in self.collect_params().items():
+            if name in read:
+                held._finish_deferred_init()
+
+
+def flattened(given: Any) -> tuple[list[Any], Any]:
+    """What stands in lists of lists in one list, and the form to put it back."""
+    if not isinstance(given, list | tuple):
+        return ([], None) if given is None else ([given], 0)
+    found: list[Any] = []
+    form = []
+    for held in given:
+        inner, inner_form = flattened(held)
+        found += inner
+        form.append(inner_form)
+    return found, form
+
+
+def regrouped(flat: Any, form: Any) -> Any:
+    """The values of an iterator in the form that `flattened` gave."""
+    if form is None:
+        return None
+    if form == 0 and not isinstance(form, list):
+        return next(flat)
+    return [regrouped(flat, held) for held in form]
+
+
+__all__ = ["HybridBlock", "flattened", "regrouped"]

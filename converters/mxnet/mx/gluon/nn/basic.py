@@ -1,0 +1,245 @@
+"""Layers behind each other, and the plainest ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from graphir.converters.mxnet.mx import ndarray, symbol
+from graphir.converters.mxnet.mx.gluon.block import Block
+from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
+from graphir.converters.mxnet.mx.gluon.nn.activations import Activation
+from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict
+
+
+class _Row:
+    """What both kinds of sequences share: blocks by number."""
+
+    _children: Any
+
+    def add(self, *blocks: Any) -> None:
+        """Put blocks behind those that are here."""
+        for block in blocks:
+            self.register_child(block)
+
+    def register_child(self, block: Any, name: str | None = None) -> None:
+        """Make a block one of this block's."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        rows = "\n".join(
+            f"  ({key}): " + repr(block).replace("\n", "\n  ") for key, block in self._children.items()
+        )
+        return f"{type(self).__name__}(\n{rows}\n)"
+
+    def __getitem__(self, key: int | slice) -> Any:
+        layers = list(self._children.values())[key]
+        if not isinstance(layers, list):
+            return layers
+        made = type(self)(prefix=self.prefix)  # type: ignore[call-arg,attr-defined]
+        with made.name_scope():  # type: ignore[attr-defined]
+            made.add(*layers)
+        return made
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._children.values())
+
+
+class Sequential(_Row, Block):
+    """Blocks behind each other."""
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        Block.__init__(self, prefix, params)
+
+    def register_child(self, block: Any, name: str | None = None) -> None:
+        """Make a block one of this block's."""
+        Block.register_child(self, block, name)
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """What the last block gives, each given what the one before it gives."""
+        for block in self._children.values():
+            x = block(x, *args)
+            args, x = _split(x)
+        return [x, *args] if args else x
+
+
+class HybridSequential(_Row, HybridBlock):
+    """Hybrid blocks behind each other."""
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        HybridBlock.__init__(self, prefix, params)
+
+    def register_child(self, block: Any, name: str | None = None) -> None:
+        """Make a hybrid block one of this block's. Raises ValueError for any other."""
+        HybridBlock.register_child(self, block, name)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """What the last block gives, each given what the one before it gives."""
+        for block in self._children.values():
+            x = block(x, *args)
+            args, x = _split(x)
+        return [x, *args] if args else x
+
+
+def _split(found: Any) -> tuple[tuple[Any, ...], Any]:
+    return (tuple(found[1:]), found[0]) if isinstance(found, list | tuple) else ((), found)
+
+
+class Dense(HybridBlock):
+    """A fully connected layer: x W^T + b, then an activation. `flatten` makes rows of all axes but the first."""
+
+    def __init__(
+        self,
+        units: int,
+        activation: str | None = None,
+        use_bias: bool = True,
+        flatten: bool = True,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        in_units: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._flatten = flatten
+        with self.name_scope():
+            self._units = units
+            self._in_units = in_units
+            self.weight = self.params.get(
+                "weight", shape=(units, in_units), init=weight_initializer, dtype=dtype, allow_deferred_init=True
+            )
+            self.bias = (
+                self.params.get("bias", shape=(units,), init=bias_initializer, dtype=dtype, allow_deferred_init=True)
+                if use_bias
+                else None
+            )
+            self.act = Activation(activation, prefix=activation + "_") if activation is not None else None
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        """The layer's result."""
+        found = F.FullyConnected(
+            *(held for held in (x, weight, bias) if held is not None),
+            no_bias=bias is None,
+            num_hidden=self._units,
+            flatten=self._flatten,
+            name="fwd",
+        )
+        return found if self.act is None else self.act(found)
+
+    def __repr__(self) -> str:
+        shape = self.weight.shape
+        return f"Dense({shape[1] or None} -> {shape[0]}, {self.act or 'linear'})"
+
+
+class Dropout(HybridBlock):
+    """Nothing at inference; with rate 0 nothing at all."""
+
+    def __init__(self, rate: float, axes: tuple[int, ...] = (), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._rate = rate
+        self._axes = axes
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """x, in MXNet's graph behind a Dropout."""
+        if self._rate > 0:
+            return F.Dropout(x, p=self._rate, axes=self._axes, name="fwd", cudnn_off=False)
+        return F.identity(x)
+
+    def __repr__(self) -> str:
+        return f"Dropout(p = {self._rate}, axes={self._axes})"
+
+
+class Embedding(HybridBlock):
+    """A row of the weight for each integer. [...] -> [..., output_dim]."""
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        sparse_grad: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._kwargs = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": sparse_grad}
+        with self.name_scope():
+            self.weight = self.params.get(
+                "weight", shape=(input_dim, output_dim), init=weight_initializer, dtype=dtype, allow_deferred_init=True
+            )
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+        """The rows."""
+        return F.Embedding(x, weight, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        return "Embedding({input_dim} -> {output_dim}, {dtype})".format(**self._kwargs)
+
+
+class Flatten(HybridBlock):
+    """All axes but the first in one."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The rows."""
+        return F.Flatten(x)
+
+    def __repr__(self) -> str:
+        return "Flatten"
+
+
+class Lambda(Block):
+    """A function of arrays as a block: itself, or the name of one of `mx.nd`."""
+
+    def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
+        super().__init__(prefix)
+        self._func_impl = _function(function, (ndarray,))[0] if isinstance(function, str) else function
+        self._func_name = function if isinstance(function, str) else function.__name__
+
+    def forward(self, *args: Any) -> Any:
+        """What the function gives."""
+        return self._func_impl(*args)
+
+    def __repr__(self) -> str:
+        return f"Lambda({self._func_name})"
+
+
+class HybridLambda(HybridBlock):
+    """A function `f(F, x, ...)` as a hybrid block, or the name of one that `mx.nd` and `mx.sym` have."""
+
+    def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
+        super().__init__(prefix)
+        self._func_name = function if isinstance(function, str) else function.__name__
+        if isinstance(function, str):
+            _function(function, (ndarray, symbol))
+            self._func: Callable[..., Any] = lambda F, *args: getattr(F, self._func_name)(*args)
+        else:
+            self._func = function
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """What the function gives."""
+        return self._func(F, x, *args)
+
+    def __repr__(self) -> str:
+        return f"HybridLambda({self._func_name})"
+
+
+def _function(name: str, modules: tuple[Any, ...]) -> list[Callable[..., Any]]:
+    lacking = next((held for held in modules if not hasattr(held, name)), None)
+    if lacking is not None:
+        raise AssertionError(f"Function name {name} is not found in {lacking.__name__.rpartition('.')[2]}.")
+    return [getattr(held, name) for held in modules]
+
+
+__all__ = [
+    "Dense",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "HybridLambda",
+    "HybridSequential",
+    "Lambda",
+    "Sequential",
+]

@@ -1,0 +1,195 @@
+"""Parameters by name."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from typing import Any
+
+from graphir.converters.mxnet.files.params import write_params
+from graphir.converters.mxnet.mx import initializer
+from graphir.converters.mxnet.mx.context import Context
+from graphir.converters.mxnet.mx.gluon.parameter import Constant, Parameter
+from graphir.converters.mxnet.mx.ndarray import NDArray
+from graphir.converters.mxnet.mx.ndarray import load as load_arrays
+from graphir.converters.mxnet.mx.ndarray.array import numpy_dtype
+
+
+class ParameterDict:
+    """Parameters by name. Those that it makes have its `prefix`; those of `shared` are taken as they are."""
+
+    def __init__(self, prefix: str = "", shared: ParameterDict | None = None) -> None:
+        self._prefix = prefix
+        self._params: OrderedDict[str, Any] = OrderedDict()
+        self._shared = shared
+
+    @property
+    def prefix(self) -> str:
+        """What the names begin with."""
+        return self._prefix
+
+    def __repr__(self) -> str:
+        name = f"{self._prefix} " if self._prefix else ""
+        return f"{name}(\n" + "\n".join(f"  {held}" for held in self.values()) + "\n)"
+
+    def __getitem__(self, key: str) -> Any:
+        return self._params[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._params)
+
+    def __len__(self) -> int:
+        return len(self._params)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._params
+
+    def items(self) -> ItemsView[str, Any]:
+        """Names and parameters."""
+        return self._params.items()
+
+    def keys(self) -> KeysView[str]:
+        """Names."""
+        return self._params.keys()
+
+    def values(self) -> ValuesView[Any]:
+        """Parameters."""
+        return self._params.values()
+
+    def get(self, name: str, **kwargs: Any) -> Any:
+        """The parameter `prefix + name`, made with these options if it is new.
+
+        Raises AssertionError for one that is there with other options.
+        """
+        full = self._prefix + name
+        found = self._found(full)
+        if found is None:
+            found = self._params[full] = Parameter(full, **kwargs)
+            return found
+        for key, value in kwargs.items():
+            held = getattr(found, key, None)
+            if held is None:
+                setattr(found, "_shape" if key == "shape" else key, value)
+            elif key == "shape" and value is not None:
+                wanted = (value,) if isinstance(value, int) else tuple(value)
+                open_sizes = [0 if size == 0 else other for size, other in zip(held, wanted, strict=False)]
+                found.shape = [size or other for size, other in zip(open_sizes, held, strict=False)]
+            elif key == "dtype" and numpy_dtype(value) != numpy_dtype(held):
+                raise AssertionError(f"Cannot retrieve Parameter {full!r}: its dtype is {held}, desired is {value}")
+        return found
+
+    def get_constant(self, name: str, value: Any = None) -> Any:
+        """The constant `prefix + name`, made of `value` if it is new. Raises KeyError without one."""
+        full = self._prefix + name
+        found = self._found(full)
+        if found is None:
+            if value is None:
+                raise KeyError(f"No constant named {full!r}; give a value if you want to create a new constant")
+            found = self._params[full] = Constant(full, value)
+        return found
+
+    def update(self, other: ParameterDict) -> None:
+        """Take the parameters of another one. Raises AssertionError for another parameter of a name that is here."""
+        for name, held in other.items():
+            if self._params.get(name, held) is not held:
+                raise AssertionError(f"Cannot update self with other because they have different Parameters {name!r}")
+        self._params.update(other.items())
+
+    def initialize(
+        self, init: Any = None, ctx: Any = None, verbose: bool = False, force_reinit: bool = False
+    ) -> None:
+        """Fill all parameters: by their own initializers, or by `init`."""
+        default = initializer.Uniform() if init is None else init
+        for held in self.values():
+            held.initialize(None, ctx, default, force_reinit)
+
+    def zero_grad(self) -> None:
+        """Nothing: there are no gradients."""
+
+    def reset_ctx(self, ctx: Any) -> None:
+        """Move all arrays to another device."""
+        for held in self.values():
+            held.reset_ctx(ctx)
+
+    def list_ctx(self) -> list[Context]:
+        """The devices of the arrays."""
+        return list(dict.fromkeys(ctx for held in self.values() for ctx in held.list_ctx()))
+
+    def setattr(self, name: str, value: Any) -> None:
+        """Set an attribute of all parameters."""
+        for held in self.values():
+            setattr(held, name, value)
+
+    def save(self, filename: str, strip_prefix: str = "") -> None:
+        """Write the arrays by name. Raises ValueError for a name without `strip_prefix`, and ExportFailure."""
+        found = {}
+        for held in self.values():
+            if not held.name.startswith(strip_prefix):
+                raise ValueError(f"Prefix {strip_prefix!r} is to be stripped before saving, but {held.name} has it not")
+            found[held.name[len(strip_prefix) :]] = held.data().tensor
+        write_params(filename, found)
+
+    def load(
+        self,
+        filename: str,
+        ctx: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        restore_prefix: str = "",
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Take the arrays of a file by name, with or without `arg:` and `aux:`.
+
+        Raises AssertionError for a parameter that is not in the file, unless `allow_missing`, or that has another
+        shape, and for an array without parameter, unless `ignore_extra`.
+        """
+        loaded: Any = load_arrays(filename)
+        self.take(loaded, filename, ctx, allow_missing, ignore_extra, restore_prefix, cast_dtype, dtype_source)
+
+    def take(
+        self,
+        loaded: Mapping[str, NDArray],
+        filename: str,
+        ctx: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        restore_prefix: str = "",
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Take arrays that were loaded from a file. Raises what `load` raises."""
+        plain = {name[4:] if name.startswith(("arg:", "aux:")) else name: held for name, held in loaded.items()}
+        named = {restore_prefix + name: held for name, held in plain.items()}
+        if not allow_missing:
+            for name in self:
+                if name not in named:
+                    raise AssertionError(
+                        f"Parameter {name.removeprefix(restore_prefix)!r} is missing in file {filename!r}, which has "
+                        f"{brief(plain)}. Please make sure source and target networks have the same prefix."
+                    )
+        for name, held in named.items():
+            if name in self:
+                self[name]._load_init(held, ctx, cast_dtype, dtype_source)
+            elif not ignore_extra:
+                raise AssertionError(
+                    f"Parameter {name.removeprefix(restore_prefix)!r} loaded from file {filename!r} is not present in "
+                    f"this ParameterDict, which has {brief(self)}"
+                )
+
+    def _found(self, full: str) -> Any:
+        if full in self._params:
+            return self._params[full]
+        if self._shared is not None and full in self._shared._params:
+            self._params[full] = self._shared._params[full]
+            return self._params[full]
+        return None
+
+
+def brief(names: Any, most: int = 8) -> str:
+    """Some of many names."""
+    found = [repr(name) for name in names]
+    return ", ".join(found) if len(found) <= most else f"{', '.join(found[:most])}, ... ({len(found)})"
+
+
+__all__ = ["ParameterDict", "brief"]

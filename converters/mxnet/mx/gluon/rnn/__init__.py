@@ -1,0 +1,34 @@
+"""`mx.gluon.rnn`: recurrent layers, and cells that are unrolled."""
+
+from __future__ import annotations
+
+from graphir.converters.mxnet.mx.gluon.rnn.cells import GRUCell, LSTMCell, RNNCell
+from graphir.converters.mxnet.mx.gluon.rnn.layers import GRU, LSTM, RNN
+from graphir.converters.mxnet.mx.gluon.rnn.modifiers import (
+    BidirectionalCell,
+    DropoutCell,
+    HybridSequentialRNNCell,
+    ModifierCell,
+    ResidualCell,
+    SequentialRNNCell,
+    ZoneoutCell,
+)
+from graphir.converters.mxnet.mx.gluon.rnn.unrolling import HybridRecurrentCell, RecurrentCell
+
+__all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
+    "BidirectionalCell",
+    "DropoutCell",
+    "GRUCell",
+    "HybridRecurrentCell",
+    "HybridSequentialRNNCell",
+    "LSTMCell",
+    "ModifierCell",
+    "RNNCell",
+    "RecurrentCell",
+    "ResidualCell",
+    "SequentialRNNCell",
+    "ZoneoutCell",
+]

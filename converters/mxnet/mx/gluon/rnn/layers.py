@@ -1,0 +1,248 @@
+"""Recurrent layers over whole sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graphir.converters.mxnet.mx import ndarray, symbol
+from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
+from graphir.converters.mxnet.mx.ndarray import NDArray
+
+
+class _Layer(HybridBlock):
+    """Layers of one kind of cell, one above the other, in one or both directions.
+
+    Data is [T, N, C], or [N, T, C] with that layout. Called with data alone it gives the outputs; called with data and
+    states, the outputs and the states behind the last step.
+    """
+
+    GATES = 1
+    STATES = 1
+    l0_i2h_weight: Any
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int,
+        layout: str,
+        dropout: float,
+        bidirectional: bool,
+        input_size: int,
+        initializers: dict[str, Any],
+        mode: str,
+        dtype: Any,
+        clip: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if layout not in ("TNC", "NTC"):
+            raise AssertionError(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']")
+        self._hidden_size, self._num_layers, self._input_size = hidden_size, num_layers, input_size
+        self._mode, self._layout, self._dropout, self._dtype = mode, layout, dropout, dtype
+        self._dir = 2 if bidirectional else 1
+        self._clip = {"lstm_state_clip_min": None, "lstm_state_clip_max": None, "lstm_state_clip_nan": False}
+        self._clip |= clip or {}
+        read, rows = input_size, self.GATES * hidden_size
+        for layer in range(num_layers):
+            for side in "lr"[: self._dir]:
+                shapes = {
+                    "i2h_weight": (rows, read),
+                    "h2h_weight": (rows, hidden_size),
+                    "i2h_bias": (rows,),
+                    "h2h_bias": (rows,),
+                }
+                for name, shape in shapes.items():
+                    place = f"{side}{layer}_{name}"
+                    options = {"init": initializers[name], "allow_deferred_init": True, "dtype": dtype}
+                    setattr(self, place, self.params.get(place, shape=shape, **options))
+            read = hidden_size * self._dir
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shapes and layouts of the states."""
+        shape = (self._num_layers * self._dir, batch_size, self._hidden_size)
+        return [{"shape": shape, "__layout__": "LNC", "dtype": self._dtype} for _ in range(self.STATES)]
+
+    def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
+        """States before the first step, made by `func`: zeros of `mx.nd` or `mx.sym`."""
+        return [
+            func(name=f"{self.prefix}h0_{place}", **(info | kwargs))
+            for place, info in enumerate(self.state_info(batch_size))
+        ]
+
+    def __call__(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> Any:
+        if sequence_length is not None:
+            raise ValueError("sequence_length is not here: use F.SequenceMask, or unroll a cell with valid_length")
+        alone = states is None
+        if alone and isinstance(inputs, NDArray):
+            batch = inputs.shape[self._layout.find("N")]
+            states = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
+        elif alone:
+            states = self.begin_state(0, symbol.zeros)
+        elif not isinstance(states, list | tuple):
+            states = [states]
+        outputs, found = super().__call__(inputs, list(states))
+        return outputs if alone else [outputs, found]
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
+        """The outputs, and the states behind the last step. Raises ValueError for states of another shape."""
+        if isinstance(inputs, NDArray):
+            batch = inputs.shape[self._layout.find("N")]
+            for state, info in zip(states, self.state_info(batch), strict=True):
+                if state.shape != info["shape"]:
+                    raise ValueError(
+                        f"Invalid recurrent state shape. Expecting {info['shape']}, got {state.shape}."
+                    )
+        swaps = self._layout == "NTC"
+        if swaps:
+            inputs = F.swapaxes(inputs, dim1=0, dim2=1)
+        packed = F._internal._rnn_param_concat(*self._flat(params), dim=0)
+        found = F.RNN(
+            inputs,
+            packed,
+            *states,
+            use_sequence_length=False,
+            state_size=self._hidden_size,
+            projection_size=None,
+            num_layers=self._num_layers,
+            bidirectional=self._dir == 2,
+            p=self._dropout,
+            state_outputs=True,
+            mode=self._mode,
+            **self._clip,
+        )
+        outputs = F.swapaxes(found[0], dim1=0, dim2=1) if swaps else found[0]
+        return outputs, [found[place] for place in range(1, 1 + self.STATES)]
+
+    def infer_shape(self, inputs: Any, *args: Any) -> None:
+        """Give the parameters the shapes that follow from the data."""
+        for side in "lr"[: self._dir]:
+            getattr(self, f"{side}0_i2h_weight").shape = (self.GATES * self._hidden_size, inputs.shape[2])
+
+    def _finish(self, args: Any, read: set[str]) -> None:
+        self.infer_shape(args[0])
+        for held in self.params.values():
+            held._finish_deferred_init()
+
+    def _flat(self, params: dict[str, Any]) -> list[Any]:
+        """The parameters in the order of the packed vector: all weights, then all biases."""
+        return [
+            params[f"{side}{layer}_{group}_{kind}"].reshape(-1)
+            for kind in ("weight", "bias")
+            for layer in range(self._num_layers)
+            for side in "lr"[: self._dir]
+            for group in ("i2h", "h2h")
+        ]
+
+    def __repr__(self) -> str:
+        width = self.l0_i2h_weight.shape[1] or None
+        more = [
+            f"num_layers={self._num_layers}" if self._num_layers != 1 else "",
+            f"dropout={self._dropout}" if self._dropout else "",
+            "bidirectional" if self._dir == 2 else "",
+        ]
+        parts = [f"{width} -> {self._hidden_size}", self._layout, *(part for part in more if part)]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def _initializers(i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any) -> dict[str, Any]:
+    return {"i2h_weight": i2h_weight, "h2h_weight": h2h_weight, "i2h_bias": i2h_bias, "h2h_bias": h2h_bias}
+
+
+class RNN(_Layer):
+    """Elman's cells with `relu` or `tanh`."""
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        activation: str = "relu",
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+        dtype: Any = "float32",
+        **kwargs: Any,
+    ) -> None:
+        made = _initializers(
+            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        )
+        mode = f"rnn_{activation}"
+        super().__init__(
+            hidden_size, num_layers, layout, dropout, bidirectional, input_size, made, mode, dtype, **kwargs
+        )
+
+
+class LSTM(_Layer):
+    """Long short-term memory. Raises ValueError for projections, which onnxruntime has no kernel for."""
+
+    GATES, STATES = 4, 2
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        input_size: int = 0,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        projection_size: int | None = None,
+        h2r_weight_initializer: Any = None,
+        state_clip_min: float | None = None,
+        state_clip_max: float | None = None,
+        state_clip_nan: bool = False,
+        dtype: Any = "float32",
+        **kwargs: Any,
+    ) -> None:
+        if projection_size is not None:
+            raise ValueError("an LSTM with projection_size is not here: ONNX has no such operator")
+        made = _initializers(
+            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        )
+        clip = {
+            "lstm_state_clip_min": state_clip_min,
+            "lstm_state_clip_max": state_clip_max,
+            "lstm_state_clip_nan": state_clip_nan,
+        }
+        super().__init__(
+            hidden_size, num_layers, layout, dropout, bidirectional, input_size, made, "lstm", dtype, clip, **kwargs
+        )
+
+
+class GRU(_Layer):
+    """Gated recurrent units, in cuDNN's form: the reset gate comes behind the product."""
+
+    GATES = 3
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        input_size: int = 0,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        dtype: Any = "float32",
+        **kwargs: Any,
+    ) -> None:
+        made = _initializers(
+            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        )
+        super().__init__(
+            hidden_size, num_layers, layout, dropout, bidirectional, input_size, made, "gru", dtype, **kwargs
+        )
+
+
+__all__ = ["GRU", "LSTM", "RNN"]
