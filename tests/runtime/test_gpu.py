@@ -10,8 +10,10 @@ import onnxruntime
 import pytest
 
 from graphir import verify
+from graphir.converters.mxnet import mx
 from graphir.converters.onnx import to_model
 from graphir.converters.session import Session
+from graphir.errors import ProviderError
 from graphir.runtime.providers import PROVIDERS
 from graphir.verification.compare import Verdict
 
@@ -60,3 +62,17 @@ def test_file_on_cuda(tmp_path: Path) -> None:
     left, right = (Session(path, providers=name).run(feeds)["softmax_output"] for name in ("cpu", "cuda"))
     np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-6)
     assert verify(path, path, feeds=feeds, providers="cuda").verdict is not Verdict.BROKEN
+
+
+def test_mxnets_gpu_is_cuda() -> None:
+    data = np.ones((2, 4), np.float32)
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    found = []
+    for device in (mx.gpu(0), mx.cpu()):
+        executor = net.simple_bind(device, data=data.shape)
+        executor.arg_dict["fc_weight"][:] = np.arange(12).reshape(3, 4)
+        found.append(executor.forward(data=data)[0])
+    np.testing.assert_allclose(found[0].asnumpy(), found[1].asnumpy(), rtol=1e-6)
+    assert found[0].context == mx.gpu(0)
+    with pytest.raises(ProviderError):
+        net.simple_bind(mx.gpu(99), data=data.shape).forward()

@@ -19,6 +19,7 @@ __version__ = "1.9.1"  # the MXNet whose behaviour this is, which scripts ask fo
 
 _MODULES = {
     "attribute": "attribute",
+    "autograd": "autograd",
     "base": "base",
     "context": "context",
     "contrib": "contrib",

@@ -265,6 +265,10 @@ m.get_input_grads()
 m.install_monitor(None)
 mx.optimizer.SGD()
 mx.kv.create('local')
+mx.autograd.record()
+mx.autograd.backward([])
+mx.autograd.pause(train_mode=True)
+mx.gluon.Trainer
 mx.callback.Speedometer(1)
 mx.lr_scheduler.FactorScheduler(1)
 mx.model.FeedForward(net).fit(None)
@@ -278,6 +282,9 @@ def test_training_is_one_error_that_names_what_to_do(expression: str) -> None:
     with pytest.raises(mx.TrainingError, match=r"is not here.*mx\.onnx\.export_model"):
         eval(expression, {"m": module(), "mx": mx, "net": network()})
     assert issubclass(mx.TrainingError, NotImplementedError)
+    assert (mx.autograd.is_training(), mx.autograd.is_recording()) == (False, False)
+    with mx.autograd.predict_mode(), mx.autograd.pause():
+        assert not hasattr(mx.autograd, "record")
     assert not hasattr(mx.optimizer, "SGD")
 
 

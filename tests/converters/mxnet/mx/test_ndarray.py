@@ -270,3 +270,90 @@ def test_pickled_and_copied() -> None:
     held = mx.nd.array([1, 2], ctx=mx.cpu(1), dtype="bfloat16")
     for again in (pickle.loads(pickle.dumps(held)), deepcopy(held)):
         assert (again.context, again.dtype, again.asnumpy().tolist()) == (held.context, held.dtype, [1, 2])
+
+
+OPERATORS = """
+nd.relu(f)
+nd.concat(f, f, dim=0)
+nd.split(f, num_outputs=3, axis=1)
+nd.split_v2(f, 3, axis=1)
+nd.stack(f, f)
+nd.dot(f, f.T)
+nd.FullyConnected(f, nd.ones((2, 3)), nd.ones((2,)), num_hidden=2)
+nd.Convolution(nd.ones((1, 2, 4, 4)), nd.ones((3, 2, 3, 3)), num_filter=3, kernel=(3, 3), no_bias=True)
+nd.contrib.BilinearResize2D(nd.ones((1, 1, 2, 2)), height=3, width=3)
+nd.linalg.gemm2(f, f.T)
+nd.where(f > 0, f, f * 2)
+nd.one_hot(nd.array([1, 0]), 3)
+nd.zeros_like(f)
+nd.take(f.T, nd.array([2, 0]))
+nd.topk(f, k=2, ret_typ='both')
+nd.cast(f, dtype='int32')
+nd.broadcast_add(f, nd.ones((2, 1)))
+nd.add(f, 1)
+nd.subtract(1, f)
+nd.maximum(2, f)
+nd.power(2, f)
+nd.modulo(f, 2)
+nd.lesser_equal(f, 1)
+nd.logical_and(f > 0, f > 2)
+f.sum()
+f.mean(axis=1, keepdims=True)
+f.argmax(axis=1)
+f.transpose()
+f.expand_dims(0)
+f.clip(0, 1)
+f.softmax()
+f.norm()
+f.broadcast_to((2, 3))
+f.slice_axis(axis=1, begin=0, end=2)
+f.flatten()
+f.squeeze()
+f.abs().sqrt()
+f.tile((2, 1))
+nd.relu(f, out=g)
+g.exp()
+""".strip().splitlines()
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("expression", OPERATORS)
+def test_operators_are_live_mxnets(expression: str, mxnet: ModuleType) -> None:
+    found = []
+    for nd in (mx.nd, mxnet.nd):
+        held = {"nd": nd, "f": nd.array([[1, 2.5, -3]]), "g": nd.zeros((1, 3))}
+        result = eval(expression, held)
+        found.append([held["g"], *(result if isinstance(result, list | tuple) else [result])])
+    assert len(found[0]) == len(found[1])
+    for one, other in zip(*found, strict=True):
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
+        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("expression", "error", "text"),
+    [
+        ("nd.FullyConnected(f, nd.ones((2, 3)), num_hidden=2)", mx.MXNetError, "needs the array bias"),
+        ("nd.relu(sym.var('a'))", AssertionError, "mx.sym composes"),
+        ("nd.nosuch(f)", AttributeError, "nosuch"),
+        ("f.nosuch()", AttributeError, "nosuch"),
+        ("nd.FullyConnected(f, nd.ones((2, 4)), nd.ones((2,)), num_hidden=2)", GraphirError, "4"),
+    ],
+)
+def test_operators_refuse(expression: str, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        eval(expression, {"nd": mx.nd, "sym": mx.sym, "f": mx.nd.array([[1, 2.5, -3]])})
+
+
+def test_random_arrays_repeat() -> None:
+    drawn = []
+    for _ in range(2):
+        mx.random.seed(11)
+        made = [mx.nd.random.uniform(0, 2, shape=(50, 40)), mx.random.normal(1, 2, (50, 40))]
+        drawn.append([held.asnumpy() for held in (*made, mx.random.randint(0, 5, 9))])
+    for one, other in zip(*drawn, strict=True):
+        np.testing.assert_array_equal(one, other)
+    uniform, normal, integers = drawn[0]
+    assert 0 <= uniform.min() < uniform.max() < 2
+    assert abs(normal.mean() - 1) < 0.2
+    assert integers.dtype == np.int32
