@@ -9,11 +9,14 @@ from numpy.typing import NDArray as NumpyArray
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.importer import PARAMETER_INPUTS
+from graphir.converters.mxnet.importing.ops.random import IMPORTS as RANDOM
 from graphir.converters.mxnet.mx.context import Context, provider
 from graphir.converters.mxnet.mx.ndarray import NDArray
+from graphir.converters.mxnet.mx.random import generator
 from graphir.converters.mxnet.mx.structure import post_order, state_variables
 from graphir.converters.mxnet.schema.operators import node_signature, typed_attributes
 from graphir.converters.mxnet.source import MXNetSource
+from graphir.runtime.providers import import_onnxruntime
 
 if TYPE_CHECKING:
     from graphir.converters.session import Session
@@ -28,7 +31,7 @@ class Network:
     Weights are constants of the session, which lets onnxruntime lay them out for its kernels; all other variables are
     its inputs. A weight that was written is read again; one that is written between runs for the second time becomes an
     input, so that however often arrays are written the session is made anew at most twice for each of them. Without
-    `constants` all variables are inputs.
+    `constants` all variables are inputs. What operators draw is seeded by `mx.random.seed`.
     """
 
     def __init__(
@@ -84,6 +87,8 @@ class Network:
             dtypes={name: array.tensor.dtype for name, array in inputs.items()},
             keep_loss=True,
         )
+        if any(node.op in RANDOM for node in self.records.nodes):
+            import_onnxruntime().set_seed(int(generator().integers(1 << 31)))
         self._built = {name: (self.arrays[name], self.arrays[name].version) for name in self._constant}
         return Session(graph, providers=providers)
 

@@ -44,6 +44,8 @@ from graphir.converters.mxnet.mx.ndarray.functions import (
     true_divide,
 )
 
+_DRAWN = {"normal": "normal", "random_normal": "normal", "random_randint": "randint", "random_uniform": "uniform",
+          "shuffle": "shuffle", "uniform": "uniform"}  # fmt: skip
 _PARTS = frozenset(("_internal", "contrib", "image", "linalg", "op", "sparse"))
 
 
@@ -66,8 +68,9 @@ class _Part(ModuleType):
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "random":
-        return importlib.import_module("graphir.converters.mxnet.mx.random")
+    if name == "random" or name in _DRAWN:
+        drawn = importlib.import_module("graphir.converters.mxnet.mx.random")
+        return drawn if name == "random" else getattr(drawn, _DRAWN[name])
     made: Any = _Part(name) if name in _PARTS else _eager(getattr(_symbols(), name))
     globals()[name] = made
     return made
