@@ -16,7 +16,7 @@ _PLACES = {
     "ParameterDict": "parameter_dict",
     "SymbolBlock": "symbol_block",
 }
-_MODULES = ("block", "nn", "parameter", "rnn")
+_MODULES = ("block", "nn", "parameter", "rnn", "utils")
 _TRAINING = ("Trainer", "data", "loss")
 
 

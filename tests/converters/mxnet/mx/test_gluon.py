@@ -410,3 +410,24 @@ def test_files_that_do_not_fit(
     mx.nd.save(tmp_path / "p", {name: mx.nd.ones(shape) for name, shape in saved.items()})
     with pytest.raises(error, match=text):
         net.load_parameters(str(tmp_path / "p"))
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    "call",
+    [
+        "utils.split_data(nd.array(rows), 3, even_split=False)",
+        "utils.split_data(nd.array(rows), 2, batch_axis=1)",
+        "utils.split_and_load(nd.array(rows), [cpu(0)])",
+        "utils.split_and_load(rows, [cpu(0), cpu(1)], batch_axis=1)",
+    ],
+)
+def test_parts_of_batches_are_live_mxnets(call: str, mxnet: ModuleType) -> None:
+    rows = np.arange(20).reshape(5, 4)
+    found = []
+    for frame in (mx, mxnet):
+        parts = eval(call, {"utils": frame.gluon.utils, "nd": frame.nd, "cpu": frame.cpu, "rows": rows})
+        found.append([(part.asnumpy().tolist(), str(part.context)) for part in parts])
+    assert found[0] == found[1]
+    with pytest.raises(ValueError, match="evenly"):
+        mx.gluon.utils.split_data(mx.nd.array(rows), 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import namedtuple
 from pathlib import Path
 from types import ModuleType
@@ -351,3 +352,21 @@ def test_modules_behind_each_other() -> None:
     assert sorted(made.get_params()[0]) == ["a_bias", "a_weight", "b_bias", "b_weight"]
     with pytest.raises(AssertionError, match="Unknown meta"):
         made.add(made, take_label=True)
+
+
+def test_digits_are_told_apart_as_mxnet_did() -> None:
+    """The checkpoint of the repository on its test pictures, by a Module and by a block: MXNet's accuracy."""
+    folder = Path(__file__).resolve().parents[4] / "models" / "digits"
+    facts = json.loads((folder / "accuracy.json").read_text())
+    held = np.load(folder / "digits-test.npz")
+    rows = mx.io.NDArrayIter(held["data"], held["label"], batch_size=32)
+    made = mx.mod.Module.load(str(folder / "digits"), 20)
+    made.bind(rows.provide_data, rows.provide_label, for_training=False)
+    found = made.predict(rows).asnumpy().argmax(1)
+    assert (found == held["label"]).mean() == pytest.approx(facts["accuracy"])
+    block = mx.gluon.SymbolBlock.imports(
+        folder / "gluon" / "digits-symbol.json", "data", folder / "gluon" / "digits-0000.params"
+    )
+    metric = mx.metric.Accuracy()
+    metric.update([mx.nd.array(held["label"])], [block(mx.nd.array(held["data"]))])
+    assert metric.get()[1] == pytest.approx(facts["gluon_accuracy"])

@@ -1,0 +1,37 @@
+"""`mx.gluon.utils`: batches cut into parts, for scripts that spread them over devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.mxnet.mx.context import Context
+from graphir.converters.mxnet.mx.ndarray import NDArray, array
+
+
+def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[NDArray]:
+    """A batch in so many parts along an axis; without `even_split` the first ones may have a row more.
+
+    Raises ValueError for a batch that cannot be cut like that.
+    """
+    size = data.shape[batch_axis]
+    if even_split and size % num_slice:
+        raise ValueError(
+            f"data with shape {data.shape} cannot be evenly split into {num_slice} slices along axis {batch_axis}. Use "
+            "a batch size that's multiple of it or set even_split=False to allow uneven partitioning of data."
+        )
+    if size < num_slice:
+        raise ValueError(f"Too many slices for data with shape {data.shape}: {num_slice} along axis {batch_axis}")
+    parts = np.array_split(np.asarray(data), num_slice, batch_axis)
+    return [NDArray(np.ascontiguousarray(part), data.context) for part in parts]
+
+
+def split_and_load(data: Any, ctx_list: list[Context], batch_axis: int = 0, even_split: bool = True) -> list[NDArray]:
+    """A batch in as many parts as there are devices, each on its device. Raises ValueError as `split_data` does."""
+    held = data if isinstance(data, NDArray) else array(data, ctx=ctx_list[0])
+    parts = [held] if len(ctx_list) == 1 else split_data(held, len(ctx_list), batch_axis, even_split)
+    return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
+
+
+__all__ = ["split_and_load", "split_data"]
