@@ -1,8 +1,7 @@
-"""`bind`, `simple_bind` and `eval`: what live MXNet answered, on golden snippets and on real checkpoints."""
+"""`bind`, `simple_bind` and `eval`: what live MXNet answered, on real checkpoints and networks made here."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,25 +11,6 @@ import pytest
 
 from graphir.converters.mxnet import mx
 from graphir.errors import GraphirError, ProviderError
-
-from . import snippets
-
-CASES = ("basic_ops", "bind_forward", "eval", "variable_sharing", "type_cast", "simple_bind", "module_use")
-# The first two show the backward nodes of MXNet's executor and kernels of its build, where executors here only forward;
-# the others are composition, which has its own tests.
-NOT_OURS = ("debug_str()", "dbg", "dtype='uint16')", "dtype=np.float16).tojson()")
-
-
-@pytest.fixture(scope="module")
-def cases(shared: Path) -> dict[str, Any]:
-    """The golden cases by id."""
-    held = json.loads((shared / "golden" / "symbol_api.json").read_text())
-    return {case["id"]: case for case in held["cases"]}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_snippets_answer_as_mxnet(case: str, cases: dict[str, Any]) -> None:
-    assert snippets.answers(cases[case], NOT_OURS) == {}
 
 
 def checkpoints() -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -14,8 +13,6 @@ import pytest
 from graphir.converters.mxnet import mx
 from graphir.errors import FormatError
 from tests.equivalence.live import LivePair
-
-from . import snippets
 
 # A layer and the shape of its data, "ids" for integers [2, 6]; one a line.
 LAYERS = """
@@ -273,12 +270,6 @@ def test_cells_compute_what_layers_do(row: str) -> None:
     outputs, states = cell.unroll(5, data, layout="NTC", merge_outputs=True)
     np.testing.assert_allclose(outputs.asnumpy(), expected.asnumpy(), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(states[0].asnumpy(), expected.asnumpy()[:, -1], rtol=1e-5, atol=1e-6)
-
-
-def test_snippet_answers_as_mxnet(shared: Path) -> None:
-    held = json.loads((shared / "golden" / "symbol_api.json").read_text())
-    case = next(case for case in held["cases"] if case["id"] == "gluon_hybrid_symbol")
-    assert snippets.answers(case) == {}
 
 
 CHECKPOINTS = ["gluoncv-cifar-resnet20-v1", "gluoncv-cifar-resnet20-v2", "mtcnn-det2-rnet", "toy-lenet-miraclewkf"]
