@@ -6,6 +6,7 @@ import importlib
 from types import ModuleType
 from typing import Any
 
+from graphir.converters.mxnet.mx.ndarray import control
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
 from graphir.converters.mxnet.mx.ndarray.creation import (
     arange,
@@ -57,7 +58,8 @@ class _Part(ModuleType):
         self._symbols = importlib.import_module(f"graphir.converters.mxnet.mx.symbol.{name}")
 
     def __getattr__(self, name: str) -> Any:
-        made = _eager(getattr(self._symbols, name))
+        own = getattr(control, name, None) if name in control.__all__ and self.__name__ == "mx.nd.contrib" else None
+        made = _eager(getattr(self._symbols, name)) if own is None else own
         setattr(self, name, made)
         return made
 

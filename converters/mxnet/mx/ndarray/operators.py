@@ -67,8 +67,8 @@ def _computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[st
     context = kwargs.pop("ctx", None)
     with NameManager(), attribute.AttrScope():
         made = function(*map(stand_in, args), **{key: stand_in(value) for key, value in kwargs.items()})
-    if not isinstance(made, Symbol):
-        return made if not isinstance(made, list) else [_run(held, arrays, context) for held in made]
+    if isinstance(made, list):
+        return [_run(held, arrays, context) for held in made]
     return _run(made, arrays, context)
 
 

@@ -312,6 +312,10 @@ f.squeeze()
 f.abs().sqrt()
 f.tile((2, 1))
 nd.relu(f, out=g)
+nd.contrib.foreach(lambda x, s: (x + s, x * s), f.T, nd.ones((1,)))
+nd.contrib.foreach(lambda x, s: ([x[0], x[1]], [s[0] + 1]), [f.T, f.T], [nd.ones((1,))])[0]
+nd.contrib.while_loop(lambda i, s: i <= 3, lambda i, s: ([i + s], [i + 1, s + i]), [nd.ones(1), nd.zeros(1)], 3)[1]
+nd.contrib.cond(f.sum() > 0, lambda: f * 2, lambda: f)
 g.exp()
 """.strip().splitlines()
 

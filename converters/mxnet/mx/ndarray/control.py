@@ -1,0 +1,68 @@
+"""`mx.nd.contrib.foreach`, `while_loop` and `cond`: loops and branches over arrays, as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.mxnet.mx.ndarray.array import NDArray
+
+
+def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any) -> tuple[Any, Any]:
+    """`body(slice, states)` for each slice along the first axis; its outputs stacked, and the last states.
+
+    Raises ValueError for data without slices.
+    """
+    held = [data] if isinstance(data, NDArray) else list(data)
+    if not held or not len(held[0]):
+        raise ValueError("foreach needs data with at least one slice along its first axis")
+    states = init_states
+    rows: list[list[NDArray]] = []
+    is_list = False
+    for place in range(len(held[0])):
+        slices = [array[place] for array in held]
+        output, states = body(slices[0] if isinstance(data, NDArray) else slices, states)
+        is_list = isinstance(output, list | tuple)
+        rows.append(_listed(output))
+    stacked = [_stacked(column) for column in zip(*rows, strict=True)]
+    return (stacked if is_list else stacked[0]), states
+
+
+def while_loop(
+    cond: Callable[..., Any], func: Callable[..., tuple[Any, Any]], loop_vars: Any, max_iterations: int | None = None
+) -> tuple[Any, Any]:
+    """`func(*loop_vars)` as long as `cond(*loop_vars)`; its outputs stacked, and the last variables.
+
+    Outputs have `max_iterations` rows; those of steps that were not taken are zeros. Raises ValueError without it.
+    """
+    if max_iterations is None:
+        raise ValueError("max_iterations should be specified")
+    variables = _listed(loop_vars)
+    rows: list[list[NDArray]] = []
+    while len(rows) < max_iterations and bool(cond(*variables)):
+        output, new = func(*variables)
+        rows.append(_listed(output))
+        variables = _listed(new)
+    missing = max_iterations - len(rows)
+    stacked = [_stacked(column, missing) for column in zip(*rows, strict=True)]
+    return stacked, variables if isinstance(loop_vars, list | tuple) else variables[0]
+
+
+def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
+    """What `then_func()` gives if `pred` is not 0, else what `else_func()` gives."""
+    return then_func() if bool(pred) else else_func()
+
+
+def _listed(given: Any) -> list[Any]:
+    return [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _stacked(column: Sequence[NDArray], missing: int = 0) -> NDArray:
+    whole = np.stack([held.asnumpy() for held in column])
+    padding = [(0, missing)] + [(0, 0)] * (whole.ndim - 1)
+    return NDArray(np.pad(whole, padding) if missing else whole, column[0].context)
+
+
+__all__ = ["cond", "foreach", "while_loop"]
