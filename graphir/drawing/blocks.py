@@ -22,7 +22,7 @@ MOST = 30
 MOST_ENDS = 8
 ROUNDS = 12
 WEIGHTY = frozenset({"conv", "linear", "seq"})
-PART = re.compile(r"[/.:]+|_(?=[a-zA-Z])|(?<=\d)_|(?<=[a-z])(?=[A-Z])")
+PART = re.compile(r"[/.:_]+|(?<=[a-z0-9])(?=[A-Z])")
 MARK = "/.:_"
 
 
@@ -229,12 +229,26 @@ def title_of(boxes: Iterable[Box]) -> str:
     names = [name for box in boxes for name in (box.low, box.high)]
     if not names:
         return ""
+    low, high = min(names), max(names)
     shared = shared_start(names)
-    if len(shared) < max(map(len, names)) and not shared.endswith(tuple(MARK)):
-        ends = [match.start() for match in PART.finditer(names[0]) if match.start() <= len(shared)]
-        shared = (shared[: ends[-1]] if ends else "") or shared
-    found = shared.strip(MARK)
+    if len(shared) == len(low) == len(high):
+        found = shared
+    else:
+        numbered = shared.rstrip("0123456789")
+        ahead = (low[len(numbered) : len(numbered) + 1], high[len(numbered) : len(numbered) + 1])
+        ends = [
+            *({match.start() for match in PART.finditer(low)} & {match.start() for match in PART.finditer(high)}),
+            0,
+        ]
+        whole = low[: max(end for end in ends if end <= len(shared))]
+        found = numbered if all(map(str.isdigit, ahead)) and len(numbered) > len(whole) else whole
+    found = found.strip(MARK)
     return found if len(found) > 1 and not found.isdigit() else ""
+
+
+def _ends_of(name: str) -> set[int]:
+    """Where the parts of a name end, and its begin."""
+    return {0, len(name), *(match.start() for match in PART.finditer(name))}
 
 
 def shared_start(names: Sequence[str]) -> str:

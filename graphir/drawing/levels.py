@@ -26,7 +26,7 @@ class Level:
 def levels_of(root: Box) -> dict[Box, Level]:
     """The wires inside every box that has children. Linear in wires times the depth of the tree."""
     boxes = list(_all(root))
-    levels = {box: Level() for box in boxes if box.children}
+    levels = {box: Level() for box in boxes if box.children or box is root}
     makers: dict[Value, Box] = {}
     depths = {root: 0}
     for box in boxes:

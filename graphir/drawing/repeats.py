@@ -46,8 +46,13 @@ def find_runs(labels: Sequence[int], weights: Sequence[int], cuts: Sequence[floa
     before = np.concatenate([[0], np.cumsum(np.asarray(weights, dtype=np.int64))])
     often: list[tuple[int, int, Run]] = []
     twice: list[tuple[int, int, Run]] = []
+    shorter: dict[tuple[int, int], list[int]] = {}
     for period in _periods(numbers):
         for start, stop in _stretches(numbers, period):
+            known = shorter.setdefault((start, stop), [])
+            if any(period % one == 0 for one in known):
+                continue  # some times the shorter period, in the same stretch
+            known.append(period)
             run = _phased(start, stop, period, cuts)
             covered = int(before[run.stop] - before[run.start])
             if _is_worth(run, covered) and run.times > 2:
