@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from graphir.analysis.skeleton import coarse
@@ -53,9 +53,12 @@ class Box:
         self.high = max((child.high for child in inside), default=self.title)
 
 
-def tree_of(graph: Graph, *, most: int = MOST) -> Box:
-    """The tree of a graph. A row of boxes that is longer than `most` is collapsed. Near linear in nodes."""
-    root = Box("graph", graph.name, children=_row(graph, most), leaves=0)
+def tree_of(graph: Graph, *, most: int = MOST, like: Mapping[Node, Node] | None = None) -> Box:
+    """The tree of a graph. A row of boxes that is longer than `most` is collapsed. `like` holds nodes of another graph
+    for those that are to be taken for them, so that two graphs that differ in little are collapsed alike. Near linear
+    in nodes.
+    """
+    root = Box("graph", graph.name, children=_row(graph, most, like or {}), leaves=0)
     root.leaves = sum(child.leaves for child in root.children)
     pending = [root]
     while pending:
@@ -66,13 +69,16 @@ def tree_of(graph: Graph, *, most: int = MOST) -> Box:
     return root
 
 
-def _row(graph: Graph, most: int) -> list[Box]:
+def _row(graph: Graph, most: int, like: Mapping[Node, Node]) -> list[Box]:
     wires = {node: reads(node) for node in graph.nodes}
-    single = {node: _node_box(node, most) for node in graph.nodes}
+    single = {node: _node_box(node, most, like) for node in graph.nodes}
     orders = [list(graph.nodes), drawn_order(graph, wires)]
     boxes = [single[node] for node in orders[1]]
     if len(boxes) > most:
-        rows = [_collapsed_row(order, wires, single, most) for order in orders]
+        rows = [
+            _collapsed([single[node] for node in order], *_labels_and_costs(order, wires, like), most)
+            for order in orders
+        ]
         boxes, costs = min(rows, key=lambda row: len(row[0]))  # the order in which more repeats
         boxes = _chunks(boxes, costs, most) if len(boxes) > most else boxes
     inputs = [Box("input", value.name, value=value) for value in graph.inputs]
@@ -80,14 +86,13 @@ def _row(graph: Graph, most: int) -> list[Box]:
     return [*_ends(inputs, "inputs", most), *boxes, *_ends(outputs, "outputs", most)]
 
 
-def _collapsed_row(
-    order: list[Node], wires: dict[Node, list[Value]], single: dict[Node, Box], most: int
-) -> tuple[list[Box], list[float]]:
-    """The boxes of nodes in an order, what repeats collapsed, and what it costs to part the row in front of each."""
-    cuts = crossings(order, wires)
-    costs = [cut + _harm(order, place) for place, cut in enumerate(cuts)]
-    boxes = _collapsed([single[node] for node in order], _labels(order), costs, most)
-    return boxes, costs
+def _labels_and_costs(
+    order: list[Node], wires: dict[Node, list[Value]], like: Mapping[Node, Node]
+) -> tuple[tuple[list[int], list[int]], list[float]]:
+    """The labels of nodes in an order, and what it costs to part the row in front of each and behind the last."""
+    known = [like.get(node, node) for node in order]
+    costs = [cut + _harm(known, place) for place, cut in enumerate(crossings(order, wires))]
+    return _labels(known), costs
 
 
 def _ends(boxes: list[Box], what: str, most: int) -> list[Box]:
@@ -97,9 +102,9 @@ def _ends(boxes: list[Box], what: str, most: int) -> list[Box]:
     return [Box("section", f"{len(boxes)} {what}", children=_chunks(boxes, [0.0] * (len(boxes) + 1), most))]
 
 
-def _node_box(node: Node, most: int) -> Box:
+def _node_box(node: Node, most: int, like: Mapping[Node, Node]) -> Box:
     bodies = [
-        Box("body", subgraph_path(node, place).strip("/"), children=_row(inner, most))
+        Box("body", subgraph_path(node, place).strip("/"), children=_row(inner, most, like))
         for place, inner in enumerate(node.subgraphs)
     ]
     for body in bodies:
@@ -131,9 +136,10 @@ def _harm(order: Sequence[Node], place: int) -> float:
     return 0.5 * shared / max(len(before), len(behind)) + 0.1 * (class_of(order[place].op) not in WEIGHTY)
 
 
-def _collapsed(boxes: list[Box], labels: tuple[list[int], list[int]], cuts: list[float], most: int) -> list[Box]:
-    """The row with its runs as boxes, found by the first labels and widened by the second; `cuts` is changed to the
-    places of the new row."""
+def _collapsed(
+    boxes: list[Box], labels: tuple[list[int], list[int]], cuts: list[float], most: int
+) -> tuple[list[Box], list[float]]:
+    """The row with its runs as boxes, found by the first labels and widened by the second, and its `cuts`."""
     numbers: tuple[dict[object, int], dict[object, int]] = {}, {}
     starts = [1 + max(held, default=0) for held in labels]
     for _ in range(ROUNDS):
@@ -156,9 +162,8 @@ def _collapsed(boxes: list[Box], labels: tuple[list[int], list[int]], cuts: list
                     pattern = tuple(held[last : run.stop])
                     mark.append(start + known.setdefault(pattern, len(known)))
             place = run.stop
-        boxes, labels = row, marks
-        cuts[:] = [*kept, cuts[-1]]
-    return boxes
+        boxes, labels, cuts = row, marks, [*kept, cuts[-1]]
+    return boxes, cuts
 
 
 def _run_box(boxes: Sequence[Box], run: Run, most: int) -> Box:

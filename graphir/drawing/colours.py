@@ -82,6 +82,10 @@ MARKS = {
 }
 
 
+QUIET = frozenset({"", "same", "identical", "agreed", "noise"})
+"""The kinds of marks that say that all is well."""
+
+
 def class_of(op: Operator) -> str:
     """The class of an operator, by the family that defines it."""
     return _FAMILIES.get(type(op).__module__.rpartition(".")[2], "other")
@@ -92,7 +96,7 @@ def style_sheet() -> str:
     light = [
         "text{font-family:system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;font-size:11px;fill:#1d2433}",
         ".t{font-size:12px;font-weight:600}.s{fill:#4c5667}.w{fill:none;stroke:#98a2b3;stroke-width:1.2}",
-        ".h{fill:#98a2b3}.b{stroke:#98a2b3;stroke-width:1}.f{fill:#667085;font-size:10px}.m{fill:#ffffff;font-weight:700}",
+        ".f{paint-order:stroke;stroke:#ffffff;stroke-width:3px;stroke-linejoin:round}.h{fill:#98a2b3}.b{stroke:#98a2b3;stroke-width:1}.f{fill:#667085;font-size:10px}.m{fill:#ffffff;font-weight:700}",
         ".g{fill:none;stroke:#667085;stroke-width:1.2;stroke-dasharray:5 3}.p{fill:#667085;font-size:10px}",
     ]
     light += [f".c-{name}{{fill:{look.light}}}.k-{name}{{fill:{look.stripe}}}" for name, (_, look) in CLASSES.items()]
@@ -100,10 +104,10 @@ def style_sheet() -> str:
     light += [f".n-{name}{{fill:{look.colour}}}" for name, look in MARKS.items()]
     dark = [
         "text{fill:#e6e8ec}.s{fill:#b4bcc8}.w{stroke:#667085}.h{fill:#667085}.b{stroke:#4a5261}.f,.p{fill:#98a2b3}",
-        ".k-end{fill:#d5d9e0}.g{stroke:#98a2b3}",
+        ".k-end{fill:#d5d9e0}.g{stroke:#98a2b3}.f{stroke:#0f1115}",
     ]
     dark += [f".c-{name}{{fill:{look.dark}}}" for name, (_, look) in CLASSES.items()]
     return "".join(light) + "@media (prefers-color-scheme:dark){" + "".join(dark) + "}"
 
 
-__all__ = ["CLASSES", "MARKS", "class_of", "style_sheet"]
+__all__ = ["CLASSES", "MARKS", "QUIET", "class_of", "style_sheet"]

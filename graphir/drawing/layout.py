@@ -144,4 +144,4 @@ def _in_rows(places: dict[int, tuple[float, int]], count: int, routes: dict[Wire
     )
 
 
-__all__ = ["Arrangement", "Arranger", "Cell", "PlotExtraMissing", "need"]
+__all__ = ["Arrangement", "Arranger", "Cell", "PlotExtraMissing", "Wire", "need"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from graphir.analysis.attributes import attributes_of, described, shown
 from graphir.analysis.skeleton import coarse
@@ -36,13 +36,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class Look:
-    """A box as it is drawn while it is closed. `mark` is a kind of `colours.MARKS` or "", `marked` how many nodes it is
-    of; `facts` are what a closer look tells, in order."""
+    """A box as it is drawn while it is closed. `brief` stands under the title of an opened one. `mark` is a kind of
+    `colours.MARKS` or "", `marked` how many nodes it is of; `facts` are what a closer look tells, in order."""
 
     title: str
     lines: tuple[str, ...]
     colour: str
     cost: Cost = field(default_factory=Cost)
+    brief: str = ""
     mark: str = ""
     marked: int = 0
     facts: tuple[tuple[str, str], ...] = ()
@@ -79,13 +80,14 @@ class Looks:
         kind = worst(marks)
         told = [mark for mark in marks if mark.kind == kind]
         self._held[box] = cost, marks if kind else []
+        kind = "" if kind == "same" else kind  # most nodes are: only what differs is drawn
         if box.node is not None:
             look = _node_look(box.node, self._short(box.node.name), cost, told)
         elif box.value is not None:
             look = _end_look(box)
         else:
             look = _box_look(box, self._short(box.title), cost)
-        return Look(look.title, look.lines, look.colour, cost, kind, len(told), look.facts)
+        return replace(look, cost=cost, mark=kind, marked=len(told))
 
     def _short(self, name: str) -> str:
         """A name without what the names of all nodes begin with."""
@@ -132,7 +134,7 @@ def _node_look(node: Node, name: str, cost: Cost, marks: Iterable[Mark]) -> Look
     facts += [("gives", f"{value.name}: {value.type}") for value in visible_outputs(node)]
     facts += [("from", name) for name in dict.fromkeys(name for value in node.outputs for name in value.sources)]
     facts += _cost_facts(cost) + [(mark.kind, text) for mark in marks for text in mark.texts]
-    return Look(fitted(_heading(node)), tuple(lines), class_of(node.op), facts=tuple(facts))
+    return Look(fitted(_heading(node)), tuple(lines), class_of(node.op), brief=lines[0], facts=tuple(facts))
 
 
 def _heading(node: Node) -> str:
@@ -167,7 +169,8 @@ def _box_look(box: Box, name: str, cost: Cost) -> Look:
     facts = [("box", title), ("is", what.get(box.kind, "a part of the model")), ("nodes", f"{box.leaves:,}")]
     facts += [("operators", ", ".join(f"{name} {count}" for name, count in kinds.items())), *_cost_facts(cost)]
     shown = fitted(title) if name else begun(title, small=False)
-    return Look(shown, tuple(lines), "box", facts=tuple(facts))
+    numbers += [f"{short(cost.macs)} MACs"] if cost.macs else []
+    return Look(shown, tuple(lines), "box", brief="  ".join(numbers), facts=tuple(facts))
 
 
 def _cost_facts(cost: Cost) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const WIDTH = 190, GAP = 18, ROW_GAP = 38, PASSING = 14, PADDING = 14, HEADER = 34, PIN = 18, MARGIN = 16;
+  const WIDTH = 190, GAP = 18, ROW_GAP = 38, PASSING = 14, PADDING = 14, HEADER = 34, PIN = 18, RAIL = 6, MARGIN = 16;
   const UNIT = (WIDTH + GAP) / 100, SVG = "http://www.w3.org/2000/svg";
   const tools = document.getElementById("tools"), closer = document.getElementById("closer");
   let shade = "class", scale = 1;
@@ -42,6 +42,8 @@
       } else sizes.push([WIDTH, 26 + 14 * side.boxes[child].l.length]);
     });
     box.pins.forEach(() => sizes.push([WIDTH, PIN]));
+    for (let i = 0; i < box.r; i++) sizes.push([PASSING, RAIL]);
+    const rails = box.ch.length + box.pins.length;
     const needs = [], wide = cell => cell[1] < 0 ? PASSING : sizes[cell[1]][0];
     for (const row of grid.r) for (let i = 0; i + 1 < row.length; i++)
       needs.push([row[i][0], row[i + 1][0], (wide(row[i]) + wide(row[i + 1])) / 2 + GAP]);
@@ -72,8 +74,8 @@
         const x = at[column] - left;
         points.push([x, tops[rowOf[maker] + 1 + i]], [x, bottoms[rowOf[maker] + 1 + i]]);
       });
-      points.push([bx, tops[rowOf[reader]]], [bx, b.y]);
-      return points;
+      points.push([bx, tops[rowOf[reader]]], [bx, reader < rails ? b.y : b.y + b.height]);
+      return { points, head: reader < rails };
     });
     const labels = Object.keys(box.w).filter(i => spots[i]).map(i =>
       [spots[i].x + spots[i].width / 2 + 5, bottoms[rowOf[i]] + 13, box.w[i]]);
@@ -118,8 +120,8 @@
       group.append(make("rect", { class: "g", rx: 7, ...around }));
       group.append(make("rect", { "fill-opacity": 0, ...around, height: HEADER }));
       group.append(make("text", { class: "t", x: spot.x + 12, y: spot.y + 16 }, "\u2212 " + box.t));
-      if (box.l.length) group.append(make("text", { class: "s", x: spot.x + 12, y: spot.y + 30 }, box.l.slice(-2).join("  ")));
-      mark(group, spot, box, false);
+      if (box.b) group.append(make("text", { class: "s", x: spot.x + 12, y: spot.y + 30 }, box.b));
+      if (box.m && data.marks[box.m][0] > 1) mark(group, spot, box, false);
       into.append(group);
       fill(side, spot.inside, spot.x + (spot.width - spot.inside.width) / 2, spot.y + HEADER + PADDING, into);
       return;
@@ -139,21 +141,23 @@
 
   function fill(side, placed, x, y, into) {
     const group = make("g", { transform: `translate(${x} ${y})` });
-    for (const points of placed.wires) {
+    for (const { points, head } of placed.wires) {
       const [hx, hy] = points[points.length - 1];
-      group.append(make("path", { class: "w", d: path(points) }), make("path", { class: "h", d: `M${hx} ${hy}l-3.5 -7h7z` }));
+      group.append(make("path", { class: "w", d: path(points) }));
+      if (head) group.append(make("path", { class: "h", d: `M${hx} ${hy}l-3.5 -7h7z` }));
     }
     for (const [lx, ly, text] of placed.labels) group.append(make("text", { class: "f", x: lx, y: ly }, text));
     const count = placed.box.ch.length;
     placed.spots.forEach((spot, i) => {
       if (i < count) draw(side, placed.box.ch[i], spot, group);
-      else group.append(make("text", { class: "p", "text-anchor": "middle", x: spot.x + spot.width / 2, y: spot.y + 12 },
+      else if (i < count + placed.box.pins.length) group.append(make("text", { class: "p", "text-anchor": "middle", x: spot.x + spot.width / 2, y: spot.y + 12 },
                              placed.box.pins[i - count]));
     });
     into.append(group);
   }
 
   function render(side) {
+    if (!side.boxes[0].ch) { side.view.replaceChildren(make("svg", {})); side.width = side.height = 1; return; }
     const placed = place(side, 0), width = placed.width + 2 * MARGIN, height = placed.height + 2 * MARGIN;
     const svg = make("svg", { viewBox: `0 0 ${width} ${height}` });
     side.width = width;
@@ -246,7 +250,15 @@
 
   function fit() {
     scale = Math.min(1, ...data.sides.map(side => Math.max(0.55, side.view.clientWidth / side.width)));
-    data.sides.forEach(side => { resize(side); side.view.scrollLeft = (side.view.scrollWidth - side.view.clientWidth) / 2; });
+    for (const side of data.sides) {
+      resize(side);
+      const first = side.boxes[0].ch ? element(side, side.boxes[0].ch[0]) : null, view = side.view.getBoundingClientRect();
+      side.view.scrollTop = 0;
+      if (first) {
+        const box = first.getBoundingClientRect();
+        side.view.scrollLeft += box.left + box.width / 2 - view.left - view.width / 2;
+      }
+    }
   }
 
   function search(text) {

@@ -71,6 +71,8 @@ def _side(plot: Plot, side: Side) -> dict[str, Any]:
     for box in order:
         look = side.looks.of[box]
         row: dict[str, Any] = {"k": box.kind, "t": look.title, "l": look.lines, "c": look.colour, "f": look.facts}
+        if look.brief and box.children:
+            row["b"] = look.brief
         if look.cost.parameters:
             row["p"] = look.cost.parameters
         if look.cost.macs:
@@ -84,7 +86,7 @@ def _side(plot: Plot, side: Side) -> dict[str, Any]:
                 kept.append(scene.arrangement)
             row |= _scene(scene, numbers) | {"g": arrangements[id(scene.arrangement)]}
         rows.append(row)
-    opened = sorted(numbers[box] for box in side.opened(plot.most // len(plot.sides)))
+    opened = sorted(numbers[box] for box in side.opened(plot.most))
     found: dict[str, Any] = {
         "title": side.title,
         "boxes": rows,
@@ -97,7 +99,7 @@ def _side(plot: Plot, side: Side) -> dict[str, Any]:
 
 
 def _scene(scene: Scene, numbers: dict[Box, int]) -> dict[str, Any]:
-    return {"ch": [numbers[child] for child in scene.children], "pins": scene.pins, "w": scene.labels}
+    return {"ch": [numbers[child] for child in scene.children], "pins": scene.pins, "w": scene.labels, "r": scene.rails}
 
 
 def _grid(held: Arrangement) -> dict[str, Any]:

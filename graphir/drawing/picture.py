@@ -86,7 +86,7 @@ class Plot:
 
         drawing = Drawing(self.title)
         for side in self.sides:
-            opened = side.opened(self.most // len(self.sides))
+            opened = side.opened(self.most)
             drawing.add(side.title, place(side.root, side.scenes, side.looks.of, opened), side.looks.of)
         return drawing.text()
 
@@ -144,28 +144,31 @@ def plot(
         graphs.append(expect(other, Graph, "the other graph to plot", "a Graph, as graphir.load gives it"))
     marks: list[Marks] = [{} for _ in graphs]
     pairs: dict[Node, Node] = {}
+    like: dict[Node, Node] = {}
     if len(graphs) == 2:
-        marks, pairs = _differences(graphs[0], graphs[1])
+        marks, pairs, like = _differences(graphs[0], graphs[1])
     if report is not None:
         marks = [marks_of_report(held, report, second=place == 1) for place, held in enumerate(graphs)]
     names = tuple(titles) if titles else tuple(held.name for held in graphs)
-    sides = tuple(_side(*held) for held in zip(graphs, names, marks, strict=False))
+    sides = tuple(_side(*held, like) for held in zip(graphs, names, marks, strict=False))
     made = Plot(sides, " and ".join(names[: len(graphs)]), pairs, expect(most, int, "the number of boxes"))
     if path is not None:
         made.save(path)
     return made
 
 
-def _differences(graph: Graph, other: Graph) -> tuple[list[Marks], dict[Node, Node]]:
+def _differences(graph: Graph, other: Graph) -> tuple[list[Marks], dict[Node, Node], dict[Node, Node]]:
+    """The marks of both sides, each node's counterpart, and those of the second's nodes alone."""
     from graphir.analysis.diff import compare
 
     found: Difference = compare(graph, other)
     first, second, pairs = marks_of_difference(found)
-    return [first, second], pairs
+    return [first, second], pairs, {node: pairs[node] for node in second if node in pairs}
 
 
-def _side(graph: Graph, title: str, marks: Marks) -> Side:
-    root = tree_of(graph)
+def _side(graph: Graph, title: str, marks: Marks, like: Mapping[Node, Node]) -> Side:
+    """One side; `like` are the counterparts of the second one's nodes, which it is collapsed like."""
+    root = tree_of(graph, like=like)
     return Side(graph, title, root, levels_of(root), Looks(graph, root, marks), marks)
 
 

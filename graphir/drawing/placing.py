@@ -18,6 +18,7 @@ PASSING = 14.0
 PADDING = 14.0
 HEADER = 34.0
 PIN_HEIGHT = 18.0
+RAIL_HEIGHT = 6.0
 UNIT = (WIDTH + GAP) / 100
 Point = tuple[float, float]
 
@@ -37,11 +38,12 @@ class Spot:
 @dataclass(frozen=True)
 class Placed:
     """The inside of a box: spots, wires as points through which they run (curved between the second and third of every
-    four), labels of wires with their places, and the size of it all."""
+    four), which of them end with a head, labels of wires with their places, and the size of it all."""
 
     scene: Scene
     spots: tuple[Spot, ...]
     wires: tuple[tuple[Point, ...], ...]
+    heads: tuple[bool, ...]
     labels: tuple[tuple[float, float, str], ...]
     width: float
     height: float
@@ -60,6 +62,8 @@ def place(box: Box, scenes: dict[Box, Scene], looks: dict[Box, Look], opened: se
             sizes[number] = WIDTH, looks[child].height
     for pin in range(len(scene.pins)):
         sizes[len(scene.children) + pin] = WIDTH, PIN_HEIGHT
+    for rail in range(scene.rails):
+        sizes[len(scene.children) + len(scene.pins) + rail] = PASSING, RAIL_HEIGHT
     return _put(scene, sizes, insides)
 
 
@@ -88,22 +92,23 @@ def _put(scene: Scene, sizes: dict[int, tuple[float, float]], insides: dict[int,
                 top = tops[number] + (bottoms[number] - tops[number] - height) / 2
                 spots.append(Spot(cell.box, x, top, width, height, insides.get(cell.box)))
                 stands[cell.box] = number, spots[-1]
-    wires = []
+    rails = len(scene.children) + len(scene.pins)
+    wires, heads = [], []
     for (maker, reader), passed in scene.arrangement.routes.items():
-        start, end = stands[maker], stands[reader]
-        points = [(_middle(start[1]), start[1].y + start[1].height), (_middle(start[1]), bottoms[start[0]])]
-        for step, column in enumerate(passed):
-            x = middles[column] - left
-            points += [(x, tops[start[0] + 1 + step]), (x, bottoms[start[0] + 1 + step])]
-        points += [(_middle(end[1]), tops[end[0]]), (_middle(end[1]), end[1].y)]
+        (first, start), (last, end) = stands[maker], stands[reader]
+        points = [(_middle(start), start.y + start.height), (_middle(start), bottoms[first])]
+        for step, column in enumerate(passed, first + 1):
+            points += [(middles[column] - left, tops[step]), (middles[column] - left, bottoms[step])]
+        points += [(_middle(end), tops[last]), (_middle(end), end.y + (end.height if reader >= rails else 0.0))]
         wires.append(tuple(points))
+        heads.append(reader < rails)
     labels = tuple(
         (_middle(stands[number][1]) + 5, bottoms[stands[number][0]] + 13, text)
         for number, text in scene.labels.items()
         if number in stands
     )
     spots.sort(key=lambda spot: spot.number)
-    return Placed(scene, tuple(spots), tuple(wires), labels, right - left, max(bottoms, default=0.0))
+    return Placed(scene, tuple(spots), tuple(wires), tuple(heads), labels, right - left, max(bottoms, default=0.0))
 
 
 def _half(box: int, sizes: dict[int, tuple[float, float]]) -> float:

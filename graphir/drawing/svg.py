@@ -8,7 +8,7 @@ from html import escape as escape_markup
 from graphir.safety.foreign_text import in_one_line
 
 from .blocks import Box
-from .colours import CLASSES, MARKS, style_sheet
+from .colours import CLASSES, MARKS, QUIET, style_sheet
 from .looks import Look, text_width
 from .placing import HEADER, PADDING, Placed, Point, Spot
 
@@ -81,14 +81,15 @@ class Drawing:
 
     def _inside(self, placed: Placed, looks: dict[Box, Look], x: float, y: float) -> Iterator[str]:
         yield f'<g transform="translate({number(x)} {number(y)})">'
-        for points in placed.wires:
-            yield wire_path(points)
+        for points, ends in zip(placed.wires, placed.heads, strict=True):
+            yield wire_path(points, head=ends)
         for left, base, text in placed.labels:
             yield f'<text class="f" x="{number(left)}" y="{number(base)}">{escape(text)}</text>'
         count = len(placed.scene.children)
         for spot in placed.spots:
             if spot.number >= count:
-                yield pin_markup(spot, placed.scene.pins[spot.number - count])
+                if spot.number - count < len(placed.scene.pins):
+                    yield pin_markup(spot, placed.scene.pins[spot.number - count])
                 continue
             child = placed.scene.children[spot.number]
             look = looks[child]
@@ -104,8 +105,8 @@ class Drawing:
         yield "</g>"
 
 
-def wire_path(points: Iterable[Point]) -> str:
-    """A wire: straight through rows, curved between them, with a head at its end."""
+def wire_path(points: Iterable[Point], *, head: bool = True) -> str:
+    """A wire: straight through rows, curved between them, with a head at its end unless it goes on there."""
     line: list[str] = []
     held = list(points)
     for place, (x, y) in enumerate(held):
@@ -118,8 +119,8 @@ def wire_path(points: Iterable[Point]) -> str:
             middle = (before_y + y) / 2
             line.append(f"C{number(before_x)} {number(middle)} {number(x)} {number(middle)} {number(x)} {number(y)}")
     x, y = held[-1]
-    head = f'<path class="h" d="M{number(x)} {number(y)}l-3.5 -7h7z"/>'
-    return f'<path class="w" d="{"".join(line)}"/>{head}'
+    end = f'<path class="h" d="M{number(x)} {number(y)}l-3.5 -7h7z"/>' if head else ""
+    return f'<path class="w" d="{"".join(line)}"/>{end}'
 
 
 def pin_markup(spot: Spot, text: str) -> str:
@@ -151,9 +152,10 @@ def frame_markup(spot: Spot, look: Look) -> Iterator[str]:
     place = f'x="{number(spot.x)}" y="{number(spot.y)}" width="{number(spot.width)}" height="{number(spot.height)}"'
     yield f'<g><rect class="g" {place} rx="7"/>'
     yield f'<text class="t" x="{number(spot.x + 12)}" y="{number(spot.y + 16)}">{escape(look.title)}</text>'
-    if look.lines:
-        yield f'<text class="s" x="{number(spot.x + 12)}" y="{number(spot.y + 30)}">{escape(look.lines[-1])}</text>'
-    yield from _mark(spot, look, framed=False)
+    if look.brief:
+        yield f'<text class="s" x="{number(spot.x + 12)}" y="{number(spot.y + 30)}">{escape(look.brief)}</text>'
+    if look.mark not in QUIET:
+        yield from _mark(spot, look, framed=False)
     yield "</g>"
 
 

@@ -22,7 +22,7 @@ from graphir.drawing.layout import Arranger, PlotExtraMissing
 from graphir.drawing.looks import fitted, text_width
 from graphir.drawing.marks import marks_of_report
 from graphir.drawing.page import _own
-from graphir.drawing.placing import GAP, HEADER, PADDING, PASSING, PIN_HEIGHT, ROW_GAP, Placed, place
+from graphir.drawing.placing import GAP, HEADER, PADDING, PASSING, PIN_HEIGHT, RAIL_HEIGHT, ROW_GAP, Placed, place
 from graphir.errors import ArgumentError, ExportFailure, FormatError
 from graphir.ops.activation import Relu, Tanh
 from graphir.ops.elementwise import Add
@@ -141,7 +141,7 @@ def test_the_script_draws_what_the_svg_draws() -> None:
     measures = {name: float(value) for name, value in re.findall(r"\b([A-Z_]+) = (\d+)", script)}
     assert (measures["GAP"], measures["ROW_GAP"]) == (GAP, ROW_GAP)
     assert (measures["PASSING"], measures["PADDING"], measures["HEADER"]) == (PASSING, PADDING, HEADER)
-    assert measures["PIN"] == PIN_HEIGHT
+    assert (measures["PIN"], measures["RAIL"]) == (PIN_HEIGHT, RAIL_HEIGHT)
 
 
 def test_no_name_ends_its_place_in_dot() -> None:
