@@ -105,9 +105,8 @@
   }
 
   function heat(side, box) {
-    const value = shade === "macs" ? box.a : shade === "parameters" ? box.p : 0;
-    const whole = shade === "macs" ? side.boxes[0].a : side.boxes[0].p;
-    return value && whole ? Math.sqrt(value / whole) : 0;
+    const key = shade === "macs" ? "a" : "p", whole = box.ch ? side.boxes[0][key] : side.most[key];
+    return shade !== "class" && box[key] && whole ? Math.sqrt(box[key] / whole) : 0;
   }
 
   function draw(side, number, spot, into) {
@@ -128,9 +127,9 @@
     }
     if (box.ch) group.append(make("rect", { class: "b c-box", ...around, x: spot.x + 4, y: spot.y + 4, rx: 5 }));
     const end = box.c === "end";
-    group.append(make("rect", { class: "b c-" + box.c, rx: end ? spot.height / 2 : 5, ...around }));
+    group.append(make("rect", { class: "b c-" + (shade === "class" ? box.c : "end"), rx: end ? spot.height / 2 : 5, ...around }));
     const warm = heat(side, box);
-    if (warm) group.append(make("rect", { class: "heat", rx: 5, "fill-opacity": 0.75 * warm, ...around }));
+    if (warm) group.append(make("rect", { class: "heat", rx: 5, "fill-opacity": 0.45 * warm, ...around }));
     if (!end) group.append(make("rect", { class: "k-" + box.c, x: spot.x, y: spot.y + 4, width: 4, height: spot.height - 8 }));
     group.append(make("text", { class: "t", x: spot.x + 12, y: spot.y + 17 }, box.t));
     box.l.forEach((line, i) => group.append(make("text", { class: "s", x: spot.x + 12, y: spot.y + 31 + 14 * i }, line)));
@@ -330,6 +329,8 @@
     holder.append(side.view);
     sides.append(holder);
     side.opened = new Set(side.open);
+    side.most = { a: 0, p: 0 };
+    for (const box of side.boxes) if (!box.ch) for (const key of ["a", "p"]) side.most[key] = Math.max(side.most[key], box[key] || 0);
     parents(side);
     listen(side);
   }

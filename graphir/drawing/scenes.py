@@ -122,7 +122,8 @@ def _pin(values: list[Value], common: int) -> str:
     if len(values) > 1:
         return f"{len(values)} more values"
     made = values[0].producer
-    return fitted(values[0].name if made is None or len(made.outputs) > 1 else made.name[common:], small=True)
+    is_one_of_many = made is not None and sum(bool(value.uses) for value in made.outputs) > 1
+    return fitted(values[0].name if made is None or is_one_of_many else made.name[common:], small=True)
 
 
 def _tells_more(box: Box) -> bool:
