@@ -14,6 +14,8 @@ from graphir.errors import GraphirError
 
 SPACING = 100
 THIN = 25
+FEW_ALONE = 4
+DEEP = 6
 Wire = tuple[int, int]
 
 
@@ -83,9 +85,7 @@ def _arrange(count: int, wires: tuple[Wire, ...]) -> Arrangement:
                 follow[maker] = reader
             else:
                 starts.append((maker, reader))
-    for box in range(count):
-        if box not in places:
-            places[box], left = (round(left, 2), 0), left + SPACING
+    places |= _alone([box for box in range(count) if box not in places], left)
     routes = {}
     for maker, reader in starts:
         way, end = [], reader
@@ -94,6 +94,12 @@ def _arrange(count: int, wires: tuple[Wire, ...]) -> Arrangement:
             end = follow[end]
         routes[maker, end] = tuple(way)
     return _in_rows(places, count, routes)
+
+
+def _alone(boxes: Sequence[int], left: float) -> dict[int, tuple[float, int]]:
+    """Places for boxes without wires, to the right of the others: a few side by side, many in columns."""
+    deep = 1 if len(boxes) <= FEW_ALONE else DEEP
+    return {box: (round(left + place // deep * SPACING, 2), place % deep) for place, box in enumerate(boxes)}
 
 
 def _laid_out(wires: tuple[Wire, ...]) -> list[tuple[list[tuple[int, tuple[float, float]]], list[Wire]]]:

@@ -20,6 +20,7 @@ from .marks import Mark, Marks, worst
 WIDTH = 190.0
 ROOM = 166.0
 SHORTEST = 4
+MOST_FACTS = 24
 
 
 @dataclass(frozen=True)
@@ -129,12 +130,18 @@ def _node_look(node: Node, name: str, cost: Cost, marks: Iterable[Mark]) -> Look
     if cost.macs:
         lines.append(f"{short(cost.macs)} MACs")
     facts = [("name", node.name), ("operator", described(node))]
-    facts += [("reads", f"{value.name}: {value.type}") for value in node.inputs if value and not value.is_parameter]
-    facts += [("weight", f"{value.name}: {value.type}") for value in weights]
-    facts += [("gives", f"{value.name}: {value.type}") for value in visible_outputs(node)]
-    facts += [("from", name) for name in dict.fromkeys(name for value in node.outputs for name in value.sources)]
+    read = [value for value in node.inputs if value is not None and not value.is_parameter]
+    for what, values in (("reads", read), ("weight", weights), ("gives", visible_outputs(node))):
+        facts += _some(what, [f"{value.name}: {value.type}" for value in values])
+    facts += _some("from", list(dict.fromkeys(name for value in node.outputs for name in value.sources)))
     facts += _cost_facts(cost) + [(mark.kind, text) for mark in marks for text in mark.texts]
     return Look(fitted(_heading(node)), tuple(lines), class_of(node.op), brief=lines[0], facts=tuple(facts))
+
+
+def _some(what: str, texts: list[str]) -> list[tuple[str, str]]:
+    """A fact for each text, of many for the first ones and their number."""
+    more = [f"and {len(texts) - MOST_FACTS:,} more"] if len(texts) > MOST_FACTS else []
+    return [(what, text) for text in [*texts[:MOST_FACTS], *more]]
 
 
 def _heading(node: Node) -> str:

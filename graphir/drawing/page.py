@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphir.safety.foreign_text import in_one_line
+
 from .colours import CLASSES, MARKS, style_sheet
 from .layout import Arrangement
 from .scenes import Scene
@@ -70,7 +72,8 @@ def _side(plot: Plot, side: Side) -> dict[str, Any]:
     rows = []
     for box in order:
         look = side.looks.of[box]
-        row: dict[str, Any] = {"k": box.kind, "t": look.title, "l": look.lines, "c": look.colour, "f": look.facts}
+        row: dict[str, Any] = {"k": box.kind, "t": look.title, "l": look.lines, "c": look.colour}
+        row["f"] = [(name, in_one_line(text)) for name, text in look.facts]
         if look.brief and box.children:
             row["b"] = look.brief
         if look.cost.parameters:
@@ -88,7 +91,7 @@ def _side(plot: Plot, side: Side) -> dict[str, Any]:
         rows.append(row)
     opened = sorted(numbers[box] for box in side.opened(plot.most))
     found: dict[str, Any] = {
-        "title": side.title,
+        "title": in_one_line(side.title),
         "boxes": rows,
         "open": opened,
         "grids": [_grid(held) for held in kept],

@@ -23,9 +23,11 @@ from graphir.drawing.looks import fitted, text_width
 from graphir.drawing.marks import marks_of_report
 from graphir.drawing.page import _own
 from graphir.drawing.placing import GAP, HEADER, PADDING, PASSING, PIN_HEIGHT, RAIL_HEIGHT, ROW_GAP, Placed, place
+from graphir.drawing.scenes import with_rails
 from graphir.errors import ArgumentError, ExportFailure, FormatError
 from graphir.ops.activation import Relu, Tanh
 from graphir.ops.elementwise import Add
+from graphir.ops.shape_parts import Concat
 from tests.typed import untyped
 
 from .nets import branching, chain, residuals, started
@@ -128,6 +130,7 @@ def test_the_page_loads_nothing_and_runs_only_its_own_script(make: Any) -> None:
     assert page.scripts[1] == _own("page.js")
     data = json.loads(page.scripts[0])
     assert "<" not in page.scripts[0]
+    assert "\\u202e" not in page.scripts[0].replace("\\\\u202e", "")  # shown as an escape, not obeyed
     assert [side["boxes"][0]["k"] for side in data["sides"]] == ["graph"]
     policy = next(held["content"] for _, held in page.elements if held.get("http-equiv"))
     assert policy is not None
@@ -319,6 +322,33 @@ def test_unwired_boxes_have_places_of_their_own() -> None:
     found = Arranger().arrange(4, [(1, 2)])
     assert sorted(cell.box for row in found.rows for cell in row) == [0, 1, 2, 3]
     assert len({(row, cell.column) for row, cells in enumerate(found.rows) for cell in cells}) == 4
+
+
+def test_many_unwired_boxes_stand_in_columns() -> None:
+    found = Arranger().arrange(20, [])
+    assert [len(row) for row in found.rows] == [4, 4, 3, 3, 3, 3]
+    assert len(Arranger().arrange(3, []).rows) == 1
+
+
+def test_a_rail_leads_to_all_that_is_read_at_several_depths() -> None:
+    chained = [(place, place + 1) for place in range(1, 5)]
+    assert with_rails(6, [*chained, (0, 1), (0, 3)]) == ([(0, 1), (0, 3), *chained], 0)
+    wires, rails = with_rails(6, [*chained, *((0, place) for place in range(1, 6))])
+    assert rails == 4
+    assert [wire for wire in wires if wire not in chained] == [
+        (0, 1), (0, 6), (6, 2), (6, 7), (7, 3), (7, 8), (8, 4), (8, 9), (9, 5),
+    ]  # fmt: skip
+
+
+def test_a_node_with_many_operands_tells_of_some() -> None:
+    graph = Graph("many")
+    read = [graph.add_input(f"in{number}", graphir.TensorType(graphir.DType.FLOAT32, (4,))) for number in range(500)]
+    graph.set_outputs([graph.add(Concat(axis=0), *read, name="all")])
+    side = graphir.plot(graph).sides[0]
+    look = next(look for box, look in side.looks.of.items() if box.node is not None)
+    assert sum(name == "reads" for name, _ in look.facts) == 25
+    assert ("reads", "and 476 more") in look.facts
+    assert len(graphir.plot(graph).svg()) < 100_000
 
 
 @pytest.mark.parametrize("text", ["", "conv1", "a" * 500, "\u4e2d" * 80, "W" * 40, "x\ny"])
