@@ -20,7 +20,6 @@ from tests.memory.golden import NAMES, planned
 from tests.models.nets_memory import preactivated_small
 
 pytestmark = pytest.mark.live
-QUICK = tuple(name for name in NAMES if name not in ("lstm_seq100", "example_resnet_3_24_36_3_b32"))
 
 
 def live_total(mxnet: ModuleType, text: str, shapes: dict[str, Any], grad_req: str = "write") -> int:
@@ -30,7 +29,7 @@ def live_total(mxnet: ModuleType, text: str, shapes: dict[str, Any], grad_req: s
     return int(line.split()[1])
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_more_memory_than_memonger_at_no_more_work(name: str, shared: Path, mxnet: ModuleType) -> None:
     model = planned(name, shared, mxnet)
     switches = from_environment({})

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from graphir.analysis.memory.inference import example_of
 from graphir.analysis.memory.program import Held, Kind
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.symbol_types import infer_symbol
+from graphir.converters.mxnet.memory.gradients import has_workspace
 from graphir.converters.mxnet.schema.operators import node_signature, typed_attributes
 from graphir.errors import ShapeError
 from graphir.safety.foreign_text import one_line
@@ -15,6 +17,7 @@ from graphir.types import DType, TensorType
 Sizes = tuple[int, ...]
 Typed = tuple[Sizes, DType]
 _SHOWN = 5
+_ONE_TOLD = frozenset((VARIABLE, "LeakyReLU"))  # the mask of rrelu is visible, but means nothing at inference
 
 
 def entry_types(
@@ -25,29 +28,31 @@ def entry_types(
     The graph's nodes are in an order in which inputs come first, and all of them are needed. Raises ShapeError, naming
     values whose size does not follow from what is given.
     """
-    visible = [1 if node.op == VARIABLE else node_signature(node).visible for node in graph.nodes]
+    visible = [1 if node.op in _ONE_TOLD else node_signature(node).visible for node in graph.nodes]
     heads = [(index, slot) for index, count in enumerate(visible) for slot in range(count)]
     found = infer_symbol(NNVMGraph(graph.nodes, heads, graph.version, graph.np_shape), shapes, dtypes)
     types: list[list[Typed]] = [[] for _ in graph.nodes]
-    unknown: list[str] = []
+    unknown: dict[str, TensorType] = {}
     for (index, _), type_ in zip(heads, found.outputs, strict=True):
         sizes = known_sizes(type_)
         if sizes is None:
-            unknown.append(graph.nodes[index].name)
+            unknown[graph.nodes[index].name] = type_
         else:
             types[index].append((sizes, type_.dtype or DType.FLOAT32))
     if unknown:
-        inputs = [name for name in unknown if any(node.op == VARIABLE and node.name == name for node in graph.nodes)]
-        shown = ", ".join(map(one_line, (inputs or unknown)[:_SHOWN])) + (", ..." if len(unknown) > _SHOWN else "")
+        inputs = [node.name for node in graph.nodes if node.op == VARIABLE and node.name in unknown]
+        names = inputs or list(unknown)
+        shown = ", ".join(map(one_line, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
+        example = example_of(names[0], unknown[names[0]].shape)
         raise ShapeError(
             f"memory needs every size in numbers, but {len(unknown)} values have sizes that do not follow from what is "
-            f"given, among them {shown}; give the shapes of the inputs, such as -i data:32,3,224,224"
+            f"given, among them {shown}; give the shapes of the inputs, such as -i {one_line(example)}"
         )
     for index, node in enumerate(graph.nodes):
         if node.op != VARIABLE:
             data = types[node.inputs[0][0]][node.inputs[0][1]] if node.inputs else types[index][0]
-            names = node_signature(node).outputs
-            types[index] += [_hidden(node, name, types[index][0], data) for name in names[visible[index] :]]
+            hidden = node_signature(node).outputs[visible[index] :] if _has_hidden(node) else ()
+            types[index] += [_hidden(node, name, types[index][0], data) for name in hidden]
     return types
 
 
@@ -58,26 +63,44 @@ def known_sizes(type_: TensorType) -> Sizes | None:
     return tuple(dim for dim in type_.shape if isinstance(dim, int))
 
 
+def _has_hidden(node: NNVMNode) -> bool:
+    return node.op != "Pooling" or has_workspace(typed_attributes(node))
+
+
 def _hidden(node: NNVMNode, name: str, result: Typed, data: Typed) -> Typed:
     """A result that only training reads: statistics of a normalization, a mask, a workspace."""
     sizes, dtype = result
+    shape = data[0]
+    rank = len(shape)
     if name == "workspace":
         return sizes, DType.INT32
-    if name not in ("mean", "var", "std"):
+    attributes = typed_attributes(node)
+    if node.op == "LayerNorm":
+        axis = _axis(attributes["axis"], rank)
+        return (*shape[:axis], 1, *shape[axis + 1 :]), dtype
+    if node.op == "GroupNorm":
+        groups = attributes["num_groups"]
+        return (shape[0], groups if isinstance(groups, int) else shape[1]), dtype
+    if node.op == "InstanceNorm":
+        return shape[:2], dtype
+    if node.op == "L2Normalization":
+        mode = attributes["mode"]
+        return shape[:1] if mode == "instance" else shape[:2] if mode == "spatial" else (shape[0], *shape[2:]), dtype
+    if node.op == "GridGenerator" and attributes["transform_type"] == "affine":
+        return (3, *sizes[2:]), dtype
+    if node.op == "GridGenerator":
+        return (2, *sizes[2:]), dtype
+    if node.op == "_linalg_det":
+        return (shape[:-1], DType.INT32) if name.endswith("2") else (shape, dtype)
+    if name not in ("mean", "var"):
         return result
-    rank = len(data[0])
-    if node.op in ("LayerNorm", "GroupNorm", "InstanceNorm"):
-        attributes = typed_attributes(node)
-        if node.op == "LayerNorm":
-            axis = attributes["axis"]
-            axis = axis % rank if isinstance(axis, int) and rank else 0
-            return (*data[0][:axis], 1, *data[0][axis + 1 :]), dtype
-        groups = attributes.get("num_groups")
-        return (data[0][0], groups if isinstance(groups, int) else data[0][1]), dtype
-    axis = typed_attributes(node).get("axis", 1)
-    axis = axis % rank if isinstance(axis, int) and rank > 1 else 0
+    axis = _axis(attributes.get("axis", 1), rank) if rank > 1 else 0
     statistics = DType.FLOAT32 if dtype in (DType.FLOAT16, DType.BFLOAT16) else dtype
-    return data[0][axis : axis + 1], statistics
+    return shape[axis : axis + 1], statistics
+
+
+def _axis(axis: object, rank: int) -> int:
+    return axis % rank if isinstance(axis, int) and rank else 0
 
 
 def held(name: str, typed: Typed, kind: Kind, producer: int = -1) -> Held:

@@ -12,7 +12,7 @@ from graphir.analysis.memory.recompute.cuts import crossings, cut, least_work, n
 from graphir.analysis.memory.recompute.found import Found, Measured, NoPlan
 from graphir.analysis.memory.recompute.problem import Choice, Problem, evaluate, keep_all
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
-from graphir.converters.mxnet.memory.gradients import NEVER_MIRRORED, PASSED, ZEROS, gradient_of
+from graphir.converters.mxnet.memory.gradients import COPIED, NEVER_MIRRORED, PASSED, ZEROS, gradient_of
 from graphir.converters.mxnet.memory.plan import Planned, Switches
 from graphir.converters.mxnet.memory.thresholds import STAGE, Walk, search
 from graphir.converters.mxnet.memory.work import work_of
@@ -243,13 +243,13 @@ def _reads(graph: NNVMGraph, number: int) -> list[tuple[int, int]]:
     """The values that the gradient of a node reads."""
     record = graph.nodes[number]
     gradient = gradient_of(record.op, typed_attributes(record))
-    if gradient is None or gradient is PASSED or not record.inputs:
+    if gradient is None or gradient in (COPIED, PASSED) or not record.inputs:
         return []
     if gradient is ZEROS:
         return list(record.inputs)
     count = len(node_signature(record).outputs)
     found: list[tuple[int, int]] = []
-    for token in gradient.reads.split():
+    for token in gradient.reads.replace("|", " ").split():
         kind, which = token[0], token[1:]
         if kind == "i":
             found += record.inputs if which == "*" else record.inputs[int(which) : int(which) + 1]

@@ -10,6 +10,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
 from graphir.converters.mxnet.memory.entries import Typed
 from graphir.converters.mxnet.memory.full_graph import Entry, FullGraph, FullNode
 from graphir.converters.mxnet.memory.gradients import (
+    COPIED,
     EITHER,
     IDENTITY,
     IN_PLACE,
@@ -130,21 +131,41 @@ class Differentiation:
         if all(self.full.nodes[entry[0]].op in ("_zeros", "zeros_like") for entry in arrived):
             return [self._add("zeros_like", f"{node.name}_in{slot}_backward", [], self._typed(entry))
                     for slot, entry in enumerate(node.inputs)]  # fmt: skip
+        if gradient is COPIED:
+            return [self._add("_copy", f"{node.name}_backward", [arrived[0]], self._typed(entry), IDENTITY, [source])
+                    for entry in node.inputs]  # fmt: skip
         if gradient is PASSED:
             return [arrived[0]] * len(node.inputs)
         if gradient is ZEROS:
             name = f"{node.name}_backward" if len(node.inputs) == 1 else f"{node.name}_in{{}}_backward"
             return [self._add("zeros_like", name.format(slot), [entry], self._typed(entry), waits=[source])
                     for slot, entry in enumerate(node.inputs)]  # fmt: skip
+        made = self._nodes(node, source, gradient, arrived)
+        slots = gradient.slots or "".join(map(chr, range(48, 48 + len(node.inputs))))
+        return [
+            self._add("zeros_like", f"{node.name}_backward", [entry], self._typed(entry), waits=[source])
+            if slot == "z" else made[ord(slot) - 48]
+            for slot, entry in zip(slots, node.inputs, strict=False)
+            if slot == "z" or ord(slot) - 48 < len(made)
+        ]  # fmt: skip
+
+    def _nodes(self, node: FullNode, source: int, gradient: Gradient, arrived: list[Entry]) -> list[Entry]:
+        """The results of the nodes that compute a gradient."""
         groups: dict[str, list[Entry]] = {
             "g": arrived, "i": node.inputs, "o": [(source, slot) for slot in range(len(node.results))]
         }  # fmt: skip
-        reads = [entry for token in gradient.reads.split() for entry in _picked(groups[token[0]], token[1:])]
-        results = [self._typed(entry) for entry in node.inputs[: gradient.gives]]
-        operator = gradient.operator or f"_backward_{node.op}"
-        made = self.full.add(FullNode(operator, f"{node.name}_backward", reads, results, Phase.BACKWARD, [source],
-                                      gradient.in_place))  # fmt: skip
-        return [(made, slot) for slot in range(len(results))]
+        operator = gradient.operator or f"_backward_{node.op.removeprefix('_')}"
+        several = gradient.reads.split("|")
+        found: list[Entry] = []
+        receivers = [entry for slot, entry in zip(gradient.slots, node.inputs, strict=False) if slot != "z"]
+        for place, reads in enumerate(several):
+            read = [entry for token in reads.split() for entry in _picked(groups[token[0]], token[1:])]
+            given = (receivers or node.inputs)[: gradient.gives] if len(several) == 1 else [node.inputs[place]]
+            results = [self._typed(entry) for entry in given]
+            made = self.full.add(FullNode(operator, f"{node.name}_backward", read, results, Phase.BACKWARD, [source],
+                                          gradient.in_place))  # fmt: skip
+            found += [(made, slot) for slot in range(len(results))]
+        return found
 
     def _sum(self, entry: Entry) -> Entry:
         """The gradient of a value: the sum of what arrived at it."""

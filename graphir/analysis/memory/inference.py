@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphir.errors import ShapeError
 from graphir.graph import Graph, Node, Value
 from graphir.safety.foreign_text import one_line
-from graphir.types import Sym, TensorType, Type
+from graphir.types import Shape, Sym, TensorType, Type
 
 from .liveness import find_liveness
 from .program import Held, Kind, Program, Step
@@ -109,17 +109,28 @@ def _sizes(type_: Type) -> tuple[int, ...] | None:
     return sizes if len(sizes) == len(type_.shape) else None
 
 
+def example_of(name: str, shape: Shape | None) -> str:
+    """What could be given for an input: its shape with 1 for open sizes.
+
+    >>> example_of("x", (2, None, 3)), example_of("data", None)
+    ('x:2,1,3', 'data:1,3,224,224')
+    """
+    if not shape:
+        return f"{name}:1,3,224,224"
+    return f"{name}:{','.join(str(dim) if isinstance(dim, int) else '1' for dim in shape)}"
+
+
 def _unsized(values: list[Value]) -> ShapeError:
     inputs = [value for value in values if value.producer is None]
     shown = ", ".join(f"{one_line(value.name)} {value.type}" for value in (inputs or values)[:_SHOWN])
     more = ", ..." if len(inputs or values) > _SHOWN else ""
     names = sorted({str(dim) for value in inputs for dim in value.shape or () if isinstance(dim, Sym)})
     advice = f"the open sizes are {', '.join(names[:_SHOWN])}; " if names else ""
-    example = inputs[0].name if inputs else "data"
+    example = example_of(inputs[0].name, inputs[0].shape) if inputs else "data:1,3,224,224"
     return ShapeError(
         f"memory needs every size in numbers, but {len(values)} values have open ones, among them {shown}{more}; "
-        f"{advice}give the shapes of the inputs, such as -i {one_line(example)}:1,3,224,224"
+        f"{advice}give the shapes of the inputs, such as -i {one_line(example)}"
     )
 
 
-__all__ = ["VIEWS", "inference_program"]
+__all__ = ["VIEWS", "example_of", "inference_program"]
