@@ -10,6 +10,7 @@ from graphir.analysis.memory.program import Program
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.memory.entries import entry_types
 from graphir.converters.mxnet.memory.gradients import COSTLY, NEVER_MIRRORED
+from graphir.converters.mxnet.memory.merging import with_equal_merged
 from graphir.converters.mxnet.memory.training import Differentiation, Training, forward_graph
 from graphir.converters.mxnet.schema.operators import node_signature
 from graphir.safety.collector import paused_collector
@@ -57,16 +58,17 @@ class Planned:
             return self._program(switches, marked)
 
     def _program(self, switches: Switches, marked: Iterable[int] | None) -> Program:
-        full = forward_graph(self.graph, self.types)
+        graph = with_equal_merged(self.graph) if switches.merge_equal else self.graph
+        full = forward_graph(graph, self.types)
         parameters = frozenset(node.name for node in self.graph.nodes if node.op == VARIABLE) - self.given
         if not switches.training:
-            return full.program(self.graph.heads, (), parameters)
+            return full.program(graph.heads, (), parameters)
         wanted = frozenset(self.arguments) if switches.wanted is None else switches.wanted
         chosen = self.marked() if marked is None else frozenset(marked)
         recomputed = frozenset(
             number for number, node in enumerate(self.graph.nodes) if _is_mirrored(node, number in chosen, switches)
         )
-        outputs, gradients = Differentiation(self.graph, full, Training(wanted, recomputed, switches.sum_cap)).run()
+        outputs, gradients = Differentiation(graph, full, Training(wanted, recomputed, switches.sum_cap)).run()
         return full.program(outputs, gradients, parameters)
 
     def blocks(self, switches: Switches, marked: Iterable[int] | None = None) -> Blocks:
