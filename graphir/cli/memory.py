@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .console import Console
 
-UNITS = {"": 1, "K": 10, "M": 20, "G": 30}
+UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
 EXAMPLES = """Sizes must be known: give open ones by -i. Inference is one run of the graph in its order; --training is
 forward and backward as MXNet 1.9.1's executor runs them, for models of every format. docs/memory.md defines all.
 
