@@ -32,7 +32,7 @@ def memory_text(report: MemoryReport, line: str, *, verbose: bool) -> str:
     """The totals, the plan if there is one, and the tensors at the peak, the largest of them or all."""
     lines = [line, "", table((), _totals(report))]
     if report.found is not None:
-        lines += ["", *_plan_lines(report.found, verbose=verbose)]
+        lines += ["", *_plan_lines(report.found, report.wanted.budget, verbose=verbose)]
     if report.liveness.live:
         lines += ["", *_peak_lines(report, verbose=verbose)]
     return "\n".join(lines)
@@ -83,13 +83,13 @@ def _type(dtype: str, shape: tuple[int, ...]) -> str:
     return f"{dtype} ({', '.join(map(str, shape))})"
 
 
-def _plan_lines(found: Found, *, verbose: bool) -> list[str]:
+def _plan_lines(found: Found, budget: int | None, *, verbose: bool) -> list[str]:
     best = found.best
     lines = [f"Plan: {plural(best.nodes, 'node')} run twice"]
     saved = f"{mib(best.total)} instead of {mib(found.without.total)}"
     more = f"{100 * best.work / max(1, found.forward_work):.1f}% of the forward pass is done twice"
     lines.append(f"  allocated {saved}; {more}; {plural(found.tried, 'plan')} measured")
-    lines.append(wrapped(_proof(found)))
+    lines.append(wrapped(_proof(found, budget)))
     if found.segments:
         count = len(found.segments)
         lines.append(f"  {plural(count, 'segment')} for torch.utils.checkpoint, first to last node:")
@@ -102,15 +102,24 @@ def _plan_lines(found: Found, *, verbose: bool) -> list[str]:
     return lines
 
 
-def _proof(found: Found) -> str:
-    """What is known of how good the plan is."""
-    model = f"in the model the best choice that was found takes {mib(found.model.peak)} at its peak"
-    if found.is_optimal:
-        return f"{model}, which is proved to be the optimum"
+def _proof(found: Found, budget: int | None) -> str:
+    """What is known of how good the plan is, in the model that docs/memory.md describes."""
     if found.bound is None:
         return "no bound was proved: the plan is the best of those measured"
+    if budget is None:
+        best = f"in the model the best choice found peaks at {mib(found.model.peak)}"
+        return f"{best}, the proved optimum" if found.is_optimal else (
+            f"{best}, and none peaks below {mib(int(found.bound))} (gap {_gap(found.model.peak, found.bound)})"
+        )
     share = 100 * found.bound / max(1, found.forward_work)
-    return f"proved for the model: no plan within the budget does less than {share:.1f}% of the forward pass twice"
+    least = f"in the model no choice within the budget does less than {share:.1f}% of the forward pass twice"
+    if found.is_optimal:
+        return f"{least}, which is the proved optimum"
+    return f"{least} (gap of the plan {_gap(found.best.work, found.bound)})"
+
+
+def _gap(found: float, bound: float) -> str:
+    return f"{100 * (found - bound) / max(1.0, found):.0f}%"
 
 
 def memory_json(report: MemoryReport) -> dict[str, Any]:
