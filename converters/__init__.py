@@ -43,8 +43,8 @@ def load(
     results are wanted (`fc1_output`, `fc1`, `split:1`), what they do not need is left out; `inputs` those that become
     inputs, so that what comes before them is left out: their types are inferred, and `shapes` may give them others.
     `graphir layers` lists the names. `limits` raise what a file may ask for beyond what it holds
-    (`graphir.safety.limits.Limits`, or some of its fields by name). Raises
-    FormatError, UnsupportedOpError or ImportFailure, each naming all that is wrong.
+    (`graphir.safety.limits.Limits`, or some of its fields by name). Raises FormatError, UnsupportedOpError or
+    ImportFailure, each naming all that is wrong.
     """
     options = ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs)
     return read_model(path, options).graph

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .analysis.cost import cost
     from .benchmark import bench
     from .conversion import convert
     from .converters import load, save
@@ -61,6 +62,7 @@ _HOMES = {
     "VerificationReport": "graphir.verification.report",
     "bench": "graphir.benchmark",
     "convert": "graphir.conversion",
+    "cost": "graphir.analysis.cost",
     "infer_types": "graphir.inference",
     "load": "graphir.converters",
     "memory": "graphir.memory_use",
@@ -108,6 +110,7 @@ __all__ = [
     "__version__",
     "bench",
     "convert",
+    "cost",
     "infer_types",
     "load",
     "memory",

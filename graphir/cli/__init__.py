@@ -26,6 +26,7 @@ COMMANDS = {
     "diff": "compare two models as graphs: operators, attributes, weights, wiring",
     "plot": "draw a model, what repeats collapsed; with OTHER, two side by side with their differences",
     "summary": "list the layers of a model with their parameters and multiply-accumulates",
+    "cost": "count parameters, multiply-accumulates, FLOPs and activations by layer and operator",
     "layers": "list where a model can be cut: the names that --outputs and --inputs take",
     "memory": "what a model needs while it runs or trains, and why; plan what to compute twice to need less",
     "bench": "time a model on each provider and batch size; with OTHER, two in turns",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
@@ -21,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Parameters are elements of the model's own weights, shared ones counted once.\n"
         "A MAC is one multiplication with its addition. What papers call FLOPs is either this or twice this.\n"
+        "The table is as wide as the terminal, 80 columns where there is none; -v cuts no name.\n"
         "Layers inside a branch or a loop are listed behind it. Of an If the branch with the most MACs counts, of a\n"
         "loop all its runs where the model states their number, else one."
     )
@@ -32,54 +34,74 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print one line a layer, and the totals."""
     from graphir.analysis.summary import summarize
+    from graphir.report.fitting import terminal_width
 
     reading = open_model(options, console)
     found = summarize(reading.graph, reading.parameters(), reading.folded)
     console.data({"source": options.source, **as_json(found)})
-    console.show(first_line(reading) + "\n\n" + as_text(found))
+    inputs = [(value.name, "input", _short(str(value.type)), "", "") for value in reading.graph.inputs]
+    width = None if options.verbose else terminal_width()
+    console.show(first_line(reading) + "\n\n" + as_text(found, inputs, width))
     return 0
 
 
-def as_text(found: Summary) -> str:
-    """The table and the totals."""
-    from graphir.report.text import plural, size, table
+def as_text(found: Summary, inputs: Sequence[tuple[str, ...]] = (), width: int | None = None) -> str:
+    """The table, behind rows for `inputs`, and the totals, in `width` columns: None cuts no name."""
+    from graphir.report.fitting import fitted
+    from graphir.report.text import wrapped
 
     rows = [
         (
             layer.name,
             layer.operator,
-            ", ".join(layer.outputs),
-            (f"{layer.parameters:,}" if layer.parameters or layer.shared else "")
-            + (f" (+{layer.shared:,} shared)" if layer.shared else ""),
+            ", ".join(_short(type_) for type_ in layer.outputs),
+            _parameters(layer.parameters, layer.shared),
             _count(layer.macs),
         )
         for layer in found.layers
     ]
+    header = ("layer", "operator", "output", "parameters", "MACs")
+    table = fitted(header, [*inputs, *rows], width, right=(3, 4), flexible=(0, 1, 2, 4))
     lines = [
-        table(("layer", "operator", "output", "parameters", "MACs"), rows, right=(3, 4)),
-        "",
-        f"  layers      {len(found.layers):,}",
-        f"  parameters  {found.parameters:,} ({size(found.parameter_bytes)})",
-        f"  MACs        {'unknown' if found.macs is None else _count(found.macs) or '0'}",
+        f"  {name:11} {text}" if width is None else wrapped(text, first=f"  {name:11} ", rest=" " * 14, width=width)
+        for name, text in _totals(found)
     ]
+    return "\n".join([table, "", *lines])
+
+
+def _totals(found: Summary) -> list[tuple[str, str]]:
+    """Names and texts of what is said of the model as a whole."""
+    from graphir.report.cost import exact
+    from graphir.report.text import plural, size
+
+    rows = [
+        ("layers", f"{len(found.layers):,}"),
+        ("parameters", f"{found.parameters:,} ({size(found.parameter_bytes)})"),
+        ("MACs", "unknown" if found.macs is None else exact(found.macs)),
+    ]
+    if found.auxiliary:
+        rows.insert(2, ("auxiliary", f"{found.auxiliary:,} of the parameters are running means and variances"))
     if found.folded:
-        lines.append(
-            f"  folded      {found.folded_parameters:,} of the parameters are part of other layers' weights now "
-            f"({_names(found.folded)})"
-        )
+        text = f"{found.folded_parameters:,} of the parameters are part of other layers' weights now"
+        rows.append(("folded", f"{text} ({_names(found.folded)})"))
     if found.open_loops:
-        lines.append(f"  one run     is counted of loops that may run more often ({_names(found.open_loops)})")
+        rows.append(("one run", f"is counted of loops that may run more often ({_names(found.open_loops)})"))
     if found.unused:
-        lines.append(
-            f"  not used    {found.unused_parameters:,} elements of the file, which inference does not read "
-            f"({_names(found.unused)})"
-        )
+        text = f"{found.unused_parameters:,} elements of the file, which inference does not read"
+        rows.append(("not used", f"{text} ({_names(found.unused)})"))
     if found.unsized:
-        lines.append(
-            f"  not counted {plural(len(found.unsized), 'parameter')} of unknown shape, give -i "
-            f"({_names(found.unsized)})"
-        )
-    return "\n".join(lines)
+        text = f"{plural(len(found.unsized), 'parameter')} of unknown shape, give -i"
+        rows.append(("not counted", f"{text} ({_names(found.unsized)})"))
+    return rows
+
+
+def _short(type_: str) -> str:
+    """A type without the dtype that nearly all have."""
+    return type_.removeprefix("float32")
+
+
+def _parameters(own: int, shared: int) -> str:
+    return f"{own:,}" if own else f"({shared:,} shared)" if shared else ""
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -102,6 +124,7 @@ def as_json(found: Summary) -> dict[str, Any]:
         ],
         "parameters": found.parameters,
         "parameter_bytes": found.parameter_bytes,
+        "auxiliary_parameters": found.auxiliary,
         "macs": _plain(found.macs),
         "unsized_parameters": list(found.unsized),
         "folded": list(found.folded),

@@ -9,6 +9,7 @@ from graphir.types import Dim, DType, TensorType, product
 
 from .base import Operand, Operator, normalize_axis, operator, refine
 from .dtypes import BOOL, FLOATS, FLOATS_OF_8_BITS, NUMBERS, SIGNED
+from .work import INFERENCE, Each
 
 
 class _Activation(Operator):
@@ -16,6 +17,7 @@ class _Activation(Operator):
 
     inputs = ("X",)
     takes = (FLOATS,)
+    work = Each()
 
     def infer(self, x: TensorType) -> TensorType:
         if x.dtype is not None and not x.dtype.is_float:
@@ -138,6 +140,7 @@ class Tanh(_Activation):
 class _AlongAxis(_Activation):
     """What the softmax family shares: one axis, which must exist."""
 
+    work = Each(5)  # largest, difference, exponential, sum, quotient
     axis: int = -1
 
     def infer(self, x: TensorType) -> TensorType:
@@ -164,6 +167,7 @@ class LogSoftmax(_AlongAxis):
 class Hardmax(_AlongAxis):
     """1 at the first maximum along `axis`, 0 elsewhere. Source: ONNX Hardmax-13."""
 
+    work = Each()
     axis: int = -1
 
 
@@ -178,6 +182,7 @@ class Dropout(Operator):
     inputs = ("data", "ratio?", "training_mode?")
     outputs = ("output", "mask")
     takes = (FLOATS | FLOATS_OF_8_BITS, FLOATS | FLOATS_OF_8_BITS, BOOL)
+    work = INFERENCE
     seed: int | None = None
 
     def infer(self, data: TensorType, ratio: Operand = None, training_mode: Operand = None) -> tuple[TensorType, ...]:

@@ -9,6 +9,8 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, 
 
 from .base import Operand, Operator, normalize_axis, operator, refine, same_dtype, same_rank
 from .dtypes import BOOL, FLOATS, INT64, NUMBERS, SINGLE_FLOATS, WITHOUT_2_BITS
+from .steps import of_attention, of_causal, of_linear_attention
+from .work import MOVES, Counted, Each
 
 
 def _agree(what: str, *dims: Dim) -> Dim:
@@ -59,6 +61,7 @@ class Attention(Operator):
     inputs = ("Q", "K", "V", "attn_mask?", "past_key?", "past_value?", "nonpad_kv_seqlen?")
     outputs = ("Y", "present_key", "present_value", "qk_matmul_output")
     takes = (FLOATS, FLOATS, FLOATS, NUMBERS | BOOL, FLOATS, FLOATS, INT64)
+    work = Counted(of_attention)
     q_num_heads: int | None = None
     kv_num_heads: int | None = None
     scale: float | None = None
@@ -126,8 +129,17 @@ class Attention(Operator):
         q, k, v, _, past_key, past_value = (*operands, *(None,) * 7)[:6]
         if q is None or k is None or v is None:
             return UNKNOWN
-        batch, heads, length, total, (_, size, value_size) = self._dims(q, k, v, past_key, past_value)
-        return batch * heads * length * total * (size + value_size)
+        *_, (_, size, value_size) = self._dims(q, k, v, past_key, past_value)
+        return self.scores(operands) * (size + value_size)
+
+    def scores(self, operands: tuple[Operand, ...]) -> Dim:
+        """How many pairs of a query and a key there are."""
+        q, k, v, _, past_key, past_value = (*operands, *(None,) * 7)[:6]
+        assert q is not None
+        assert k is not None
+        assert v is not None
+        batch, heads, length, total, _ = self._dims(q, k, v, past_key, past_value)
+        return batch * heads * length * total
 
 
 @operator
@@ -142,6 +154,7 @@ class RotaryEmbedding(Operator):
 
     inputs = ("X", "cos_cache", "sin_cache", "position_ids?")
     takes = (SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, INT64)
+    work = Each(3)
     num_heads: int | None = None
     rotary_embedding_dim: int = 0
     interleaved: bool = False
@@ -181,6 +194,7 @@ class TensorScatter(Operator):
     inputs = ("past_cache", "update", "write_indices?")
     takes = (WITHOUT_2_BITS, WITHOUT_2_BITS, INT64)
     outputs = ("present_cache",)
+    work = MOVES
     axis: int = -2
     mode: WriteMode = WriteMode.LINEAR
 
@@ -230,6 +244,7 @@ class LinearAttention(Operator):
     inputs = ("query", "key", "value", "past_state?", "decay?", "beta?")
     outputs = ("output", "present_state")
     takes = (SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS)
+    work = Counted(of_linear_attention)
     q_num_heads: int
     kv_num_heads: int
     update_rule: UpdateRule = UpdateRule.GATED_DELTA
@@ -276,6 +291,16 @@ class LinearAttention(Operator):
         state_dtype = dtype if past_state is None else past_state.dtype
         return TensorType(dtype, (batch, length, self.q_num_heads * value_size)), TensorType(state_dtype, state)
 
+    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
+        """For each place the product of key and value, where the rule corrects also that of key and state, and for each
+        query that with the state."""
+        query, state = operands[0], results[1].shape
+        if query is None or query.shape is None or state is None:
+            return UNKNOWN
+        updates = 2 if self.update_rule in (UpdateRule.DELTA, UpdateRule.GATED_DELTA) else 1
+        heads = updates * self.kv_num_heads + self.q_num_heads
+        return query.shape[0] * query.shape[1] * state[2] * state[3] * heads
+
 
 class ConvActivation(enum.Enum):
     """What a CausalConvWithState applies to its sums; `silu` and `swish` are the same."""
@@ -296,6 +321,7 @@ class CausalConvWithState(Operator):
     inputs = ("X", "weight", "bias?", "past_state?")
     outputs = ("Y", "present_state")
     takes = (SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS)
+    work = Counted(of_causal)
     activation: ConvActivation = ConvActivation.NONE
 
     def infer(
@@ -338,6 +364,7 @@ class SwiGLU(Operator):
 
     inputs = ("A", "B")
     takes = (FLOATS, FLOATS)
+    work = Each(4)
     alpha: float = 1.0
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:

@@ -22,6 +22,7 @@ from graphir.types import (
 )
 
 from .attributes import UNFIT, Kind, kinds_of, taken
+from .work import Work
 
 Element = Dim | float
 
@@ -89,6 +90,7 @@ class Operator:
     knows_itself: ClassVar[bool] = False
     counts: ClassVar[bool] = False
     checks_attributes: ClassVar[bool] = False
+    work: ClassVar[Work | None] = None
     _kinds: ClassVar[dict[str, Kind]] = {}
 
     # Methods that a dataclass would generate, written once: generating them for every class costs 30 ms of start-up.
@@ -219,7 +221,7 @@ class Operator:
         return (None,) * self.output_count
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
-        """Multiply-accumulate operations of one run; 0 for operators that only move, compare or add."""
+        """Multiply-accumulate operations of one run; what else it computes are the steps of `work`."""
         return 0
 
     def attributes(self) -> dict[str, Any]:

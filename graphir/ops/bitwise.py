@@ -10,6 +10,7 @@ from graphir.types import DType, TensorType
 from .base import Operand, Operator, operator, refine, same_dtype
 from .broadcasting import broadcast
 from .dtypes import CONVERTIBLE, INTEGERS
+from .work import HOLDS, Each
 
 
 class Direction(enum.Enum):
@@ -33,6 +34,7 @@ class _Bitwise(Operator):
     inputs = ("A", "B")
     outputs = ("C",)
     takes = (INTEGERS, INTEGERS)
+    work = Each()
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:
         return TensorType(_integer(a, b), broadcast(a.shape, b.shape))
@@ -72,6 +74,7 @@ class BitwiseNot(Operator):
 
     inputs = ("X",)
     takes = (INTEGERS,)
+    work = Each()
 
     def infer(self, x: TensorType) -> TensorType:
         return TensorType(_integer(x), x.shape)
@@ -85,6 +88,7 @@ class BitCast(Operator):
     """The bits of X read as `to`, a dtype of the same width. Source: ONNX BitCast-26."""
 
     inputs = ("X",)
+    work = HOLDS
     to: DType
 
     def check_attributes(self) -> None:
@@ -119,6 +123,7 @@ class CastLike(Operator):
 
     inputs = ("X", "target_type")
     takes = (CONVERTIBLE, CONVERTIBLE)
+    work = HOLDS
     saturate: bool = True
     round_mode: RoundMode = RoundMode.UP
 

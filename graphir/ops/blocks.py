@@ -11,6 +11,7 @@ from graphir.types import UNKNOWN, Dim, Shape, TensorType, format_shape
 
 from .base import Operand, Operator, operator, refine
 from .dtypes import COMMON
+from .work import MOVES
 
 
 class DepthOrder(enum.Enum):
@@ -28,6 +29,7 @@ class _Blocks(Operator):
 
     inputs = ("X",)
     takes = (COMMON,)
+    work = MOVES
     blocksize: int
 
     def check_attributes(self) -> None:

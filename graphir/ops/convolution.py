@@ -8,7 +8,9 @@ from graphir.types import UNKNOWN, Dim, Shape, TensorType, ceildiv, format_shape
 
 from .base import Operand, operator, refine, same_dtype
 from .dtypes import FLOATS
+from .steps import of_bias, of_deformed
 from .windows import Windowed
+from .work import Counted
 
 
 def _spatial(name: str, values: tuple[int, ...], rank: int, default: int) -> tuple[int, ...]:
@@ -45,6 +47,7 @@ class Conv(Windowed):
 
     inputs = ("X", "W", "B?")
     takes = (FLOATS, FLOATS, FLOATS)
+    work = Counted(of_bias)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -162,6 +165,7 @@ class ConvTranspose(Windowed):
 
     inputs = ("X", "W", "B?")
     takes = (FLOATS, FLOATS, FLOATS)
+    work = Counted(of_bias)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -289,6 +293,7 @@ class DeformConv(Windowed):
 
     inputs = ("X", "W", "offset", "B?", "mask?")
     takes = (FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
+    work = Counted(of_deformed)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()

@@ -11,6 +11,7 @@ from . import elements
 from .base import Known, Operand, Operator, Values, operator, refine, same_dtype
 from .dtypes import BOOL, FLOATS, INDICES, INT64, NUMBERS
 from .known import is_small
+from .work import WRITES, Each
 
 
 @operator
@@ -23,6 +24,7 @@ class Range(Operator):
     inputs = ("start", "limit", "delta")
     takes = (FLOATS | INDICES | {DType.INT16}, FLOATS | INDICES | {DType.INT16}, FLOATS | INDICES | {DType.INT16})
     reads = frozenset({0, 1, 2})
+    work = Each(2)
     stash_type: DType = DType.FLOAT32
 
     def infer(self, start: TensorType, limit: TensorType, delta: TensorType, *, values: Values) -> TensorType:
@@ -73,6 +75,7 @@ class ConstantOfShape(Operator):
     inputs = ("shape",)
     takes = (INT64,)
     reads = frozenset({0})
+    work = WRITES
     value: float = 0.0
     dtype: DType = DType.FLOAT32
 
@@ -104,6 +107,7 @@ class EyeLike(Operator):
 
     inputs = ("X",)
     takes = (NUMBERS | BOOL,)
+    work = WRITES
     dtype: DType | None = None
     k: int = 0
 
@@ -124,6 +128,7 @@ class Fill(Operator):
     not stay: `passes.fills` replaces it as soon as its type is known.
     """
 
+    work = WRITES
     value: float
     shape: tuple[int | None, ...] | None
     dtype: DType = DType.FLOAT32

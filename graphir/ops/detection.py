@@ -10,6 +10,8 @@ from graphir.types import UNKNOWN, Dim, DType, TensorType, format_shape, unify_d
 from .base import Operand, Operator, operator, refine, same_dtype, same_rank
 from .counts import new_size
 from .dtypes import FLOAT32, FLOATS, INT64
+from .steps import of_roi_align
+from .work import Counted, Open
 
 
 def _same(left: Dim, right: Dim, message: str) -> Dim:
@@ -32,6 +34,7 @@ class NonMaxSuppression(Operator):
     counts = True
     outputs = ("selected_indices",)
     takes = (FLOAT32, FLOAT32, INT64, FLOAT32, FLOAT32)
+    work = Open("how many boxes it compares depends on their scores")
     center_point_box: bool = False
 
     def infer(self, boxes: TensorType, scores: TensorType, *limits: Operand) -> TensorType:
@@ -68,6 +71,7 @@ class RoiAlign(Operator):
 
     inputs = ("X", "rois", "batch_indices")
     takes = (FLOATS, FLOATS, INT64)
+    work = Counted(of_roi_align, "how many samples a cell has depends on the boxes")
     output_height: int = 1
     output_width: int = 1
     sampling_ratio: int = 0
@@ -114,6 +118,7 @@ class BoxNMS(Operator):
     """
 
     inputs = ("data",)
+    work = Open("how many boxes it compares depends on their scores")
     overlap_thresh: float = 0.5
     valid_thresh: float = 0.0
     topk: int = -1
@@ -150,6 +155,7 @@ class MultiBoxDetection(Operator):
     """
 
     inputs = ("cls_prob", "loc_pred", "anchor")
+    work = Open("how many boxes it compares depends on their scores")
     clip: bool = True
     threshold: float = 0.01
     nms_threshold: float = 0.5

@@ -25,12 +25,15 @@ from .dtypes import (
 )
 from .elements import Function
 from .known import choose, each, filled
+from .steps import of_joined
+from .work import HOLDS, MOVES, Counted, Each
 
 
 class _Unary(Operator):
     """One operand; the result has its type, and known elements where `follow` says what becomes of an element."""
 
     inputs = ("X",)
+    work = Each()
     follow: ClassVar[Function | None] = None
 
     def infer(self, x: TensorType) -> TensorType:
@@ -49,6 +52,7 @@ class _Predicate(Operator):
 
     inputs = ("X",)
     takes = (FLOATS | FLOATS_OF_8_BITS,)
+    work = Each()
 
     def infer(self, x: TensorType) -> TensorType:
         return TensorType(DType.BOOL, x.shape)
@@ -71,6 +75,7 @@ class _Binary(Operator):
     inputs = ("A", "B")
     outputs = ("C",)
     takes = (NUMBERS, NUMBERS)
+    work = Each()
     same_shape: bool = False
     result: DType | None = None
     follow: ClassVar[Function | None] = None
@@ -165,6 +170,7 @@ class PRelu(Operator):
 
     inputs = ("X", "slope")
     takes = (WIDE_NUMBERS, WIDE_NUMBERS)
+    work = Each()
 
     def infer(self, x: TensorType, slope: TensorType) -> TensorType:
         dtype = same_dtype(x, slope)
@@ -236,6 +242,7 @@ Erf = _unary("Erf", "The error function.", 13, takes=NUMBERS)
 Exp = _unary("Exp", "e to the power X.", 13)
 Floor = _unary("Floor", "Rounded down.", 13, elements.floor)
 Identity = _unary("Identity", "X itself.", 24, elements.itself, None)
+Identity.work = MOVES
 Log = _unary("Log", "The natural logarithm.", 13)
 Neg = _unary("Neg", "-X.", 13, elements.negative, SIGNED)
 Not = _unary("Not", "Logical not X.", 1, elements.negate, BOOL)
@@ -266,6 +273,7 @@ class _Variadic(Operator):
 
     inputs = ("data_0*",)
     takes = (FLOATS,)
+    work = Counted(of_joined)
 
     def infer(self, *operands: TensorType) -> TensorType:
         return TensorType(same_dtype(*operands), broadcast(*(operand.shape for operand in operands)))
@@ -318,6 +326,7 @@ class Clip(Operator):
 
     inputs = ("X", "min?", "max?")
     takes = (NUMBERS, NUMBERS, NUMBERS)
+    work = Each(2)
 
     def infer(self, x: TensorType, low: Operand = None, high: Operand = None) -> TensorType:
         return TensorType(same_dtype(x, low, high), x.shape)
@@ -341,6 +350,7 @@ class Where(Operator):
 
     inputs = ("condition", "X", "Y")
     takes = (BOOL, COMMON, COMMON)
+    work = MOVES
 
     def infer(self, condition: TensorType, x: TensorType, y: TensorType) -> TensorType:
         if condition.dtype not in (None, DType.BOOL):
@@ -364,6 +374,7 @@ class Cast(Operator):
 
     inputs = ("X",)
     takes = (CONVERTIBLE,)
+    work = HOLDS
     to: DType
     saturate: bool = True
 

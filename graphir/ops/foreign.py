@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphir.types import ANYTHING, Type
 
 from .base import Operator, operator
+from .work import Open
 
 
 @operator
@@ -18,6 +19,7 @@ class Foreign(Operator):
 
     inputs = ("inputs*",)
     may_leave_gaps = True
+    work = Open("graphir does not know what the operator computes")
     foreign_domain: str = ""
     operator_name: str = ""
     attribute_items: tuple[tuple[str, object], ...] = ()

@@ -12,6 +12,7 @@ from .base import Known, Operand, Operator, Values, normalize_axis, operator, re
 from .counts import new_size
 from .dtypes import COMMON, FLOATS, INDICES, INT64, UINT8
 from .windows import Windowed
+from .work import MOVES, EachRead, Open
 
 
 class PixelFormat(enum.Enum):
@@ -33,6 +34,7 @@ class ImageDecoder(Operator):
     counts = True
     outputs = ("image",)
     takes = (UINT8,)
+    work = Open("what decoding takes depends on the bytes")
     pixel_format: PixelFormat = PixelFormat.RGB
 
     def infer(self, stream: TensorType) -> TensorType:
@@ -53,6 +55,7 @@ class CenterCropPad(Operator):
     inputs = ("X", "shape")
     takes = (COMMON, INDICES)
     reads = frozenset({1})
+    work = MOVES
     axes: tuple[int, ...] = ()
 
     def infer(self, x: TensorType, shape: TensorType, *, values: Values) -> TensorType:
@@ -92,6 +95,7 @@ class Col2Im(Windowed):
     inputs = ("X", "image_shape", "block_shape")
     takes = (COMMON, INT64, INT64)
     reads = frozenset({1, 2})
+    work = EachRead()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
     padding: Explicit = Explicit()

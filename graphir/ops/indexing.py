@@ -13,6 +13,8 @@ from .base import Known, Operand, Operator, Values, normalize_axis, operator, re
 from .dtypes import COMMON, INDICES, INT64, NUMBERS
 from .known import array_of, combined, filled, known_array
 from .selection import Compress, CumProd, CumSum, NonZero, Unique, check_indices
+from .steps import of_scatter
+from .work import MOVES, Counted
 
 
 @operator
@@ -24,6 +26,7 @@ class Gather(Operator):
 
     inputs = ("data", "indices")
     takes = (COMMON, INDICES)
+    work = MOVES
     axis: int = 0
 
     def infer(self, data: TensorType, indices: TensorType) -> TensorType:
@@ -70,6 +73,7 @@ class GatherElements(Operator):
 
     inputs = ("data", "indices")
     takes = (COMMON, INDICES)
+    work = MOVES
     axis: int = 0
 
     def infer(self, data: TensorType, indices: TensorType) -> TensorType:
@@ -123,6 +127,7 @@ class GatherND(Operator):
 
     inputs = ("data", "indices")
     takes = (COMMON, INT64)
+    work = MOVES
     batch_dims: int = 0
 
     def infer(self, data: TensorType, indices: TensorType) -> TensorType:
@@ -181,6 +186,7 @@ class ScatterElements(Operator):
 
     inputs = ("data", "indices", "updates")
     takes = (COMMON, INDICES, COMMON)
+    work = Counted(of_scatter)
     axis: int = 0
     reduction: Reduction = Reduction.NONE
 
@@ -236,6 +242,7 @@ class ScatterND(Operator):
 
     inputs = ("data", "indices", "updates")
     takes = (COMMON, INT64, COMMON)
+    work = Counted(of_scatter)
     reduction: Reduction = Reduction.NONE
 
     def infer(self, data: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
@@ -274,6 +281,7 @@ class OneHot(Operator):
     inputs = ("indices", "depth", "values")
     takes = (NUMBERS - {DType.BFLOAT16}, NUMBERS - {DType.BFLOAT16}, COMMON)
     reads = frozenset({1})
+    work = MOVES
     axis: int = -1
 
     def infer(self, indices: TensorType, depth: TensorType, held: TensorType, *, values: Values) -> TensorType:

@@ -8,6 +8,8 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, 
 from .base import Operand, Operator, operator, refine, same_dtype, same_rank
 from .broadcasting import broadcast
 from .dtypes import BYTES, FLOATS, NUMBERS, WIDE_NUMBERS
+from .steps import of_determinant, of_einsum, of_gemm, of_zero_points
+from .work import ONLY_MACS, Counted
 
 
 def _inner(left: Dim, right: Dim, a: Shape | None, b: Shape | None) -> Dim:
@@ -29,6 +31,7 @@ class Gemm(Operator):
 
     inputs = ("A", "B", "C?")
     takes = (WIDE_NUMBERS, WIDE_NUMBERS, WIDE_NUMBERS)
+    work = Counted(of_gemm)
     alpha: float = 1.0
     beta: float = 1.0
     transA: bool = False
@@ -110,6 +113,7 @@ class MatMul(_MatMul):
 
     inputs = ("A", "B")
     takes = (WIDE_NUMBERS, WIDE_NUMBERS)
+    work = ONLY_MACS
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:
         return TensorType(same_dtype(a, b), self.product_shape(a.shape, b.shape))
@@ -146,6 +150,7 @@ class MatMulInteger(_MatMul):
 
     inputs = ("A", "B", "a_zero_point?", "b_zero_point?")
     takes = (BYTES, BYTES, BYTES, BYTES)
+    work = Counted(of_zero_points)
 
     def infer(
         self, a: TensorType, b: TensorType, a_zero_point: Operand = None, b_zero_point: Operand = None
@@ -175,6 +180,7 @@ class Einsum(Operator):
     inputs = ("Inputs*",)
     outputs = ("Output",)
     takes = (NUMBERS,)
+    work = Counted(of_einsum)
     equation: str
 
     def infer(self, *operands: TensorType) -> TensorType:
@@ -241,8 +247,10 @@ class Einsum(Operator):
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
         terms, _ = self.terms()
+        if len(terms) == 1:
+            return 0
         sizes, batch = self._sizes(terms, operands)
-        return UNKNOWN if batch is None else product((*sizes.values(), *batch))
+        return UNKNOWN if batch is None else product((*sizes.values(), *batch)) * (len(terms) - 1)
 
 
 def _labels(term: str) -> list[str]:
@@ -266,6 +274,7 @@ class Det(Operator):
 
     inputs = ("X",)
     takes = (FLOATS,)
+    work = Counted(of_determinant)
 
     def infer(self, x: TensorType) -> TensorType:
         if x.shape is None:
@@ -281,6 +290,14 @@ class Det(Operator):
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         shape = results[0].shape
         return (refine(operands[0], None if shape is None else (*shape, UNKNOWN, UNKNOWN), results[0].dtype),)
+
+    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
+        """Of an elimination: the sum of the squares up to M - 1."""
+        x = operands[0]
+        if x is None or not x.shape:
+            return UNKNOWN
+        size = x.shape[-1]
+        return product(x.shape[:-2]) * (size * (size - 1) * (2 * size - 1) // 6)
 
 
 OPERATORS = (Gemm, MatMul, MatMulInteger, Einsum, Det)

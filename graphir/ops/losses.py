@@ -9,6 +9,8 @@ from graphir.types import UNKNOWN, DType, Shape, TensorType, format_shape, unify
 
 from .base import Operand, Operator, operator, refine, same_dtype
 from .dtypes import FLOATS, INDICES
+from .steps import of_cross_entropy, of_labels
+from .work import Counted
 
 
 class LossReduction(enum.Enum):
@@ -78,6 +80,7 @@ class NegativeLogLikelihoodLoss(_Loss):
 
     inputs = ("input", "target", "weight?")
     outputs = ("loss",)
+    work = Counted(of_labels)
     reduction: LossReduction = LossReduction.MEAN
     ignore_index: int | None = None
 
@@ -94,6 +97,7 @@ class SoftmaxCrossEntropyLoss(_Loss):
 
     inputs = ("scores", "labels", "weights?")
     outputs = ("output", "log_prob")
+    work = Counted(of_cross_entropy)
     reduction: LossReduction = LossReduction.MEAN
     ignore_index: int | None = None
 

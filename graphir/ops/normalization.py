@@ -10,6 +10,8 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, 
 from .base import Operand, Operator, normalize_axis, operator, refine, same_dtype
 from .broadcasting import broadcast
 from .dtypes import FLOATS, DTypes
+from .steps import of_lrn
+from .work import Counted, Each
 
 
 class _Elementwise(Operator):
@@ -77,6 +79,7 @@ class BatchNormalization(_PerChannel):
     inputs = ("X", "scale", "B", "input_mean", "input_var")
     takes = (FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
     one_dtype = False
+    work = Each(2)  # a product and a sum: the statistics are constants
     epsilon: float = 1e-5
     momentum: float = 0.9
 
@@ -98,6 +101,7 @@ class InstanceNormalization(_PerChannel):
 
     inputs = ("X", "scale", "B")
     least_axes = 3
+    work = Each(7)
     epsilon: float = 1e-5
 
     def infer(self, x: TensorType, scale: TensorType, b: TensorType) -> TensorType:
@@ -115,6 +119,7 @@ class GroupNormalization(_PerChannel):
     """
 
     inputs = ("X", "scale", "bias")
+    work = Each(7)
     num_groups: int
     epsilon: float = 1e-5
     stash_type: DType = DType.FLOAT32
@@ -168,6 +173,7 @@ class LayerNormalization(_Elementwise):
     inputs = ("X", "Scale", "B?")
     outputs = ("Y", "Mean", "InvStdDev")
     takes = (FLOATS, FLOATS, FLOATS)
+    work = Each(7)
     axis: int = -1
     epsilon: float = 1e-5
     stash_type: DType = DType.FLOAT32
@@ -198,6 +204,7 @@ class RMSNormalization(_Elementwise):
 
     inputs = ("X", "scale")
     takes = (FLOATS, FLOATS)
+    work = Each(4)
     axis: int = -1
     epsilon: float = 1e-5
     stash_type: DType = DType.FLOAT32
@@ -224,6 +231,7 @@ class LRN(_Elementwise):
     """
 
     takes = (FLOATS,)
+    work = Counted(of_lrn)
     size: int
     alpha: float = 1e-4
     beta: float = 0.75
@@ -244,6 +252,7 @@ class LpNormalization(_Elementwise):
     """X divided by its p-norm along `axis`; p is 1 or 2. Source: ONNX LpNormalization-22."""
 
     takes = (FLOATS,)
+    work = Each(3)
     axis: int = -1
     p: int = 2
 
@@ -262,6 +271,7 @@ class MeanVarianceNormalization(_Elementwise):
     """(X - mean) / sqrt(variance), both over `axes`. Source: ONNX MeanVarianceNormalization-13."""
 
     takes = (FLOATS,)
+    work = Each(5)
     axes: tuple[int, ...] = (0, 2, 3)
 
     def infer(self, x: TensorType) -> TensorType:

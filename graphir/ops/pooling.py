@@ -10,7 +10,9 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, forma
 
 from .base import Operand, Operator, Values, operator, refine, same_dtype, same_rank
 from .dtypes import BYTES, FLOATS, INT64
+from .steps import of_average, of_largest, of_norm
 from .windows import Windowed
+from .work import MOVES, Counted, EachRead, Open
 
 
 class _WindowPool(Windowed):
@@ -89,6 +91,7 @@ class MaxPool(_WindowPool):
 
     outputs = ("Y", "Indices")
     takes = (FLOATS | BYTES,)
+    work = Counted(of_largest)
     kernel_shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -110,6 +113,7 @@ class AveragePool(_WindowPool):
     stated padding (but never those that ceil mode adds behind it). Source: ONNX AveragePool-22.
     """
 
+    work = Counted(of_average)
     kernel_shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -122,6 +126,7 @@ class AveragePool(_WindowPool):
 class LpPool(_WindowPool):
     """The p-norm of each window of X (N, C, D...): `(sum |x|^p)^(1/p)`. Source: ONNX LpPool-22."""
 
+    work = Counted(of_norm)
     kernel_shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -156,16 +161,21 @@ class _GlobalPool(Operator):
 class GlobalMaxPool(_GlobalPool):
     """The largest element of each channel of X (N, C, D...). Source: ONNX GlobalMaxPool-22."""
 
+    work = EachRead()
+
 
 @operator
 class GlobalAveragePool(_GlobalPool):
     """The mean of each channel of X (N, C, D...). Source: ONNX GlobalAveragePool-22."""
+
+    work = EachRead()
 
 
 @operator
 class GlobalLpPool(_GlobalPool):
     """The p-norm of each channel of X (N, C, D...). Source: ONNX GlobalLpPool-22."""
 
+    work = EachRead(2)
     p: int = 2
 
 
@@ -179,6 +189,7 @@ class MaxRoiPool(Operator):
 
     inputs = ("X", "rois")
     takes = (FLOATS, FLOATS)
+    work = Open("how many elements a cell has depends on the boxes")
     pooled_shape: tuple[int, ...]
     spatial_scale: float = 1.0
 
@@ -213,6 +224,7 @@ class MaxUnpool(Windowed):
     inputs = ("X", "I", "output_shape?")
     takes = (FLOATS, INT64, INT64)
     reads = frozenset({2})
+    work = MOVES
     kernel_shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
     padding: Explicit = Explicit()

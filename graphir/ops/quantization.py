@@ -21,6 +21,7 @@ from .base import Operand, Operator, expect_number, normalize_axis, operator, re
 from .convolution import Conv
 from .dtypes import BYTES, FLOAT32, FLOATS_OF_8_BITS, INT32, QUANTIZED, SINGLE_FLOATS
 from .linear import MatMul
+from .work import ONLY_MACS, Each
 
 
 def _scale_shape(x: Shape | None, scale: Shape | None, axis: int, block_size: int) -> Shape | None:
@@ -75,6 +76,7 @@ class QuantizeLinear(_Scaled):
     inputs = ("x", "y_scale", "y_zero_point?")
     outputs = ("y",)
     takes = (SINGLE_FLOATS | INT32, SINGLE_FLOATS | INT32 | {DType.FLOAT8E8M0}, QUANTIZED)
+    work = Each(4)  # quotient, rounding, zero point, limits
     axis: int = 1
     block_size: int = 0
     output_dtype: DType | None = None
@@ -108,6 +110,7 @@ class DequantizeLinear(_Scaled):
     inputs = ("x", "x_scale", "x_zero_point?")
     outputs = ("y",)
     takes = (QUANTIZED | INT32, SINGLE_FLOATS | {DType.FLOAT8E8M0}, QUANTIZED | INT32)
+    work = Each(2)
     axis: int = 1
     block_size: int = 0
     output_dtype: DType | None = None
@@ -143,6 +146,7 @@ class DynamicQuantizeLinear(Operator):
     inputs = ("x",)
     outputs = ("y", "y_scale", "y_zero_point")
     takes = (FLOAT32,)
+    work = Each(6)
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         return TensorType(DType.UINT8, x.shape), TensorType(DType.FLOAT32, ()), TensorType(DType.UINT8, ())
@@ -184,6 +188,7 @@ class QLinearConv(_QuantizedConv):
     inputs = ("x", "x_scale", "x_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point", "B?")
     outputs = ("y",)
     takes = (BYTES, FLOAT32, BYTES, BYTES, FLOAT32, BYTES, FLOAT32, BYTES, INT32)
+    work = Each(4)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -209,6 +214,7 @@ class ConvInteger(_QuantizedConv):
     inputs = ("x", "w", "x_zero_point?", "w_zero_point?")
     outputs = ("y",)
     takes = (BYTES, BYTES, BYTES, BYTES)
+    work = ONLY_MACS
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -246,6 +252,7 @@ class QLinearMatMul(Operator):
         SINGLE_FLOATS,
         FLOATS_OF_8_BITS | BYTES,
     )
+    work = Each(4)
 
     def infer(self, *operands: TensorType) -> TensorType:
         a, _, a_zero, b, _, b_zero, _, y_zero = operands

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from graphir.types import UNKNOWN, DType, TensorType
 
 from .base import Operand, Operator, operator, refine, same_rank
 from .dtypes import COMMON, FLOATS
+from .work import DRAWS, Each, Work
 
 
 class _Random(Operator):
     """A tensor of `shape` and `dtype`."""
 
+    work = DRAWS
     shape: tuple[int, ...]
     dtype: DType = DType.FLOAT32
 
@@ -26,6 +30,7 @@ class _RandomLike(Operator):
 
     inputs = ("X",)
     takes = (COMMON,)
+    work: ClassVar[Work] = DRAWS
     dtype: DType | None = None
 
     def infer(self, x: TensorType) -> TensorType:
@@ -82,6 +87,7 @@ class Bernoulli(_RandomLike):
     """1 with the probability that the operand's element states, else 0. Source: ONNX Bernoulli-22."""
 
     takes = (FLOATS,)
+    work = Each()
     dtype: DType | None = None
     seed: float | None = None
 
@@ -95,6 +101,7 @@ class Multinomial(Operator):
 
     inputs = ("X",)
     takes = (FLOATS,)
+    work = DRAWS
     dtype: DType = DType.INT32
     sample_size: int = 1
     seed: float | None = None

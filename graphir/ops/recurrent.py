@@ -15,6 +15,8 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, 
 
 from .base import Operand, Operator, operator, refine, same_dtype, same_rank
 from .dtypes import FLOATS, INT32, DTypes
+from .steps import of_cell
+from .work import Counted, is_given
 
 
 class Direction(enum.Enum):
@@ -33,10 +35,12 @@ class Direction(enum.Enum):
 class _Recurrent(Operator):
     """What the recurrent layers share: the shape rules."""
 
+    work = Counted(of_cell)
     takes: ClassVar[tuple[DTypes, ...]] = (FLOATS, FLOATS, FLOATS, FLOATS, INT32, FLOATS)
     inputs: ClassVar[tuple[str, ...]] = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
     outputs: ClassVar[tuple[str, ...]] = ("Y", "Y_h")
     gates: ClassVar[int] = 1
+    joins: ClassVar[int] = 0
     has_cell: ClassVar[bool] = False
     hidden_size: int | None = None
     direction: Direction = Direction.FORWARD
@@ -146,6 +150,14 @@ class _Recurrent(Operator):
         steps, batch, width, hidden = self._dims(operands, results)
         return product((steps, batch, self.direction.count * self.gates, hidden)) * (width + hidden)
 
+    def cell_steps(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
+        """Steps beside the products: for each gate the sum of both, with B its two biases, and the activation; then
+        what joins the gates; with P three products and sums."""
+        steps, batch, _, hidden = self._dims(operands, results)
+        biases, peepholes = is_given(operands, 3), is_given(operands, 7)
+        cell = self.gates * (2 + 2 * biases) + self.joins + 6 * peepholes
+        return product((steps, batch, self.direction.count, hidden)) * cell
+
 
 @operator
 class RNN(_Recurrent):
@@ -170,6 +182,7 @@ class GRU(_Recurrent):
     """
 
     gates = 3
+    joins = 5
     hidden_size: int | None = None
     direction: Direction = Direction.FORWARD
     activations: tuple[str, ...] = ()
@@ -191,6 +204,7 @@ class LSTM(_Recurrent):
     outputs = ("Y", "Y_h", "Y_c")
     takes = (FLOATS, FLOATS, FLOATS, FLOATS, INT32, FLOATS, FLOATS, FLOATS)
     gates = 4
+    joins = 5
     has_cell = True
     hidden_size: int | None = None
     direction: Direction = Direction.FORWARD

@@ -14,6 +14,7 @@ from .base import Known, Operand, Operator, Values, elements_of, expect_number, 
 from .dtypes import BOOL, BYTES, INT64, NUMBERS, WIDE_NUMBERS, DTypes
 from .elements import Function
 from .known import folded
+from .work import EachRead, Open
 
 
 class Reduce(Operator):
@@ -25,6 +26,7 @@ class Reduce(Operator):
     inputs = ("data", "axes?")
     outputs = ("reduced",)
     reads = frozenset({1})
+    work = EachRead()
     keepdims: bool = True
     noop_with_empty_axes: bool = False
     fold: ClassVar[Function | None] = None
@@ -125,6 +127,8 @@ ReduceL2 = _reduction("ReduceL2", "The square root of the sum of squares", 18)
 ReduceLogSum = _reduction("ReduceLogSum", "The logarithm of the sum", 18)
 ReduceLogSumExp = _reduction("ReduceLogSumExp", "The logarithm of the sum of exponentials", 18)
 ReduceSumSquare = _reduction("ReduceSumSquare", "The sum of squares", 18)
+ReduceL1.work = ReduceL2.work = ReduceSumSquare.work = EachRead(2)
+ReduceLogSumExp.work = EachRead(4)  # largest, difference, exponential, sum
 
 
 class _ArgReduce(Operator):
@@ -133,6 +137,7 @@ class _ArgReduce(Operator):
     inputs = ("data",)
     outputs = ("reduced",)
     takes = (NUMBERS,)
+    work = EachRead()
     axis: int = 0
     keepdims: bool = True
     select_last_index: bool = False
@@ -189,6 +194,7 @@ class TopK(Operator):
     outputs = ("Values", "Indices")
     takes = (NUMBERS, INT64)
     reads = frozenset({1})
+    work = Open("how many comparisons it takes depends on the elements")
     axis: int = -1
     largest: bool = True
     sorted: bool = True
@@ -212,7 +218,6 @@ class TopK(Operator):
             axis = normalize_axis(self.axis, len(shape))
             wanted = (*shape[:axis], UNKNOWN, *shape[axis + 1 :])
         return refine(operands[0], wanted, results[0].dtype), refine(operands[1], None, DType.INT64)
-
 
 OPERATORS = (
     *(ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp),

@@ -14,6 +14,8 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, forma
 
 from .base import Operand, Operator, Values, elements_of, normalize_axis, operator, refine, same_rank
 from .dtypes import COMMON, FLOAT32, FLOATS, INT64
+from .steps import of_grid, of_resize
+from .work import ONLY_MACS, Counted
 
 LARGEST_FLOAT32 = 3.4028234e38
 MAX_DENOMINATOR = 64
@@ -68,6 +70,7 @@ class Resize(Operator):
     inputs = ("X", "roi?", "scales?", "sizes?")
     takes = (COMMON, FLOATS - {DType.BFLOAT16}, FLOAT32, INT64)
     reads = frozenset({2, 3})
+    work = Counted(of_resize, "how many samples an element is made of depends on the sizes")
     mode: ResizeMode = ResizeMode.NEAREST
     coordinates: Coordinates = Coordinates.HALF_PIXEL
     nearest_mode: NearestMode = NearestMode.ROUND_PREFER_FLOOR
@@ -210,6 +213,7 @@ class GridSample(Operator):
 
     inputs = ("X", "grid")
     takes = (COMMON, FLOATS)
+    work = Counted(of_grid)
     mode: SampleMode = SampleMode.LINEAR
     padding_mode: SamplePadding = SamplePadding.ZEROS
     align_corners: bool = False
@@ -250,6 +254,7 @@ class AffineGrid(Operator):
     outputs = ("grid",)
     takes = (FLOATS, INT64)
     reads = frozenset({1})
+    work = ONLY_MACS
     align_corners: bool = False
 
     def infer(self, theta: TensorType, size: TensorType, *, values: Values) -> TensorType:
@@ -264,6 +269,11 @@ class AffineGrid(Operator):
         if len(dims) not in (4, 5):
             raise ShapeError(f"size {list(dims)} has {len(dims)} entries, expected 4 or 5")
         return TensorType(theta.dtype, (dims[0], *dims[2:], len(dims) - 2))
+
+    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
+        """A row of theta for each number of the grid."""
+        shape = results[0].shape
+        return UNKNOWN if shape is None else results[0].elements() * (shape[-1] + 1)
 
 
 def _same(left: Dim, right: Dim, what: str, x: TensorType, grid: TensorType) -> Dim:

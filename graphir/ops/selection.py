@@ -13,6 +13,7 @@ from .base import Element, Known, Operand, Operator, Values, expect_number, norm
 from .counts import new_size
 from .dtypes import BOOL, COMMON, INDICES, WIDE_NUMBERS
 from .known import array_of, known_array
+from .work import MOVES, Each, EachRead, Open
 
 
 def check_indices(indices: TensorType) -> None:
@@ -32,6 +33,7 @@ class Compress(Operator):
     counts = True
     takes = (COMMON, BOOL)
     reads = frozenset({1})
+    work = MOVES
     axis: int | None = None
 
     def infer(self, x: TensorType, condition: TensorType, *, values: Values) -> TensorType:
@@ -84,6 +86,7 @@ class NonZero(Operator):
     counts = True
     takes = (COMMON,)
     reads = frozenset({0})
+    work = EachRead()
 
     def infer(self, x: TensorType, *, values: Values) -> TensorType:
         found = _true_places(values[0])
@@ -118,6 +121,7 @@ class Unique(Operator):
     outputs = ("Y", "indices", "inverse_indices", "counts")
     takes = (COMMON,)
     reads = frozenset({0})
+    work = Open("how many comparisons it takes depends on the elements")
     axis: int | None = None
     sorted: bool = True
 
@@ -140,6 +144,7 @@ class _Cumulative(Operator):
 
     inputs = ("X", "axis")
     takes = (WIDE_NUMBERS, INDICES)
+    work = Each()
     exclusive: bool = False
     reverse: bool = False
     fold: ClassVar[elements.Function]

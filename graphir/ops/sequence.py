@@ -25,6 +25,7 @@ from .base import Known, Operand, Operator, Values, normalize_axis, operator
 from .control import common_type
 from .dtypes import COMMON, INDICES
 from .elements import is_natural
+from .work import INSIDE, MOVES, TELLS
 
 
 def _length(known: Known | None) -> Dim:
@@ -65,6 +66,7 @@ class SequenceConstruct(Operator):
     outputs = ("output_sequence",)
     takes = (COMMON - {DType.BFLOAT16},)
     knows_itself = True
+    work = MOVES
 
     def infer(self, *operands: Type | None) -> Type:
         present = [operand for operand in operands if operand is not None]
@@ -81,6 +83,7 @@ class SequenceEmpty(Operator):
     """A sequence without elements, for tensors of `dtype`. Source: ONNX SequenceEmpty-11."""
 
     outputs = ("output_sequence",)
+    work = MOVES
     dtype: DType = DType.FLOAT32
 
     def infer(self) -> Type:
@@ -97,6 +100,7 @@ class SequenceAt(Operator):
     inputs = ("input_sequence", "position")
     outputs = ("tensor",)
     takes = (None, INDICES)
+    work = MOVES
 
     def infer(self, sequence: Type, position: Type) -> Type:
         _check_position(position)
@@ -114,6 +118,7 @@ class SequenceInsert(Operator):
     outputs = ("output_sequence",)
     takes = (None, COMMON - {DType.BFLOAT16}, INDICES)
     reads = frozenset({0})
+    work = MOVES
 
     def infer(self, sequence: Type, tensor: Type, position: Type | None = None, *, values: Values) -> Type:
         _check_position(position)
@@ -134,6 +139,7 @@ class SequenceErase(Operator):
     inputs = ("input_sequence", "position?")
     outputs = ("output_sequence",)
     takes = (None, INDICES)
+    work = MOVES
 
     def infer(self, sequence: Type, position: Type | None = None) -> Type:
         _check_position(position)
@@ -149,6 +155,7 @@ class SequenceLength(Operator):
 
     inputs = ("input_sequence",)
     outputs = ("length",)
+    work = TELLS
 
     def infer(self, sequence: Type) -> Type:
         _element(sequence)
@@ -168,6 +175,7 @@ class ConcatFromSequence(Operator):
     inputs = ("input_sequence",)
     outputs = ("concat_result",)
     reads = frozenset({0})
+    work = MOVES
     axis: int
     new_axis: bool = False
 
@@ -197,6 +205,7 @@ class SplitToSequence(Operator):
     takes = (COMMON, INDICES)
     knows_itself = True
     reads = frozenset({1})
+    work = MOVES
     axis: int = 0
     keepdims: bool = True
 
@@ -248,6 +257,7 @@ class SequenceMap(Operator):
 
     inputs = ("input_sequence", "additional_inputs*?")
     outputs = ("out_sequence",)
+    work = INSIDE
     results: int = 1
 
     @property
@@ -269,6 +279,7 @@ class Optional(Operator):
 
     inputs = ("input?",)
     outputs = ("output",)
+    work = MOVES
     type: Type | None = None
 
     def infer(self, value: Type | None = None) -> Type:
@@ -285,6 +296,7 @@ class OptionalGetElement(Operator):
 
     inputs = ("input",)
     outputs = ("output",)
+    work = MOVES
 
     def infer(self, value: Type) -> Type:
         return value.element if isinstance(value, OptionalType) else value
@@ -299,6 +311,7 @@ class OptionalHasElement(Operator):
 
     inputs = ("input?",)
     outputs = ("output",)
+    work = TELLS
 
     def infer(self, value: Type | None = None) -> Type:
         return TensorType(DType.BOOL, ())

@@ -11,6 +11,7 @@ from .dtypes import COMMON, INT64
 from .elements import is_natural
 from .extent import Pad, PadMode, Tile
 from .known import array_of, is_small, known_array
+from .work import MOVES, TELLS
 
 
 @operator
@@ -21,6 +22,7 @@ class Transpose(Operator):
     """
 
     inputs = ("X",)
+    work = MOVES
     perm: tuple[int, ...] = ()
 
     def check_attributes(self) -> None:
@@ -59,6 +61,7 @@ class Reshape(Operator):
     inputs = ("X", "shape")
     takes = (None, INT64)
     reads = frozenset({1})
+    work = MOVES
     allowzero: bool = False
 
     def infer(self, x: TensorType, shape: TensorType, *, values: Values) -> TensorType:
@@ -130,6 +133,7 @@ class Shape(Operator):
 
     inputs = ("X",)
     knows_itself = True
+    work = TELLS
     start: int = 0
     end: int | None = None
 
@@ -152,6 +156,7 @@ class Expand(Operator):
     inputs = ("X", "shape")
     takes = (COMMON, INT64)
     reads = frozenset({1})
+    work = MOVES
 
     def infer(self, x: TensorType, shape: TensorType, *, values: Values) -> TensorType:
         wanted = values[1]
@@ -179,6 +184,7 @@ class Size(Operator):
 
     inputs = ("X",)
     knows_itself = True
+    work = TELLS
 
     def infer(self, x: Type) -> TensorType:
         if not isinstance(x, TensorType):
@@ -196,6 +202,7 @@ class Flatten(Operator):
     """X as a matrix: the axes before `axis` are its rows, the others its columns. Source: ONNX Flatten-24."""
 
     inputs = ("X",)
+    work = MOVES
     axis: int = 1
 
     def infer(self, x: TensorType) -> TensorType:
@@ -258,6 +265,7 @@ class Squeeze(Operator):
     inputs = ("X", "axes?")
     takes = (None, INT64)
     reads = frozenset({1})
+    work = MOVES
 
     def infer(self, x: TensorType, axes: Operand = None, *, values: Values) -> TensorType:
         if x.shape is None:
@@ -315,6 +323,7 @@ class Unsqueeze(Operator):
     inputs = ("X", "axes")
     takes = (None, INT64)
     reads = frozenset({1})
+    work = MOVES
 
     def infer(self, x: TensorType, axes: TensorType, *, values: Values) -> TensorType:
         if x.shape is None:

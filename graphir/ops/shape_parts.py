@@ -24,6 +24,7 @@ from .blocks import DepthOrder, DepthToSpace, SpaceToDepth
 from .dtypes import COMMON, INT64
 from .known import array_of, filled, known_array
 from .slicing import BEYOND, Slice, slice_size
+from .work import MOVES
 
 
 def _merge(shapes: list[Shape], axis: int) -> list[Dim]:
@@ -49,6 +50,7 @@ class Concat(Operator):
 
     inputs = ("inputs*",)
     takes = (COMMON,)
+    work = MOVES
     axis: int
 
     def infer(self, *operands: TensorType) -> TensorType:
@@ -103,6 +105,7 @@ class Split(Operator):
     inputs = ("X", "split?")
     takes = (COMMON, INT64)
     reads = frozenset({1})
+    work = MOVES
     num_outputs: int
     axis: int = 0
 
@@ -190,6 +193,7 @@ class Trilu(Operator):
 
     inputs = ("X", "k?")
     takes = (COMMON, INT64)
+    work = MOVES
     upper: bool = True
 
     def infer(self, x: TensorType, k: Operand = None) -> TensorType:
@@ -210,6 +214,7 @@ class ReverseSequence(Operator):
 
     inputs = ("X", "sequence_lens")
     takes = (COMMON, INT64)
+    work = MOVES
     batch_axis: int = 1
     time_axis: int = 0
 

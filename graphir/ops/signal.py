@@ -7,6 +7,8 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, dim_max, forma
 
 from .base import Operand, Operator, Values, normalize_axis, operator, refine, same_rank
 from .dtypes import FLOATS, INDICES, INT64
+from .steps import of_dft, of_stft
+from .work import Counted, Each
 
 
 def _size(values: Values, slot: int) -> Dim:
@@ -21,6 +23,7 @@ class Window(Operator):
     inputs = ("size",)
     takes = (INDICES,)
     reads = frozenset({0})
+    work = Each(4)
     output_datatype: DType = DType.FLOAT32
     periodic: bool = True
 
@@ -62,6 +65,7 @@ class BlackmanWindow(Window):
     Source: ONNX BlackmanWindow-17.
     """
 
+    work = Each(7)
     output_datatype: DType = DType.FLOAT32
     periodic: bool = True
 
@@ -76,6 +80,7 @@ class MelWeightMatrix(Operator):
     inputs = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
     takes = (INDICES, INDICES, INDICES, FLOATS, FLOATS)
     reads = frozenset({0, 1})
+    work = Each(4)
     output_datatype: DType = DType.FLOAT32
 
     def infer(self, *operands: TensorType, values: Values) -> TensorType:
@@ -103,6 +108,7 @@ class DFT(Operator):
     outputs = ("output",)
     takes = (FLOATS, INDICES, INT64)
     reads = frozenset({1, 2})
+    work = Counted(of_dft)
     inverse: bool = False
     onesided: bool = False
 
@@ -143,6 +149,7 @@ class STFT(Operator):
     outputs = ("output",)
     takes = (FLOATS, INDICES, FLOATS, INDICES)
     reads = frozenset({1, 3})
+    work = Counted(of_stft)
     onesided: bool = True
 
     def infer(

@@ -11,6 +11,7 @@ from .base import Known, Operand, Operator, Values, normalize_axis, operator, re
 from .dtypes import COMMON, INDICES
 from .elements import is_natural
 from .known import array_of, known_array
+from .work import MOVES
 
 # What stands for "to the end" in starts and ends: everything from here on is beyond every axis.
 BEYOND = 2**31 - 1
@@ -110,6 +111,7 @@ class Slice(Operator):
     inputs = ("X", "starts", "ends", "axes?", "steps?")
     takes = (COMMON, INDICES, INDICES, INDICES, INDICES)
     reads = frozenset({1, 2, 3, 4})
+    work = MOVES
 
     def infer(
         self,

@@ -11,6 +11,7 @@ from .base import Operand, Operator, operator, refine
 from .broadcasting import broadcast
 from .counts import new_size
 from .dtypes import INDICES, TEXT
+from .work import TEXTS, Open
 
 
 def _texts(operand: TensorType, name: str = "X") -> None:
@@ -26,6 +27,7 @@ class StringConcat(Operator):
     inputs = ("X", "Y")
     outputs = ("Z",)
     takes = (TEXT, TEXT)
+    work = TEXTS
 
     def infer(self, x: TensorType, y: TensorType) -> TensorType:
         _texts(x)
@@ -54,6 +56,7 @@ class StringNormalizer(Operator):
     inputs = ("X",)
     counts = True
     takes = (TEXT,)
+    work = TEXTS
     case_change_action: CaseChange = CaseChange.NONE
     is_case_sensitive: bool = False
     locale: str | None = None
@@ -84,6 +87,7 @@ class StringSplit(Operator):
     counts = True
     outputs = ("Y", "Z")
     takes = (TEXT,)
+    work = TEXTS
     delimiter: str | None = None
     maxsplit: int | None = None
 
@@ -105,6 +109,7 @@ class RegexFullMatch(Operator):
 
     inputs = ("X",)
     takes = (TEXT,)
+    work = TEXTS
     pattern: str
 
     def infer(self, x: TensorType) -> TensorType:
@@ -134,6 +139,7 @@ class TfIdfVectorizer(Operator):
 
     inputs = ("X",)
     takes = (INDICES | TEXT,)
+    work = Open("how many n-grams it counts depends on the elements")
     mode: TfIdfMode
     min_gram_length: int
     max_gram_length: int

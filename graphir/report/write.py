@@ -33,9 +33,14 @@ def write_document(path: str | os.PathLike[str], data: object, page: Callable[[]
     _write(path, page() if os.fspath(path).endswith(".html") else json.dumps(data, indent=2) + "\n")
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text as it is. Raises ExportFailure if the file cannot be written."""
+    _write(path, text)
+
+
 def _write(path: str | os.PathLike[str], text: str) -> None:
     with replacing(path) as (file,):
         file.write(text.encode("utf-8"))
 
 
-__all__ = ["write_document", "write_report"]
+__all__ = ["write_document", "write_report", "write_text"]

@@ -24,7 +24,8 @@ def test_a_shared_weight_counts_once() -> None:
     shared, bias = weight(graph, "w", 8, 8), weight(graph, "b", 8)
     y = graph.add(Gemm(), x, shared, bias, name="first")
     graph.set_outputs([graph.add(Gemm(), y, shared, name="second")])
-    found = summarize(graph, {"w": Tensor.of(np.zeros((8, 8))), "old": Tensor.of(np.zeros(5))})
+    held = {"w": (8, 8), "b": (8,), "old": (5,)}
+    found = summarize(graph, {name: Tensor.of(np.zeros(shape, np.float32)) for name, shape in held.items()})
     counted = [(layer.name, layer.parameters, layer.shared) for layer in found.layers]
     assert counted == [("first", 72, 0), ("second", 0, 64)]
     assert (found.parameters, found.parameter_bytes) == (72, 288)
@@ -57,3 +58,25 @@ def test_parameters_without_a_shape_are_named() -> None:
     found = summarize(graph)
     assert found.unsized == ("w",)
     assert found.macs is None
+
+
+def test_two_parameters_that_are_one_weight_of_the_source_count_once() -> None:
+    graph = Graph()
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (2, 8)))
+    first, second = weight(graph, "w", 8, 8), weight(graph, "w_1", 8, 8)
+    second.sources = ("w",)
+    graph.set_outputs([graph.add(Gemm(), graph.add(Gemm(), x, first, name="a"), second, name="b")])
+    found = summarize(graph, {"w": Tensor.of(np.zeros((8, 8), np.float32))})
+    assert [(layer.parameters, layer.shared) for layer in found.layers] == [(64, 0), (0, 64)]
+    assert found.parameters == 64
+
+
+def test_what_the_source_computes_from_nothing_is_no_parameter() -> None:
+    graph = Graph()
+    x, zeros = graph.add_input("x", TensorType(DType.FLOAT32, (2, 8))), weight(graph, "zeros0_output", 8)
+    real = graph.add_parameter("w", None, TensorType(DType.FLOAT32, (8, 8)))
+    real.sources = ("w",)
+    graph.set_outputs([graph.add(Gemm(), x, real, zeros, name="a")])
+    assert summarize(graph).parameters == 64
+    graph.set_tensor(real, Tensor.of(np.zeros((8, 8), np.float32)))
+    assert summarize(graph, {"w": Tensor.of(np.zeros((8, 8), np.float32))}).parameters == 64

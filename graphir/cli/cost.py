@@ -1,0 +1,73 @@
+"""`graphir cost`: parameters, multiply-accumulates, floating-point operations and activations of a model."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from .model import first_line, open_model
+from .options import SOURCE_HELP, add_model_options, add_output_options, input_spec, one_of
+
+if TYPE_CHECKING:
+    from graphir.analysis.cost import Cost
+
+    from .console import Console
+
+TARGETS = (".html", ".json", ".csv")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = (
+        "A MAC is a multiplication with the addition that takes up its product. FLOPs are two for each MAC and one\n"
+        "for each other step: a sum, a product, a comparison, a function of one number. Sizes that are open stay\n"
+        "symbols: give them with -i. docs/cost.md has the definitions."
+    )
+    parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
+    parser.add_argument(
+        "--shapes", dest="inputs", metavar="NAME:SHAPE[:DTYPE]", type=input_spec, action="append",
+        default=[], help="the same as -i",
+    )  # fmt: skip
+    parser.add_argument("--csv", action="store_true", help="print one line of CSV a layer instead of text")
+    parser.add_argument(
+        "--report", "--html", metavar="FILE", type=one_of(TARGETS),
+        help="write a page with bars (.html), or the same as data (.json, .csv)",
+    )  # fmt: skip
+    add_model_options(parser)
+    add_output_options(parser)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Print the layers, the operators and the totals."""
+    from graphir.analysis.cost import cost
+    from graphir.report.cost import cost_csv, cost_json, cost_text
+    from graphir.report.fitting import terminal_width
+
+    if options.csv and options.json:
+        options.parser.error("--csv and --json are two forms of one answer: give one of them")
+    model = open_model(options, console)
+    console.stage("counting")
+    found = cost(model.graph, model.parameters(), model.folded)
+    if options.report is not None:
+        _write(options.report, found, options.source, first_line(model))
+    console.data({"source": options.source, **cost_json(found)})
+    if options.csv:
+        console.show(cost_csv(found).replace("\r\n", "\n").rstrip("\n"))
+    else:
+        console.show(f"{first_line(model)}\n\n{cost_text(found, None if options.verbose else terminal_width())}")
+    return 0
+
+
+def _write(target: str, found: Cost, source: str, line: str) -> None:
+    from graphir.report.cost import cost_csv, cost_json
+    from graphir.report.cost_html import cost_html
+    from graphir.report.write import write_document, write_text
+
+    if os.fspath(target).endswith(".csv"):
+        write_text(target, cost_csv(found))
+    else:
+        write_document(target, {"source": source, **cost_json(found)}, lambda: cost_html(found, line))
+
+
+__all__ = ["add_arguments", "run"]

@@ -1,0 +1,123 @@
+"""`graphir cost`, and the table of `graphir summary`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import graphir as library
+from graphir.graph import Graph
+from graphir.ops.activation import Relu
+from graphir.types import DType, TensorType
+from tests.requirements import shared_folder
+
+from .conftest import Command
+
+SHAPE = ("-i", "data:1,1,8,8")
+MODELS = sorted(
+    str(path.relative_to(folder))
+    for folder in [shared_folder() or Path("none")]
+    for pattern in ("models/mxnet/*", "models/onnx/*/*.onnx", "models/tf/*/*.pb")
+    for path in folder.glob(pattern)
+)
+UNREADABLE = ("bmxnet-mnist-32", "mms-mnist", "tract-hey-snips")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_totals_are_the_sums_of_layers_and_of_operators(graphir: Command, digits: Path) -> None:
+    data = graphir("cost", digits, *SHAPE, "--json").data
+    assert (data["macs"], data["flops"], data["parameters"]) == (89568, 186204, 11642)
+    assert (data["trainable_parameters"], data["auxiliary_parameters"]) == (11546, 96)
+    for key in ("macs", "flops", "activation_bytes", "parameters"):
+        assert sum(layer[key] for layer in data["layers"]) == data[key]
+        assert sum(row[key] for row in data["operators"]) == data[key]
+    assert data == graphir("cost", digits, "--shapes", SHAPE[1], "--json").data
+    assert graphir("summary", digits, *SHAPE, "--json").data["macs"] == data["macs"]
+
+
+def test_open_sizes_stay_symbols(graphir: Command, digits: Path) -> None:
+    data = graphir("cost", digits, "--json").data
+    assert (data["macs"], data["flops"]) == ("89568*N", "186204*N")
+    assert "89568*N" in graphir("cost", digits).out
+
+
+def test_csv(graphir: Command, digits: Path, tmp_path: Path) -> None:
+    out = graphir("cost", digits, *SHAPE, "--csv").out
+    rows = list(csv.DictReader(out.splitlines()))
+    assert sum(int(row["macs"]) for row in rows) == 89568
+    assert rows[0]["name"] == "conv1"
+    target = tmp_path / "cost.csv"
+    assert graphir("cost", digits, *SHAPE, "--report", target, "-q").out == ""
+    assert list(csv.DictReader(target.read_text().splitlines())) == rows
+    assert graphir("cost", digits, "--csv", "--json").code == 2
+
+
+def test_page(graphir: Command, digits: Path, tmp_path: Path) -> None:
+    for options in (SHAPE, ()):
+        assert graphir("cost", digits, *options, "--html", tmp_path / "cost.html").code == 0
+        page = (tmp_path / "cost.html").read_text()
+        assert "<script" not in page
+        assert not re.search(r"""(src|href)=""", page)
+        assert "BatchNormalization" in page
+        assert ("<rect" in page) == bool(options)
+    assert graphir("cost", digits, "--report", tmp_path / "cost.json").code == 0
+    assert json.loads((tmp_path / "cost.json").read_text())["macs"] == "89568*N"
+
+
+def test_a_name_is_no_markup_and_acts_on_no_terminal(graphir: Command, tmp_path: Path) -> None:
+    graph = Graph("g")
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (2, 3)))
+    first = graph.add(Relu(), x, name="<b>\x1b[2J", output="first")
+    graph.set_outputs([graph.add(Relu(), first, name="second")])
+    library.save(graph, tmp_path / "g.graphir.json")
+    outcome = graphir("cost", tmp_path / "g.graphir.json", "--report", tmp_path / "c.html")
+    assert "\x1b" not in outcome.out + (tmp_path / "c.html").read_text()
+    assert "<b>\\x1b" not in (tmp_path / "c.html").read_text()
+    assert "\x1b" not in graphir("cost", tmp_path / "g.graphir.json", "--csv").out
+
+
+@pytest.mark.parametrize("command", ["cost", "summary"])
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+def test_tables_fit_the_terminal(
+    graphir: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, columns: int
+) -> None:
+    graph = Graph("g")
+    value = graph.add_input("data", TensorType(DType.FLOAT32, (2, 3, 224, 224)))
+    for number in range(3):
+        value = graph.add(Relu(), value, name=f"a/long/scope/of/names/which/goes/on/and/on/relu_{number}")
+    graph.set_outputs([value])
+    library.save(graph, tmp_path / "g.graphir.json")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = graphir(command, tmp_path / "g.graphir.json").out.splitlines()[2:]
+    # what cannot give way: three numbers of ten characters and the gaps between six columns
+    assert max(map(len, lines)) <= max(columns, 80 if command == "cost" else 64)
+    assert any("relu_2" in line for line in lines)
+    whole = graphir(command, "-v", tmp_path / "g.graphir.json").out
+    assert "a/long/scope/of/names/which/goes/on/and/on/relu_2" in whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS or ["models"])
+def test_real_models(graphir: Command, shared: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for command in ("cost", "summary"):
+        outcome = graphir(command, shared / name)
+        assert outcome.code == (1 if any(part in name for part in UNREADABLE) else 0)
+        assert all(len(line) <= 100 for line in outcome.out.splitlines()[2:])
+
+
+def test_the_page_of_the_documentation(graphir: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+    for page in ("cost.md", "parts.md"):
+        text = (ROOT / "docs" / page).read_text()
+        shown = re.findall(r"```\n\$ graphir (.*?)\n(.*?)```", text, re.DOTALL)
+        assert shown
+        for command, expected in shown:
+            outcome = graphir(*command.split())
+            pieces = [piece.strip("\n") for piece in expected.split("...\n")]
+            assert all(piece in outcome.out + outcome.err for piece in pieces), command
