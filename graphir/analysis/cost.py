@@ -5,6 +5,7 @@ docs/cost.md defines each of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from graphir.analysis.counting import Counting, Layer, Tally
@@ -93,8 +94,16 @@ def cost(
 
 def _auxiliary(summed: Summary, folded: Mapping[str, Tensor]) -> int:
     """The running statistics among the parameters, folded ones told by their names."""
-    gone = [tensor.size for name, tensor in folded.items() if name.split(":")[0].endswith(STATISTICS)]
-    return summed.auxiliary + sum(gone)
+    return summed.auxiliary + sum(tensor.size for name, tensor in folded.items() if is_statistic(name))
+
+
+def is_statistic(name: str) -> bool:
+    """Whether a weight is called like a running statistic, a number behind the name or not.
+
+    >>> is_statistic("bn/moving_variance_1"), is_statistic("bn/moving_mean:0"), is_statistic("bn/gamma")
+    (True, True, False)
+    """
+    return re.sub(r"(_\d+)?(:\d+)?$", "", name).endswith(STATISTICS)
 
 
 def _operators(total: Tally) -> tuple[OperatorCost, ...]:

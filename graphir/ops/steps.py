@@ -22,10 +22,12 @@ def of_deformed(op: Any, operands: Operands, results: Results) -> Dim:
     x, offset = operands[0], operands[2]
     if x is None or offset is None or x.shape is None:
         return UNKNOWN
-    axes = len(x.shape) - 2
-    samples: Dim = offset.elements() // axes * (x.shape[1] // op.offset_group)
-    bias = results[0].elements() if is_given(operands, 3) else 0
-    return samples * (2 * 2**axes - 1 + is_given(operands, 4)) + bias
+    axes: int = len(x.shape) - 2
+    groups: int = op.offset_group
+    samples: Dim = offset.elements() // axes * (x.shape[1] // groups)
+    bias: Dim = results[0].elements() if is_given(operands, 3) else 0
+    each: int = 2 * 2**axes - 1
+    return samples * (each + is_given(operands, 4)) + bias
 
 
 def of_attention(op: Any, operands: Operands, results: Results) -> Dim:

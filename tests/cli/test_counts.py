@@ -226,3 +226,25 @@ def test_elements_for_numpy() -> None:
     assert np.asarray(tensor, np.float64).dtype == np.float64
     assert np.add(tensor, 1).tolist() == [[2.5, 3.5]]
     assert np.array(tensor).flags.writeable
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gluoncv-cifar-resnet20-v1", "gluoncv-cifar-resnet20-v2", "go-test-linear", "mtcnn-det1-pnet", "mtcnn-det2-rnet",
+     "mtcnn-det3-onet", "toy-lenet-miraclewkf", "xdl-blaze-dnn"],
+)  # fmt: skip
+def test_parameters_are_those_of_the_file(graphir: Command, shared: Path, name: str) -> None:
+    model = shared / "models" / "mxnet" / name
+    data = graphir("summary", model, "--json").data
+    stored = graphir("params", model, "--json").data["elements"]
+    assert data["parameters"] + data["unused_parameters"] == stored
+    assert sum(layer["parameters"] for layer in data["layers"]) == data["parameters"]
+    cost = graphir("cost", model, "--json").data
+    assert cost["parameters"] == cost["trainable_parameters"] + cost["auxiliary_parameters"] == data["parameters"]
+
+
+def test_a_recurrent_layer_with_states_of_zeros(graphir: Command, shared: Path) -> None:
+    source = shared / "models" / "mxnet_symbol_only" / "lstm-ptb-mms"
+    data = graphir("summary", source, "--json").data
+    words, width = 10_000, 200
+    assert data["parameters"] == words * width + 2 * 4 * width * (2 * width + 2) + words * (width + 1)

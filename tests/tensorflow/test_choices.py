@@ -11,6 +11,7 @@ from graphir.cli import main
 from graphir.converters.tensorflow import load
 from graphir.errors import ImportFailure
 from tests.tensorflow.graphdef import const, function, graph_def, node, placeholder
+from tests.tensorflow.keras_files import archive, functional, weights_file
 
 FLOAT = {"T": "float32"}
 X = placeholder("x", "float32", (None, 4))
@@ -154,3 +155,18 @@ def test_what_becomes_an_input_has_the_type_that_the_whole_model_gives_it(tmp_pa
     assert str(value.type) == "float32[N, 4]"
     (value,) = graphir.load(tmp_path / "frozen.pb", inputs=["act"], shapes={"act": (2, 6)}).inputs
     assert str(value.type) == "float32[2, 6]"
+
+
+def test_layers_of_keras_mean_what_they_give(tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    config, layers = functional()
+    (tmp_path / "model.keras").write_bytes(archive(config, weights_file(layers)))
+    whole = graphir.load(tmp_path / "model.keras")
+    part = graphir.load(tmp_path / "model.keras", outputs=["summed"], inputs=["left", "inner"])
+    part.check()
+    assert [value.name for value in part.inputs] == ["left", "inner"]
+    assert {str(value.type) for value in part.inputs} == {"float32[N, 4]"}
+    assert [value.name for value in part.outputs] == ["summed"]
+    assert len(part) < len(whole)
+    with pytest.raises(ImportFailure, match="no node gives the output lefft; there is left"):
+        graphir.load(tmp_path / "model.keras", outputs=["lefft"])

@@ -46,7 +46,7 @@ class TFSource:
 
     `variables` are the elements of variables by the names of the nodes that hold them, `renamed` the names in the file
     of the placeholders that have another one here, `kind` what the model is, `layers` how many it has of each class
-    where it is made of layers.
+    where it is made of layers, `results` what these give, by the layers' names.
     """
 
     graph: TFGraph
@@ -57,6 +57,7 @@ class TFSource:
     renamed: dict[str, str] = field(default_factory=dict)
     kind: str = "TensorFlow GraphDef"
     layers: dict[str, int] | None = None
+    results: dict[str, Endpoint] = field(default_factory=dict)
 
     def operators(self) -> dict[str, int]:
         """How many nodes the model has of each operator, or layers of each class."""

@@ -26,7 +26,7 @@ def cut_at(flat: Flat, name: str, dtypes: Mapping[str, DType]) -> str:
     nodes = {node.name: node for node in flat.nodes}
     node = nodes.get(value.node)
     if node is None:
-        hint = similar_names(value.node, nodes)
+        hint = similar_names(value.node, [*(held.node for held in flat.aliases), *nodes])
         raise ImportFailure(f"the graph has no node {value.node!r} that could become an input{hint}")
     if node.op in PLACEHOLDERS and not node.inputs:
         return f"it is a {node.op} in the file"

@@ -29,8 +29,9 @@ def types_at_cuts(
     except GraphirError:
         return found_shapes, found_dtypes
     stated = {plain(name) for name in found_shapes}, {plain(name) for name in found_dtypes}
+    meant = {plain(str(source.results.get(name, name))): name for name in cuts}
     for value in whole.values:
-        for name in cuts.intersection(map(plain, value.sources)):
+        for name in {meant[held] for held in map(plain, value.sources) if held in meant}:
             if not isinstance(value.type, TensorType):
                 continue
             if value.shape is not None and name not in stated[0]:

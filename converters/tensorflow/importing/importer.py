@@ -85,6 +85,10 @@ class Importer(BaseImporter):
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
         flat = flatten(self.source.graph)
         flat.nodes = unfuse(flat.nodes)
+        if self.source.results:
+            names = {node.name for node in flat.nodes}
+            layers = {name: held for name, held in self.source.results.items() if name not in names}
+            flat.aliases |= {Endpoint(name): held for name, held in layers.items()}
         fed = feed_iterators(flat)
         if fed:
             self.graph.decide(DecisionKind.INPUTS_FED, "-", f"what an iterator gives is fed as inputs: {listing(fed)}")
@@ -145,7 +149,7 @@ class Importer(BaseImporter):
         found = {name: flat.resolve(endpoint) for name, endpoint in stated.items()}
         missing = [name for name, endpoint in found.items() if endpoint.node not in nodes]
         if missing:
-            hint = similar_names(str(found[missing[0]].node), nodes)
+            hint = similar_names(str(found[missing[0]].node), [*self.source.results, *nodes])
             raise ImportFailure(f"no node gives the output {', '.join(missing)}{hint}")
         return found
 

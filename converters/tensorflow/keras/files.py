@@ -66,7 +66,7 @@ def _source(path: Path, config: Any, reader: Reader, weights: Weights) -> TFSour
     kind = f"Keras {reader.version} model"
     return TFSource(
         TFGraph(reader.nodes, {}, PRODUCER), name, Signature("", inputs, outputs), [str(path)], kind=kind,
-        layers=layer_counts(config),
+        layers=layer_counts(config), results=reader.results,
     )  # fmt: skip
 
 

@@ -51,6 +51,7 @@ class Reader:
         self.backend = backend
         self.version = version
         self.nodes: list[TFNode] = []
+        self.results: dict[str, Endpoint] = {}  # of each call of a layer, its first result
         self._refusals = Refusals()
         self._names = Names()
         self._casts = False
@@ -209,17 +210,23 @@ class Reader:
         entry = modern(entry)
         class_name = entry["class_name"]
         if class_name in MODELS and _layers_of(entry) is not None:
-            return self._model(entry, stored, name, args, kwargs)
+            return self._told(name, self._model(entry, stored, name, args, kwargs))
         charge_nodes(1, f"layer {name}")
         name = self._names.fresh(name)
         try:
             if _is_operation(entry):
-                return self._operation(entry, stored, name, args, kwargs)
-            return self._layer(entry, stored, name, args, kwargs)
+                return self._told(name, self._operation(entry, stored, name, args, kwargs))
+            return self._told(name, self._layer(entry, stored, name, args, kwargs))
         except Refusal as error:
             self._refusals.refuse(class_name, str(error), name)
             found = list(held_in([args, kwargs]))
             return [found[0] if found else Held(Endpoint(name))] * 8
+
+    def _told(self, name: str, results: list[Held]) -> list[Held]:
+        """The results of a call, the first of which is what its name means."""
+        if results:
+            self.results.setdefault(name, results[0].value)
+        return results
 
     def _model(
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
