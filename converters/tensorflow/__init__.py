@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphir.safety.limits import bounded
+from graphir.safety.limits import bounded, current, limited
 
 if TYPE_CHECKING:
     from graphir.converters.tensorflow.source import TensorFlowModel
@@ -70,7 +70,9 @@ def read(
 
     with paused_collector():
         if inputs:
-            shapes, dtypes = types_at_cuts(open_model(source, signature, outputs), inputs, outputs, shapes, dtypes)
+            with limited(current()):  # the model is read twice, which is no fault of it
+                whole = open_model(source, signature, outputs)
+                shapes, dtypes = types_at_cuts(whole, inputs, outputs, shapes, dtypes)
         opened = open_model(source, signature, outputs)
         operators = opened.operators()
         graph = Importer(opened, shapes, dtypes=dtypes, inputs=inputs, outputs=outputs).run()
