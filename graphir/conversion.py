@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.formats import Judge, Manner, Ready, Source
@@ -18,6 +18,7 @@ from graphir.report import ConversionReport
 from graphir.safety.arguments import expect_mapping
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
+from graphir.structure.record import record
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
@@ -80,7 +81,7 @@ def convert(
     )
 
 
-@dataclass(frozen=True)
+@record
 class Wanted:
     """What is to be written: where, with which of the target's own options, and with which inputs bound. `report` is
     what will be written after it, which must be neither the target nor a file of the source."""
@@ -101,7 +102,7 @@ class Wanted:
         return target_format(self.target)
 
 
-@dataclass(frozen=True)
+@record
 class Proof:
     """How the result is to be checked: by numbers if `verify`, by accuracy on the labelled data of `accuracy`."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from graphir.structure.record import record
 
 from .safety.arguments import expect
 
@@ -206,7 +207,7 @@ class DecisionKind(StrEnum):
     WEIGHTS = "weights", "Weights that are computed are taken to be present, one for each element."
 
 
-@dataclass(frozen=True)
+@record
 class Decision:
     """A choice of a conversion that can change numbers or shapes: its kind, its node (or value), and why."""
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from operator import index
 from typing import Union
+
+from graphir.structure.record import record
 
 from .errors import ArgumentError, ShapeError
 from .safety.arguments import expect, expect_items, found_kind
@@ -27,7 +28,7 @@ class SameMode(enum.Enum):
     LOWER = "lower"
 
 
-@dataclass(frozen=True)
+@record
 class Explicit:
     """Numbers of padding elements: (before, after) for each spatial axis. Negative numbers crop."""
 
@@ -48,7 +49,7 @@ class Explicit:
         return all(before == after for before, after in self.pads)
 
 
-@dataclass(frozen=True)
+@record
 class Same:
     """The policy SAME: as much as the output size `ceil(size / stride)` needs."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
+
+from graphir.structure.record import record
 
 from .errors import ShapeError
 from .symbolic.dims import (
@@ -148,12 +149,17 @@ _BY_NAME = {dtype.value: dtype for dtype in DType} | {
 }
 
 
-@dataclass(frozen=True)
+@record
 class TensorType:
     """A dense tensor: its element type (None: unknown) and shape (None: unknown rank)."""
 
     dtype: DType | None = None
     shape: Shape | None = None
+
+    def __init__(self, dtype: DType | None = None, shape: Shape | None = None) -> None:
+        held = self.__dict__
+        held["dtype"] = dtype
+        held["shape"] = shape
 
     def __str__(self) -> str:
         return f"{self.dtype or '?'}{format_shape(self.shape)}"
@@ -193,7 +199,7 @@ class TensorType:
         return UNKNOWN if self.shape is None else product(self.shape)
 
 
-@dataclass(frozen=True)
+@record
 class SparseTensorType:
     """A sparse tensor: the dtype of its values and its dense shape."""
 
@@ -204,7 +210,7 @@ class SparseTensorType:
         return f"sparse {self.dtype or '?'}{format_shape(self.shape)}"
 
 
-@dataclass(frozen=True)
+@record
 class SequenceType:
     """A sequence of values that all have the type `element`."""
 
@@ -214,7 +220,7 @@ class SequenceType:
         return f"sequence({self.element})"
 
 
-@dataclass(frozen=True)
+@record
 class OptionalType:
     """A value of type `element`, or nothing."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import NoReturn, Union
 
 from graphir.converters.kernel.node import NodeView
@@ -16,6 +15,7 @@ from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
 from graphir.ops.base import Operator
 from graphir.structure.names import Names
+from graphir.structure.record import holder
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -24,7 +24,7 @@ Imported = Union[Value, Sequence[Value]]
 OFTEN = 64
 
 
-@dataclass
+@holder
 class Trial:
     """An attempt whose records stay only if it is kept."""
 

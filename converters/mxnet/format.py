@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from glob import escape
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +101,7 @@ def version_text(version: int) -> str:
     >>> version_text(10901), version_text(800)
     ('1.9.1', '0.8.0 or older')
     """
-    from graphir.converters.mxnet.schema.versions import version_name
+    from graphir.converters.mxnet.schema.upgrade import version_name
 
     return "0.8.0 or older" if version == VERSION_NOT_STATED else version_name(version)
 
@@ -163,9 +162,14 @@ def recognizes(glance: Glance) -> bool:
 def _is_prefix(place: Path) -> bool:
     name = place.name
     try:
-        return bool(name) and (os.path.exists(f"{place}{SYMBOL}") or any(place.parent.glob(f"{escape(name)}-*.params")))
+        return bool(name) and (os.path.exists(f"{place}{SYMBOL}") or any(_are_params(name, place.parent)))
     except (OSError, ValueError):
         return False  # no such folder, which is said where nobody takes it
+
+
+def _are_params(prefix: str, folder: Path) -> Iterator[bool]:
+    """For each file of a folder whether it holds parameters of that prefix."""
+    return (file.startswith(f"{prefix}-") and file.endswith(".params") for file in os.listdir(folder))
 
 
 def takes_text(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from graphir.graph import Decision, Graph, Value
 from graphir.safety.collector import paused_collector
 from graphir.safety.foreign_text import listing, unicode_text
 from graphir.safety.limits import bounded
+from graphir.structure.record import holder
 from graphir.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ PathLike = str | os.PathLike[str]
 BESIDE_SHOWN = 5
 
 
-@dataclass
+@holder
 class MXNetSource:
     """A symbol and its parameters by plain name (None: there are none).
 

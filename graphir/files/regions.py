@@ -12,12 +12,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO, Any
 
 import numpy as np
 
 from graphir.errors import FormatError
+from graphir.structure.record import record
 
 from .reading import open_descriptor, open_plain
 
@@ -29,7 +30,7 @@ TICK = 20_000_000
 Stamp = tuple[int, int, int, int]
 
 
-@dataclass(frozen=True)
+@record
 class FileRegion:
     """`nbytes` bytes of the file `path`, from `offset` on. `stamp` is that of the file that was meant: what stands
     under its name later may be another one, or have been written to."""

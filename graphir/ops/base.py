@@ -6,9 +6,10 @@ import dataclasses
 import enum
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform, get_origin
 
 from graphir.errors import GraphError, OperatorError, ShapeError
+from graphir.structure.record import with_later_fields
 from graphir.types import (
     UNKNOWN,
     Dim,
@@ -148,6 +149,9 @@ class Operator:
     def __setattr__(self, name: str, value: object) -> None:
         raise dataclasses.FrozenInstanceError(f"cannot assign to {name}: operators are values; use dataclasses.replace")
 
+    def __replace__(self, /, **changes: Any) -> Operator:
+        return dataclasses.replace(self, **changes)  # type: ignore[type-var]
+
     def __delattr__(self, name: str) -> None:
         raise dataclasses.FrozenInstanceError(f"cannot delete {name}: operators are values")
 
@@ -248,25 +252,29 @@ O = TypeVar("O", bound=type[Operator])  # noqa: E741  one letter, as type variab
 @dataclass_transform(frozen_default=True)
 def operator(cls: O) -> O:
     """Make a class of attributes an operator: frozen, compared by value, with a hash that is computed once."""
-    if not cls.__doc__:  # asked first: a dataclass without one is given one
+    if not cls.__doc__:
         raise GraphError(f"operator {cls.__name__} has no docstring")
-    made = dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
-    if made.infer is Operator.infer:
+    if cls.infer is Operator.infer:
         raise GraphError(f"operator {cls.__name__} states no inference rule")
-    fields = dataclasses.fields(made)  # type: ignore[arg-type]
-    made.field_names = tuple(field.name for field in fields)
-    made.field_defaults = {
-        field.name: field.default for field in fields if field.default is not dataclasses.MISSING
-    }
-    variadic = any(name.rstrip("?").endswith("*") for name in made.inputs)
-    made.least_inputs = sum(not name.endswith("?") for name in made.inputs)
-    made.most_inputs = None if variadic else len(made.inputs)
-    made._kinds = {}
-    made.checks_attributes = made.check_attributes is not Operator.check_attributes
-    made.has_backward = made.infer_inputs is not Operator.infer_inputs
-    made.backward_reads = "values" in made.infer_inputs.__code__.co_varnames
-    made.propagates = made.propagate is not Operator.propagate
-    return cls
+    own = [name for name, annotation in cls.__annotations__.items() if not _is_of_class(annotation)]
+    cls.field_names = tuple(dict.fromkeys((*cls.field_names, *own)))
+    cls.field_defaults = {name: getattr(cls, name) for name in cls.field_names if hasattr(cls, name)}
+    variadic = any(name.rstrip("?").endswith("*") for name in cls.inputs)
+    cls.least_inputs = sum(not name.endswith("?") for name in cls.inputs)
+    cls.most_inputs = None if variadic else len(cls.inputs)
+    cls._kinds = {}
+    cls.checks_attributes = cls.check_attributes is not Operator.check_attributes
+    cls.has_backward = cls.infer_inputs is not Operator.infer_inputs
+    cls.backward_reads = "values" in cls.infer_inputs.__code__.co_varnames
+    cls.propagates = cls.propagate is not Operator.propagate
+    return with_later_fields(cls)
+
+
+def _is_of_class(annotation: object) -> bool:
+    """Whether an annotation, a text mostly, is of an attribute that all objects of the class share."""
+    if isinstance(annotation, str):
+        return annotation.startswith(("ClassVar", "typing.ClassVar"))
+    return get_origin(annotation) is ClassVar or annotation is ClassVar
 
 
 def same_dtype(*operands: Operand) -> DType | None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Value
 from graphir.node import Node
 from graphir.ops.base import Known
 from graphir.ops.shape_parts import Concat
+from graphir.structure.record import holder
 from graphir.symbolic.dims import Call, substitute
 from graphir.types import Dim, OptionalType, SequenceType, Sym, TensorType, Type, symbol
 
@@ -26,7 +27,7 @@ Pair = frozenset[str]
 Letter = Callable[[Value, int], str]
 
 
-@dataclass
+@holder
 class _Relations:
     """Of symbols: which pairs cannot be one size, and which are broadcast with each other or must be equal."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from graphir.graph import Node
+from graphir.structure.record import holder
 
 
 class Change(NamedTuple):
@@ -16,7 +17,7 @@ class Change(NamedTuple):
     why: str
 
 
-@dataclass
+@holder
 class Outcome:
     """What became of a graph in a pass: the changes in order and, of nodes that it is meant for but had to leave, why.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.table import FORMATS
 from graphir.graph import Decision
 from graphir.safety.foreign_text import one_line, printable
-from graphir.structure.record import record
+from graphir.structure.record import holder, record
 
 from .parts import by_count, decisions_text, operators_text
 from .text import folded_text, size
@@ -34,7 +34,7 @@ class WrittenFile:
     nbytes: int
 
 
-@dataclass
+@holder
 class ConversionReport:
     """The record of one conversion.
 

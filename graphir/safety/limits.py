@@ -14,17 +14,18 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import ParamSpec, TypeVar, cast
 
 from graphir.errors import FormatError, GraphirError
+from graphir.structure.record import holder, record
 
 UNCOUNTED = 4096
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
+@record
 class Limits:
     """What one model may ask for beyond what its files hold; each can be raised, by name.
 
@@ -79,7 +80,7 @@ def _pair(text: str) -> tuple[str, int]:
     return name, int(digits)
 
 
-@dataclass
+@holder
 class _Budget:
     """What is used of the limits, and what the files hold."""
 

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from string import digits
 from typing import Any, NamedTuple
 
 from graphir.errors import ImportFailure
@@ -227,7 +226,7 @@ def _in_order_of_making(modules: list[_Module]) -> list[_Module]:
     """Blocks that differ in their counter alone, in its order, in the places that they hold together."""
     families: dict[str, list[tuple[int, str, int]]] = {}
     for slot, module in enumerate(modules):
-        family = module.prefix.rstrip(digits)
+        family = module.prefix.rstrip("0123456789")
         counter = module.prefix[len(family) :].lstrip("0")
         families.setdefault(family, []).append((len(counter), counter, slot))  # as numbers, however many digits
     ordered = list(modules)

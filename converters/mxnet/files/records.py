@@ -11,6 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from graphir.structure.record import holder
+
 VARIABLE = "null"
 
 
@@ -41,7 +43,7 @@ class Upgrade(NamedTuple):
     text: str
 
 
-@dataclass(slots=True)
+@holder
 class NNVMGraph:
     """A symbol: nodes in topological order, and heads as pairs (node index, output index).
 

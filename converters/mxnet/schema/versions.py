@@ -19,7 +19,7 @@ from graphir.converters.mxnet.schema.history import OLDEST_LIBRARY, Absent, OldO
 from graphir.converters.mxnet.schema.operators import node_signature, typed_attributes
 from graphir.converters.mxnet.schema.registry import canonical_names, operator_schema
 from graphir.converters.mxnet.schema.release_changes import CHANGED, LIMITED, NOTED, rank_of
-from graphir.converters.mxnet.schema.upgrade import HIDDEN_KEYS, RUNNING_VERSION
+from graphir.converters.mxnet.schema.upgrade import HIDDEN_KEYS, RUNNING_VERSION, version_name
 from graphir.converters.mxnet.schema.values import Parameter
 from graphir.decisions import DecisionKind
 from graphir.errors import ExportFailure, Gap, UnsupportedOpError
@@ -65,15 +65,6 @@ def parse_version(text: str | int) -> int:
     if not OLDEST <= number <= RUNNING_VERSION:
         raise ExportFailure(f"MXNet {text} cannot be written for; versions from 0.7 to 1.9.1 can")
     return number
-
-
-def version_name(number: int) -> str:
-    """A number as people write it.
-
-    >>> version_name(1201), version_name(10000)
-    ('0.12.1', '1.0.0')
-    """
-    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
 
 
 def export_for(graph: Graph, version: str | int | None = None) -> tuple[NNVMGraph, Arrays]:

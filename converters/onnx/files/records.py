@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from graphir.structure.record import holder, record
 from graphir.tensor import Tensor
 from graphir.types import Type
 
@@ -20,14 +21,14 @@ METADATA = "onnx.metadata:"  # before keys of the model's own that begin with FI
 DEFAULT_DOMAINS = ("", "ai.onnx")
 
 
-@dataclass(frozen=True)
+@record
 class SerializedAttribute:
     """An attribute as the bytes of its AttributeProto."""
 
     data: bytes
 
 
-@dataclass
+@holder
 class OnnxGraph:
     """An ONNX graph as plain records, its weights still lazy. As an attribute it is a subgraph.
 
@@ -55,7 +56,7 @@ class OnnxNode:
     domain: str = ""
 
 
-@dataclass
+@holder
 class OnnxModel(OnnxGraph):
     """An ONNX model as plain records, its weights still lazy."""
 

@@ -11,13 +11,13 @@ _GRAPH = {1: BYTES, 2: BYTES, 3: VARINT, 4: BYTES, 5: BYTES}
 _NODE = frozenset({1, 2, 3, 4, 5, 6, 7})
 _META = frozenset({1, 2, 3, 4, 5, 6, 7})
 _SAVED = {1: VARINT, 2: BYTES}
-_TEXT = re.compile(
+_TEXT = (
     rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*"
     rb"(?:(?:node|library|versions|meta_info_def|graph_def|saver_def|collection_def|signature_def|meta_graphs)\s*:?\s*[{<]"
     rb"|saved_model_schema_version\s*:\s*\d)"
 )
-_OPERATOR = re.compile(rb"[A-Za-z0-9_.>-]+")
-_NODE_NAME = re.compile(rb"[A-Za-z0-9_./>-]+")
+# Compiled when they are first needed, which few models do.
+_OPERATOR, _NODE_NAME = rb"[A-Za-z0-9_.>-]+", rb"[A-Za-z0-9_./>-]+"
 
 
 def looks_like_tensorflow(data: bytes | memoryview) -> bool:
@@ -35,7 +35,7 @@ def looks_like_tensorflow(data: bytes | memoryview) -> bool:
 
 def looks_like_text(data: bytes | memoryview) -> bool:
     """Whether this is the text form: it begins with a field of one of these messages."""
-    return _TEXT.match(data) is not None
+    return re.match(_TEXT, data) is not None
 
 
 def looks_like_saved_model(data: bytes | memoryview) -> bool:
@@ -82,8 +82,8 @@ def _is_node(view: memoryview, start: int, end: int) -> bool:
         if number not in _NODE or wire_type != BYTES:
             return False
         if number == 2:
-            return _OPERATOR.fullmatch(view[begin:stop]) is not None
-        named |= number == 1 and _NODE_NAME.fullmatch(view[begin:stop]) is not None
+            return re.fullmatch(_OPERATOR, view[begin:stop]) is not None
+        named |= number == 1 and re.fullmatch(_NODE_NAME, view[begin:stop]) is not None
     return named and end == len(view)
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphir.converters.kernel.refusals import NeedsShape
 from graphir.converters.mxnet.importing.context import ImportNode
@@ -37,6 +37,9 @@ from graphir.ops.shape import Pad
 from graphir.padding import Explicit
 from graphir.structure.record import record
 from graphir.types import UNKNOWN, DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 EUCLIDEAN: Callable[..., Operator] = ReduceL2
 
