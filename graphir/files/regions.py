@@ -40,6 +40,9 @@ class FileRegion:
     nbytes: int
     stamp: Stamp | None = field(default=None, compare=False, repr=False)
 
+    def __init__(self, path: str, offset: int, nbytes: int, stamp: Stamp | None = None) -> None:
+        self.__dict__.update(path=path, offset=offset, nbytes=nbytes, stamp=stamp)
+
 
 def stamp_of(status: os.stat_result) -> Stamp:
     """What tells a file from another one, and from itself after it was written to.

@@ -156,6 +156,7 @@ class _Reader:
         self._table = operator_table()
         self._operators: dict[tuple[str, str], Operator] = {}  # by name and attributes as they stand in the document
         self._types: dict[str, Type] = {}  # by their text; equal JSON is not the same: 1 == True == 1.0
+        self._held: dict[str, tuple[DType, tuple[int, ...]]] = {}  # those of tensors with elements, by their text
 
     def graph(self, raw: Json, where: str, parent: Graph | None, depth: int = 0) -> Graph:
         check_depth(depth, f"graphs inside graphs at {where[:100]}")
@@ -204,7 +205,13 @@ class _Reader:
 
     def _tensor(self, raw: dict[str, Json], where: str) -> Tensor:
         """The tensor that the fields `type` and `data` or `stored` speak of."""
-        dtype, shape = static_type_from_json(raw["type"], f"{where}.type")
+        text = repr(raw["type"])
+        held = self._held.get(text)
+        if held is None:
+            held = static_type_from_json(raw["type"], f"{where}.type")
+            if len(text) <= LONGEST_KEY and len(self._held) < MOST_KEYS:
+                self._held[text] = held
+        dtype, shape = held
         if "data" in raw:
             if "stored" in raw or "sha256" in raw:
                 raise Refused(where, "the elements are either here (data) or in the weights (stored), not both")

@@ -7,7 +7,7 @@ import dataclasses
 import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -94,7 +94,7 @@ def test_holders() -> None:
         ((1,), {"z": 2}, "Held has no field z left to set"),
     ],
 )
-def test_wrong_arguments(values: tuple[int, ...], named: dict[str, int], text: str) -> None:
+def test_wrong_arguments(values: tuple[int, ...], named: dict[str, Any], text: str) -> None:
     with pytest.raises(TypeError, match=text):
         Held(*values, **named)
 
@@ -117,7 +117,7 @@ def test_threads_make_the_fields_once() -> None:
 def test_operators_know_the_fields_that_a_dataclass_has(name: str) -> None:
     """They read their annotations themselves, so that no dataclass need be made."""
     cls: type[Operator] = operator_table()[name]
-    fields = dataclasses.fields(cls)
+    fields = dataclasses.fields(cast("type[Any]", cls))
     assert cls.field_names == tuple(field.name for field in fields)
     stated = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
     assert cls.field_defaults == stated
