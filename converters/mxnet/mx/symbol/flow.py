@@ -23,27 +23,24 @@ def reached(entries: Sequence[Entry], given: Iterable[str]) -> set[tuple[int, in
     order = post_order(entries)
     stated = set(given)
     known = {(id(node), 0) for node in order
-             if node.is_variable and (node.name in stated or "__shape__" in node.attrs)}  # fmt: skip
-    size = -1
-    while size != len(known):
-        size = len(known)
-        for way in (order, reversed(order)):
-            for node in way:
-                if not node.is_variable:
-                    _learn(node, known)
+             if not node.inputs and (not node.is_variable or node.name in stated or "__shape__" in node.attrs)}
+    open_nodes = [_values(node) for node in order if not node.is_variable]
+    learned = True
+    while learned:
+        learned = False
+        for way in (open_nodes, open_nodes[::-1]):
+            for deciding, values in way:
+                if not known.isdisjoint(deciding) and not known.issuperset(values):
+                    known.update(values)
+                    learned = True
     return known
 
 
-def _learn(node: Node, known: set[tuple[int, int]]) -> None:
+def _values(node: Node) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The inputs and outputs of which one that is known makes the others known, and all of them."""
     inputs = [(id(producer), slot) for producer, slot, _ in node.inputs]
-    outputs = [(id(node), slot) for slot in range(node.outputs)]
-    if node.op in FORWARD_ONLY:
-        learns = inputs[0] in known
-    else:
-        learns = not inputs or any(entry in known for entry in inputs) or any(entry in known for entry in outputs)
-    if learns:
-        known.update(inputs)
-        known.update(outputs)
+    values = inputs + [(id(node), slot) for slot in range(node.outputs)]
+    return inputs[:1] if node.op in FORWARD_ONLY else values, values
 
 
 __all__ = ["FORWARD_ONLY", "reached"]

@@ -19,6 +19,7 @@ from graphir.converters.mxnet.mx.symbol.node import post_order
 from graphir.converters.mxnet.mx.symbol.stand_ins import stand_in
 from graphir.converters.mxnet.mx.util import is_np_shape
 from graphir.errors import GraphirError, ShapeError
+from graphir.safety.collector import paused_collector
 from graphir.types import ANYTHING, UNKNOWN, DType, TensorType
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def shapes_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, objec
     np_shape = symbol.np_shape or is_np_shape()
     with mxnet_errors():
         records = stand_in(_undeclared(symbol, shapes, "__shape__"))
-        types = infer_symbol(records, shapes, np_shape=np_shape)
+        with paused_collector():
+            types = infer_symbol(records, shapes, np_shape=np_shape)
     given_shapes = [name for name, shape in shapes.items() if shape or np_shape]
     known = reached(symbol.entries, given_shapes)
     types_by_name = types.arguments | types.auxiliary
@@ -103,7 +105,7 @@ def types_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object
     _check_names(dtypes, arguments, states)
     records = _undeclared(symbol, dtypes, "__dtype__")
     # an input for which nothing states a dtype gets one for inference: what depends on it is not known
-    with mxnet_errors():
+    with mxnet_errors(), paused_collector():
         assumed = [
             infer_symbol(records, None, dtypes, np_shape=False, assumed=dtype)
             for dtype in (DType.FLOAT32, DType.FLOAT64)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
+from json.encoder import encode_basestring
 
 from graphir.converters.mxnet.mx.symbol.node import CASTS, Entry, Node, post_order
 from graphir.converters.mxnet.schema.upgrade import RUNNING_VERSION
+from graphir.safety.collector import paused_collector
 
 MOST_ON_A_LINE = 10
 """More numbers or entries than these stand on a line each."""
@@ -16,7 +17,8 @@ def to_text(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: b
     """The text for what the entries depend on, without the casts of mixed precision if asked. Linear in nodes."""
     attributes = {"is_np_shape": '["int", 1]'} if np_shape else {}
     attributes["mxnet_version"] = f'["int", {RUNNING_VERSION}]'
-    return _graph(entries, 0, attributes, remove_casts=remove_casts)
+    with paused_collector():
+        return _graph(entries, 0, attributes, remove_casts=remove_casts)
 
 
 def _graph(entries: Sequence[Entry], depth: int, attributes: dict[str, str], *, remove_casts: bool = False) -> str:
@@ -55,18 +57,14 @@ def _graph(entries: Sequence[Entry], depth: int, attributes: dict[str, str], *, 
 
 
 def _node(node: Node, inputs: Sequence[str], depth: int) -> str:
-    parts = {"op": _quoted(node.op), "name": _quoted(node.name)}
+    parts = {"op": encode_basestring(node.op), "name": encode_basestring(node.name)}
     if node.attrs:
-        texts = {key: _quoted(text) for key, text in sorted(node.attrs.items())}
+        texts = {key: encode_basestring(text) for key, text in sorted(node.attrs.items())}
         parts["attrs"] = _object(texts, depth + 1, lines=len(texts) > 1)
     parts["inputs"] = _array(inputs, depth + 1)
     if node.subgraphs:
         parts["subgraphs"] = _array((_graph(held, depth + 2, {}) for held in node.subgraphs), depth + 1, lines=True)
     return _object(parts, depth, lines=True)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _array(texts: Iterable[str], depth: int, *, lines: bool = False) -> str:
@@ -75,7 +73,7 @@ def _array(texts: Iterable[str], depth: int, *, lines: bool = False) -> str:
 
 
 def _object(texts: dict[str, str], depth: int, *, lines: bool) -> str:
-    return _joined("{", [f"{_quoted(key)}: {text}" for key, text in texts.items()], "}", depth, lines=lines)
+    return _joined("{", [f"{encode_basestring(key)}: {text}" for key, text in texts.items()], "}", depth, lines=lines)
 
 
 def _joined(opening: str, texts: Sequence[str], closing: str, depth: int, *, lines: bool) -> str:

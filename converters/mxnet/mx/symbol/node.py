@@ -9,6 +9,10 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema.operators import Signature, node_signature
 
 VERSION_PLACE = 2
+MOST_SIGNATURES = 1 << 14
+_SIGNATURES: dict[tuple[str, tuple[tuple[str, str], ...], int], Signature] = {}
+"""Those of nodes alike, which most are."""
+
 CASTS = frozenset(("amp_cast", "amp_multicast"))
 
 
@@ -42,7 +46,13 @@ class Node:
     def signature(self) -> Signature:
         """The names of inputs and outputs, read from the attributes once. Not for variables."""
         if self._signature is None:
-            self._signature = node_signature(self.record([(0, 0)] * len(self.inputs)))
+            key = (self.op, tuple(self.attrs.items()), len(self.inputs))
+            found = _SIGNATURES.get(key)
+            if found is None:
+                if len(_SIGNATURES) >= MOST_SIGNATURES:
+                    _SIGNATURES.clear()
+                found = _SIGNATURES[key] = node_signature(self.record([(0, 0)] * len(self.inputs)))
+            self._signature = found
         return self._signature
 
     def forget_signature(self) -> None:
