@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from graphir.converters.mxnet.mx.base import MXNetError
+from graphir.converters.mxnet.mx.symbol.compose import schema_of
 from graphir.converters.mxnet.mx.symbol.namespaces import namespace
 from graphir.converters.mxnet.mx.symbol.node import Outputs
 from graphir.converters.mxnet.mx.symbol.symbol import Symbol
@@ -38,13 +41,32 @@ def numpy_function(called: str) -> Any:
         return plain.get(known)
     if f"{known}_scalar" in internal:
         return _binary(known)
-    return internal.get(known) if known in internal else None
+    if known not in internal:
+        return None
+    variadic = any(array[0] == "*" for array in schema_of(internal.operators[known]).arrays)
+    return _of_list(known) if variadic else internal.get(known)
 
 
 def numpy_names() -> list[str]:
     """The names of all functions of numpy that there are."""
     held = {*namespace("numpy", NumpySymbol).operators, *namespace("numpy._internal", NumpySymbol).operators}
     return sorted({name for name in held if not name.endswith("_scalar")} | set(SAME))
+
+
+def _of_list(called: str) -> Any:
+    """A function of a list of symbols, as `numpy.stack`; einsum's text comes before its symbols."""
+    internal = namespace("numpy._internal", NumpySymbol)
+
+    def function(first: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(first, str):
+            return internal.get(called)(*args, **{"subscripts": first, "optimize": 0, **kwargs})
+        defaults = {"axis": 0} if called in ("concatenate", "stack") else {}
+        symbols = first if isinstance(first, list | tuple) else (first, *args)
+        return internal.get(called)(*symbols, **{**defaults, **kwargs})
+
+    function.__name__ = function.__qualname__ = called
+    function.__doc__ = f"`numpy.{called}` of symbols."
+    return function
 
 
 def _binary(called: str) -> Any:
@@ -54,9 +76,11 @@ def _binary(called: str) -> Any:
         if isinstance(x1, Outputs) and isinstance(x2, Outputs):
             return internal.get(called)(x1, x2, **kwargs)
         if isinstance(x1, Outputs):
-            return internal.get(f"{called}_scalar")(x1, float(x2), **kwargs)
+            is_int = isinstance(x2, int | np.integer)
+            return internal.get(f"{called}_scalar")(x1, float(x2), is_int, **kwargs)
         swapped = f"r{called}" if f"r{called}_scalar" in internal else MIRRORED.get(called, called)
-        return internal.get(f"{swapped}_scalar")(x2, float(x1), **kwargs)
+        is_int = called in MIRRORED and isinstance(x1, int | np.integer)
+        return internal.get(f"{swapped}_scalar")(x2, float(x1), is_int, **kwargs)
 
     function.__name__ = function.__qualname__ = called
     function.__doc__ = f"`numpy.{called}` of two symbols, or of a symbol and a number."
@@ -98,6 +122,9 @@ class NumpySymbol(Symbol):
     def __getitem__(self, key: Any) -> Any:
         if len(self.entries) > 1:
             return super().__getitem__(key)
+        if isinstance(key, slice) and key.step != 0:
+            bounds = ([None] if bound is None else bound for bound in (key.start, key.stop))
+            return namespace("numpy._internal", NumpySymbol).get("slice")(self, *bounds, key.step)
         return self._sliced(key if isinstance(key, tuple) else (key,))
 
     def _sliced(self, keys: Sequence[Any]) -> Any:
@@ -118,7 +145,8 @@ class NumpySymbol(Symbol):
                 raise IndexError(f"symbols take numbers, slices and tuples of them, got {key!r}")
             shape.append(-2 if isinstance(key, slice) else -3)
         internal = namespace("numpy._internal", NumpySymbol)
-        found = internal.get("slice")(self, begin, end, step)
+        steps = () if step == [1] and isinstance(keys[0], int) else (step,)
+        found = internal.get("slice")(self, begin, end, *steps)
         return found if -3 not in shape else internal.get("reshape")(found, (*shape, -4))
 
     def __len__(self) -> int:
@@ -133,6 +161,9 @@ class NumpySymbol(Symbol):
 
     def __bool__(self) -> bool:
         raise MXNetError("the truth of a symbol is not known, which holds no elements")
+
+    def __rmul__(self, other: object) -> Any:
+        return self._numpy("multiply", other, swapped=True)
 
     def __matmul__(self, other: object) -> Any:
         return self._numpy("matmul", other)
