@@ -125,7 +125,9 @@ def _node_look(node: Node, name: str, cost: Cost, marks: Iterable[Mark]) -> Look
     weights = [value for value in node.inputs if value is not None and value.is_parameter]
     lines = [fitted(name, small=True)]
     if cost.parameters > 1:
-        sizes = f"{sizes_of(weights[0].type)} = " if len(weights) == 1 else f"{sizes_of(weights[0].type)}, all "
+        first = weights[0].type
+        is_all = isinstance(first, TensorType) and first.elements() == cost.parameters
+        sizes = f"{sizes_of(first)}{' = ' if is_all else ', all '}"
         lines.append(fitted(f"{sizes}{short(cost.parameters)} par", small=True))
     if cost.macs:
         lines.append(f"{short(cost.macs)} MACs")
@@ -188,16 +190,20 @@ def _cost_facts(cost: Cost) -> list[tuple[str, str]]:
 
 
 def sizes_of(type_: Type) -> str:
-    """The shape as it stands at a wire: sizes with an x between.
+    """The shape as it stands at a wire: sizes with an x between, which stands apart where names of sizes are long.
 
     >>> sizes_of(TensorType(None, (1, 64, 56, 56))), sizes_of(TensorType(None, ())), sizes_of(TensorType())
     ('1x64x56x56', 'scalar', '?')
+    >>> from graphir.types import symbol
+    >>> sizes_of(TensorType(None, (symbol("batch"), 256)))
+    'batch x 256'
     """
     if not isinstance(type_, TensorType):
         return str(type_).partition("(")[0]
     if type_.shape is None:
         return "?"
-    return "x".join(str(size) for size in type_.shape) or "scalar"
+    is_long = any(not isinstance(size, int) and len(str(size)) > 1 for size in type_.shape)
+    return (" x " if is_long else "x").join(str(size) for size in type_.shape) or "scalar"
 
 
 def wire_label(values: Iterable[Value]) -> str:
