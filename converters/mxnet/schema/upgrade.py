@@ -32,6 +32,8 @@ _INITIAL = {
 def initial_value(operator: str, slot: int) -> str | None:
     """What MXNet states as `__init__` of a variable that it makes for an input of the operator."""
     return _INITIAL.get(operator, {}).get(slot)
+
+
 def version_name(number: int) -> str:
     """A number as people write it.
 
@@ -39,7 +41,6 @@ def version_name(number: int) -> str:
     ('0.12.1', '1.0.0')
     """
     return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
-
 
 
 def is_hidden_key(key: str) -> bool:
