@@ -12,7 +12,7 @@ from .base import Known, Operand, Operator, Values, normalize_axis, operator, re
 from .counts import new_size
 from .dtypes import COMMON, FLOATS, INDICES, INT64, UINT8
 from .windows import Windowed
-from .work import MOVES, EachRead, Open
+from .work import MOVES, Each, EachRead, Open
 
 
 class PixelFormat(enum.Enum):
@@ -148,6 +148,7 @@ class Correlation(Operator):
 
     inputs = ("A", "B")
     takes = (FLOATS, FLOATS)
+    work = Each()  # the mean's division
     kernel_size: int = 1
     max_displacement: int = 1
     stride: int = 1

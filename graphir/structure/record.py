@@ -112,7 +112,7 @@ def _init(self: Any, *values: object, **named: object) -> None:
         after()
 
 
-def _eq(self: Any, other: object) -> bool:
+def _eq(self: Any, other: Any) -> Any:
     if type(other) is not type(self):
         return NotImplemented
     mine, theirs, names = self.__dict__, other.__dict__, self.__record_layout__.compared

@@ -23,7 +23,7 @@ from graphir.ops.shape import Transpose
 from graphir.ops.signal import DFT
 from graphir.ops.work import Each, EachRead, Nothing
 from graphir.types import UNKNOWN, DType, symbol
-from tests.ops.rows import types
+from tests.ops.rule import types
 
 N = symbol("N")
 

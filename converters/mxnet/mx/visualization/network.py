@@ -142,7 +142,7 @@ class _EdgeLabels:
             shapes = internals.infer_shape(**shape)[1]
             if shapes is None:
                 raise ValueError("Input shape is incomplete")
-            self._shapes = dict(zip(self._heads, shapes, strict=True))
+            self._shapes = {head: found or () for head, found in zip(self._heads, shapes, strict=True)}
         if dtype is not None:
             types = internals.infer_type(**dtype)[1]
             if types is None:
