@@ -87,4 +87,12 @@ def broadcast_operand(operand: Operand, others: Iterable[Operand], result: Shape
     return tuple(found)
 
 
-__all__ = ["broadcast", "broadcast_dim", "broadcast_operand"]
+def wanted_shapes(operands: tuple[Operand, ...], result: Shape | None) -> list[Shape | None]:
+    """What the shapes of operands that broadcast to the result must be."""
+    return [
+        broadcast_operand(operand, (*operands[:slot], *operands[slot + 1 :]), result)
+        for slot, operand in enumerate(operands)
+    ]
+
+
+__all__ = ["broadcast", "broadcast_dim", "broadcast_operand", "wanted_shapes"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from graphir.errors import ShapeError
-from graphir.types import UNKNOWN, DType, Shape, TensorType, unify_shape
+from graphir.types import UNKNOWN, DType, TensorType, unify_shape
 
 from . import elements
 from .base import Known, Operand, Operator, Values, operator, refine, same_dtype
-from .broadcasting import broadcast, broadcast_operand
+from .broadcasting import broadcast, wanted_shapes
 from .dtypes import (
     BOOL,
     COMMON,
@@ -24,7 +24,7 @@ from .dtypes import (
     DTypes,
 )
 from .elements import Function
-from .known import choose, each, filled
+from .known import choose, converted, each, filled
 from .steps import of_joined
 from .work import HOLDS, MOVES, Counted, Each
 
@@ -61,14 +61,6 @@ class _Predicate(Operator):
         return (refine(operands[0], results[0].shape),)
 
 
-def _wanted_shapes(operands: tuple[Operand, ...], result: Shape | None) -> list[Shape | None]:
-    """What the shapes of operands that broadcast to the result must be."""
-    return [
-        broadcast_operand(operand, (*operands[:slot], *operands[slot + 1 :]), result)
-        for slot, operand in enumerate(operands)
-    ]
-
-
 class _Binary(Operator):
     """Two operands of one dtype that broadcast. With `same_shape` the source promises that their shapes are equal."""
 
@@ -89,7 +81,7 @@ class _Binary(Operator):
         dtype = same_dtype(*operands) if self.result else same_dtype(*operands, results[0])
         shape = results[0].shape
         if not self.same_shape:
-            return tuple(map(refine, operands, _wanted_shapes(operands, shape), [dtype] * 2))
+            return tuple(map(refine, operands, wanted_shapes(operands, shape), [dtype] * 2))
         for operand in operands:
             shape = unify_shape(shape, operand.shape if operand is not None else None)
         return tuple(refine(operand, shape, dtype) for operand in operands)
@@ -280,7 +272,7 @@ class _Variadic(Operator):
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         dtype = same_dtype(*operands, results[0])
-        return tuple(map(refine, operands, _wanted_shapes(operands, results[0].shape), [dtype] * len(operands)))
+        return tuple(map(refine, operands, wanted_shapes(operands, results[0].shape), [dtype] * len(operands)))
 
     def known_by(self, function: Function, operands: tuple[Operand, ...], values: Values) -> Values:
         """The known elements by a function of two; those of a single operand as they are."""
@@ -359,7 +351,7 @@ class Where(Operator):
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         condition, x, y = operands
-        wanted = _wanted_shapes(operands, results[0].shape)
+        wanted = wanted_shapes(operands, results[0].shape)
         dtype = same_dtype(x, y, results[0])
         return refine(condition, wanted[0], DType.BOOL), refine(x, wanted[1], dtype), refine(y, wanted[2], dtype)
 
@@ -386,14 +378,6 @@ class Cast(Operator):
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         return converted(operands, values, self.to)
-
-
-def converted(operands: tuple[Operand, ...], values: Values, to: DType | None) -> tuple[Known | None, ...]:
-    """The first operand's elements as a conversion to `to` leaves them, but for what that dtype cannot hold."""
-    if to is None or to is DType.STRING:
-        return (None,)
-    to_whole = elements.truth if to is DType.BOOL else elements.truncated
-    return each(elements.itself if to.is_float else to_whole, operands[:1], values[:1])
 
 
 OPERATORS = (

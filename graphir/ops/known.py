@@ -9,7 +9,7 @@ from typing import Any
 from graphir.types import UNKNOWN, Dim, DType, Unknown
 
 from .base import Element, Known, Operand, Values
-from .elements import Function, held
+from .elements import Function, held, itself, truncated, truth
 
 LIMIT = 256
 """Tensors of more elements are not followed."""
@@ -142,11 +142,20 @@ def folded(
     return known_array(array)
 
 
+def converted(operands: tuple[Operand, ...], values: Values, to: DType | None) -> tuple[Known | None, ...]:
+    """The first operand's elements as a conversion to `to` leaves them, but for what that dtype cannot hold."""
+    if to is None or to is DType.STRING:
+        return (None,)
+    to_whole = truth if to is DType.BOOL else truncated
+    return each(itself if to.is_float else to_whole, operands[:1], values[:1])
+
+
 __all__ = [
     "LIMIT",
     "array_of",
     "choose",
     "combined",
+    "converted",
     "each",
     "filled",
     "folded",
