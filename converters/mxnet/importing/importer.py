@@ -326,7 +326,7 @@ class Importer(BaseImporter):
 
     def _set_outputs(self, heads: list[tuple[int, int]]) -> None:
         names = entry_names(self.source)
-        outputs: list[Value] = []
+        outputs: dict[Value, None] = {}  # none comes twice: what would is a copy
         for index, slot in heads:
             record = self.source.nodes[index]
             if record.op == VARIABLE and self._results[index] is None:
@@ -338,12 +338,12 @@ class Importer(BaseImporter):
                     f"{record.name} ({record.op}): output {slot}, an output of the model, means nothing at inference; "
                     f"take the model's first, as in symbol[0]"
                 )
-            outputs.append(self._as_output(results[slot], names.get((index, slot), record.name), outputs))
+            outputs[self._as_output(results[slot], names.get((index, slot), record.name), outputs)] = None
             if record.op in LOSS_HEADS:
                 self.graph.decide(DecisionKind.LOSS_HEAD, record.name, LOSS_HEADS[record.op])
-        self.graph.set_outputs(outputs)
+        self.graph.set_outputs(list(outputs))
 
-    def _as_output(self, value: Value, name: str, outputs: list[Value]) -> Value:
+    def _as_output(self, value: Value, name: str, outputs: Mapping[Value, None]) -> Value:
         """The value under the name that MXNet gives this output; a copy where it has to keep its own."""
         if value.name == name and value not in outputs:
             return value

@@ -148,7 +148,7 @@ class Search:
 
     def _by_stages(self) -> None:
         """The plans that memonger would try, where the symbol has stages marked."""
-        if len(self.problem.names) > _LARGE or not any(STAGE in node.annotations for node in self.planned.graph.nodes):
+        if not any(STAGE in node.annotations for node in self.planned.graph.nodes):
             return
         places = {number: node for node, number in enumerate(self.numbers)}
         walk = Walk(self.planned.graph, self.planned.types)
