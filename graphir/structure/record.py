@@ -112,16 +112,17 @@ def _init(self: Any, *values: object, **named: object) -> None:
         after()
 
 
+def _compared(self: Any) -> list[object]:
+    held = self.__dict__
+    return [held[name] for name in self.__record_layout__.compared]
+
+
 def _eq(self: Any, other: Any) -> Any:
-    if type(other) is not type(self):
-        return NotImplemented
-    mine, theirs, names = self.__dict__, other.__dict__, self.__record_layout__.compared
-    return bool([mine[name] for name in names] == [theirs[name] for name in names])
+    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
 
 
 def _hash(self: Any) -> int:
-    held = self.__dict__
-    return hash(tuple([held[name] for name in self.__record_layout__.compared]))
+    return hash(tuple(_compared(self)))
 
 
 def _repr(self: Any) -> str:
