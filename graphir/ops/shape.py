@@ -188,7 +188,7 @@ class Size(Operator):
 
     def infer(self, x: Type) -> TensorType:
         if not isinstance(x, TensorType):
-            raise ShapeError(f"X is {x}, expected a tensor")
+            raise ShapeError(f"Size takes tensors, found {x}")
         return TensorType(DType.INT64, ())
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:

@@ -16,7 +16,7 @@ from graphir.graph import Graph
 from graphir.ops import activation as ir
 from graphir.ops.base import Operator
 from graphir.types import DType, TensorType, parse_shape
-from tests.ops.harness import backward, bad, good
+from tests.ops.harness import backward, bad, check_good, good
 
 PLAIN = (
     *(ir.Relu(), ir.LeakyRelu(alpha=0.2), ir.ThresholdedRelu(), ir.Elu(), ir.Selu(), ir.Celu(), ir.Gelu()),
@@ -32,7 +32,7 @@ GOOD = (
     *((ir.Relu(), text, text) for text in ("int8[2]", "int32[2]", "int64[2]")),
     *(
         (ir.Dropout(), operands, "float32[2, N] bool[2, N]")
-        for operands in ("f[2,N]", "f[2,N] f[]", "f[2,N] f[1] b[]", "f[2,N] - b[...]")
+        for operands in ("f[2,N]", "f[2,N] f[]", "f[2,N] f[] b[]", "f[2,N] - b[...]")
     ),
 )
 test_results = good(GOOD)
@@ -48,6 +48,11 @@ BAD = (
     (ir.Dropout(), "f[2] f[] i[]", "training_mode is int64, expected bool"),
 )
 test_refused = bad(BAD)
+
+
+def test_a_ratio_of_one_element_is_a_scalar() -> None:
+    check_good(ir.Dropout(), "f[2,N] f[1] b[]", "f[2,N] b[2,N]")  # which onnxruntime does not open
+
 
 BACKWARD = tuple((op, text, "float32[2, N]", "float32[2, N]") for op in PLAIN for text in ("?[?, ?]", "?[...]"))
 test_operands = backward(BACKWARD)

@@ -65,7 +65,7 @@ GOOD = (
 
 BAD = (
     (Shape(), (SequenceType(TensorType()),), "Shape takes tensors"),
-    (Size(), (SequenceType(TensorType()),), "expected a tensor"),
+    (Size(), (SequenceType(TensorType()),), "Size takes tensors"),
     (late(Transpose, (0, 0)), ("float32[2, 3]",), "expected each axis once"),
     (Transpose((0, 1, 2)), ("float32[2, 3]",), "no order of the axes"),
     (Reshape(), ("float32[2, 3]", known(5)), "has 6 elements"),
