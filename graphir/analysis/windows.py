@@ -251,10 +251,10 @@ def _with_pad_in_front(node: Node, window: Window) -> Window:
     constant = before.op.mode is PadMode.CONSTANT
     number = fill_of(before)
     if pads is None or window.pads is None or (constant and number is None):
-        return replace(window, around=f"the Pad {before.name}")
+        return _behind(window, before, pads)
     averages = window.operator == "AveragePool"
     if averages and window.ceil_mode and not plain:
-        return replace(window, around=f"the Pad {before.name}")
+        return _behind(window, before, pads)
     whole = tuple((a + c, b + d) for (a, b), (c, d) in zip(window.pads, pads, strict=True))
     if constant and fill_is_neutral(node.op, before) and (plain or window.include or not averages):
         united = replace(window, policy="explicit", pads=whole, sizes=sizes, include=averages)
@@ -262,7 +262,24 @@ def _with_pad_in_front(node: Node, window: Window) -> Window:
     fill = f"{number:g}" if constant else before.op.mode.value
     if plain:
         return replace(window, policy="explicit", pads=pads, sizes=sizes, fill=fill, include=averages)
-    shown = ", ".join(f"({first}, {last})" for first, last in pads)
+    return _behind(window, before, pads)
+
+
+def _behind(window: Window, before: Node, pads: Pads | None) -> Window:
+    """The window with a Pad in front that it cannot include, described by what it does: names tell nothing."""
+    assert isinstance(before.op, Pad)
+    number = fill_of(before)
+    fill = before.op.mode.value
+    if before.op.mode is PadMode.CONSTANT:
+        fill = "of computed numbers" if number is None else f"{number:g}"
+    amounts = before.inputs[1]
+    known = None if amounts is None or amounts.known is None else amounts.known.integers()
+    if pads is not None:
+        shown = ", ".join(f"({first}, {last})" for first, last in pads)
+    else:
+        shown = "computed sizes" if known is None else str(list(known))
+    if fill.startswith("of") or (pads is None and known is None):
+        window = replace(window, policy="computed", pads=None)
     return replace(window, around=f"a Pad {fill} of {shown}")
 
 

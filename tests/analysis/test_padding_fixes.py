@@ -172,3 +172,15 @@ def test_models_that_agree_compute_the_same(pair: tuple[Model, ...]) -> None:
     assume(audit_graphs(left.graph(), right.graph()).agrees)
     results = [computed(to_model(model.graph()).SerializeToString(), left.data()) for model in pair]
     assert equal(*results), np.abs(results[0] - results[1]).max() if results[0].shape == results[1].shape else "shapes"
+
+
+def rounded_average(pads: tuple[tuple[int, int], ...]) -> Model:
+    """An average with rounding up and padding of its own, which cannot include the Pad in front of it."""
+    own = Explicit(((1, 0), (0, 0)))
+    return Model("average", (3, 3), (2, 1), (1, 1), own, ceil=True, include=True, front=front(pads))
+
+
+def test_pads_in_front_that_share_a_name_are_told_apart() -> None:
+    left, right = rounded_average(((0, 0), (0, 1))), rounded_average(((0, 0), (1, 0)))
+    assert not audit_graphs(left.graph(), right.graph()).agrees
+    assert audit_graphs(left.graph(), left.graph()).agrees
