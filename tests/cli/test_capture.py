@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +27,23 @@ def test_script_stands_alone(graphir: Command) -> None:
         for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [part.name for part in node.names])
     }
     assert imported == {"__future__", "io", "mxnet", "numpy", "os", "sys", "zipfile"}
+
+
+@pytest.mark.parametrize(
+    ("version", "backend"), [("0.12.0", None), ("1.5.1", None), ("1.6.0", "NONE"), ("2.0.0b1", "NONE")]
+)
+def test_fusion_is_switched_off_where_it_is(
+    version: str, backend: str | None, graphir: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MXNet 1.4 and 1.5 end with an error where the backend NONE is asked for."""
+    script: dict[str, Any] = {"__name__": "capture"}
+    exec(graphir("verify", "--capture-script").out, script)
+    stand_in = ModuleType("mxnet")
+    stand_in.__version__ = version  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "mxnet", stand_in)
+    monkeypatch.delenv("MXNET_SUBGRAPH_BACKEND", raising=False)
+    assert script["import_mxnet"]() is stand_in
+    assert os.environ.pop("MXNET_SUBGRAPH_BACKEND", None) == backend
 
 
 @pytest.mark.live

@@ -26,12 +26,13 @@ import numpy as np
 
 def import_mxnet():
     """Old MXNet wants aliases that newer numpy has removed; fused operators would give wrong inner values."""
-    os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"
     for alias in (bool, object, int, float, complex, str):
         if alias.__name__ not in vars(np):
             setattr(np, alias.__name__, alias)
     import mxnet
 
+    if [int(number) for number in mxnet.__version__.split(".")[:2]] >= [1, 6]:  # 1.4 and 1.5 know no backend NONE
+        os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"  # read when a symbol is bound
     return mxnet
 
 
