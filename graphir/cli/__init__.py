@@ -50,8 +50,22 @@ class Parser(argparse.ArgumentParser):
 
         from .console import say
 
+        message += self._meant(message)
         say(f"graphir: error: {one_line(message)}\ntry: {self.prog} --help", sys.stderr)
         self.exit(2)
+
+
+    def _meant(self, message: str) -> str:
+        """What may be meant by a command or an option that does not exist, as the end of a sentence."""
+        import re
+
+        from graphir.structure.names import similar_names
+
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if choice is not None:
+            return similar_names(choice[1], re.findall(r"[\w.-]+", choice[2]))
+        unknown = re.search(r"unrecognized arguments: (--[\w-]+)", message)
+        return "" if unknown is None else similar_names(unknown[1], self._option_string_actions)
 
 
 class Version(argparse.Action):

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import os
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,9 @@ SOURCE_HELP = (
 SHAPE_EXAMPLE = "data:1,3,224,224 (a size may be a name such as N, or ? for unknown)"
 
 
+SIZES_WITH_X = re.compile(r"(\d+|\?|[A-Z]+)(x(\d+|\?|[A-Z]+))+")  # as in 1x3x224x224 and Nx3x?x?
+
+
 class InputSpec(NamedTuple):
     """`-i name:1,3,H,W:float32`: the input's name, its shape, its dtype or None."""
 
@@ -30,16 +34,23 @@ class InputSpec(NamedTuple):
 
 
 def input_spec(text: str) -> InputSpec:
-    """Read `name:shape` or `name:shape:dtype`; names may hold colons. Raises ArgumentTypeError saying which part."""
+    """Read `name:shape` or `name:shape:dtype`; names may hold colons. Raises ArgumentTypeError saying which part.
+
+    Other spellings that people and our own tables use are taken too: `name=1,3,8,8`, `name:1x3x8x8`,
+    `name:float32[1, 3, 8, 8]`.
+    """
     from graphir.types import DType
 
-    parts = text.split(":")
+    parts = text.split(":") if ":" in text else text.split("=", 1)
+    printed = re.fullmatch(r"(\w+)(\[.*\])", parts[-1].strip())
+    if printed is not None and len(parts) > 1:
+        parts = [*parts[:-1], printed[2], printed[1]]
     if len(parts) < 2:
         what = "a shape without a name" if "," in text or text.isdigit() else "a name without a shape"
         raise argparse.ArgumentTypeError(f"{text!r} is {what}; write {SHAPE_EXAMPLE}")
     dtype = None
     names = {found.value for found in DType}
-    if len(parts) > 2 and (parts[-1] in names or ("," in parts[-2] and parts[-1].isidentifier())):
+    if len(parts) > 2 and (parts[-1] in names or (set(parts[-2]) & set(",[") and parts[-1].isidentifier())):
         dtype = parts.pop()
         if dtype not in names:
             expected = "float32, float16, float64, int64, int32, int8, uint8, bool"
@@ -54,6 +65,8 @@ def _shape(shape: str, text: str) -> tuple[Any, ...]:
     from graphir.types import parse_shape
 
     inner = shape.strip().strip("[]()")
+    if SIZES_WITH_X.fullmatch(inner):
+        inner = inner.replace("x", ",")
     sizes = [size.strip() for size in inner.split(",")] if inner else []
     if sizes and not sizes[-1]:
         sizes.pop()

@@ -18,7 +18,9 @@ from .conftest import Command
     "arguments, said",
     [
         pytest.param(["convert"], "required: SOURCE, TARGET", id="nothing"),
-        pytest.param(["convrt", "a", "b"], "invalid choice: 'convrt'", id="command"),
+        pytest.param(["convrt", "a", "b"], "); there is convert", id="command"),
+        pytest.param(["convert", "a", "b.onnx", "--verfy"], "--verfy; there is --verify", id="option"),
+        pytest.param(["summary", "a", "--fromat=mxnet"], "; there is --format", id="option with a value"),
         pytest.param(["convert", "a", "b.onnx", "--opset", "new"], "argument --opset: invalid int", id="opset"),
         pytest.param(["convert", "a", "b.onnx", "--opset", "7"], "opset 7 is out of range: 13 to", id="old-opset"),
         pytest.param(["check", "a", "--opset", "999"], "opset 999 is out of range: 13 to", id="new-opset"),
@@ -106,6 +108,12 @@ def test_impossible_request(
         ("scope/input:0:1,3", InputSpec("scope/input:0", (1, 3), None)),
         ("data:", InputSpec("data", (), None)),
         ("data:3,", InputSpec("data", (3,), None)),
+        ("data:1x3x8x8", InputSpec("data", (1, 3, 8, 8), None)),
+        ("data:Nx3x?:int8", InputSpec("data", (symbol("N"), 3, UNKNOWN), "int8")),
+        ("data=1,3", InputSpec("data", (1, 3), None)),
+        ("data:float16[N, 3]", InputSpec("data", (symbol("N"), 3), "float16")),
+        ("scope/input:0:bool[3]", InputSpec("scope/input:0", (3,), "bool")),
+        ("data:max", InputSpec("data", (symbol("max"),), None)),
     ],
 )
 def test_input_syntax(text: str, spec: InputSpec) -> None:
