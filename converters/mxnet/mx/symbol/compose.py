@@ -29,12 +29,12 @@ Operands = Sequence[Sequence[Entry]]
 NamedOperands = Mapping[str, Sequence[Entry]]
 
 
-def create(op: str, attributes: Mapping[str, str]) -> Node:
-    """A node of the operator without a name and inputs. Raises MXNetError for parameters that it does not take."""
+def create(op: str, attributes: Mapping[str, str], name: str = "") -> Node:
+    """A node of the operator without inputs. Raises MXNetError, with the name, for parameters that it does not take."""
     attrs: dict[str, str] = {}
     for key, text in attributes.items():
         attrs.setdefault(_stored_key(key, text), text)
-    node = Node(registered_names()[op], "", attrs, [])
+    node = Node(registered_names()[op], name, attrs, [])
     try:
         _check_parameters(node.record([]))
     except FormatError as error:
@@ -49,12 +49,12 @@ def create(op: str, attributes: Mapping[str, str]) -> Node:
 
 def _check_parameters(record: NNVMNode) -> None:
     """Raise FormatError for a value that is none of its parameter's, and for a parameter that the operator lacks."""
-    typed = typed_attributes(record)
     schema = operator_schema(record.op)
-    if typed.unknown and not schema.free:
+    unknown = [name for name in record.attrs if name not in schema.parameters]
+    if unknown and not schema.free:  # said first: a parameter that is missing may be one that was misspelt
         names = ", ".join(schema.parameters) or "none"
-        unknown = next(iter(typed.unknown))
-        raise FormatError(f"{record.op} {record.name!r}: cannot find argument {unknown!r}; it takes {names}")
+        raise FormatError(f"{record.op} {record.name!r}: cannot find argument {unknown[0]!r}; it takes {names}")
+    typed = typed_attributes(record)
     for name in typed.stated:
         _check_value(record, schema, name, typed[name])
 

@@ -97,7 +97,7 @@ class _Maker:
                 del values["dtype"]
             else:
                 values["dtype"] = dtype_name(values["dtype"])
-        node = create(self.op, {key: attribute_text(value) for key, value in values.items()})
+        node = create(self.op, {key: attribute_text(value) for key, value in values.items()}, chosen)
         compose(
             node, [held.entries for held in args], {key: held.entries for key, held in symbols.items()}, chosen
         )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from graphir.converters.mxnet.mx.symbol.functions import Function, Namespace
 from graphir.converters.mxnet.mx.symbol.node import Outputs
 from graphir.converters.mxnet.schema.registry import registered_names
+from graphir.structure.names import similar_names
 
 ROOT = "graphir.converters.mxnet.mx.symbol"
 PREFIXES = ("_contrib_", "_linalg_", "_sparse_", "_image_", "_random_")
@@ -59,7 +60,10 @@ def lookup(
     def found(called: str) -> Function:
         held = namespace(module, symbol_type)
         if called not in held:
-            raise AttributeError(f"{place} has no {called!r}: MXNet 1.9.1 registers no operator of that name there")
+            near = similar_names(called, held.operators)
+            raise AttributeError(
+                f"{place} has no {called!r}: MXNet 1.9.1 registers no operator of that name there{near}"
+            )
         return held.get(called)
 
     return found, lambda: sorted(namespace(module, symbol_type).operators)
