@@ -1,0 +1,108 @@
+"""Plays a page: runs its steps in order in the current folder, and writes what each printed, as a JSON list.
+
+    python -m tests.docs.player PAGE OUT [--mxnet]
+
+With `--mxnet` the page's Python, without the steps marked as graphir's own, is run by live MXNet: its `mx` instead of
+graphir's. A process of its own for each page, because MXNet's automatic names count through a process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import os
+import shlex
+import sys
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+from .pages import Step, steps
+
+IMPORT = "from graphir.converters.mxnet import mx\n"
+OLD_NUMPY = (bool, object, int, float, complex, str)  # names that MXNet 1.9.1 uses and NumPy 1.24 removed
+
+
+def _warn(message: object, category: type[Warning], *_: object) -> None:
+    print(f"{category.__name__}: {message}")
+
+
+class Player:
+    """The namespace of a page, and the exit code of its last command."""
+
+    def __init__(self, live: bool) -> None:
+        self._live = live
+        self._names: dict[str, Any] = {"__name__": "__main__"}
+        self._code = 0
+
+    def play(self, step: Step) -> str:
+        """What a step prints to both streams, with the traceback of an error that it does not catch."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), warnings.catch_warnings():
+            warnings.simplefilter("always")
+            if self._live:
+                warnings.simplefilter("ignore", DeprecationWarning)  # of what MXNet itself imports
+            warnings.showwarning = _warn  # type: ignore[assignment]
+            try:
+                self._run(step)
+            except Exception:
+                traceback.print_exc()
+        return printed.getvalue()
+
+    def _run(self, step: Step) -> None:
+        if step.language == "python":
+            exec(compile(step.text, "page", "exec", dont_inherit=True), self._names)
+        elif step.text == "echo $?":
+            print(self._code)
+        else:
+            self._command(step.text)
+
+    def _command(self, text: str) -> None:
+        from graphir.cli import main
+
+        program, *arguments = shlex.split(text)
+        if program != "graphir":
+            raise ValueError(f"only `graphir ...` and `echo $?` are run, not {text!r}")
+        self._code = main(arguments)
+
+
+def _use_mxnet() -> None:
+    """Import live MXNet, which warns and logs of itself while it is imported and run: no page speaks of that."""
+    import numpy as np
+
+    os.environ |= {"MXNET_SUBGRAPH_BACKEND": "NONE", "MXNET_STORAGE_FALLBACK_LOG_VERBOSE": "0"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for alias in OLD_NUMPY:
+            if not hasattr(np, alias.__name__):
+                setattr(np, alias.__name__, alias)
+        importlib.import_module("mxnet")
+
+
+def main(page: str, out: str, *options: str) -> None:
+    """Play a page and write what its steps printed, null for those that were not run."""
+    live = "--mxnet" in options
+    if live:
+        _use_mxnet()
+    else:
+        from graphir.converters.mxnet import references
+
+        setattr(references, "live_python", lambda: None)  # noqa: B010
+    os.environ["COLUMNS"] = "100"
+    player = Player(live)
+    printed: list[str | None] = []
+    for step in steps(Path(page).read_text()):
+        if live and (step.own or step.language != "python"):
+            printed.append(None)
+            continue
+        if live:
+            step = Step(step.language, step.text.replace(IMPORT, "import mxnet as mx\n"), step.line, step.wanted)
+        printed.append(player.play(step))
+    Path(out).write_text(json.dumps(printed))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
