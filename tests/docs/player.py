@@ -44,7 +44,7 @@ class Player:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), warnings.catch_warnings():
             warnings.simplefilter("always")
             if self._live:
-                warnings.simplefilter("ignore", DeprecationWarning)  # of what MXNet itself imports
+                warnings.filterwarnings("ignore", module=r"mxnet\.")  # what MXNet's code has to say to MXNet's code
             warnings.showwarning = _warn  # type: ignore[assignment]
             try:
                 self._run(step)
