@@ -19,6 +19,8 @@ from graphir.converters.mxnet.mx.util import is_np_shape
 from graphir.converters.mxnet.schema.upgrade import HIDDEN_KEYS
 from graphir.errors import FormatError
 from graphir.files.writing import replacing
+from graphir.safety.foreign_text import listing
+from graphir.structure.names import similar_names
 
 
 class SymbolFormatError(FormatError, MXNetError):
@@ -243,7 +245,8 @@ class Symbol(Arithmetic):
         if names.count(name) > 1:
             raise ValueError(f"several outputs of the symbol are named {name!r}; take one by its number")
         if name not in names:
-            raise ValueError(f"the symbol has no output named {name!r}; it has {', '.join(names)}")
+            near = similar_names(name, names) or f"; it has {listing(names)}"
+            raise ValueError(f"the symbol has no output named {name!r}{near}")
         return names.index(name)
 
     def __len__(self) -> int:

@@ -120,6 +120,29 @@ def test_casts_of_mixed_precision_go_unless_kept() -> None:
     assert len(kept.get_internals()) == 7
 
 
+WORDS = [
+    ("mx.sym.FullyConected", AttributeError, r"no operator of that name there; there is FullyConnected$"),
+    ("mx.sym.Qqqq", AttributeError, r"no operator of that name there$"),
+    (
+        "mx.sym.FullyConnected(x, num_hiden=3, name='f')",
+        mx.MXNetError,
+        "^FullyConnected 'f': cannot find argument 'num_hiden'",
+    ),
+    ("mx.sym.FullyConnected(x, name='f')", mx.MXNetError, "^node 'f' .*num_hidden is missing"),
+    ("mx.sym.Group([x, y])['q']", ValueError, "no output named 'q'; it has x, y$"),
+    ("fc.get_internals()['fc']", ValueError, "no output named 'fc'; there is .*fc_output"),
+    ("mx.sym.Group([x] * 9)['y']", ValueError, "it has x, x, x, x, x, x, x, x and 1 more$"),
+]
+
+
+@pytest.mark.parametrize(("expression", "error", "text"), WORDS, ids=[row[0] for row in WORDS])
+def test_an_error_names_what_is_near(expression: str, error: type[Exception], text: str) -> None:
+    x, y = mx.sym.Variable("x"), mx.sym.Variable("y")
+    held = {"mx": mx, "x": x, "y": y, "fc": mx.sym.FullyConnected(x, num_hidden=1, name="fc")}
+    with pytest.raises(error, match=text):
+        eval(expression, held)
+
+
 def test_a_name_that_comes_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="several outputs of the symbol are named 'same_output'"):
         mx.sym.load_json(TWO)["same_output"]
