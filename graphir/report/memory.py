@@ -104,6 +104,14 @@ def _plan_lines(found: Found, budget: int | None, *, verbose: bool) -> list[str]
 
 def _proof(found: Found, budget: int | None) -> str:
     """What is known of how good the plan is, in the model that docs/memory.md describes."""
+    if budget is not None and not found.best.nodes:
+        return "it fits as it is: nothing needs to run twice"
+    reached = found.best.total if budget is None else found.best.work
+    if found.bound is not None and reached < found.bound:
+        return (
+            "no bound was proved: the plan is the best of those measured, and better than any choice of the model of "
+            "docs/memory.md, which counts more memory than the plan takes"
+        )
     if found.bound is None:
         return "no bound was proved: the plan is the best of those measured"
     if budget is None:

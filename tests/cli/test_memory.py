@@ -83,7 +83,7 @@ def test_pictures(graphir: Command, chain: Path, tmp_path: Path, suffix: str, be
     "arguments, code, text",
     [
         ((), 1, "give the shapes of the inputs, such as -i data:"),
-        ((*GIVEN, "--budget", "1KB", "--seconds", "5"), 1, "no plan was found that trains in 1024 bytes"),
+        ((*GIVEN, "--budget", "1KB", "--seconds", "5"), 1, "no plan was found that trains in 1024 bytes (0.0 MiB)"),
         ((*GIVEN, "--budget", "much"), 2, "'much' is no size; write a number with a unit, as in 512MB or 1.5GB"),
         ((*GIVEN, "--budget", "1MB", "--least"), 2, "not allowed with"),
         ((*GIVEN, "--symbol", "x.json"), 2, "with --budget or --least only"),

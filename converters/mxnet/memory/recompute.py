@@ -66,7 +66,8 @@ class Search:
             least = self.best(None)
             assert least is not None
             raise NoPlan(
-                f"no plan was found that trains in {budget} bytes; the least that was found is {least.total} bytes, "
+                f"no plan was found that trains in {budget} bytes ({(budget or 0) / 2**20:,.1f} MiB); the least that was "
+                f"found is {least.total} bytes ({least.total / 2**20:,.1f} MiB), "
                 f"with {least.nodes} nodes run twice. Give a larger budget, or a smaller batch"
             )
         return Found(best, without, self.forward_work, model, bound, is_optimal, len(self.known),
