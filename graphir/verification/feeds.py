@@ -13,7 +13,7 @@ from graphir.converters.opening import read_model
 from graphir.errors import FormatError, GraphirError, VerificationError
 from graphir.files.reading import open_plain
 from graphir.graph import Graph
-from graphir.verification.seeded import make_feeds
+from graphir.verification.seeded import make_feeds, sizes_stated
 
 if TYPE_CHECKING:
     from graphir.converters.options import ModelOptions
@@ -34,10 +34,15 @@ def golden_feeds(
     return dict(recorded) if renamed else chosen(recorded, inputs)
 
 
-def feeds_of(feeds: Mapping[str, Any] | PathLike | None, graph: Graph, seed: int) -> dict[str, Array]:
-    """What is given for a graph's inputs, else drawn values."""
+def feeds_of(
+    feeds: Mapping[str, Any] | PathLike | None,
+    graph: Graph,
+    seed: int,
+    other: Mapping[str, Sequence[object]] | None = None,
+) -> dict[str, Array]:
+    """What is given for a graph's inputs, else drawn values, in sizes that suit the inputs of the `other` model."""
     if feeds is None:
-        return make_feeds(graph, seed=seed)
+        return make_feeds(graph, seed=seed, sizes=sizes_stated(graph, other or {}))
     return chosen(read_feeds(feeds), [value.name for value in graph.inputs])
 
 
@@ -82,11 +87,14 @@ def _in_npz(path: PathLike, read: Callable[[Any], Any]) -> Any:
         raise VerificationError(f"cannot read {path} as an .npz of arrays: {error}") from error
 
 
-def file_feeds(path: PathLike, options: ModelOptions, seed: int, session: Session) -> dict[str, Array]:
+def file_feeds(
+    path: PathLike, options: ModelOptions, seed: int, session: Session, other: Mapping[str, Sequence[object]]
+) -> dict[str, Array]:
     """Values for the inputs of a file that a session runs: as for any graph, and where it cannot be read as one, or
     leaves sizes open, standard normal ones of its own shapes."""
     try:
-        return make_feeds(read_model(path, options).graph, seed=seed)
+        graph = read_model(path, options).graph
+        return make_feeds(graph, seed=seed, sizes=sizes_stated(graph, other))
     except GraphirError:
         pass
     generator = np.random.Generator(np.random.PCG64(seed))

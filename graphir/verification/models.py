@@ -132,20 +132,20 @@ class _Check:
         if not judges:
             return self._against_graph(source.graph)
         origin = source.graph
-        arrays = feeds_of(self.how.feeds, origin, self.how.seed)
+        arrays = feeds_of(self.how.feeds, origin, self.how.seed, self.under_test.session.inputs)
         layers = self.graph or origin
         return hold_against(judges, origin, lambda judge: self._check(judge, arrays, layers, Wiring.of(origin)))
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model)) as source:
-            arrays = feeds_of(self.how.feeds, model, self.how.seed)
+            arrays = feeds_of(self.how.feeds, model, self.how.seed, self.under_test.session.inputs)
             return self._check(source, arrays, self.graph, source.structure)
 
     def _against_file(self, path: PathLike, options: ModelOptions) -> VerificationReport:
         """A file that onnxruntime runs need not be one that becomes a graph."""
         with closing(RuntimeReference(path)) as source:
             if self.how.feeds is None:
-                arrays = file_feeds(path, options, self.how.seed, source.session)
+                arrays = file_feeds(path, options, self.how.seed, source.session, self.under_test.session.inputs)
             else:
                 arrays = chosen(read_feeds(self.how.feeds), source.inputs)
             return self._check(source, arrays, self.graph, source.structure)

@@ -76,6 +76,32 @@ def sample_sizes(graph: Graph) -> dict[str, int]:
     return sizes | dict.fromkeys(others - batches, SIZES_TRIED[0])
 
 
+def sizes_stated(graph: Graph, given: Mapping[str, Sequence[object]]) -> dict[str, int]:
+    """`sizes` for `make_feeds`: what another model's inputs, by name or else in their order, state of the graph's open
+    sizes, so that both can be fed. Inputs whose known sizes differ say nothing, they may lie in another layout.
+
+    >>> from graphir.types import TensorType, parse_shape
+    >>> graph = Graph("one")
+    >>> _ = graph.add_input("data", TensorType(DType.FLOAT32, parse_shape("N, 1, H, H")))
+    >>> sizes_stated(graph, {"x": (1, 1, 8, "width")}), sizes_stated(graph, {"data": (1, 8, 8, 3)})
+    ({'N': 1, 'H': 8}, {})
+    """
+    by_name = all(value.name in given for value in graph.inputs)
+    others = [given[value.name] for value in graph.inputs] if by_name else list(given.values())
+    if len(others) != len(graph.inputs):
+        return {}
+    found: dict[str, int] = {}
+    for value, other in zip(graph.inputs, others, strict=True):
+        named = _named(value) or ()
+        pairs = list(zip(named, other, strict=False)) if len(named) == len(other) else []
+        if any(isinstance(dim, int) and isinstance(size, int) and dim != size for dim, size in pairs):
+            continue
+        for dim, size in pairs:
+            if isinstance(dim, Sym) and isinstance(size, int) and dim == symbol(str(dim)):
+                found.setdefault(str(dim), size)
+    return found
+
+
 def batch_sizes(graph: Graph, batch: int) -> dict[str, int]:
     """`sizes` for `make_feeds` that make a batch: of the open sizes that stand first in the inputs' shapes, where none
     does of the only open one there is. Empty if that leaves none.
@@ -172,4 +198,4 @@ def _is_real(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or dtype.name == "bfloat16"
 
 
-__all__ = ["batch_sizes", "index_limit", "make_feeds", "perturbed", "sample_sizes"]
+__all__ = ["batch_sizes", "index_limit", "make_feeds", "perturbed", "sample_sizes", "sizes_stated"]

@@ -68,7 +68,7 @@ def test_a_very_deep_chain_takes_a_third(mxnet: ModuleType) -> None:
 
 
 def test_a_budget_that_nothing_fits(shared: Path, mxnet: ModuleType) -> None:
-    with pytest.raises(NoPlan, match="no plan was found that trains in 1000 bytes .*; the least that was found is"):
+    with pytest.raises(NoPlan, match=r"no plan was found that trains in 1000 bytes .*; the least that was found is"):
         Search(planned("mlp12_b4096", shared, mxnet), from_environment({})).find(1000, seconds=20.0)
 
 

@@ -346,3 +346,19 @@ def test_nothing_is_left_behind(checkpoint: Path, converted: Path, tmp_path_fact
     Session(converted, providers="cpu")
     assert sorted(converted.parent.iterdir()) == before
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [("N", 3, 8, 8), (None, 3, None, 8), (1, 3, 8, 8)])
+@pytest.mark.parametrize("kind", ["checkpoint", "file", "graph"])
+def test_open_sizes_are_those_of_the_other_model(
+    kind: str, size: tuple[Any, ...], checkpoint: Path, tmp_path: Path
+) -> None:
+    """Whichever of the two has them."""
+    fixed, opened = tmp_path / "fixed.onnx", tmp_path / "open.onnx"
+    save(load(checkpoint, shapes={"data": (1, 3, 8, 8)}), fixed)
+    save(load(checkpoint, shapes={"data": size}), opened)
+    one = {"checkpoint": checkpoint, "file": opened, "graph": load(checkpoint, shapes={"data": size})}[kind]
+    shapes = {"data": size} if kind == "checkpoint" else None
+    for report in (verify(one, fixed, shapes=shapes), verify(fixed, one, candidate_shapes=shapes)):
+        assert report.ok, report
+        assert report.feeds == {"data": "float32[1, 3, 8, 8]"}

@@ -65,9 +65,9 @@ class Search:
         if best is None:
             least = self.best(None)
             assert least is not None
+            asked, found = (f"{size} bytes ({size / 2**20:,.1f} MiB)" for size in (budget or 0, least.total))
             raise NoPlan(
-                f"no plan was found that trains in {budget} bytes ({(budget or 0) / 2**20:,.1f} MiB); the least that was "
-                f"found is {least.total} bytes ({least.total / 2**20:,.1f} MiB), "
+                f"no plan was found that trains in {asked}; the least that was found is {found}, "
                 f"with {least.nodes} nodes run twice. Give a larger budget, or a smaller batch"
             )
         return Found(best, without, self.forward_work, model, bound, is_optimal, len(self.known),
