@@ -57,7 +57,11 @@ _NAMES = {
     "cpu_pinned": "context",
     "current_context": "context",
     "gpu": "context",
+    "is_np_shape": "util",
+    "np_shape": "util",
     "num_gpus": "context",
+    "set_np_shape": "util",
+    "use_np_shape": "util",
 }
 """What MXNet has at its top, and the modules that hold it."""
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from types import TracebackType
+from typing import Any
 
 from graphir.converters.mxnet.mx.scopes import Scopes
 
@@ -35,6 +39,36 @@ def set_np_shape(active: bool) -> bool:
     return before
 
 
+def use_np_shape(func: Any) -> Any:
+    """A function that runs with numpy's shapes on; of a class, all its methods and properties do, the class is changed.
+
+    Raises TypeError for what can not be called.
+    """
+    if inspect.isclass(func):
+        for name, member in inspect.getmembers(func):
+            if isinstance(member, property):
+                setattr(func, name, _scoped_property(member))
+            elif inspect.isfunction(member) or inspect.ismethod(member):
+                setattr(func, name, use_np_shape(member))
+        return func
+    if not callable(func):
+        raise TypeError(f"use_np_shape is for functions and classes, got {func!r}")
+
+    @functools.wraps(func)
+    def scoped(*args: Any, **kwargs: Any) -> Any:
+        with np_shape():
+            return func(*args, **kwargs)
+
+    return scoped
+
+
+def _scoped_property(held: property) -> property:
+    def scoped(accessor: Callable[..., Any] | None) -> Any:
+        return None if accessor is None else use_np_shape(accessor)
+
+    return property(scoped(held.fget), scoped(held.fset), scoped(held.fdel), held.__doc__)
+
+
 _SHAPES: Scopes[bool] = Scopes(bool)
 
-__all__ = ["is_np_shape", "np_shape", "set_np_shape"]
+__all__ = ["is_np_shape", "np_shape", "set_np_shape", "use_np_shape"]
