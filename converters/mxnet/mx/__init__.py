@@ -39,6 +39,7 @@ _MODULES = {
     "onnx": "onnx",
     "random": "random",
     "rnd": "random",
+    "rnn": "rnn",
     "sym": "symbol",
     "symbol": "symbol",
     "util": "util",

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from graphir.converters.mxnet.mx.fused_parameters import FusedParameters
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.random import generator
 
@@ -25,6 +26,7 @@ class InitDesc(str):
 
     attrs: dict[str, str]
     global_init: Initializer | None
+    """What was called first for it, which an initializer of its own may hand parts on to."""
 
     def __new__(
         cls, name: str, attrs: Mapping[str, str] | None = None, global_init: Initializer | None = None
@@ -45,7 +47,10 @@ class Initializer:
         self._kwargs = kwargs
 
     def __call__(self, desc: str, arr: NDArray) -> None:
-        stated = desc.attrs.get("__init__", "") if isinstance(desc, InitDesc) else ""
+        stated = ""
+        if isinstance(desc, InitDesc):
+            stated = desc.attrs.get("__init__", "")
+            desc.global_init = desc.global_init or self
         if stated:
             create(stated).fill(desc, arr)
         elif desc.endswith("weight"):
@@ -209,6 +214,44 @@ class LSTMBias(Initializer):
         arr[count : 2 * count] = self.forget_bias
 
 
+class FusedRNN(Initializer):
+    """The vector of parameters of `mx.rnn.FusedRNNCell`, each weight and bias by `init`, or by the one for all.
+
+    `init` is an initializer or the text of one. Biases of an LSTM's forget gates are `forget_bias`.
+    """
+
+    def __init__(
+        self,
+        init: str | Initializer | None,
+        num_hidden: int,
+        num_layers: int,
+        mode: str,
+        bidirectional: bool = False,
+        forget_bias: float = 1.0,
+    ) -> None:
+        self._init = None if init is None else create(init)
+        super().__init__(
+            init=None if self._init is None else self._init.dumps(),
+            num_hidden=num_hidden,
+            num_layers=num_layers,
+            mode=mode,
+            bidirectional=bidirectional,
+            forget_bias=forget_bias,
+        )
+        self._layers = FusedParameters(num_hidden, num_layers, mode, bidirectional)
+        self._forget_bias = forget_bias
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        init = self._init or (name.global_init if isinstance(name, InitDesc) else None)
+        for part, held in self._layers.parts(arr, self._layers.features(arr.size)):
+            if self._layers.mode == "lstm" and part.endswith("_f_bias"):
+                held[:] = self._forget_bias
+            elif init is None:
+                raise ValueError(f"{name}: FusedRNN states no initializer for its weights, and none is given for all")
+            else:
+                init(InitDesc(part, global_init=init), held)
+
+
 class Load:
     """The arrays of a mapping or of a file by name; what is not there is filled by `default_init`.
 
@@ -251,7 +294,7 @@ class Mixed:
 
 _KINDS: dict[str, type[Initializer]] = {
     kind.__name__.lower(): kind
-    for kind in (Zero, One, Constant, Uniform, Normal, Orthogonal, Xavier, MSRAPrelu, Bilinear, LSTMBias)
+    for kind in (Zero, One, Constant, Uniform, Normal, Orthogonal, Xavier, MSRAPrelu, Bilinear, LSTMBias, FusedRNN)
 }
 _KINDS.update(zeros=Zero, ones=One, gaussian=Normal)
 
@@ -278,6 +321,7 @@ def register(klass: type[Initializer]) -> type[Initializer]:
 __all__ = [
     "Bilinear",
     "Constant",
+    "FusedRNN",
     "InitDesc",
     "Initializer",
     "LSTMBias",

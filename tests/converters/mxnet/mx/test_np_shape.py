@@ -53,7 +53,9 @@ def test_decorated_classes_have_scoped_methods_and_properties() -> None:
             return cls.held and bool(mx.is_np_shape())
 
     asked = Asked()
-    assert asked.made and asked.read and Asked.of_class()
+    assert asked.made
+    assert asked.read
+    assert Asked.of_class()
     asked.read = True
     assert not asked.made
     assert Asked.read.__doc__ == "Doc."
