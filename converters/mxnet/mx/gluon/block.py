@@ -7,13 +7,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 from graphir.converters.mxnet.files.params import write_params
 from graphir.converters.mxnet.mx import initializer
 from graphir.converters.mxnet.mx import name as names
 from graphir.converters.mxnet.mx.gluon.parameter import Parameter
 from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict, brief
+from graphir.converters.mxnet.mx.gluon.summary import summary_text
 from graphir.converters.mxnet.mx.ndarray import load as load_arrays
 
 _open = threading.local()
@@ -70,6 +71,9 @@ class Block:
     `forward` computes; a block is called with arrays. `prefix` begins the names of its parameters, by default its
     class's name and a number; `params` are those of another block, to be shared.
     """
+
+    is_layer: ClassVar[bool] = True
+    """Whether `summary` has a row for it; what only holds layers in order has none."""
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         self._children: OrderedDict[str, Block]
@@ -237,6 +241,13 @@ class Block:
         """Hybridize the blocks in this one."""
         for block in self._children.values():
             block.hybridize(active, **kwargs)
+
+    def summary(self, *inputs: Any) -> None:
+        """Print the layers with their outputs' shapes and their parameters, as MXNet does, for these arrays.
+
+        Raises AssertionError for a block that is hybridized.
+        """
+        print(summary_text(self, inputs))
 
     def cast(self, dtype: Any) -> None:
         """Change the dtype of all parameters."""

@@ -70,6 +70,11 @@ class SymbolBlock(HybridBlock):
         composed = whole(**{held.name: value for held, value in zip(inputs, given, strict=True)})
         return regrouped(iter(composed), form)
 
+    def __repr__(self) -> str:
+        assert self._cached_graph is not None
+        inputs, whole, _ = self._cached_graph
+        return f"{type(self).__name__}(\n{whole!r} : {len(inputs)} -> {len(whole)}\n)"
+
     def cast(self, dtype: Any) -> None:
         """Change the dtype of all parameters."""
         self._network = None

@@ -15,6 +15,7 @@ from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict
 class _Row:
     """What both kinds of sequences share: blocks by number."""
 
+    is_layer = False
     _children: Any
 
     def add(self, *blocks: Any) -> None:
