@@ -33,6 +33,8 @@ _MODULES = {
     "memonger": "memonger",
     "model": "model",
     "module": "module",
+    "mon": "monitor",
+    "monitor": "monitor",
     "name": "name",
     "nd": "ndarray",
     "ndarray": "ndarray",

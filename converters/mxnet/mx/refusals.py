@@ -43,8 +43,6 @@ TRAINING_MODULES = frozenset(
         "kvstore",
         "kvstore_server",
         "lr_scheduler",
-        "mon",
-        "monitor",
         "opt",
         "optimizer",
         "profiler",

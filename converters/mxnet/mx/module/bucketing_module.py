@@ -10,6 +10,7 @@ from graphir.converters.mxnet.mx.io import DataDesc
 from graphir.converters.mxnet.mx.metric import EvalMetric
 from graphir.converters.mxnet.mx.module.base_module import BaseModule, Params
 from graphir.converters.mxnet.mx.module.module import Module
+from graphir.converters.mxnet.mx.monitor import Monitor
 from graphir.converters.mxnet.mx.ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class BucketingModule(BaseModule):
         self._state_names = state_names
         self._buckets: dict[Any, Module] = {}
         self._current: Module | None = None
+        self._monitors: list[Monitor] = []
 
     @property
     def symbol(self) -> Symbol:
@@ -101,6 +103,7 @@ class BucketingModule(BaseModule):
         module = self._made(self._default_bucket_key)
         module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, False, None, grad_req)
         self._buckets = {self._default_bucket_key: module}
+        self._monitors.clear()
         self._current = module
         self.binded, self.for_training = True, for_training
         if parameters is not None:
@@ -115,6 +118,8 @@ class BucketingModule(BaseModule):
             module = self._made(bucket_key)
             module.bind(data_shapes, label_shapes, self.for_training, shared_module=default)
             self._buckets[bucket_key] = module
+            for monitor in self._monitors:
+                module.install_monitor(monitor)
         self._current = self._buckets[bucket_key]
 
     def init_params(
@@ -159,6 +164,13 @@ class BucketingModule(BaseModule):
     def update_metric(self, eval_metric: EvalMetric, labels: Sequence[NDArray], pre_sliced: bool = False) -> None:
         """Add the outputs and these labels to a metric."""
         self._bound().update_metric(eval_metric, labels)
+
+    def install_monitor(self, mon: Monitor) -> None:
+        """Let a monitor see what the modules of all keys compute."""
+        self._bound()
+        for module in self._buckets.values():
+            module.install_monitor(mon)
+        self._monitors.append(mon)
 
     def _shapes_of(self, batch: Any) -> list[DataDesc]:
         return [

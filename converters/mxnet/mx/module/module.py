@@ -14,6 +14,7 @@ from graphir.converters.mxnet.mx.initializer import InitDesc, Uniform
 from graphir.converters.mxnet.mx.io import DataDesc
 from graphir.converters.mxnet.mx.metric import EvalMetric
 from graphir.converters.mxnet.mx.module.base_module import BaseModule, Params, described
+from graphir.converters.mxnet.mx.monitor import Monitor
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.refusals import refuse_training
 
@@ -60,6 +61,7 @@ class Module(BaseModule):
         self._aux_params: Params | None = None
         self._executor: Executor | None = None
         self._others: dict[Shapes, Executor] = {}
+        self._monitors: list[Monitor] = []
         self._data_shapes: list[DataDesc] = []
         self._label_shapes: list[DataDesc] | None = None
 
@@ -144,6 +146,7 @@ class Module(BaseModule):
         shared = None if shared_module is None else shared_module._bound()
         self._executor = self._made(data, labels or [], shared)
         self._others.clear()
+        self._monitors.clear()
         self._data_shapes, self._label_shapes = data, labels or None
         self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
         if shared_module is not None and shared_module.params_initialized:
@@ -249,9 +252,10 @@ class Module(BaseModule):
         names = dict(zip(self._label_names, labels, strict=False))
         eval_metric.update_dict(names, dict(zip(self.output_names, self.get_outputs(), strict=True)))
 
-    def install_monitor(self, mon: Any) -> NoReturn:
-        """Raise TrainingError: `mx.mon` is not here."""
-        refuse_training("Module.install_monitor", "Executor.set_monitor_callback shows every value")
+    def install_monitor(self, mon: Monitor) -> None:
+        """Let a monitor see what is computed, whatever the shape of a batch is."""
+        mon.install(self._bound())
+        self._monitors.append(mon)
 
     def borrow_optimizer(self, shared_module: object) -> NoReturn:
         """Raise TrainingError."""
@@ -307,6 +311,9 @@ class Module(BaseModule):
                     f"the batch has the shapes {[tuple(one) for one in data]}, for which {changed[0]} would be "
                     f"{held[changed[0]].shape}; it is {others[changed[0]].shape}"
                 )
+        for monitor in self._monitors:
+            monitor.exes.remove(executor)
+            monitor.install(found)
         self._executor, self._data_shapes, self._label_shapes = found, data, labels or None
 
     def _inputs(self) -> set[str]:

@@ -9,6 +9,7 @@ from graphir.converters.mxnet.mx.initializer import Uniform
 from graphir.converters.mxnet.mx.io import DataBatch, DataDesc
 from graphir.converters.mxnet.mx.metric import EvalMetric
 from graphir.converters.mxnet.mx.module.base_module import BaseModule, Params, described
+from graphir.converters.mxnet.mx.monitor import Monitor
 from graphir.converters.mxnet.mx.ndarray import NDArray
 
 
@@ -137,6 +138,11 @@ class SequentialModule(BaseModule):
         """Add the outputs and these labels to a metric, for the modules that take labels."""
         for module in self._takers():
             module.update_metric(eval_metric, labels, pre_sliced)
+
+    def install_monitor(self, mon: Monitor) -> None:
+        """Let a monitor see what all modules compute."""
+        for module in self._modules:
+            module.install_monitor(mon)
 
     def _takers(self) -> list[Any]:
         return [
