@@ -18,7 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = (
         "Each name can stand in --outputs and --inputs of every command that reads a model, and in `outputs` and\n"
-        "`inputs` of graphir.load; the name of a layer with one result means that result."
+        "`inputs` of graphir.load; the name of a layer with one result means that result.\n"
+        "The table is as wide as the terminal, 80 columns where there is none; names are never cut, -v cuts nothing."
     )
     parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
     parser.add_argument(
@@ -32,24 +33,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print one line a value."""
     from graphir.analysis.places import matching, places
+    from graphir.report.fitting import terminal_width
 
     model = open_model(options, console)
     found = places(model.graph)
     shown = matching(found, options.match)
     console.data({"source": options.source, "layers": [_plain(place) for place in shown]})
-    console.show(f"{first_line(model)}\n\n{_text(shown)}\n\n  {_count(len(shown), len(found))}")
+    text = _text(shown, None if options.verbose else terminal_width())
+    console.show(f"{first_line(model)}\n\n{text}\n\n  {_count(len(shown), len(found))}")
     return 0
 
 
-def _text(shown: list[Place]) -> str:
-    from graphir.report.text import table
+def _text(shown: list[Place], width: int | None) -> str:
+    from graphir.report.fitting import fitted
 
     rows = [
         (place.name, place.operator, place.value.type, f"{place.parameters:,}" if place.parameters else "",
          "output" if place.is_output else "")
         for place in shown
     ]  # fmt: skip
-    return table(("name", "operator", "type", "parameters", ""), rows, right=(3,))
+    header = ("name", "operator", "type", "parameters", "")
+    return fitted(header, rows, width, right=(3,), flexible=(0, 1, 2), whole=True)
 
 
 def _count(shown: int, all_: int) -> str:

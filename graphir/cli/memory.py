@@ -71,6 +71,7 @@ def size(text: str) -> int:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the totals, the plan, and what lives at the peak."""
     from graphir.memory_use import SECONDS, Wanted, memory_of
+    from graphir.report.fitting import terminal_width
     from graphir.report.memory import memory_json, memory_text
 
     plans = options.least or options.budget is not None
@@ -90,7 +91,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     line = first_line(model)
     _write(options, report, line)
     console.data({"source": options.source, **memory_json(report)})
-    console.show(memory_text(report, line, verbose=options.verbose > 0))
+    console.show(memory_text(report, line, None if options.verbose else terminal_width()))
     return 0
 
 

@@ -68,6 +68,7 @@ def _broadcast_two(left: Shape, right: Shape) -> Shape:
 def broadcast_operand(operand: Operand, others: Iterable[Operand], result: Shape | None) -> Shape | None:
     """What an operand's shape must be if it broadcasts with the others to the result: where these are 1, it is all.
 
+    >>> from graphir.types import TensorType
     >>> broadcast_operand(TensorType(None, (UNKNOWN, UNKNOWN)), [TensorType(None, (1, 3))], (5, 3))
     (5, UNKNOWN)
     """

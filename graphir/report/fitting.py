@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from graphir.safety.foreign_text import one_line
 
 LEAST = 10
+LOWEST = 8
+STEP = 2
 GAP = ".."
 UNITS = ((10**15, "P"), (10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
 
@@ -24,24 +26,42 @@ def fitted(
     *,
     right: Iterable[int] = (),
     flexible: Sequence[int] = (0,),
+    whole: bool = False,
     indent: str = "  ",
 ) -> str:
     """A table of at most `width` characters a line: the widest of the `flexible` columns give way, each down to 10.
 
-    None for `width` leaves all as it is.
+    Where that does not do, the cells of the first column stand above their rows, and the flexible columns give way down
+    to 8, which an amount with its unit needs. With `whole` no cell of the first column is cut: one too long for its
+    column stands above its row, and in a terminal narrower than the cell that line alone is longer. None for `width`
+    leaves all as it is.
 
     >>> print(fitted(("layer", "n"), [("stage1_unit1_conv1", 3)], 18, right=(1,)))
       layer          n
       st..it1_conv1  3
+    >>> print(fitted(("name", "operator"), [("fc1", "Gemm"), ("stage1_unit1_conv1", "Conv")], 22, whole=True))
+      name        operator
+      fc1         Gemm
+      stage1_unit1_conv1
+                  Conv
     """
     cells = [list(header), *([one_line(cell) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(header))]
-    if width is not None:
-        _shrink(widths, width - len(indent) - 2 * (len(widths) - 1), flexible)
+    room = None if width is None else width - len(indent) - 2 * (len(widths) - 1)
+    stacked = room is not None and not _shrink(widths, room, flexible, LEAST) and len(widths) > 1
+    if stacked and room is not None:
+        widths = [STEP, *(max(len(line[column]) for line in cells) for column in range(1, len(header)))]
+        others = [column for column in flexible if column]
+        _shrink(widths, room, others, LEAST) or _shrink(widths, room, others, LOWEST)
     flushed = set(right)
     lines = []
     for line in cells:
-        shown = [shortened(cell, size) for cell, size in zip(line, widths, strict=True)]
+        first, rest = line[0], line[1:]
+        if stacked or (whole and len(first) > widths[0]):
+            kept = first if whole or width is None else shortened(first, width - len(indent))
+            lines.append((indent + kept).rstrip())
+            first = ""
+        shown = [shortened(cell, size) for cell, size in zip((first, *rest), widths, strict=True)]
         padded = [
             cell.rjust(size) if column in flushed else cell.ljust(size)
             for column, (cell, size) in enumerate(zip(shown, widths, strict=True))
@@ -50,15 +70,16 @@ def fitted(
     return "\n".join(lines)
 
 
-def _shrink(widths: list[int], room: int, flexible: Sequence[int]) -> None:
-    """Take from the widest flexible column until all fit."""
+def _shrink(widths: list[int], room: int, flexible: Sequence[int], least: int) -> bool:
+    """Take from the widest flexible column until all fit; whether they do."""
     while sum(widths) > room:
-        widest = max(flexible, key=lambda column: widths[column])
-        if widths[widest] <= LEAST:
-            return
+        widest = max(flexible, key=lambda column: widths[column], default=None)
+        if widest is None or widths[widest] <= least:
+            return False
         others = [widths[column] for column in flexible if column != widest and widths[column] < widths[widest]]
-        step = min(sum(widths) - room, widths[widest] - max([*others, LEAST]))
+        step = min(sum(widths) - room, widths[widest] - max([*others, least]))
         widths[widest] -= max(step, 1)
+    return True
 
 
 def shortened(text: str, width: int) -> str:

@@ -41,6 +41,17 @@ def test_match(graphir: Command, digits: Path) -> None:
     assert graphir("layers", digits, "--match", "nothing*").out.rstrip().endswith("places")
 
 
+@pytest.mark.parametrize("columns", [48, 60, 80, 200])
+def test_names_are_whole_in_every_terminal(
+    graphir: Command, digits: Path, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = graphir("layers", digits, *SHAPE).out
+    names = [layer["name"] for layer in graphir("layers", digits, *SHAPE, "--json").data["layers"]]
+    assert set(names) <= set(out.split())
+    assert max(map(len, out.splitlines()[1:])) <= columns
+
+
 @pytest.mark.parametrize("command", ["check", "layers", "padding", "shapes", "summary"])
 def test_commands_take_a_part(graphir: Command, digits: Path, command: str) -> None:
     names = [layer["name"] for layer in graphir("layers", digits, *SHAPE, "--json").data["layers"]]

@@ -66,10 +66,17 @@ def test_a_budget(graphir: Command, chain: Path, tmp_path: Path) -> None:
 
 
 def test_the_plan_in_words(graphir: Command, chain: Path) -> None:
-    out = graphir("memory", chain, *GIVEN, "--least", "--seconds", "10").out
+    out = " ".join(graphir("memory", chain, *GIVEN, "--least", "--seconds", "10").out.split())
     assert "nodes run twice" in out
     assert "segments for torch.utils.checkpoint, first to last node:" in out
     assert "of the forward pass is done twice" in out
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_it_fits_the_terminal(graphir: Command, chain: Path, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = graphir("memory", chain, *GIVEN, "--least", "--seconds", "2").out
+    assert max(map(len, out.splitlines())) <= columns
 
 
 @pytest.mark.parametrize("suffix, begins", [("html", "<!DOCTYPE html>"), ("svg", "<svg ")])
@@ -82,8 +89,10 @@ def test_pictures(graphir: Command, chain: Path, tmp_path: Path, suffix: str, be
 @pytest.mark.parametrize(
     "arguments, code, text",
     [
-        ((), 1, "give the shapes of the inputs, such as -i data:"),
-        ((*GIVEN, "--budget", "1KB", "--seconds", "5"), 1, "no plan was found that trains in 1024 bytes (0.0 MiB)"),
+        ((), 1, "give the shapes of the inputs, such as -i data:SIZES"),
+        (("-i", "data:N,64"), 1, "the open sizes are N; give the shapes of the inputs, such as -i data:1,64"),
+        (("-i", "data:N,64", "--training"), 1, "give the shapes of the inputs, such as -i data:1,64"),
+        ((*GIVEN, "--budget", "1KB", "--seconds", "5"), 1, "no plan was found that trains in 1024 bytes"),
         ((*GIVEN, "--budget", "much"), 2, "'much' is no size; write a number with a unit, as in 512MB or 1.5GB"),
         ((*GIVEN, "--budget", "1MB", "--least"), 2, "not allowed with"),
         ((*GIVEN, "--symbol", "x.json"), 2, "with --budget or --least only"),

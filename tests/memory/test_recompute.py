@@ -18,12 +18,6 @@ MIB = 1 << 20
 LONG = 100_000
 
 
-@pytest.fixture(scope="module")
-def solver() -> None:
-    """SciPy, which the extra `memory` brings."""
-    pytest.importorskip("scipy", reason="the extra `memory` is not installed")
-
-
 def drawn(seed: int) -> Problem:
     """A small graph with skips, needs, pinned nodes and sizes at random."""
     draw = random.Random(seed)
@@ -52,7 +46,7 @@ def every_choice(problem: Problem) -> list[Choice]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_optimum_is_that_of_trying_everything(seed: int, solver: None) -> None:
+def test_the_optimum_is_that_of_trying_everything(seed: int) -> None:
     problem = drawn(seed)
     choices = every_choice(problem)
     least = min(choice.peak for choice in choices)
@@ -71,12 +65,12 @@ def test_the_optimum_is_that_of_trying_everything(seed: int, solver: None) -> No
     assert integer.solve(problem, least - 1, 30.0) is None
 
 
-def test_too_large_for_an_exact_plan(solver: None) -> None:
+def test_too_large_for_an_exact_plan() -> None:
     with pytest.raises(GraphirError, match="are too many for an exact plan"):
         integer.solve(chain([1] * (integer.LARGEST + 1)), None, 1.0)
 
 
-def test_a_solver_out_of_time_says_how_far_it_is(solver: None) -> None:
+def test_a_solver_out_of_time_says_how_far_it_is() -> None:
     problem = chain([MIB] * 60)
     found = integer.solve(problem, None, 3.0)
     assert found is None or found.bound <= found.choice.peak

@@ -158,7 +158,6 @@ def test_what_becomes_an_input_has_the_type_that_the_whole_model_gives_it(tmp_pa
 
 
 def test_layers_of_keras_mean_what_they_give(tmp_path: Path) -> None:
-    pytest.importorskip("h5py")
     config, layers = functional()
     (tmp_path / "model.keras").write_bytes(archive(config, weights_file(layers)))
     whole = graphir.load(tmp_path / "model.keras")

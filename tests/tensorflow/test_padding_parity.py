@@ -273,7 +273,7 @@ NEEDS_SIZES = [
     (window("conv", (7, 9), (3, 3), (2, 2)), "SAME at stride 2x2 needs the size of axis 2"),
     (window("max", (7, 9), (3, 3), (2, 1)), "SAME at stride 2x1 needs the size of axis 2"),
     (window("average", (7, 9), (3, 3), (1, 2), channels_first=True), "SAME at stride 1x2 needs the size of axis 3"),
-    (window("depthwise", (7, 9), (3, 3), (2, 2)), "-i x0:1,3,224,224"),
+    (window("depthwise", (7, 9), (3, 3), (2, 2)), "-i x0:1,224,224,2"),
 ]
 
 
@@ -334,7 +334,7 @@ def test_the_command_line_says_which_size_is_missing(tmp_path: Path, capsys: pyt
     source.write_bytes(graph_of([case]))
     assert main(["convert", str(source), str(target)]) != 0
     assert "SAME at stride 2x2 needs the size of axis 2" in (text := capsys.readouterr().err)
-    assert "-i x0:1,3,224,224" in text
+    assert "-i x0:1,224,224,2" in text
     assert not target.exists()
     assert main(["convert", str(source), str(target), "-i", "x0:1,8,9,2"]) == 0
 

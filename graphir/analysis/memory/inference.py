@@ -43,7 +43,7 @@ class _Walk:
         for node in graph.nodes:
             self._step(node, outputs)
         if self.unknown:
-            raise _unsized(self.unknown)
+            raise _unsized(graph, self.unknown)
         self.captured += [value for value in graph.outputs if value not in self.places]
         self.made.outputs = [self.places[value] for value in graph.outputs if value in self.places]
         return self.made
@@ -110,26 +110,42 @@ def _sizes(type_: Type) -> tuple[int, ...] | None:
 
 
 def example_of(name: str, shape: Shape | None) -> str:
-    """What could be given for an input: its shape with 1 for open sizes.
+    """What could be given for an input: its shape with 1 for open sizes, SIZES where even their number is open.
 
-    >>> example_of("x", (2, None, 3)), example_of("data", None)
-    ('x:2,1,3', 'data:1,3,224,224')
+    >>> example_of("x", (2, None, 3)), example_of("data", None), example_of("rate", ())
+    ('x:2,1,3', 'data:SIZES', 'rate:')
     """
-    if not shape:
-        return f"{name}:1,3,224,224"
+    if shape is None:
+        return f"{name}:SIZES"
     return f"{name}:{','.join(str(dim) if isinstance(dim, int) else '1' for dim in shape)}"
 
 
-def _unsized(values: list[Value]) -> ShapeError:
-    inputs = [value for value in values if value.producer is None]
-    shown = ", ".join(f"{one_line(value.name)} {value.type}" for value in (inputs or values)[:_SHOWN])
-    more = ", ..." if len(inputs or values) > _SHOWN else ""
-    names = sorted({str(dim) for value in inputs for dim in value.shape or () if isinstance(dim, Sym)})
-    advice = f"the open sizes are {', '.join(names[:_SHOWN])}; " if names else ""
-    example = example_of(inputs[0].name, inputs[0].shape) if inputs else "data:1,3,224,224"
+def _unsized(graph: Graph, values: list[Value]) -> ShapeError:
+    """What is not known, and what of it can be given: `values` are those of the graph and of graphs in it."""
+    unknown = set(values)
+    inputs = [value for value in graph.inputs if value in unknown]
+    begins = inputs or [value for value in values if value.producer is None] or values
+    shown = ", ".join(f"{one_line(value.name)} {value.type}" for value in begins[:_SHOWN])
+    more = ", ..." if len(begins) > _SHOWN else ""
+    are = "1 value has an open one" if len(values) == 1 else f"{len(values):,} values have open ones, among them"
     return ShapeError(
-        f"memory needs every size in numbers, but {len(values)} values have open ones, among them {shown}{more}; "
-        f"{advice}give the shapes of the inputs, such as -i {one_line(example)}"
+        f"memory needs every size in numbers, but {are}{':' if len(values) == 1 else ''} {shown}{more}; "
+        f"{_advice(inputs, begins[0])}"
+    )
+
+
+def _advice(inputs: list[Value], first: Value) -> str:
+    """How the sizes can be made known."""
+    if inputs:
+        names = sorted({str(dim) for value in inputs for dim in value.shape or () if isinstance(dim, Sym)})
+        known = f"the open sizes are {', '.join(names[:_SHOWN])}; " if names else ""
+        examples = " ".join(f"-i {one_line(example_of(value.name, value.shape))}" for value in inputs[:_SHOWN])
+        return f"{known}give the shapes of the inputs, such as {examples}"
+    if first.producer is None:
+        return "they follow from no input; give the model's parameters with -p"
+    return (
+        f"they depend on the elements of tensors, as {first.producer.op.name} has it, not on the inputs' shapes; cut "
+        "the model before it with --outputs"
     )
 
 
