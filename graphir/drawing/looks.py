@@ -228,13 +228,24 @@ def short(number: int | None) -> str:
 
 
 def text_width(text: str, *, small: bool = False) -> float:
-    """About how wide a text is drawn, in pixels."""
+    """About how wide a text is drawn, in pixels, in a wide font (DejaVu Sans): at 11 pixels, or bold at 12."""
     units = sum(
         1.0 if unicodedata.east_asian_width(character) in "WF" else 0.9 if character in "MWmw%@" else
-        0.3 if character in "ijlI.,:;|'() " else 0.68 if character.isupper() else 0.57
+        0.3 if character in "ijlI.,:;|'() " else 0.68 if character.isupper() else 0.64 if character.isdigit() else 0.57
         for character in text
     )  # fmt: skip
-    return units * (11 if small else 13)
+    return units * (11 if small else 14)
+
+
+def title_lines(text: str, room: float) -> list[str]:
+    """A title in lines of at most `room` pixels, broken between words; of a longer word the middle is left out."""
+    lines: list[str] = []
+    for word in in_one_line(text).split():
+        if lines and text_width(f"{lines[-1]} {word}") <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(fitted(word, room=room))
+    return lines or [""]
 
 
 def begun(text: str, *, small: bool = True) -> str:
@@ -247,19 +258,19 @@ def begun(text: str, *, small: bool = True) -> str:
     return f"{held}.."
 
 
-def fitted(text: str, *, small: bool = False) -> str:
+def fitted(text: str, *, small: bool = False, room: float = ROOM) -> str:
     """A text that fits into a box: of long ones the middle is left out, as names differ at their ends."""
     held = in_one_line(text)[:4000]
-    if text_width(held, small=small) <= ROOM:
+    if text_width(held, small=small) <= room:
         return held
     low, high = 1, len(held) // 2
     while low < high:
         middle = (low + high + 1) // 2
-        if text_width(f"{held[:middle]}..{held[-middle:]}", small=small) <= ROOM:
+        if text_width(f"{held[:middle]}..{held[-middle:]}", small=small) <= room:
             low = middle
         else:
             high = middle - 1
     return f"{held[:low]}..{held[-low:]}"
 
 
-__all__ = ["WIDTH", "Cost", "Look", "Looks", "fitted", "short", "sizes_of", "text_width", "wire_label"]
+__all__ = ["WIDTH", "Cost", "Look", "Looks", "fitted", "short", "sizes_of", "text_width", "title_lines", "wire_label"]

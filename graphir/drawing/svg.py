@@ -9,11 +9,13 @@ from graphir.safety.foreign_text import in_one_line
 
 from .blocks import Box
 from .colours import CLASSES, MARKS, QUIET, style_sheet
-from .looks import Look, text_width
+from .looks import Look, text_width, title_lines
 from .placing import HEADER, PADDING, Placed, Point, Spot
 
 MARGIN = 20.0
 SWATCH = 26.0
+LEAST_WIDTH = 320.0  # of a picture, for its title and its legend
+LINE = 16.0
 
 
 def escape(text: object) -> str:
@@ -45,15 +47,20 @@ class Drawing:
     def add(self, title: str, placed: Placed, looks: dict[Box, Look]) -> None:
         """Add a picture to the right of those that are there."""
         left = self._width + (2 * MARGIN if self._width else 0.0)
-        self._parts.append(f'<text class="t" x="{number(left)}" y="14">{escape(title)}</text>')
-        self._parts += self._inside(placed, looks, left, 28.0)
-        self._width = left + max(placed.width, text_width(title))
-        self._height = max(self._height, placed.height + 28.0)
+        width = max(placed.width, LEAST_WIDTH)
+        lines = title_lines(title, width)
+        for place, line in enumerate(lines):
+            y = number(14.0 + LINE * place)
+            self._parts.append(f'<text class="t" x="{number(left)}" y="{y}">{escape(line)}</text>')
+        top = 28.0 + LINE * (len(lines) - 1)
+        self._parts += self._inside(placed, looks, left, top)
+        self._width = left + width
+        self._height = max(self._height, placed.height + top)
 
     def text(self) -> str:
         """The whole document."""
-        legend, height = self._legend(max(self._width, 320.0))
-        width = max(self._width, 320.0) + 2 * MARGIN
+        legend, height = self._legend(max(self._width, LEAST_WIDTH))
+        width = max(self._width, LEAST_WIDTH) + 2 * MARGIN
         total = self._height + height + 3 * MARGIN
         view = f'viewBox="0 0 {number(width)} {number(total)}" width="{number(width)}" height="{number(total)}"'
         ground = '<rect class="c-end" width="100%" height="100%"/>'

@@ -19,7 +19,7 @@ import graphir
 from graphir import Graph
 from graphir.drawing.colours import style_sheet
 from graphir.drawing.layout import Arranger, PlotExtraMissing
-from graphir.drawing.looks import fitted, text_width
+from graphir.drawing.looks import fitted, text_width, title_lines
 from graphir.drawing.marks import marks_of_report
 from graphir.drawing.page import _own
 from graphir.drawing.placing import GAP, HEADER, PADDING, PASSING, PIN_HEIGHT, RAIL_HEIGHT, ROW_GAP, Placed, place
@@ -355,3 +355,18 @@ def test_a_node_with_many_operands_tells_of_some() -> None:
 def test_texts_fit(text: str) -> None:
     assert text_width(fitted(text)) <= 166
     assert "\n" not in fitted(text)
+
+
+@pytest.mark.parametrize(
+    "title", ["", "digits-symbol.json + digits-0020.params (MXNet 1.9.1)", "W" * 300, "a b " * 200, "\u4e2d" * 80]
+)
+def test_titles_stay_in_the_picture(title: str) -> None:
+    """A title wider than its model is broken in lines: it widens no picture and nothing of it is cut off."""
+    root = ET.fromstring(graphir.plot(residuals(2), residuals(2), titles=[title, "other"]).svg())
+    short = ET.fromstring(graphir.plot(residuals(2), residuals(2), titles=["one", "other"]).svg())
+    assert root.get("width") == short.get("width")
+    lines = title_lines(title, 320.0)
+    assert all(text_width(line) <= 320.0 for line in lines)
+    shown = [text.text or "" for text in root.iter(f"{SVG}text") if text.get("class") == "t"]
+    assert shown[: len(lines)] == lines
+    assert len(" ".join(lines)) == len(title.strip()) or ".." in lines[0]
