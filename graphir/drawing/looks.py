@@ -237,6 +237,11 @@ def text_width(text: str, *, small: bool = False) -> float:
     return units * (11 if small else 14)
 
 
+def label_width(text: str) -> float:
+    """About how wide the text at a wire is drawn, in pixels: at 10 pixels."""
+    return text_width(text, small=True) * 10 / 11
+
+
 def title_lines(text: str, room: float) -> list[str]:
     """A title in lines of at most `room` pixels, broken between words; of a longer word the middle is left out."""
     lines: list[str] = []
@@ -273,4 +278,16 @@ def fitted(text: str, *, small: bool = False, room: float = ROOM) -> str:
     return f"{held[:low]}..{held[-low:]}"
 
 
-__all__ = ["WIDTH", "Cost", "Look", "Looks", "fitted", "short", "sizes_of", "text_width", "title_lines", "wire_label"]
+__all__ = [
+    "WIDTH",
+    "Cost",
+    "Look",
+    "Looks",
+    "fitted",
+    "label_width",
+    "short",
+    "sizes_of",
+    "text_width",
+    "title_lines",
+    "wire_label",
+]

@@ -2,6 +2,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const WIDTH = 190, GAP = 18, ROW_GAP = 38, PASSING = 14, PADDING = 14, HEADER = 34, PIN = 18, RAIL = 6, MARGIN = 16;
+  const LEGIBLE = 0.8; // the scale of a first view: texts of 10 pixels are drawn with 8 at least
   const UNIT = (WIDTH + GAP) / 100, SVG = "http://www.w3.org/2000/svg";
   const tools = document.getElementById("tools"), closer = document.getElementById("closer");
   let shade = "class", scale = 1;
@@ -78,8 +79,9 @@
       return { points, head: reader < rails };
     });
     const labels = Object.keys(box.w).filter(i => spots[i]).map(i =>
-      [spots[i].x + spots[i].width / 2 + 5, bottoms[rowOf[i]] + 13, box.w[i]]);
-    return { box, spots, wires, labels, width: right - left, height: bottoms.length ? bottoms[bottoms.length - 1] : 0 };
+      [spots[i].x + spots[i].width / 2 + 5, bottoms[rowOf[i]] + 13, ...box.w[i]]);
+    const width = Math.max(right - left, ...labels.map(([x, , , wide]) => x + wide));
+    return { box, spots, wires, labels, width, height: bottoms.length ? bottoms[bottoms.length - 1] : 0 };
   }
 
   function path(points) {
@@ -248,7 +250,7 @@
   }
 
   function fit() {
-    scale = Math.min(1, ...data.sides.map(side => Math.max(0.55, side.view.clientWidth / side.width)));
+    scale = Math.min(1, ...data.sides.map(side => Math.max(LEGIBLE, side.view.clientWidth / side.width)));
     for (const side of data.sides) {
       resize(side);
       const first = side.boxes[0].ch ? element(side, side.boxes[0].ch[0]) : null, view = side.view.getBoundingClientRect();

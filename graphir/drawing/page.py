@@ -12,6 +12,7 @@ from graphir.safety.foreign_text import in_one_line
 
 from .colours import CLASSES, MARKS, style_sheet
 from .layout import Arrangement
+from .looks import label_width
 from .scenes import Scene
 from .svg import escape
 
@@ -102,7 +103,8 @@ def _side(plot: Plot, side: Side) -> dict[str, Any]:
 
 
 def _scene(scene: Scene, numbers: dict[Box, int]) -> dict[str, Any]:
-    return {"ch": [numbers[child] for child in scene.children], "pins": scene.pins, "w": scene.labels, "r": scene.rails}
+    labels = {number: (text, round(label_width(text))) for number, text in scene.labels.items()}
+    return {"ch": [numbers[child] for child in scene.children], "pins": scene.pins, "w": labels, "r": scene.rails}
 
 
 def _grid(held: Arrangement) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .blocks import Box
-from .looks import WIDTH, Look
+from .looks import WIDTH, Look, label_width
 from .scenes import Scene
 
 GAP = 18.0
@@ -108,7 +108,8 @@ def _put(scene: Scene, sizes: dict[int, tuple[float, float]], insides: dict[int,
         if number in stands
     )
     spots.sort(key=lambda spot: spot.number)
-    return Placed(scene, tuple(spots), tuple(wires), tuple(heads), labels, right - left, max(bottoms, default=0.0))
+    width = max([right - left, *(x + label_width(text) for x, _, text in labels)])
+    return Placed(scene, tuple(spots), tuple(wires), tuple(heads), labels, width, max(bottoms, default=0.0))
 
 
 def _half(box: int, sizes: dict[int, tuple[float, float]]) -> float:

@@ -19,7 +19,7 @@ import graphir
 from graphir import Graph
 from graphir.drawing.colours import style_sheet
 from graphir.drawing.layout import Arranger, PlotExtraMissing
-from graphir.drawing.looks import fitted, text_width, title_lines
+from graphir.drawing.looks import fitted, label_width, text_width, title_lines
 from graphir.drawing.marks import marks_of_report
 from graphir.drawing.page import _own
 from graphir.drawing.placing import GAP, HEADER, PADDING, PASSING, PIN_HEIGHT, RAIL_HEIGHT, ROW_GAP, Placed, place
@@ -28,6 +28,7 @@ from graphir.errors import ArgumentError, ExportFailure, FormatError
 from graphir.ops.activation import Relu, Tanh
 from graphir.ops.elementwise import Add
 from graphir.ops.shape_parts import Concat
+from graphir.types import parse_shape
 from tests.typed import untyped
 
 from .nets import branching, chain, residuals, started
@@ -370,3 +371,19 @@ def test_titles_stay_in_the_picture(title: str) -> None:
     shown = [text.text or "" for text in root.iter(f"{SVG}text") if text.get("class") == "t"]
     assert shown[: len(lines)] == lines
     assert len(" ".join(lines)) == len(title.strip()) or ".." in lines[0]
+
+
+def test_the_texts_at_wires_stay_in_the_picture() -> None:
+    """The last wire's shape is longer than half a box: both the file and the page make room for it."""
+    graph = Graph("long")
+    sizes = parse_shape(",".join(f"a_size_with_a_long_name_{axis}" for axis in range(4)))
+    x = graph.add_input("x", graphir.TensorType(graphir.DType.FLOAT32, sizes))
+    graph.set_outputs([graph.add(Relu(), x)])
+    made = graphir.plot(graph)
+    root = ET.fromstring(made.svg())
+    texts = [text for text in root.iter(f"{SVG}text") if text.get("class") == "f"]
+    assert texts
+    ends = [float(text.get("x", "0")) + label_width(text.text or "") for text in texts]
+    assert max(ends) <= float(root.get("width", "0")) - 20
+    scene = json.loads(Page(made.html()).scripts[0])["sides"][0]["boxes"][0]
+    assert [wide for _, wide in scene["w"].values()] == [round(label_width(text.text or "")) for text in texts]
