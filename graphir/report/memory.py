@@ -140,10 +140,10 @@ def _proof(found: Found, budget: int | None) -> str:
             f"{best}, and none peaks below {mib(int(found.bound))} (gap {_gap(found.model.peak, found.bound)})"
         )
     share = 100 * found.bound / max(1, found.forward_work)
-    least = f"in the model no choice within the budget does less than {share:.1f}% of the forward pass twice"
-    if found.is_optimal:
-        return f"{least}, which is the proved optimum"
-    return f"{least} (gap of the plan {_gap(found.best.work, found.bound)})"
+    least = "in the model, which does not know how blocks are shared, no choice within the budget does less than"
+    reached = ", and one that does no more is known" if found.is_optimal else ""
+    gap = _gap(found.best.work, found.bound)
+    return f"{least} {share:.1f}% of the forward pass twice{reached} (gap of the plan as measured {gap})"
 
 
 def _gap(found: float, bound: float) -> str:

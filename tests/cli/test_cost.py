@@ -25,7 +25,6 @@ MODELS = sorted(
     for path in folder.glob(pattern)
 )
 UNREADABLE = ("bmxnet-mnist-32", "mms-mnist", "tract-hey-snips")
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_totals_are_the_sums_of_layers_and_of_operators(graphir: Command, digits: Path) -> None:
@@ -108,16 +107,3 @@ def test_real_models(graphir: Command, shared: Path, monkeypatch: pytest.MonkeyP
         outcome = graphir(command, shared / name)
         assert outcome.code == (1 if any(part in name for part in UNREADABLE) else 0)
         assert all(len(line) <= 100 for line in outcome.out.splitlines()[2:])
-
-
-def test_the_page_of_the_documentation(graphir: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "80")
-    for page in ("cost.md", "parts.md"):
-        text = (ROOT / "docs" / page).read_text()
-        shown = re.findall(r"```\n\$ graphir (.*?)\n(.*?)```", text, re.DOTALL)
-        assert shown
-        for command, expected in shown:
-            outcome = graphir(*command.split())
-            pieces = [piece.strip("\n") for piece in expected.split("...\n")]
-            assert all(piece in outcome.out + outcome.err for piece in pieces), command

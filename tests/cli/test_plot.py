@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-import textwrap
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -113,23 +111,6 @@ def test_without_the_extra(graphir: Command, tmp_path: Path, monkeypatch: pytest
     assert "a picture needs fast-sugiyama, which is not installed; pip install 'graphir-converter[plot]'" in told.err
     assert list(tmp_path.iterdir()) == []
     assert graphir("plot", DIGITS, tmp_path / "digits.dot").code == 0
-
-
-def test_the_documentation_shows_what_the_command_does(
-    graphir: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every command behind a dollar sign runs, and prints what stands below it, if anything does."""
-    monkeypatch.chdir(tmp_path)
-    for file in DIGITS.parent.glob("digits-*"):
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    assert graphir("convert", "digits-symbol.json", "digits.onnx").code == 0
-    page = (DIGITS.parents[2] / "docs" / "plot.md").read_text()
-    examples = re.findall(r"^    \$ graphir (.*)\n((?:    (?!\$).*\n)*)", page, re.MULTILINE)
-    assert len(examples) == 4
-    for command, printed in examples:
-        told = graphir(*command.split())
-        assert told.code == 0, (command, told.err)
-        assert not printed or told.out == textwrap.dedent(printed)
 
 
 @pytest.mark.parametrize("place", ["onnx/*/model.onnx", "mxnet*/*/model-symbol.json", "tf/*/*.pb"])
