@@ -294,11 +294,7 @@ class _Bench:
             graph = _inputs_alone(session)
         sizes = batch_sizes(graph, 1 if batch is None else batch)
         if batch is not None and not sizes and not _has_batch(graph, batch):
-            shown = ", ".join(f"{value.name} {value.type}" for value in graph.inputs) or "none"
-            raise VerificationError(
-                f"batch {batch}: no input of {contestant.about.name} has an open first size (inputs: {shown}); leave "
-                "the batches out, or open one where the model allows it, as in -i data:N,3,224,224"
-            )
+            raise VerificationError(_no_batch(batch, contestant.about.name, graph))
         drawn = make_feeds(graph, seed=self.how.seed, sizes=sizes)
         return {name: drawn[name] for name in session.inputs}, batch or (1 if sizes else None)
 
@@ -340,6 +336,17 @@ def _inputs_alone(session: OnnxSession) -> Graph:
         open_sizes = parse_shape(",".join(str(size) if isinstance(size, int) else "?" for size in shape))
         graph.add_input(name, TensorType(DType.of(dtype), open_sizes))
     return graph
+
+
+def _no_batch(batch: int, name: str, graph: Graph) -> str:
+    """Why a model cannot run in batches, and which of its inputs could be opened."""
+    shown = ", ".join(f"{value.name} {value.type}" for value in graph.inputs) or "none"
+    advice = "leave the batches out"
+    first = next((value for value in graph.inputs if value.shape), None)
+    if first is not None:
+        opened = ",".join(["N", *map(str, (first.shape or ())[1:])])
+        advice += f", or open one where the model allows it, as in -i {first.name}:{opened}"
+    return f"batch {batch}: no input of {name} has an open first size (inputs: {shown}); {advice}"
 
 
 def _has_batch(graph: Graph, batch: int) -> bool:

@@ -99,15 +99,16 @@ def made_up_text(made_up: Mapping[str, str]) -> str:
 
 def _need_sizes(graph: Graph) -> None:
     """Raise ImportFailure for parameters that have an open size still: the shapes of inputs are what is missing."""
+    from graphir.analysis.memory.inference import example_of
     from graphir.errors import ImportFailure
 
     missing = open_parameters(graph)
     if missing:
-        name = next((value.name for value in graph.inputs), "data")
+        examples = " ".join(f"-i {example_of(value.name, value.shape)}" for value in graph.inputs[:5])
         lines = "\n  ".join(f"{value.name} {value.type}" for value in missing)
         raise ImportFailure(
             f"the sizes of {len(missing)} parameter(s) follow from nothing; give the shapes of the inputs, as in "
-            f"-i {name}:1,3,224,224:\n  {lines}"
+            f"{examples or '-i NAME:SIZES'}:\n  {lines}"
         )
 
 

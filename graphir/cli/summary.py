@@ -87,7 +87,7 @@ def _totals(found: Summary) -> list[tuple[str, str]]:
     if found.open_loops:
         rows.append(("one run", f"is counted of loops that may run more often ({_names(found.open_loops)})"))
     if found.unused:
-        text = f"{found.unused_parameters:,} elements of the file, which inference does not read"
+        text = f"{plural(found.unused_parameters, 'element')} of the file, which inference does not read"
         rows.append(("not used", f"{text} ({_names(found.unused)})"))
     if found.unsized:
         text = f"{plural(len(found.unsized), 'parameter')} of unknown shape, give -i"
