@@ -5,19 +5,15 @@ docs/cost.md defines each of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from graphir.analysis.counting import Counting, Layer, Tally
-from graphir.analysis.summary import Summary, sizes, totals
+from graphir.analysis.summary import sizes, totals
 from graphir.graph import Graph
 from graphir.safety.arguments import expect
 from graphir.structure.record import record
 from graphir.tensor import Tensor
 from graphir.types import Dim, Sym, Unknown, substitute
-
-# How frameworks call running statistics, where they are part of other weights and no operator tells them any more.
-STATISTICS = ("moving_mean", "moving_variance", "moving_var", "running_mean", "running_var")
 
 
 @record
@@ -82,28 +78,13 @@ def cost(
     count = Counting(graph, sizes(stored))
     total = count.graph(graph, "")
     summed = totals(count, total, stored, folded)
-    auxiliary = _auxiliary(summed, folded or {})
     uncounted = [Uncounted(layer.name, layer.operator, layer.why) for layer in count.layers if layer.why]
     return Cost(
-        summed.layers, _operators(total), summed.parameters, summed.parameters - auxiliary, auxiliary,
+        summed.layers, _operators(total), summed.parameters, summed.parameters - summed.auxiliary, summed.auxiliary,
         summed.parameter_bytes, kept(total.macs), kept(total.flops), kept(total.activation_bytes), tuple(uncounted),
         summed.unsized, summed.open_loops, sum(layer.activation_bytes is None for layer in summed.layers),
         summed.folded, summed.folded_parameters,
     )  # fmt: skip
-
-
-def _auxiliary(summed: Summary, folded: Mapping[str, Tensor]) -> int:
-    """The running statistics among the parameters, folded ones told by their names."""
-    return summed.auxiliary + sum(tensor.size for name, tensor in folded.items() if is_statistic(name))
-
-
-def is_statistic(name: str) -> bool:
-    """Whether a weight is called like a running statistic, a number behind the name or not.
-
-    >>> is_statistic("bn/moving_variance_1"), is_statistic("bn/moving_mean:0"), is_statistic("bn/gamma")
-    (True, True, False)
-    """
-    return re.sub(r"(_\d+)?(:\d+)?$", "", name).endswith(STATISTICS)
 
 
 def _operators(total: Tally) -> tuple[OperatorCost, ...]:

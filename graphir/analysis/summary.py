@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -12,6 +13,9 @@ from graphir.structure.record import record
 from graphir.tensor import Tensor
 from graphir.types import Dim
 
+# How frameworks call running statistics, where they are part of other weights and no operator tells them any more.
+STATISTICS = ("moving_mean", "moving_variance", "moving_var", "running_mean", "running_var")
+
 
 @record
 class Summary:
@@ -21,7 +25,7 @@ class Summary:
     part of others now (a batch normalization's in a convolution's), which no layer counts. `unsized` are parameters
     without a known shape, which count nothing. `unused` are weights of the file that no layer reads (a gamma that is
     forced to 1), `unused_parameters` their elements; the totals do not hold them. `auxiliary` are those of the
-    parameters in the layers that training does not change by gradients: running means and variances.
+    parameters that training does not change by gradients: running means and variances, folded ones told by their names.
 
     `macs` are those of one run: of an If the branch with the most, of a loop all its runs where their number is known,
     else one run (`open_loops` names such loops).
@@ -112,8 +116,18 @@ def totals(
         folded=tuple(gone),
         folded_parameters=sum(tensor.size for tensor in gone.values()),
         open_loops=tuple(count.open_loops),
-        auxiliary=sum(layer.auxiliary for layer in count.layers),
+        auxiliary=sum(layer.auxiliary for layer in count.layers)
+        + sum(tensor.size for name, tensor in gone.items() if is_statistic(name)),
     )
+
+
+def is_statistic(name: str) -> bool:
+    """Whether a weight is called like a running statistic, a number behind the name or not.
+
+    >>> is_statistic("bn/moving_variance_1"), is_statistic("bn/moving_mean:0"), is_statistic("bn/gamma")
+    (True, True, False)
+    """
+    return re.sub(r"(_\d+)?(:\d+)?$", "", name).endswith(STATISTICS)
 
 
 __all__ = [
@@ -121,6 +135,7 @@ __all__ = [
     "Summary",
     "count_operators",
     "elements_of",
+    "is_statistic",
     "stored_bytes",
     "summarize",
     "totals",

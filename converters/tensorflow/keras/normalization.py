@@ -37,10 +37,13 @@ def batch_normalization(layer: Layer) -> Endpoint:
         raise Refusal(f"mode {layer.config['mode']} of Keras 1, which takes the statistics from the data")
     scaled, centered = layer.config.get("scale", True), layer.config.get("center", True)
     count = int(scaled) + int(centered)
-    mean, variance = layer.weight(count), layer.weight(count + 1)
+    # a file says only their order: these names tell the statistics from what is trained
+    mean = layer.constant("moving_mean", layer.tensor(count))
+    variance = layer.constant("moving_variance", layer.tensor(count + 1))
     size = layer.tensor(count).shape
-    scale = layer.weight(0) if scaled else layer.constant("ones", np.ones(size), np.float32)
-    offset = layer.weight(count - 1) if centered else layer.constant("zeros", np.zeros(size), np.float32)
+    gamma, beta = _weights(layer)
+    scale = layer.constant("ones", np.ones(size), np.float32) if gamma is None else layer.constant("gamma", gamma)
+    offset = layer.constant("zeros", np.zeros(size), np.float32) if beta is None else layer.constant("beta", beta)
     epsilon = layer.constant("epsilon", layer.config.get("epsilon", 1e-3), np.float32)
     deviation = layer.add("Rsqrt", "deviation", [layer.add("AddV2", "stable", [variance, epsilon])])
     factor = layer.add("Mul", "factor", [deviation, scale])

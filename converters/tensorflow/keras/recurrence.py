@@ -209,7 +209,7 @@ def _operator(
     operands: list[Value | None] = [x]
     operands += [_stacked(node, tensors, name) for name, tensors in parts]
     biases = [held.bias for held in cells if held.bias is not None]
-    operands.append(_stacked(node, biases, "B") if biases else None)
+    operands.append(_biases(node, biases, cell.weight.shape[1]) if biases else None)
     operands.append(lengths)
     for slot in range(STATES[cell.kind]):
         rows = [held[slot] for held in states if held]
@@ -226,7 +226,17 @@ def _stacked(node: ImportNode, tensors: Sequence[Tensor], suffix: str) -> Value:
     if len(tensors) > 1:
         shape = (len(tensors), *tensor.shape[1:])
         tensor = Tensor.computed(tensor.dtype, shape, lambda: np.concatenate([held.numpy() for held in tensors]))
-    return node.graph.add_parameter(node.fresh_name(f"{node.name}_{suffix}"), tensor)
+    value = node.graph.add_parameter(node.fresh_name(f"{node.name}_{suffix}"), tensor)
+    value.sources = (f"{value.name}:0",)  # a weight of the model, of its size, though in another order
+    return value
+
+
+def _biases(node: ImportNode, tensors: Sequence[Tensor], wide: int) -> Value:
+    """The input's and the state's biases; where a layer has one, the state's are zeros, which are no weights."""
+    if tensors[0].shape[1] != wide:
+        return _stacked(node, tensors, "B")
+    zeros = node.graph.constant(np.zeros((len(tensors), wide), tensors[0].dtype.numpy()), name=f"{node.name}_zeros")
+    return node.step(Concat(1), _stacked(node, tensors, "B"), zeros, suffix="biases")
 
 
 def _merged(node: ImportNode, layer: Recurrence, outputs: list[Value]) -> list[Value]:

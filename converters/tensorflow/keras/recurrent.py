@@ -81,15 +81,14 @@ def _ordered(tensor: Tensor, gates: Sequence[int], dtype: DType) -> Tensor:
 
 
 def _bias(tensor: Tensor, gates: Sequence[int], units: int, dtype: DType) -> Tensor:
-    """The input's and the state's biases (1, 2 * gates * units); a single one is the input's."""
+    """The input's and the state's biases (1, 2 * gates * units), or the input's alone (1, gates * units)."""
 
     def compute() -> NDArray[Any]:
         rows = tensor.numpy().astype(dtype.numpy(), copy=False).reshape(-1, len(gates), units)[:, list(gates)]
-        rows = np.concatenate([rows, np.zeros_like(rows)]) if len(rows) == 1 else rows
         found: NDArray[Any] = rows.reshape(1, -1)
         return found
 
-    return Tensor.computed(dtype, (1, 2 * len(gates) * units), compute)
+    return Tensor.computed(dtype, (1, tensor.size), compute)
 
 
 def _recurrent(
