@@ -141,9 +141,9 @@ def _proof(found: Found, budget: int | None) -> str:
         )
     share = 100 * found.bound / max(1, found.forward_work)
     least = "in the model, which does not know how blocks are shared, no choice within the budget does less than"
-    reached = ", and one that does no more is known" if found.is_optimal else ""
+    known = ", and one that does no more is known" if found.is_optimal else ""
     gap = _gap(found.best.work, found.bound)
-    return f"{least} {share:.1f}% of the forward pass twice{reached} (gap of the plan as measured {gap})"
+    return f"{least} {share:.1f}% of the forward pass twice{known} (gap of the plan as measured {gap})"
 
 
 def _gap(found: float, bound: float) -> str:

@@ -112,7 +112,7 @@ def in_types(depth: int) -> Any:
 
 def product(made: dict[str, Any]) -> None:
     """A product of stacked matrices whose result has no stated shape."""
-    sides = [{"name": "x", "type": ["float32", [2, 3, 4, 5]]}, {"name": "z", "type": ["float32", [2, 3, 5, 2]]}]
+    sides = [{"name": "x", "type": ["float32", None]}, {"name": "z", "type": ["float32", [2, 3, 5, 2]]}]
     outputs = [{"name": "y", "type": ["float32", None]}]
     nodes = [{"name": "n", "op": "MatMul", "inputs": ["x", "z"], "outputs": outputs}]
     made.update(inputs=sides, parameters=[], nodes=nodes)
