@@ -28,3 +28,17 @@ def test_every_weight_of_the_file_is_counted(
         data = graphir(command, path, "--json").data
         assert data["parameters"] == expected
         assert data["auxiliary_parameters"] == STATISTICS.get(title, 0)
+
+
+def test_what_a_layer_leaves_out_is_no_weight(graphir: Command, tmp_path: Path) -> None:  # noqa: F811
+    """A batch normalization without gamma or beta has no ones or zeros in their places."""
+    pytest.importorskip("h5py")
+    config, layers = sequential("image")
+    norm = layers[1]
+    layers[1] = (norm[0], norm[1] | {"scale": False, "center": False}, norm[2][:2])
+    config["config"]["layers"][2]["config"] = layers[1][1]
+    path = tmp_path / "model.keras"
+    path.write_bytes(archive(config, weights_file(layers)))
+    data = graphir("cost", path, "--json").data
+    assert data["parameters"] == sum(math.prod(shape) for _, _, shapes in layers for shape in shapes)
+    assert data["auxiliary_parameters"] == 8

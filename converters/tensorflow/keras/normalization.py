@@ -40,14 +40,14 @@ def batch_normalization(layer: Layer) -> Endpoint:
     # a file says only their order: these names tell the statistics from what is trained
     mean = layer.constant("moving_mean", layer.tensor(count))
     variance = layer.constant("moving_variance", layer.tensor(count + 1))
-    size = layer.tensor(count).shape
     gamma, beta = _weights(layer)
-    scale = layer.constant("ones", np.ones(size), np.float32) if gamma is None else layer.constant("gamma", gamma)
-    offset = layer.constant("zeros", np.zeros(size), np.float32) if beta is None else layer.constant("beta", beta)
     epsilon = layer.constant("epsilon", layer.config.get("epsilon", 1e-3), np.float32)
-    deviation = layer.add("Rsqrt", "deviation", [layer.add("AddV2", "stable", [variance, epsilon])])
-    factor = layer.add("Mul", "factor", [deviation, scale])
-    shift = layer.add("Sub", "shift", [offset, layer.add("Mul", "moved", [mean, factor])])
+    factor = layer.add("Rsqrt", "deviation", [layer.add("AddV2", "stable", [variance, epsilon])])
+    if gamma is not None:
+        factor = layer.add("Mul", "factor", [factor, layer.constant("gamma", gamma)])
+    shift = layer.add("Neg", "moved", [layer.add("Mul", "mean_scaled", [mean, factor])])
+    if beta is not None:
+        shift = layer.add("AddV2", "shift", [shift, layer.constant("beta", beta)])
     factor, shift = (
         layer.apply(_along(axis), f"{name}_along", [part, layer.data])
         for name, part in (("factor", factor), ("shift", shift))
