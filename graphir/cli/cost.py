@@ -6,8 +6,9 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from .input_spec import input_spec
 from .model import first_line, open_model
-from .options import SOURCE_HELP, add_model_options, add_output_options, input_spec, one_of
+from .options import SOURCE_HELP, add_model_options, add_output_options, one_of
 
 if TYPE_CHECKING:
     from graphir.analysis.cost import Cost

@@ -6,9 +6,10 @@ import argparse
 import json
 import math
 import os
-import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from .input_spec import input_spec
 
 if TYPE_CHECKING:
     from graphir.converters.options import ModelOptions
@@ -19,72 +20,6 @@ SOURCE_HELP = (
     "an MXNet symbol .json, checkpoint prefix, folder or .params; an .onnx; a TensorFlow .pb, SavedModel folder, "
     ".keras or .h5; a .graphir.json"
 )
-SHAPE_EXAMPLE = "data:1,3,224,224 (a size may be a name such as N, or ? for unknown)"
-
-
-SIZES_WITH_X = re.compile(r"(\d+|\?|[A-Z]+)(x(\d+|\?|[A-Z]+))+")  # as in 1x3x224x224 and Nx3x?x?
-
-
-class InputSpec(NamedTuple):
-    """`-i name:1,3,H,W:float32`: the input's name, its shape, its dtype or None."""
-
-    name: str
-    shape: tuple[Any, ...]
-    dtype: str | None
-
-
-def input_spec(text: str) -> InputSpec:
-    """Read `name:shape` or `name:shape:dtype`; names may hold colons. Raises ArgumentTypeError saying which part.
-
-    Other spellings that people and our own tables use are taken too: `name=1,3,8,8`, `name:1x3x8x8`,
-    `name:float32[1, 3, 8, 8]`.
-    """
-    from graphir.types import DType
-
-    parts = text.split(":") if ":" in text else text.split("=", 1)
-    printed = re.fullmatch(r"(\w+)(\[.*\])", parts[-1].strip())
-    if printed is not None and len(parts) > 1:
-        parts = [*parts[:-1], printed[2], printed[1]]
-    if len(parts) < 2:
-        what = "a shape without a name" if "," in text or text.isdigit() else "a name without a shape"
-        raise argparse.ArgumentTypeError(f"{text!r} is {what}; write {SHAPE_EXAMPLE}")
-    dtype = None
-    names = {found.value for found in DType}
-    if len(parts) > 2 and (parts[-1] in names or (set(parts[-2]) & set(",[") and parts[-1].isidentifier())):
-        dtype = parts.pop()
-        if dtype not in names:
-            expected = "float32, float16, float64, int64, int32, int8, uint8, bool"
-            raise argparse.ArgumentTypeError(f"{dtype!r} in {text!r} is no dtype; expected one such as {expected}")
-    name, shape = ":".join(parts[:-1]), parts[-1]
-    if not name:
-        raise argparse.ArgumentTypeError(f"{text!r} has no name before the colon; write {SHAPE_EXAMPLE}")
-    return InputSpec(name, _shape(shape, text), dtype)
-
-
-def _shape(shape: str, text: str) -> tuple[Any, ...]:
-    from graphir.types import parse_shape
-
-    inner = shape.strip().strip("[]()")
-    if SIZES_WITH_X.fullmatch(inner):
-        inner = inner.replace("x", ",")
-    sizes = [size.strip() for size in inner.split(",")] if inner else []
-    if sizes and not sizes[-1]:
-        sizes.pop()
-    for size in sizes:
-        if not size:
-            raise argparse.ArgumentTypeError(f"there is an empty size in the shape {shape!r} of {text!r}")
-        if size == "0" or size.startswith("-"):
-            raise argparse.ArgumentTypeError(
-                f"{size} in {text!r} is no size; write a name such as N, or ?, for a size that stays open"
-            )
-        if size.isdecimal() and int(size) >= 1 << 63:
-            raise argparse.ArgumentTypeError(f"{size} in {text!r} is no size: it needs over 64 bits")
-    try:
-        return tuple(parse_shape(",".join(sizes)))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"cannot read the shape {shape!r} in {text!r}: {error}") from None
-
-
 def names(text: str) -> list[str]:
     """Read names with commas between. Raises ArgumentTypeError for an empty one."""
     found = [name.strip() for name in text.split(",")]
@@ -385,7 +320,6 @@ def dtypes_of(options: argparse.Namespace) -> dict[str, str] | None:
 
 
 __all__ = [
-    "InputSpec",
     "add_comparison_options",
     "add_format_option",
     "add_model_options",
@@ -396,7 +330,6 @@ __all__ = [
     "constant_value",
     "constants_of",
     "dtypes_of",
-    "input_spec",
     "limits",
     "model_options",
     "names",

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .input_spec import InputSpec
 from .model import open_model
-from .options import InputSpec
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Source

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphir.cli import main
-from graphir.cli.options import InputSpec, input_spec
+from graphir.cli.input_spec import InputSpec, input_spec
 from graphir.types import UNKNOWN, symbol
 
 from .conftest import Command

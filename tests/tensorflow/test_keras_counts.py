@@ -19,7 +19,6 @@ STATISTICS = {"image": 8}  # a mean and a variance for each of four channels
 def test_every_weight_of_the_file_is_counted(
     title: str, suffix: str, graphir: Command, tmp_path: Path  # noqa: F811
 ) -> None:
-    pytest.importorskip("h5py")
     config, layers = sequential(title)
     path = tmp_path / f"model.{suffix}"
     path.write_bytes(archive(config, weights_file(layers)) if suffix == "keras" else legacy(config, layers))
@@ -32,7 +31,6 @@ def test_every_weight_of_the_file_is_counted(
 
 def test_what_a_layer_leaves_out_is_no_weight(graphir: Command, tmp_path: Path) -> None:  # noqa: F811
     """A batch normalization without gamma or beta has no ones or zeros in their places."""
-    pytest.importorskip("h5py")
     config, layers = sequential("image")
     norm = layers[1]
     layers[1] = (norm[0], norm[1] | {"scale": False, "center": False}, norm[2][:2])
