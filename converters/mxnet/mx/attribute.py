@@ -18,7 +18,7 @@ class AttrScope:
     def __init__(self, **kwargs: str) -> None:
         for name, value in kwargs.items():
             if not isinstance(value, str):
-                raise ValueError(f"the attribute {name} is {value!r}, expected text: attributes need to be strings")
+                raise ValueError(f"the attribute {name} is {value!r}, expected text")
         self._attr: dict[str, str] = kwargs
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:

@@ -140,12 +140,12 @@ class Executor:
 
     def _write_argument(self, name: str, given: object) -> None:
         if name not in self.arg_dict:
-            raise TypeError(f"Unknown argument {name}; the arguments are {', '.join(self.arg_dict)}")
+            raise TypeError(f"there is no argument {name}; the arguments are {', '.join(self.arg_dict)}")
         if not isinstance(given, NDArray | np.ndarray):
             raise ValueError(f"argument {name} takes an NDArray or a numpy array, found {type(given)}")
         held = self.arg_dict[name]
         if tuple(given.shape) != held.shape:
-            raise ValueError(f"Shape not match! Argument {name}, need: {held.shape}, received: {tuple(given.shape)}")
+            raise ValueError(f"the argument {name} has the shape {held.shape}, found an array of {tuple(given.shape)}")
         held[:] = given
 
     def _take(self, results: Sequence[np.ndarray[Any, Any]]) -> None:
@@ -186,7 +186,7 @@ def by_name(names: Sequence[str], arrays: Sequence[NDArray]) -> dict[str, NDArra
     """Arrays by name. Raises ValueError for a name that comes twice."""
     if len(set(names)) != len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
-        raise ValueError(f"Duplicate names detected, {twice} among {list(names)}")
+        raise ValueError(f"two of the names are {twice}, among {list(names)}")
     return dict(zip(names, arrays, strict=False))
 
 

@@ -81,7 +81,7 @@ def simple_bind(
         _refuse_open(types)
     except (GraphirError, ValueError) as error:
         given = "".join(f"\n{name}: {shape}" for name, shape in kwargs.items())
-        raise MXNetError(f"simple_bind error. Arguments:{given}\n{error}") from error
+        raise MXNetError(f"simple_bind cannot bind the arguments{given}\n{error}") from error
     shared = {} if shared_exec is None else shared_exec.arg_dict | shared_exec.aux_dict
     arguments = [_zeros(name, types.arguments[name], device, shared) for name in names]
     auxiliary = [_zeros(name, types.auxiliary[name], device, shared) for name in states]
@@ -111,13 +111,13 @@ def check_requests(names: Sequence[str], grad_req: str | Sequence[str] | Mapping
         requests = dict(zip(names, grad_req, strict=True))
     wrong = next((held for held in requests.values() if held not in GRAD_REQUESTS), None)
     if wrong is not None:
-        raise ValueError(f"grad_req must be one of {', '.join(GRAD_REQUESTS)}, found {wrong!r}")
+        raise ValueError(f"grad_req is {wrong!r}, expected {', '.join(GRAD_REQUESTS)}")
     return requests
 
 
 def _device(ctx: object) -> Context:
     if not isinstance(ctx, Context):
-        raise TypeError(f"Context type error: expected a Context, such as mx.cpu(), got {ctx!r}")
+        raise TypeError(f"expected a Context, such as mx.cpu(), got {ctx!r}")
     provider(ctx)
     return ctx
 
@@ -132,8 +132,7 @@ def _arrays(what: str, names: Sequence[str], given: Given, *, may_lack: bool = F
     elif isinstance(given, list | tuple):
         if len(given) != len(names):
             raise ValueError(
-                f"Length of {what} does not match the number of arguments: {len(given)} for {len(names)} "
-                f"({', '.join(names)})"
+                f"{what} has {len(given)} entries for {len(names)} arguments ({', '.join(names)})"
             )
         found = list(given)
     else:

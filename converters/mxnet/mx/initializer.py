@@ -76,7 +76,7 @@ class Initializer:
     __hash__ = object.__hash__
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
-        raise NotImplementedError("Must override it")
+        raise NotImplementedError(f"{type(self).__name__} says of no array how it begins: define _init_weight")
 
     def _init_default(self, name: str, arr: NDArray) -> None:
         raise ValueError(
@@ -165,7 +165,7 @@ class Xavier(Initializer):
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         if len(arr.shape) < 2:
-            raise ValueError(f"Xavier initializer cannot be applied to vector {name}. It requires at least 2D.")
+            raise ValueError(f"Xavier needs two axes or more, {name} has {len(arr.shape)}")
         places = math.prod(arr.shape[2:])
         outputs, inputs = arr.shape[0] * places, arr.shape[1] * places
         factors = {"avg": (inputs + outputs) / 2, "in": inputs, "out": outputs}

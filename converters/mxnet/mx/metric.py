@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool 
     """Raise ValueError unless there are as many labels as predictions, or under `shape` both have the same shape."""
     found, expected = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
     if found != expected:
-        raise ValueError(f"Shape of labels {found} does not match shape of predictions {expected}")
+        raise ValueError(f"the labels are {found}, the predictions {expected}")
     if wrap:
         labels, preds = ([held] if isinstance(held, NDArray) else held for held in (labels, preds))
     return labels, preds
@@ -108,7 +109,7 @@ class TopKAccuracy(EvalMetric):
 
     def __init__(self, top_k: int = 1, name: str = "top_k_accuracy", **kwargs: Any) -> None:
         if top_k <= 1:
-            raise AssertionError("Please use Accuracy if top_k is no more than 1")
+            raise AssertionError(f"top_k is {top_k}, expected 2 or more; for 1 there is Accuracy")
         super().__init__(f"{name}_{top_k}", top_k=top_k, **kwargs)
         self.top_k = top_k
 
@@ -171,7 +172,7 @@ class Perplexity(EvalMetric):
         return self.name, math.exp(self.sum_metric / self.num_inst) if self.num_inst else math.nan
 
 
-class _Regression(EvalMetric):
+class _Regression(EvalMetric, ABC):
     """A mean over batches of what each one's differences give."""
 
     def add(self, label: Array, prediction: Array) -> None:
@@ -180,9 +181,9 @@ class _Regression(EvalMetric):
         prediction = prediction.reshape(-1, 1) if prediction.ndim == 1 else prediction
         self._count(self.measure(label - prediction), 1)
 
+    @abstractmethod
     def measure(self, differences: Array) -> float:
         """The number of a batch."""
-        raise NotImplementedError
 
 
 class MAE(_Regression):

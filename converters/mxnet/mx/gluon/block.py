@@ -109,7 +109,7 @@ class Block:
             self.register_child(value, name)
         elif isinstance(value, Parameter):
             if name in self._reg_params:
-                raise AssertionError(f"Overriding Parameter attribute {name} is not allowed.")
+                raise AssertionError(f"{name} is a Parameter of this block already; one cannot take its place")
             self._reg_params[name] = value
         super().__setattr__(name, value)
 
@@ -198,16 +198,16 @@ class Block:
             for name, held in params.items():
                 if name not in loaded and id(held) not in held_here:
                     raise AssertionError(
-                        f"Parameter {name!r} is missing in file {filename!r}, which contains parameters: "
-                        f"{brief(loaded)}. Set allow_missing=True to ignore missing parameters."
+                        f"{filename!r} has no Parameter {name!r}; it has {brief(loaded)}. allow_missing=True leaves "
+                        "such parameters as they are"
                     )
         for name, found in loaded.items():
             if name in params:
                 params[name]._load_init(found, ctx, cast_dtype, dtype_source)
             elif not ignore_extra:
                 raise ValueError(
-                    f"Parameter {name!r} loaded from file {filename!r} is not present in this Block, which contains "
-                    f"parameters {brief(params)}. Set ignore_extra=True to ignore."
+                    f"{filename!r} has {name!r}, which this block has not; it has {brief(params)}. ignore_extra=True "
+                    "passes over such parameters"
                 )
 
     save_params, load_params = save_parameters, load_parameters

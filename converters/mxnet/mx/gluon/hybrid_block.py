@@ -37,8 +37,8 @@ class HybridBlock(Block):
         """Make a hybrid block one of this block's. Raises ValueError for any other."""
         if not isinstance(block, HybridBlock):
             raise ValueError(
-                f"Children of HybridBlock must also be HybridBlock, but {block} has type {type(block)}. If you are "
-                "using Sequential, please try HybridSequential instead."
+                f"{block} is a {type(block).__name__}; within a HybridBlock all are HybridBlocks, and HybridSequential "
+                "stands for Sequential"
             )
         super().register_child(block, name)
         self._forget()
@@ -89,8 +89,7 @@ class HybridBlock(Block):
         """
         if self._cached_graph is None:
             raise MXNetError(
-                "Please first call block.hybridize() and then run forward with this block at least once before calling "
-                "export."
+                "there is no graph to export yet: hybridize() the block and run it once"
             )
         made = self._cached_graph[1]
         made.save(f"{path}-symbol.json", remove_amp_cast=remove_amp_cast)

@@ -67,7 +67,7 @@ class Parameter:
     @grad_req.setter
     def grad_req(self, req: str) -> None:
         if req not in ("write", "add", "null"):
-            raise AssertionError(f"grad_req must be one of 'write', 'add', or 'null', but got {req!r}")
+            raise AssertionError(f"grad_req is {req!r}, expected write, add or null")
         self._grad_req = req if self._differentiable else "null"
 
     @property
@@ -82,7 +82,7 @@ class Parameter:
         if held is not None:
             fits = len(held) == len(found) and all(size in (0, other) for size, other in zip(held, found, strict=True))
             if not fits:
-                raise AssertionError(f"Expected shape {found} is incompatible with given shape {held} of {self.name}")
+                raise AssertionError(f"the Parameter {self.name} has the shape {held}, which {found} does not fit")
         self._shape = found
 
     @property
@@ -118,12 +118,11 @@ class Parameter:
             return self._data
         if self._waiting is not None:
             raise DeferredInitializationError(
-                f"Parameter {self.name!r} has not been initialized yet because initialization was deferred. Actual "
-                "initialization happens during the first forward pass. Please pass one batch of data through the "
-                "network before accessing Parameters."
+                f"the Parameter {self.name!r} has no array yet: its shape is deferred until a first batch went through "
+                "the network"
             )
         raise MXNetError(
-            f"Parameter {self.name!r} has not been initialized: call initialize() or load_parameters() on the block; "
+            f"the Parameter {self.name!r} has no values: call initialize() or load_parameters() on the block; "
             "of a block within another, collect_params() holds the parameters of both"
         )
 
@@ -143,7 +142,7 @@ class Parameter:
         self.shape = given.shape
         if self._data is None:
             if self._waiting is None:
-                raise AssertionError(f"Parameter {self.name!r} has not been initialized")
+                raise AssertionError(f"the Parameter {self.name!r} has no values: initialize() comes first")
             self._data = given.astype(self.dtype).copyto(self._waiting[2])
             self._waiting = None
         else:
@@ -210,15 +209,14 @@ class Parameter:
             or not all(own in (0, found) for own, found in zip(self.shape, data.shape, strict=True))
         ):
             raise AssertionError(
-                f"Failed loading Parameter {self.name!r} from saved params: shape incompatible expected {self.shape} "
-                f"vs saved {data.shape}"
+                f"the Parameter {self.name!r} has the shape {self.shape}, the stored array {data.shape}"
             )
         own = numpy_dtype(self.dtype)
         if own != numpy_dtype(data.dtype):
             if not cast_dtype:
                 raise AssertionError(
-                    f"Failed loading Parameter {self.name!r} from saved params: dtype incompatible expected {own} vs "
-                    f"saved {numpy_dtype(data.dtype)}. Set cast_dtype=True to cast the dtype of saved params."
+                    f"the Parameter {self.name!r} is {own}, the stored array {numpy_dtype(data.dtype)}; "
+                    "cast_dtype=True converts it"
                 )
             if dtype_source == "saved":
                 self.cast(data.dtype)

@@ -75,7 +75,7 @@ class ParameterDict:
                 open_sizes = [0 if size == 0 else other for size, other in zip(held, wanted, strict=False)]
                 found.shape = [size or other for size, other in zip(open_sizes, held, strict=False)]
             elif key == "dtype" and numpy_dtype(value) != numpy_dtype(held):
-                raise AssertionError(f"Cannot retrieve Parameter {full!r}: its dtype is {held}, desired is {value}")
+                raise AssertionError(f"the Parameter {full!r} is there with dtype {held}, asked for with {value}")
         return found
 
     def get_constant(self, name: str, value: Any = None) -> Any:
@@ -84,7 +84,7 @@ class ParameterDict:
         found = self._found(full)
         if found is None:
             if value is None:
-                raise KeyError(f"No constant named {full!r}; give a value if you want to create a new constant")
+                raise KeyError(f"there is no constant {full!r}; a new one needs a value")
             found = self._params[full] = Constant(full, value)
         return found
 
@@ -92,7 +92,7 @@ class ParameterDict:
         """Take the parameters of another one. Raises AssertionError for another parameter of a name that is here."""
         for name, held in other.items():
             if self._params.get(name, held) is not held:
-                raise AssertionError(f"Cannot update self with other because they have different Parameters {name!r}")
+                raise AssertionError(f"both have a Parameter {name!r}, and these are two")
         self._params.update(other.items())
 
     def initialize(
@@ -165,8 +165,8 @@ class ParameterDict:
             for name in self:
                 if name not in named:
                     raise AssertionError(
-                        f"Parameter {name.removeprefix(restore_prefix)!r} is missing in file {filename!r}, which has "
-                        f"{brief(plain)}. Please make sure source and target networks have the same prefix."
+                        f"{filename!r} has no {name.removeprefix(restore_prefix)!r}; it has {brief(plain)}. Do both "
+                        "networks have the same prefix?"
                     )
         for name, held in named.items():
             if name in self:

@@ -43,7 +43,7 @@ def summary_text(block: Block, inputs: Sequence[Any]) -> str:
     block.apply(layers.append)
     for layer in layers:
         if getattr(layer, "_active", False):
-            raise AssertionError(f'"{layer.name}" must not be hybridized to print summary.')
+            raise AssertionError(f"{layer.name} is hybridized: its layers are not called one by one")
     noted = [layer for layer in layers if layer.is_layer]
     try:
         for layer in noted:

@@ -47,7 +47,7 @@ class SymbolBlock(HybridBlock):
         names = []
         for held in flat:
             if len(held.get_internals().list_outputs()) != 1:
-                raise ValueError(f"Input symbols must be variable, but {held} is an output of operators")
+                raise ValueError(f"{held} is computed by operators; inputs of a SymbolBlock are variables")
             names.append(held.name)
         attributes = whole.attr_dict()
         for listed, options in ((whole.list_arguments(), {}), (whole.list_auxiliary_states(), {"grad_req": "null"})):

@@ -18,11 +18,11 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
     size = data.shape[batch_axis]
     if even_split and size % num_slice:
         raise ValueError(
-            f"data with shape {data.shape} cannot be evenly split into {num_slice} slices along axis {batch_axis}. Use "
-            "a batch size that's multiple of it or set even_split=False to allow uneven partitioning of data."
+            f"{size} along the axis {batch_axis} of {data.shape} cannot be divided evenly by {num_slice}; "
+            "even_split=False makes parts of different sizes"
         )
     if size < num_slice:
-        raise ValueError(f"Too many slices for data with shape {data.shape}: {num_slice} along axis {batch_axis}")
+        raise ValueError(f"data of {data.shape} cannot be cut into {num_slice} along the axis {batch_axis}")
     parts = np.array_split(np.asarray(data), num_slice, batch_axis)
     return [NDArray(np.ascontiguousarray(part), data.context) for part in parts]
 

@@ -112,7 +112,7 @@ class BaseModule:
             raise FormatError("its arrays have no names, expected arg:... and aux:...", path=fname)
         arguments, states, others = split_prefixes(loaded)
         if others:
-            raise ValueError(f"Invalid param file {fname}: {next(iter(others))} begins neither with arg: nor aux:")
+            raise ValueError(f"{fname}: the name {next(iter(others))} begins neither with arg: nor aux:")
         self.set_params(arguments, states)
 
     def score(
@@ -178,7 +178,7 @@ class BaseModule:
             self.forward(DataBatch([batch]), is_train=False)
             return self.get_outputs()[0]
         if not isinstance(eval_data, DataIter) and not hasattr(eval_data, "reset"):
-            raise ValueError(f"eval_data must be of type NDArray or DataIter, found {type(eval_data)}")
+            raise ValueError(f"eval_data is a {type(eval_data).__name__}, expected an NDArray or a DataIter")
         found = [outputs for outputs, *_ in self.iter_predict(eval_data, num_batch, reset)]
         if not found or not merge_batches:
             return found

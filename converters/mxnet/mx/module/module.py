@@ -194,7 +194,7 @@ class Module(BaseModule):
                     copy_into(name, given[name], array)
                     continue
                 if given is not None and not allow_missing:
-                    raise RuntimeError(f"{name} is not presented")
+                    raise RuntimeError(f"there is no array for the parameter {name}")
                 if initializer is not None:
                     initializer(InitDesc(name, attributes.get(name)), array)
         self.params_initialized = True
@@ -269,7 +269,7 @@ class Module(BaseModule):
         for held, given in zip(self._parameters(executor), (arguments, states), strict=True):
             for name, array in held.items():
                 if name not in given:
-                    raise RuntimeError(f"{name} is not presented")
+                    raise RuntimeError(f"there is no array for the parameter {name}")
                 copy_into(name, given[name], array)
 
     def _made(self, data: Sequence[DataDesc], labels: Sequence[DataDesc], shared: Executor | None) -> Executor:
@@ -341,8 +341,7 @@ def check_names(symbol: Symbol, what: str, names: Sequence[str]) -> None:
         if name not in arguments:
             meant = "\n\t".join(found for found in arguments if not found.endswith(ends))
             raise ValueError(
-                f"You created Module with Module(..., {what}={list(names)}) but input with name '{name}' is not found "
-                f"in symbol.list_arguments(). Did you mean one of:\n\t{meant}"
+                f"{what} is {list(names)}, but the symbol has no argument {name!r}; it has\n\t{meant}"
             )
 
 
@@ -351,8 +350,7 @@ def check_described(what: str, found: Sequence[DataDesc], names: Sequence[str], 
     given = sorted(held.name for held in found)
     if given != sorted(names) and not (may_lack and set(given) <= set(names)):
         raise ValueError(
-            f"Data provided by {what}_shapes don't match names specified by {what}_names ({list(found)} vs. "
-            f"{list(names)})"
+            f"{what}_shapes describe {list(found)}, {what}_names are {list(names)}"
         )
 
 

@@ -30,7 +30,7 @@ class SequentialModule(BaseModule):
         """Add a module behind the others. Raises AssertionError for an option that is not known."""
         for key in kwargs:
             if key not in (self.META_TAKE_LABELS, self.META_AUTO_WIRING):
-                raise AssertionError(f'Unknown meta "{key}", a typo?')
+                raise AssertionError(f"there is no option {key} of a module")
         self._modules.append(module)
         self._metas.append(kwargs)
         self.binded = self.params_initialized = False
@@ -80,7 +80,7 @@ class SequentialModule(BaseModule):
         if self.binded and not force_rebind:
             return
         if not self._modules:
-            raise AssertionError("Attempting to bind an empty SequentialModule")
+            raise AssertionError("the SequentialModule is empty: add modules before bind")
         shapes = described(data_shapes)
         for module, meta in zip(self._modules, self._metas, strict=True):
             if meta.get(self.META_AUTO_WIRING):
@@ -108,7 +108,7 @@ class SequentialModule(BaseModule):
             module.init_params(initializer, arg_params, aux_params, allow_missing, force_init, True)
             names = {name for held in module.get_params() for name in held}
             if seen & names:
-                raise AssertionError(f"Duplicated parameter names: {', '.join(sorted(seen & names))}")
+                raise AssertionError(f"two modules have parameters of these names: {', '.join(sorted(seen & names))}")
             seen |= names
         self.params_initialized = True
 

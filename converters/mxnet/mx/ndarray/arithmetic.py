@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def power(left: Array, right: Array) -> Array:
     return np.asarray(np.power(left, right))
 
 
-class Arithmetic:
+class Arithmetic(ABC):
     """The operators of an NDArray. Numbers are taken in the array's dtype; arrays have the same one and broadcast.
 
     They raise TypeError for what is neither, and MXNetError for arrays of other dtypes or of shapes that do not
@@ -46,17 +47,17 @@ class Arithmetic:
 
     __slots__ = ()
 
-    def _elements(self) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def _elements(self) -> Array: ...
 
-    def _computed(self, compute: Callable[..., Any], other: object, *, turned: bool = False) -> NDArray:
-        raise NotImplementedError
+    @abstractmethod
+    def _computed(self, compute: Callable[..., Any], other: object, *, turned: bool = False) -> NDArray: ...
 
-    def _written(self, compute: Callable[..., Any], other: object) -> NDArray:
-        raise NotImplementedError
+    @abstractmethod
+    def _written(self, compute: Callable[..., Any], other: object) -> NDArray: ...
 
-    def _made(self, elements: Array) -> NDArray:
-        raise NotImplementedError
+    @abstractmethod
+    def _made(self, elements: Array) -> NDArray: ...
 
     def _result(self, compute: Callable[..., Any], other: object, turned: bool) -> Array:
         mine = self._elements()

@@ -337,7 +337,7 @@ def _part(part: Any) -> Any:
     if isinstance(part, bool) or not (
         part is None or part is Ellipsis or isinstance(part, int | np.integer | slice | range | tuple)
     ):
-        raise ValueError(f"NDArray does not support slicing with key {part} of type {type(part)}.")
+        raise ValueError(f"an NDArray cannot be indexed by {part!r}, a {type(part).__name__}")
     return list(part) if isinstance(part, range | tuple) else part
 
 

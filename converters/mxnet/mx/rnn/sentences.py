@@ -81,7 +81,7 @@ class BucketSentenceIter(DataIter):
             row = np.full(sizes[place], invalid_label, dtype)
             row[: len(sentence)] = sentence
             held[place].append(row)
-        print(f"WARNING: discarded {discarded} sentences longer than the largest bucket.")
+        print(f"{discarded} sentences are longer than the largest bucket, {max(sizes, default=0)}, and are left out")
         self.buckets = [size for size, rows in zip(sizes, held, strict=True) if rows]
         if not self.buckets:
             raise ValueError(f"no sentence fits a bucket of {sizes}: state buckets, or a smaller batch_size")

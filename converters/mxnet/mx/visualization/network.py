@@ -51,7 +51,7 @@ def plot_network(
     open.
     """
     if not isinstance(symbol, Symbol):
-        raise TypeError("symbol must be a Symbol")
+        raise TypeError(f"expected a Symbol, found {type(symbol).__name__}")
     edges = _EdgeLabels(symbol, shape, dtype)
     nodes: list[dict[str, Any]] = json.loads(symbol.tojson())["nodes"]
     _warn_of_repeated([node["name"] for node in nodes])
@@ -77,8 +77,7 @@ def _warn_of_repeated(names: list[str]) -> None:
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         warnings.warn(
-            "There are multiple variables with the same name in your graph, this may result in cyclic graph. "
-            f"Repeated names: {','.join(repeated)}",
+            f"several variables share a name, and one node of the picture stands for them: {','.join(repeated)}",
             RuntimeWarning,
             stacklevel=3,
         )
@@ -141,12 +140,12 @@ class _EdgeLabels:
         if shape is not None:
             shapes = internals.infer_shape(**shape)[1]
             if shapes is None:
-                raise ValueError("Input shape is incomplete")
+                raise ValueError("the shapes of the inputs leave others open; state those of all inputs")
             self._shapes = {head: found or () for head, found in zip(self._heads, shapes, strict=True)}
         if dtype is not None:
             types = internals.infer_type(**dtype)[1]
             if types is None:
-                raise ValueError("Input type is incomplete")
+                raise ValueError("the dtypes of the inputs leave others open; state those of all inputs")
             self._types = dict(zip(self._heads, types, strict=True))  # type: ignore[arg-type]  # none is open
 
     def of(self, source: Mapping[str, Any], slot: int) -> str:

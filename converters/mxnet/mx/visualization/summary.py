@@ -35,7 +35,7 @@ def print_summary(
     what is no symbol, and ValueError where the shapes do not tell those of all layers.
     """
     if not isinstance(symbol, Symbol):
-        raise TypeError("symbol must be Symbol")
+        raise TypeError(f"expected a Symbol, found {type(symbol).__name__}")
     table = _Table(json.loads(symbol.tojson()), None if shape is None else _shapes_of(symbol, shape))
     ends = [int(line_length * end) for end in positions] if positions[-1] <= 1 else [int(end) for end in positions]
     print("\n".join(table.lines(line_length, ends)))
@@ -45,7 +45,7 @@ def _shapes_of(symbol: Symbol, given: Mapping[str, tuple[int, ...]]) -> Shapes:
     internals = symbol.get_internals()
     _, found, _ = internals.infer_shape(**given)
     if found is None:
-        raise ValueError("Input shape is incomplete")
+        raise ValueError("the shapes of the inputs leave others open; state those of all inputs")
     return {name: shape or () for name, shape in zip(internals.list_outputs(), found, strict=True)}
 
 

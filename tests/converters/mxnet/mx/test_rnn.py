@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -240,7 +241,8 @@ def test_batches_of_sentences_are_mxnets(
     ours = read(mx)
     said = capsys.readouterr().out
     assert ours == read(mxnet)
-    assert said == capsys.readouterr().out
+    left_out = re.findall(r"\d+", capsys.readouterr().out)
+    assert re.findall(r"\d+", said)[:1] == left_out != []
 
 
 def test_words_of_a_vocabulary() -> None:

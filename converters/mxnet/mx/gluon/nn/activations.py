@@ -31,7 +31,7 @@ class LeakyReLU(HybridBlock):
 
     def __init__(self, alpha: float, **kwargs: Any) -> None:
         if alpha < 0:
-            raise AssertionError("Slope coefficient for LeakyReLU must be no less than 0.")
+            raise AssertionError("LeakyReLU: alpha is negative, expected 0 or more")
         super().__init__(**kwargs)
         self._alpha = alpha
 

@@ -230,7 +230,7 @@ class HybridLambda(HybridBlock):
 def _function(name: str, modules: tuple[Any, ...]) -> list[Callable[..., Any]]:
     lacking = next((held for held in modules if not hasattr(held, name)), None)
     if lacking is not None:
-        raise AssertionError(f"Function name {name} is not found in {lacking.__name__.rpartition('.')[2]}.")
+        raise AssertionError(f"mx.{lacking.__name__.rpartition('.')[2]} has no function {name}")
     return [getattr(held, name) for held in modules]
 
 

@@ -191,7 +191,7 @@ def _transpose(axes: int, plain: str) -> type[_Conv]:
 def _check_layout(layout: str, plain: str) -> None:
     last = plain[0] + plain[2:] + "C"
     if layout not in (plain, last):
-        raise AssertionError(f"Only supports {plain!r} and {last!r} layout for now, found {layout!r}")
+        raise AssertionError(f"the layout is {layout!r}, expected {plain!r} or {last!r}")
 
 
 def _named(made: type[_Conv], name: str, text: str) -> type[_Conv]:

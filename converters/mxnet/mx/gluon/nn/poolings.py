@@ -35,7 +35,7 @@ class _Pooling(HybridBlock):
         plain = LAYOUTS[self.AXES]
         last = plain[0] + plain[2:] + "C"
         if layout not in (plain, last):
-            raise AssertionError(f"Only {plain} and {last} layouts are valid for {self.AXES}D Pooling, found {layout}")
+            raise AssertionError(f"the layout is {layout}, expected {plain} or {last} of {self.AXES} axes")
         size = self._sizes("pool_size", pool_size)
         self._kwargs: dict[str, Any] = {
             "kernel": size,

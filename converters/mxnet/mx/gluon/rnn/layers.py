@@ -37,7 +37,7 @@ class _Layer(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         if layout not in ("TNC", "NTC"):
-            raise AssertionError(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']")
+            raise AssertionError(f"the layout is {layout!r}, expected TNC or NTC")
         self._hidden_size, self._num_layers, self._input_size = hidden_size, num_layers, input_size
         self._mode, self._layout, self._dropout, self._dtype = mode, layout, dropout, dtype
         self._dir = 2 if bidirectional else 1

@@ -31,7 +31,7 @@ class _Stack(RecurrentCell):
     def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
         """States of all cells before the first step."""
         if self._modified:
-            raise AssertionError("After applying modifier cells the base cell cannot be called directly.")
+            raise AssertionError("this cell is wrapped in another (zoneout, dropout, residual): call that one")
         return [state for cell in self._cells() for state in cell.begin_state(batch_size, func, **kwargs)]
 
     def _cells(self) -> list[Any]:
@@ -111,7 +111,7 @@ class DropoutCell(HybridRecurrentCell):
     ) -> None:
         super().__init__(prefix, params)
         if not isinstance(rate, int | float):
-            raise AssertionError("rate must be a number")
+            raise AssertionError("the rate is no number")
         self._rate, self._axes = rate, axes
 
     def _alias(self) -> str:
@@ -153,7 +153,7 @@ class ModifierCell(HybridRecurrentCell):
 
     def __init__(self, base_cell: Any) -> None:
         if base_cell._modified:
-            raise AssertionError(f"Cell {base_cell.name} is already modified. One cell cannot be modified twice")
+            raise AssertionError(f"the cell {base_cell.name} is wrapped in another already")
         base_cell._modified = True
         super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
         self.base_cell = base_cell
@@ -172,7 +172,7 @@ class ModifierCell(HybridRecurrentCell):
     def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
         """States of the cell within before the first step."""
         if self._modified:
-            raise AssertionError("After applying modifier cells the base cell cannot be called directly.")
+            raise AssertionError("this cell is wrapped in another (zoneout, dropout, residual): call that one")
         self.base_cell._modified = False
         found: list[Any] = self.base_cell.begin_state(batch_size, func, **kwargs)
         self.base_cell._modified = True
@@ -187,7 +187,7 @@ class ZoneoutCell(ModifierCell):
 
     def __init__(self, base_cell: Any, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
         if isinstance(base_cell, BidirectionalCell):
-            raise AssertionError("BidirectionalCell doesn't support zoneout: apply it to the cells in it")
+            raise AssertionError("zoneout goes around the two cells of a BidirectionalCell, not around itself")
         super().__init__(base_cell)
         self.zoneout_outputs, self.zoneout_states = zoneout_outputs, zoneout_states
 
@@ -258,7 +258,7 @@ class BidirectionalCell(HybridRecurrentCell):
         self._output_prefix = output_prefix
 
     def __call__(self, inputs: Any, states: Any) -> Any:
-        raise NotImplementedError("Bidirectional cannot be stepped. Please use unroll")
+        raise NotImplementedError("BidirectionalCell reads sequences from both ends: unroll(...) it")
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shapes and layouts of the states of both cells."""
@@ -267,7 +267,7 @@ class BidirectionalCell(HybridRecurrentCell):
     def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
         """States of both cells before the first step."""
         if self._modified:
-            raise AssertionError("After applying modifier cells the base cell cannot be called directly.")
+            raise AssertionError("this cell is wrapped in another (zoneout, dropout, residual): call that one")
         cells: list[Any] = list(self._children.values())
         return [state for cell in cells for state in cell.begin_state(batch_size, func, **kwargs)]
 

@@ -31,7 +31,7 @@ def as_sequence(
     batch = 0 if F is symbol else first.shape[batch_axis if is_whole(inputs) else 0]
     if is_whole(inputs) and merge is False:
         if F is symbol and len(inputs) != 1:
-            raise AssertionError("unroll doesn't allow grouped symbol as input; convert it to a list of steps first")
+            raise AssertionError("unroll takes a symbol of one output or a list of steps, found several outputs")
         steps = length if F is symbol else inputs.shape[in_axis]
         if length not in (None, steps):
             raise AssertionError(f"the sequence has {steps} steps, {length} are to be unrolled")
@@ -82,7 +82,7 @@ class RecurrentCell(Block):
     def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
         """States before the first step, made by `func`. Raises AssertionError for a cell within a modifier."""
         if self._modified:
-            raise AssertionError("After applying modifier cells the base cell cannot be called directly.")
+            raise AssertionError("this cell is wrapped in another (zoneout, dropout, residual): call that one")
         found = []
         for info in self.state_info(batch_size):
             self._init_counter += 1
