@@ -11,7 +11,7 @@ from .judge import PASSES, Score, compare
 from .models import Case, shared_models, suite
 
 # Shares of all values whose types are known fully, as measured, rounded down.
-LEAST = {"as declared": 0.967, "constants given": 0.993, "symbolic sizes": 0.992}
+LEAST = {"as declared": 0.966, "constants given": 0.993, "symbolic sizes": 0.992}
 # onnxruntime takes a computed start of a Slice to be positive, which graphir cannot know.
 GUESSED = "present_state (Slice)"
 

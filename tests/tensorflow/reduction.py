@@ -89,6 +89,7 @@ CASES = (
            ints(0, 0, 2, 3, 3), axis(6), least_opset=16) for op in SPARSE),
 )  # fmt: skip
 REFUSED: tuple[Case, ...] = (
+    case("UnsortedSegmentMax", "bool", bits(4, 3), ints(0, 1, 1, 0), ints(2, shape=()), reason="segments of bool"),
     case("All", "computed", bits(2, 3), data(1, dtype="int32", kind="indices:2"), reason="the axes"),
     case("ArgMax", "computed", data(2, 3), data(dtype="int32", kind="indices:2"), reason="the dimension"),
     case("EuclideanNorm", "int32", data(2, 3, dtype="int32"), ints(1), reason="float32"),

@@ -211,6 +211,8 @@ def _scattered(node: ImportNode, kind: str, data: Value, ids: Value, count: Valu
     """The rows combined by segment, those without a row as the reduction starts."""
     reduction = REDUCTIONS[kind]
     dtype = node.dtype(0)
+    if not (dtype.is_float or dtype.is_integer):
+        node.refuse(f"segments of {dtype}; TensorFlow combines numbers")
     start = node.constant(_neutral(dtype, reduction), dtype)
     sizes = [count, *_sizes_behind(node, data)]
     filled = node.step(Expand(), start, as_vector(node, sizes), suffix="start")
