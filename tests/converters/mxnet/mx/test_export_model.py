@@ -23,6 +23,7 @@ from graphir.errors import ExportFailure, GraphirError, ImportFailure, Unsupport
 from tests.converters.mxnet.mx.probes import PROBES, Probe
 from tests.equivalence.live import Live
 from tests.requirements import missing
+from tests.typed import untyped
 
 # Relative to the largest magnitude. float16 is compared at its own precision.
 LIMITS = {"float32": 2e-5, "float16": 4e-3, "float64": 1e-6}
@@ -142,8 +143,8 @@ def our_parameters(function: Any) -> list[tuple[str, object]]:
         pytest.param(mx.contrib.onnx.import_model, "contrib/onnx/onnx2mx/import_model.py", id="import_model"),
         pytest.param(mx.contrib.onnx.get_model_metadata, "contrib/onnx/onnx2mx/import_model.py", id="metadata"),
         pytest.param(mx.contrib.onnx.import_to_gluon, "contrib/onnx/onnx2mx/import_to_gluon.py", id="gluon"),
-        pytest.param(mx.model.load_checkpoint, "model.py", id="load_checkpoint"),
-        pytest.param(mx.model.save_checkpoint, "model.py", id="save_checkpoint"),
+        pytest.param(untyped(mx).model.load_checkpoint, "model.py", id="load_checkpoint"),
+        pytest.param(untyped(mx).model.save_checkpoint, "model.py", id="save_checkpoint"),
     ],
 )
 def test_signature_is_that_of_mxnet(function: Any, place: str) -> None:

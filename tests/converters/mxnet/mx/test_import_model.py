@@ -17,6 +17,7 @@ from graphir.converters.mxnet import mx
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.errors import ImportFailure, UnsupportedOpError
+from tests.typed import untyped
 
 FEEDS = {"x": np.random.default_rng(3).normal(size=(2, 3, 6, 6)).astype(np.float32)}
 
@@ -88,7 +89,7 @@ def test_real_model_goes_there_and_back(model: str, shared: Path, tmp_path: Path
     folder = shared / "models" / "mxnet" / model
     facts = json.loads((folder / "golden.json").read_text())
     shapes = [tuple(shape) for name, shape in facts["inputs"].items() if not name.endswith("label")]
-    path = mx.onnx.export_model(
+    path = untyped(mx).onnx.export_model(
         str(folder / "model-symbol.json"), str(folder / "model-0000.params"), shapes,
         onnx_file_path=str(tmp_path / "model.onnx"),
     )  # fmt: skip
