@@ -27,6 +27,7 @@ SHAPES: tuple[tuple[int, ...], ...] = (
 FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-45, 1e38, 3.5e38, float("inf"), -float("inf"), float("nan"))
 TEXTS = ("", "x", "NCHW", "NHWC", "VALID", "SAME", "SAME_UPPER", "EXPLICIT", "reflect", "linear", "\0", "lstm")
 SMALL = 4096  # elements of a constant operand
+MANY = 256  # heads of a symbol
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def _misfit_mxnet(chance: Random, model: Model, seeds: Sequence[Model]) -> Model
         else:
             row = replace(row, attrs={**row.attrs, chance.choice(names): attribute_text(chance)})
     try:
-        return _mxnet_row(row) if row.heads <= SMALL else model  # whose file would list them all
+        return _mxnet_row(row) if row.heads <= MANY else model  # whose file would list them all
     except (GraphirError, ArithmeticError, ValueError, TypeError, LookupError):  # what no symbol or .params can say
         return model
 

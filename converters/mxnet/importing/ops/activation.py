@@ -147,8 +147,8 @@ def _log_softmax_of_doubles(node: ImportNode, data: Value, axis: int) -> Value:
 
 def _masked(node: ImportNode, op: Operator, data: Value, length: Value, axis: int) -> Value:
     """Softmax of the first `length` elements along the axis; the others, or all of them for a length of 0, are 0."""
-    if axis >= 0:
-        axis -= node.rank(data)
+    rank = node.rank(data)
+    axis = normalize_axis(axis, rank) - rank
     positions = _positions(node, data, axis, length.dtype or DType.INT32)
     if length.rank is None or length.rank != data.rank:
         length = node.step(Unsqueeze(), length, node.vector([axis]), suffix="length")
