@@ -50,6 +50,7 @@ def recurrent(m: Any) -> Made:
     return net, (m.nd.ones((2, 4)), [m.nd.zeros((2, 5)), m.nd.zeros((2, 5))])
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("build", [plain, shared, nested, recurrent])
 def test_summary_is_mxnets(
     mxnet: ModuleType, build: Callable[[Any], Made], capsys: pytest.CaptureFixture[str]
@@ -76,6 +77,7 @@ def test_summary_leaves_no_hook_and_refuses_what_is_hybridized() -> None:
         net.summary(*inputs)
 
 
+@pytest.mark.live
 def test_a_block_of_a_symbol_shows_it(mxnet: ModuleType) -> None:
     def shown(m: Any) -> str:
         outputs = m.sym.FullyConnected(m.sym.var("data"), num_hidden=2, name="fc")

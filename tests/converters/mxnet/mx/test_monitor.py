@@ -38,6 +38,7 @@ def batch(m: Any, rows: int = 2) -> Any:
     return m.io.DataBatch([m.nd.array(data)], [m.nd.zeros((rows,))])
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("options", OPTIONS)
 def test_results_of_a_module_are_mxnets(mxnet: ModuleType, options: dict[str, Any]) -> None:
     def seen(m: Any) -> list[list[tuple[int, str, str]]]:

@@ -91,6 +91,7 @@ def unrolled(m: Any, build: Builder, merge: bool | None, layout: str = "NTC") ->
         return m.sym.Group([*(outputs if isinstance(outputs, list) else [outputs]), *flat(states)])
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("merge", [None, True, False])
 @pytest.mark.parametrize("layout", ["NTC", "TNC"])
 @pytest.mark.parametrize("name", CELLS)
@@ -101,6 +102,7 @@ def test_unrolled_cells_are_mxnets(mxnet: ModuleType, name: str, layout: str, me
     assert ours.infer_shape(data=(3, 3, 8)) == theirs.infer_shape(data=(3, 3, 8))
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("name", CONVOLVED)
 def test_convolved_cells_are_mxnets(mxnet: ModuleType, name: str) -> None:
     def stepped(m: Any) -> Any:
@@ -115,6 +117,7 @@ def test_convolved_cells_are_mxnets(mxnet: ModuleType, name: str) -> None:
     assert ours.infer_shape(**shapes) == theirs.infer_shape(**shapes)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("name", ["rnn", "lstm", "gru", "unfused-gru"])
 def test_steps_from_given_states_are_mxnets(mxnet: ModuleType, name: str) -> None:
     def stepped(m: Any) -> str:
@@ -152,6 +155,7 @@ def test_the_operator_and_its_cells_compute_the_same(mode: str, bidirectional: b
     np.testing.assert_allclose(steps.eval(mx.cpu(), data=x, **read)[0].asnumpy(), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("name", ["stacked", "both-ways", "residual", "zoneout", "lstm"])
 def test_unrolled_cells_compute_what_mxnet_computes(mxnet: ModuleType, name: str) -> None:
     ours, theirs = (unrolled(m, CELLS[name], None) for m in (mx, mxnet))
@@ -167,6 +171,7 @@ def test_unrolled_cells_compute_what_mxnet_computes(mxnet: ModuleType, name: str
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("init", [None, "constant"])
 def test_parameters_of_the_operator_are_initialized_gate_by_gate(mxnet: ModuleType, init: str | None) -> None:
     def filled(m: Any) -> tuple[str, Any]:
@@ -220,6 +225,7 @@ def test_checkpoints_hold_a_gates_arrays_by_name(tmp_path: Path) -> None:
 SENTENCES = [text.split() for text in ("a b c", "b c d e", "a c", "d e f", "a b", "c d e f g", "f g a", "b a")]
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("layout", ["NT", "TN"])
 @pytest.mark.parametrize("buckets", [None, [3, 5]])
 def test_batches_of_sentences_are_mxnets(
