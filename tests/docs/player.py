@@ -48,7 +48,7 @@ class Player:
             warnings.showwarning = _warn  # type: ignore[assignment]
             try:
                 self._run(step)
-            except Exception:
+            except Exception:  # a page shows it, as an interpreter does, and it is compared with what the page says
                 traceback.print_exc()
         return printed.getvalue()
 

@@ -101,15 +101,15 @@ class DataIter:
 
     def iter_next(self) -> bool:
         """Go to the next batch, if there is one."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define iter_next")
 
     def getdata(self) -> Any:
         """The data of the batch."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define getdata")
 
     def getlabel(self) -> Any:
         """The labels of the batch."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define getlabel")
 
     def getindex(self) -> Any:
         """The numbers of the batch's rows, None if they are not known."""
@@ -117,7 +117,7 @@ class DataIter:
 
     def getpad(self) -> int | None:
         """How many rows at the end of the batch count for nothing."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define getpad")
 
 
 class NDArrayIter(DataIter):

@@ -55,7 +55,7 @@ class EvalMetric:
 
     def add(self, label: Array, prediction: Array) -> None:
         """Add one label array and its prediction."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define add")
 
     def update_dict(self, label: dict[str, NDArray], pred: dict[str, NDArray]) -> None:
         """`update` by name: of `label_names` and `output_names` where those are stated."""

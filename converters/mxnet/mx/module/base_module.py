@@ -39,34 +39,34 @@ class BaseModule:
     @property
     def symbol(self) -> Any:
         """The network."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define symbol")
 
     @property
     def output_names(self) -> list[str]:
         """The names of the outputs."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define output_names")
 
     @property
     def label_names(self) -> list[str]:
         """The names of the labels."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define label_names")
 
     @property
     def data_names(self) -> list[str]:
         """The names of the inputs."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define data_names")
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Compute a batch."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define forward")
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[NDArray]:
         """The outputs of the last `forward`."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define get_outputs")
 
     def get_params(self) -> tuple[Params, Params]:
         """Arguments and auxiliary states by name."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define get_params")
 
     def init_params(
         self,
@@ -78,11 +78,11 @@ class BaseModule:
         allow_extra: bool = False,
     ) -> None:
         """Fill the parameters."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define init_params")
 
     def update_metric(self, eval_metric: EvalMetric, labels: Sequence[NDArray], pre_sliced: bool = False) -> None:
         """Add the outputs and these labels to a metric."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define update_metric")
 
     def set_params(
         self,

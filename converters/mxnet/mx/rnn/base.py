@@ -46,7 +46,7 @@ class BaseRNNCell:
 
     def __call__(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, Any]:
         """One step for an input of shape (batch, features): the output, and the states after it."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define __call__")
 
     @property
     def params(self) -> RNNParams:
@@ -57,7 +57,7 @@ class BaseRNNCell:
     @property
     def state_info(self) -> list[dict[str, Any]]:
         """Shapes and layouts of the states; a batch size of 0 is open."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define state_info")
 
     @property
     def state_shape(self) -> list[tuple[int, ...]]:

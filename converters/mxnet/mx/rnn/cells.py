@@ -58,7 +58,7 @@ class _Cell(BaseRNNCell):
         )
 
     def _next(self, i2h: Any, h2h: Any, states: Sequence[Any], name: str) -> tuple[Any, Any]:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define _next")
 
     def _activated(self, data: Any, **name: str) -> Any:
         if isinstance(self._activation, str):

@@ -25,7 +25,7 @@ class _Row:
 
     def register_child(self, block: Any, name: str | None = None) -> None:
         """Make a block one of this block's."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define register_child")
 
     def __repr__(self) -> str:
         rows = "\n".join(

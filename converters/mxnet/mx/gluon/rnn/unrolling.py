@@ -77,7 +77,7 @@ class RecurrentCell(Block):
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shapes and layouts of the states."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define state_info")
 
     def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
         """States before the first step, made by `func`. Raises AssertionError for a cell within a modifier."""
@@ -138,7 +138,7 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
     def hybrid_forward(self, F: Any, *args: Any, **kwargs: Any) -> Any:
         """One step; subclasses define it."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define hybrid_forward")
 
     def _call_graph(self, args: Sequence[Any]) -> Any:
         """One step, by the graph of a step, whose names bear the first number."""
