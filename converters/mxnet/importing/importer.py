@@ -22,6 +22,7 @@ from graphir.converters.mxnet.importing.input_shapes import (
 from graphir.converters.mxnet.importing.likely_shapes import likely_shape
 from graphir.converters.mxnet.importing.operand_checks import check_node
 from graphir.converters.mxnet.importing.ops import import_table
+from graphir.converters.mxnet.importing.ops.refused import REASONS
 from graphir.converters.mxnet.importing.symbol_inputs import entry_names, needed_nodes, variables_in_order
 from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, typed_attributes
 from graphir.decisions import DecisionKind
@@ -173,9 +174,9 @@ class Importer(BaseImporter):
 
     def _import(self, index: int, record: NNVMNode, function: ImportFunction | None) -> None:
         if function is None:
-            known = canonical_name(record.op) is not None
-            self.refuse(record.op, NOT_CONVERTED if known else NOT_IN_MXNET, record.name)
-            self._break(index, record, node_signature(record).visible if known else 1)
+            name = canonical_name(record.op)
+            self.refuse(record.op, NOT_IN_MXNET if name is None else REASONS.get(name, NOT_CONVERTED), record.name)
+            self._break(index, record, 1 if name is None else node_signature(record).visible)
             return
         attrs = typed_attributes(record)
         names = node_signature(record)

@@ -1,0 +1,28 @@
+"""Operators of MXNet that no graph says, each with the reason, by canonical name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODE_OF_A_PROCESS = "it runs code in the memory of the process that made the symbol; the file does not hold that code"
+GRAPH_SAMPLING = "it works on compressed sparse matrices of graphs, which ONNX has no tensors for"
+IMAGE_FILE = "it reads the bytes of an image file; decode the image before the model and feed it pixels"
+
+REASONS: Mapping[str, str] = {
+    "_CachedOp": CODE_OF_A_PROCESS,
+    "_CachedOpThreadSafe": CODE_OF_A_PROCESS,
+    "_contrib_dgl_adjacency": GRAPH_SAMPLING,
+    "_contrib_dgl_csr_neighbor_non_uniform_sample": GRAPH_SAMPLING,
+    "_contrib_dgl_csr_neighbor_uniform_sample": GRAPH_SAMPLING,
+    "_contrib_dgl_graph_compact": GRAPH_SAMPLING,
+    "_contrib_dgl_subgraph": GRAPH_SAMPLING,
+    "_contrib_edge_id": GRAPH_SAMPLING,
+    "_CustomFunction": CODE_OF_A_PROCESS,
+    "_cvimdecode": IMAGE_FILE,
+    "_cvimread": IMAGE_FILE,
+    "_imdecode": IMAGE_FILE,
+    "_Native": CODE_OF_A_PROCESS,
+    "_NDArray": CODE_OF_A_PROCESS,
+}
+
+__all__ = ["REASONS"]
