@@ -20,7 +20,8 @@ def test_names_are_canonical_and_not_imported() -> None:
 
 
 def test_the_error_gives_the_reason(tmp_path: Path) -> None:
-    nodes = [{"op": "null", "name": "data", "inputs": []}, {"op": "_cvimdecode", "name": "pixels", "inputs": [[0, 0, 0]]}]
+    data = {"op": "null", "name": "data", "inputs": []}
+    nodes = [data, {"op": "_cvimdecode", "name": "pixels", "inputs": [[0, 0, 0]]}]
     symbol = {"nodes": nodes, "arg_nodes": [0], "heads": [[1, 0, 0]]}
     path = tmp_path / "decoder-symbol.json"
     path.write_text(json.dumps(symbol))
