@@ -1,6 +1,8 @@
 """Write `converters/mxnet/schema/operators.json`: every forward operator of the MXNet that runs this script.
 
-Run by hand in an environment with live MXNet 1.9.1, with the file's path as its argument.
+Run by hand in an environment with live MXNet 1.9.1, with the file's path as its argument. In an environment with live
+MXNet 2.0.0b1, `python tools/mxnet_schema.py --beyond operators.json later.json` writes what 2.0 has beyond that file:
+operators, names and parameters.
 The registry's own words are kept (`"Shape(tuple), optional, default=[]"`); `operators.py` beside it reads them.
 Names of inputs and outputs come from a symbol composed with minimal attributes, because operators do not document all
 of them; an operator that cannot be composed keeps the inputs that it documents.
@@ -245,21 +247,67 @@ def _without_empty(entry: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if value or name == "params"}
 
 
-def main(target: str) -> None:
-    """Write the schema to `target`, one operator a line, in alphabetical order."""
-    registry = Registry(load_mxnet())
-    lines = []
+def described(registry: Registry) -> dict[str, dict[str, Any]]:
+    """Every forward operator in alphabetical order, with its aliases."""
     aliases = registry.aliases()
+    found = {}
     for operator in sorted(registry.handles):
         if _BACKWARD.match(operator):
             continue
-        entry = describe(registry, operator)
+        found[operator] = describe(registry, operator)
         names = sorted(alias for alias, owner in aliases.items() if owner == operator)
         if names:
-            entry["aliases"] = names
-        lines.append(f"{json.dumps(operator)}: {json.dumps(entry)}")
-    Path(target).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="ascii")
+            found[operator]["aliases"] = names
+    return found
+
+
+def beyond(base: dict[str, dict[str, Any]], later: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What a later registry has beyond `base`: operators, other names of known ones, and their new or wider parameters.
+
+    A later `_npi_X` is the earlier `_np_X` where no other operator has its name: MXNet 2.0 renamed them so. An operator
+    that takes other inputs than the known one is another one; where it has its name too, it is among `otherwise`.
+    """
+    owners = {operator: operator for operator in base}
+    owners |= {alias: operator for operator, entry in base.items() for alias in entry.get("aliases", ())}
+    found: dict[str, dict[str, Any]] = {part: {} for part in ("operators", "otherwise", "names", "parameters")}
+    for operator, entry in later.items():
+        names = [operator, *entry.get("aliases", ())]
+        known = {owners[name] for name in names if name in owners}
+        if not known and operator.replace("_npi_", "_np_") in owners:
+            known = {owners[operator.replace("_npi_", "_np_")]}
+        if not known or not all(_same_inputs(entry, base[each]) for each in known):
+            if not _OPTIMIZER.match(operator):
+                found["otherwise" if operator in owners else "operators"][operator] = entry
+            continue
+        found["names"] |= {name: min(known) for name in names if name not in owners}
+        if entry.get("uncertain") or entry.get("arrays") == []:
+            continue
+        for each in sorted(known):
+            before = base[each].get("params", {})
+            wider = {name: kind for name, kind in entry.get("params", {}).items() if before.get(name) != kind}
+            if wider and "free" not in base[each] and not _OPTIMIZER.match(each):
+                found["parameters"][each] = wider
+    return found
+
+
+def _same_inputs(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return bool(one.get("variadic")) or one.get("inputs") == other.get("inputs")
+
+
+def main(arguments: list[str]) -> None:
+    """Write the schema, one operator a line, in alphabetical order."""
+    operators = described(Registry(load_mxnet()))
+    if arguments[0] == "--beyond":
+        found = beyond(json.loads(Path(arguments[1]).read_text(encoding="ascii")), operators)
+        parts = [f"{json.dumps(part)}: {{\n{_rows(entries)}\n}}" for part, entries in found.items()]
+        Path(arguments[2]).write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="ascii")
+        return
+    Path(arguments[0]).write_text("{\n" + _rows(operators) + "\n}\n", encoding="ascii")
+
+
+def _rows(entries: dict[str, Any]) -> str:
+    return ",\n".join(f"{json.dumps(name)}: {json.dumps(entries[name])}" for name in sorted(entries))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])

@@ -16,7 +16,7 @@ from graphir.converters.mxnet.exporting.ops.refused import REASONS
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.importing.ops.refused import REASONS as UNSAID
 from graphir.converters.mxnet.reference import supported
-from graphir.converters.mxnet.schema.registry import canonical_names, operator_schema
+from graphir.converters.mxnet.schema.registry import later_operators, operator_schema, registered_names
 from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET, newest_opset
 from graphir.converters.onnx.ops import export_table
 from graphir.converters.tensorflow.importing.ops import import_table as tensorflow_operators
@@ -35,8 +35,13 @@ def imported() -> list[str]:
 
 
 def known() -> set[str]:
-    """MXNet's canonical names of all operators that have a meaning at inference."""
-    return {name for name in canonical_names().values() if not _is_training(name)}
+    """Canonical names of all operators of MXNet 1.9.1 that have a meaning at inference."""
+    return {name for name in registered_names().values() if not _is_training(name)}
+
+
+def later() -> list[str]:
+    """The operators that MXNet 2.0 has and 1.9.1 has not."""
+    return sorted(later_operators(), key=str.lower)
 
 
 def page() -> str:
@@ -57,6 +62,14 @@ def page() -> str:
         "| operator | imported | verified | other names |",
         "|---|---|---|---|",
         *(f"| `{name}` | {is_imported} | {judge} | {others} |" for name, is_imported, judge, others in rows),
+        "",
+        f"## MXNet 2.0's operators that 1.9.1 has not ({len(set(later()) & set(import_table()))} of {len(later())})",
+        "",
+        "What 2.0 renamed (`_npi_sum` was `_np_sum`) stands above under its earlier name.",
+        "",
+        "| operator | imported | verified | other names |",
+        "|---|---|---|---|",
+        *("| `{}` | {} | {} | {} |".format(name, *_mxnet_row(name)) for name in later()),
         "",
         f"## Graph operators that are written as ONNX ({len(exported)})",
         "",

@@ -1,4 +1,4 @@
-"""Live MXNet 1.9.1 as an oracle, in a child process.
+"""Live MXNet, 1.9.1 or 2.0, as an oracle, in a child process.
 
 `Live` starts this file as a program in an interpreter that has MXNet: the running one, or the one that the environment
 variable GRAPHIR_MXNET_PYTHON names. One child runs the plain operators (oneDNN off: the documented semantics), another
@@ -50,6 +50,8 @@ def import_mxnet(onednn: bool = False) -> Any:
             import mxnet
         except AttributeError as error:
             raise ImportError(f"mxnet cannot be imported with numpy {np.__version__}: {error}") from error
+    if mxnet.__version__.startswith("2."):
+        mxnet.npx.reset_np()  # 2.0 begins with NumPy's semantics; each symbol says which it has
     return mxnet
 
 
@@ -64,7 +66,7 @@ def run(mxnet: Any, symbol_json: str, arrays: Mapping[str, NDArray[Any]], intern
 
 
 def _run(mxnet: Any, symbol_json: str, arrays: Mapping[str, NDArray[Any]], internals: bool) -> Arrays:
-    symbol = mxnet.sym.load_json(symbol_json)
+    symbol = (getattr(mxnet.sym, "load_json", None) or mxnet.sym.fromjson)(symbol_json)
     if internals:
         symbol = symbol.get_internals()
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMNode
-from graphir.converters.mxnet.schema.registry import OperatorSchema, canonical_names, operator_schema
+from graphir.converters.mxnet.schema.registry import (
+    OperatorSchema,
+    canonical_names,
+    later_parameters,
+    operator_schema,
+)
 from graphir.converters.mxnet.schema.signature import Signature, signature
 from graphir.converters.mxnet.schema.values import Parameter
 from graphir.errors import FormatError
@@ -93,14 +98,18 @@ def _typed(node: NNVMNode) -> Attributes:
     for name, parameter in schema.parameters.items():
         text = node.attrs.get(name)
         values[name] = _unstated(node, schema, parameter) if text is None else _parsed(node, parameter, text)
-    unknown = {name: text for name, text in node.attrs.items() if name not in schema.parameters}
+    for name, parameter in later_parameters(schema.name).items():
+        if name not in values:
+            text = node.attrs.get(name)
+            values[name] = parameter.default if text is None else _parsed(node, parameter, text)
+    unknown = {name: text for name, text in node.attrs.items() if name not in values}
     stated = frozenset(node.attrs) - frozenset(unknown)
     return Attributes(node.op, values, stated, unknown)
 
 
 def _parsed(node: NNVMNode, parameter: Parameter, text: str) -> object:
     try:
-        value = parameter.parse(text)
+        value = _value(canonical_names()[node.op], parameter, text)
         if value is None and parameter.required and not parameter.kind.endswith(" or None"):
             raise ValueError("it cannot be left open")
         if isinstance(value, tuple) and None in value and parameter.name not in OPEN_ENTRIES:
@@ -111,6 +120,18 @@ def _parsed(node: NNVMNode, parameter: Parameter, text: str) -> object:
             f"expected {parameter.kind}: {error}"
         ) from error
     return value
+
+
+def _value(operator: str, parameter: Parameter, text: str) -> object:
+    """The text's value as MXNet 1.9.1 reads it or else as 2.0 does, where a dtype None stands for the default one."""
+    try:
+        return parameter.parse(text)
+    except ValueError:
+        wider = later_parameters(operator).get(parameter.name)
+        if wider is None:
+            raise
+        value = wider.parse(text)
+        return parameter.default if parameter.name == "dtype" and value in (None, "None") else value
 
 
 def _unstated(node: NNVMNode, schema: OperatorSchema, parameter: Parameter) -> object:

@@ -1,6 +1,7 @@
 """MXNet 1.9.1's forward operators as `operators.json` describes them, each read when it is first asked for.
 
-The file is written by `tools/mxnet_schema.py` from a live MXNet; nothing here knows an operator by name.
+`later.json` holds what MXNet 2.0.0b1 has beyond them: operators, names and parameters. Both files are written by
+`tools/mxnet_schema.py` from a live MXNet.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ _OLD_NAMES = {
     "__pow_scalar__": "_power_scalar",
     "__rpow_scalar__": "_rpower_scalar",
     "CuDNNBatchNorm": "BatchNorm",
+}
+# Operators that MXNet 2.0 registers anew, with the inputs and the meaning of the earlier ones.
+_NEW_NAMES = {
+    "_npx_deformable_convolution": "_contrib_DeformableConvolution",
+    "_npx_modulated_deformable_convolution": "_contrib_ModulatedDeformableConvolution",
 }
 
 
@@ -61,6 +67,32 @@ def _document() -> dict[str, dict[str, Any]]:
 
 
 @functools.cache
+def _later() -> dict[str, dict[str, Any]]:
+    text = Path(__file__).with_name("later.json").read_text(encoding="ascii")
+    document: dict[str, dict[str, Any]] = json.loads(text)
+    return document
+
+
+@functools.cache
+def later_operators() -> frozenset[str]:
+    """The operators that MXNet 2.0 has and 1.9.1 has not, by the name that 2.0 writes."""
+    return frozenset(_later()["operators"].keys() - _NEW_NAMES)
+
+
+@functools.cache
+def later_parameters(operator: str) -> Mapping[str, Parameter]:
+    """The parameters of an operator of 1.9.1 that MXNet 2.0 added or lets hold more; none of them must be stated."""
+    texts = _later()["parameters"].get(operator, {})
+    return {name: parse_parameter(name, text)._replace(required=False) for name, text in texts.items()}
+
+
+@functools.cache
+def changed_operators() -> frozenset[str]:
+    """The operators of 1.9.1 whose name stands for another one in files of MXNet 2.0."""
+    return frozenset(_later()["otherwise"])
+
+
+@functools.cache
 def registered_names() -> Mapping[str, str]:
     """Every name that MXNet 1.9.1 registers an operator under, with the operator's own."""
     names = {operator: operator for operator in _document()}
@@ -72,15 +104,17 @@ def registered_names() -> Mapping[str, str]:
 
 @functools.cache
 def canonical_names() -> Mapping[str, str]:
-    """Every known name of an operator, its own included, with its own; those of old files too."""
-    names = registered_names()
-    return {**names} | {old: new for old, new in _OLD_NAMES.items() if old not in names}
+    """Every known name of an operator, its own included, with its own; those of older and of later files too."""
+    later = {name: name for name in later_operators()}
+    for operator in later_operators():
+        later |= dict.fromkeys(_later()["operators"][operator].get("aliases", ()), operator)
+    return {**_OLD_NAMES, **later, **_NEW_NAMES, **_later()["names"], **registered_names()}
 
 
 @functools.cache
 def operator_schema(operator: str) -> OperatorSchema:
     """The operator of that canonical name. Raises KeyError if there is none."""
-    entry = _document()[operator]
+    entry = _document().get(operator) or _later()["operators"][operator]
     return OperatorSchema(
         operator,
         tuple(entry.get("aliases", ())),
@@ -99,4 +133,12 @@ def operator_schema(operator: str) -> OperatorSchema:
     )
 
 
-__all__ = ["OperatorSchema", "canonical_names", "operator_schema", "registered_names"]
+__all__ = [
+    "OperatorSchema",
+    "canonical_names",
+    "changed_operators",
+    "later_operators",
+    "later_parameters",
+    "operator_schema",
+    "registered_names",
+]

@@ -13,6 +13,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema.operators import node_signature
 
 RUNNING_VERSION = 10901
+FIRST_OF_TWO = 20000
 # The keys that MXNet hides as `__key__` since 0.9; before, they stood bare or as `<argument>_key`.
 HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
 
@@ -143,4 +144,4 @@ def _flatten_argmax(graph: NNVMGraph) -> None:
             graph.upgrades.append(Upgrade("R5", node.name, "axis -1 meant all axes: it was removed"))
 
 
-__all__ = ["HIDDEN_KEYS", "RUNNING_VERSION", "initial_value", "is_hidden_key", "upgrade"]
+__all__ = ["FIRST_OF_TWO", "HIDDEN_KEYS", "RUNNING_VERSION", "initial_value", "is_hidden_key", "upgrade"]
