@@ -15,6 +15,7 @@ from tests.equivalence import (
     linear,
     loss,
     normalization,
+    numpy_elementwise,
     numpy_style,
     pooling,
     recurrent,
@@ -27,6 +28,7 @@ from tests.equivalence.case import Case
 
 FAMILIES = (
     activation, algebra, bitwise, convolution, detection, elementwise, image, indexing, integers, linear, loss,
+    numpy_elementwise,
     normalization, numpy_style, pooling, recurrent, reduction, resize, shape,
     special,
 )  # fmt: skip

@@ -28,6 +28,8 @@ FAMILIES = (
     "detection",
     "image",
     "indexing",
+    "numpy_elementwise",
+    "numpy_scalars",
     "numpy_style",
     "random",
     "recurrent",

@@ -1,0 +1,173 @@
+"""Elementwise operators of MXNet's NumPy-style interface, of one and of two tensors.
+
+Most are classic operators under another name. Two tensors may have different dtypes: both are converted to the wider
+one, where any float is wider than every integer and those wider than bool. Comparisons and predicates answer bool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.ops import activation, elementwise
+from graphir.converters.mxnet.importing.ops.arithmetic import distance, modulo, power, truth
+from graphir.graph import Value
+from graphir.ops import elementwise as ir
+from graphir.ops.base import Operator
+from graphir.types import DType
+
+Combine = Callable[[ImportNode, Value, Value], Value]
+
+
+def common_dtype(node: ImportNode, left: Value, right: Value) -> DType | None:
+    """The dtype of the result of two operands; None where one is unknown. Refuses signed with unsigned bytes."""
+    found = (left.dtype, right.dtype)
+    if found[0] is None or found[1] is None or found[0] is found[1]:
+        return found[0] or found[1]
+    floats = [dtype for dtype in found if dtype is not None and dtype.is_float]
+    if floats:
+        return max(floats, key=lambda dtype: dtype.bits)
+    first, second = found
+    if DType.BOOL not in found and first.bits == second.bits:
+        node.refuse(f"operands of {first} and {second}, of which MXNet knows no common dtype")
+    return second if first is DType.BOOL or (second is not DType.BOOL and second.bits > first.bits) else first
+
+
+def as_dtype(node: ImportNode, value: Value, dtype: DType | None) -> Value:
+    """The value in the dtype."""
+    return value if dtype is None or value.dtype in (None, dtype) else node.step(ir.Cast(dtype), value)
+
+
+def mixed(combine: Combine, *, of_bool: Combine | None = None, integers: bool = True) -> ImportFunction:
+    """An operator of two tensors in their common dtype, `of_bool` where that is bool (None: MXNet refuses it).
+
+    Without `integers` MXNet takes different dtypes only if one of them is a float.
+    """
+
+    def import_mixed(node: ImportNode) -> Value:
+        left, right = node.input(0), node.input(1)
+        dtype = common_dtype(node, left, right)
+        if left.dtype is not right.dtype and not integers and not (dtype is None or dtype.is_float):
+            node.refuse(f"operands of {left.dtype} and {right.dtype}, which MXNet takes for no {node.op}")
+        function = combine if dtype is not DType.BOOL else of_bool
+        if function is None:
+            node.refuse("operands of bool, which MXNet refuses")
+        return function(node, as_dtype(node, left, dtype), as_dtype(node, right, dtype))
+
+    return import_mixed
+
+
+def by(op: Operator) -> Combine:
+    """The IR's operator of two operands."""
+    return lambda node, left, right: node.emit(op, left, right)
+
+
+def raised(node: ImportNode, left: Value, right: Value) -> Value:
+    """A power of two tensors of one dtype."""
+    return power(node, ir.Pow(), left, right)
+
+
+def raised_bool(node: ImportNode, left: Value, right: Value) -> Value:
+    """0 only for 0 to the power of 1."""
+    return node.emit(ir.Or(), left, node.step(ir.Not(), right))
+
+
+def import_power(node: ImportNode) -> Value:
+    """A power; of a float and an integer it is computed in float64, in which large integers stay odd or even."""
+    left, right = node.input(0), node.input(1)
+    dtype = common_dtype(node, left, right)
+    integers = [value.dtype is not None and value.dtype.is_integer for value in (left, right)]
+    if dtype in (DType.FLOAT16, DType.FLOAT32) and any(integers):
+        wide = (as_dtype(node, value, DType.FLOAT64) for value in (left, right))
+        return node.emit(ir.Cast(dtype), node.step(ir.Pow(), *wide, suffix="power"))
+    return mixed(raised, of_bool=raised_bool)(node)
+
+
+def import_true_divide(node: ImportNode) -> Value:
+    """left / right; integers and bool become float32, or the dtype of the float that they meet."""
+    left, right = node.input(0), node.input(1)
+    dtype = common_dtype(node, left, right)
+    floats = [value.dtype for value in (left, right) if value.dtype is not None and value.dtype.is_float]
+    if dtype is not None and left.dtype is not right.dtype and len(floats) != 1:
+        node.refuse(f"operands of {left.dtype} and {right.dtype}, which MXNet takes for no {node.op}")
+    dtype = DType.FLOAT32 if dtype is not None and not dtype.is_float else dtype
+    return node.emit(ir.Div(), as_dtype(node, left, dtype), as_dtype(node, right, dtype))
+
+
+def same_dtypes(node: ImportNode) -> tuple[Value, Value]:
+    """Both operands, refused unless they have one dtype."""
+    left, right = node.input(0), node.input(1)
+    if None not in (left.dtype, right.dtype) and left.dtype is not right.dtype:
+        node.refuse(f"operands of {left.dtype} and {right.dtype}, which MXNet wants to be one")
+    return left, right
+
+
+def comparison(op: Operator, of_bool: Combine, *, negate: bool = False) -> ImportFunction:
+    """A comparison of two tensors of one dtype, `of_bool` for bool ones; the result is bool."""
+
+    def import_comparison(node: ImportNode) -> Value:
+        left, right = same_dtypes(node)
+        if left.dtype is DType.BOOL:
+            return of_bool(node, left, right)
+        if not negate:
+            return node.emit(op, left, right)
+        return node.emit(ir.Not(), node.step(op, left, right))
+
+    return import_comparison
+
+
+def turned(op: Operator, slot: int) -> Combine:
+    """A logical operator of two operands, one of them negated."""
+
+    def combine(node: ImportNode, left: Value, right: Value) -> Value:
+        operands = [left, right]
+        operands[slot] = node.step(ir.Not(), operands[slot])
+        return node.emit(op, *operands)
+
+    return combine
+
+
+def import_logical_not(node: ImportNode) -> Value:
+    """Whether the element is 0."""
+    data = node.input(0)
+    return node.emit(ir.Not(), data if data.dtype is DType.BOOL else truth(node, data))
+
+
+def import_hypot(node: ImportNode) -> Value:
+    """sqrt(a^2 + b^2) of floats."""
+    left, right = same_dtypes(node)
+    if left.dtype is not None and not left.dtype.is_float:
+        node.refuse(f"operands of {left.dtype}: MXNet takes floats only")
+    return distance(node, left, right)
+
+
+# NumPy-style names of classic operators, where they are not the same.
+UNARY = {name: name for name in (
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "cos", "cosh", "degrees", "exp",
+    "expm1", "fix", "floor", "log", "log10", "log1p", "log2", "negative", "radians", "reciprocal", "rint", "sign",
+    "sin", "sinh", "sqrt", "square", "tan", "trunc",
+)} | {"absolute": "abs"}  # fmt: skip
+
+IMPORTS: dict[str, ImportFunction] = {
+    **{f"_npi_{name}": elementwise.IMPORTS[classic] for name, classic in UNARY.items()},
+    "_np_copy": elementwise.import_identity,
+    "_npi_add": mixed(by(ir.Add()), of_bool=by(ir.Or())),
+    "_npi_equal": comparison(ir.Equal(), by(ir.Equal())),
+    "_npi_greater": comparison(ir.Greater(), turned(ir.And(), 1)),
+    "_npi_greater_equal": comparison(ir.GreaterOrEqual(), turned(ir.Or(), 1)),
+    "_npi_hypot": import_hypot,
+    "_npi_less": comparison(ir.Less(), turned(ir.And(), 0)),
+    "_npi_less_equal": comparison(ir.LessOrEqual(), turned(ir.Or(), 0)),
+    "_npi_logical_not": import_logical_not,
+    "_npi_mod": mixed(modulo, integers=False),
+    "_npi_multiply": mixed(by(ir.Mul()), of_bool=by(ir.And())),
+    "_npi_not_equal": comparison(ir.Equal(), by(ir.Xor()), negate=True),
+    "_npi_power": import_power,
+    "_npi_subtract": mixed(by(ir.Sub()), integers=False),
+    "_npi_tanh": activation.IMPORTS["tanh"],
+    "_npi_true_divide": import_true_divide,
+    "_npx_relu": activation.IMPORTS["relu"],
+    "_npx_sigmoid": activation.IMPORTS["sigmoid"],
+}
+
+__all__ = ["IMPORTS"]
