@@ -23,6 +23,11 @@ def two(*shape: int, dtype: str = "float32") -> tuple[Input, ...]:
 
 CASES: tuple[Case, ...] = (
     *(replace(row, least_opset=18) for row in ROWS),
+    case("im2col", "default", data(2, 3, 4, 5), kernel=(2, 3)),
+    case("im2col", "stride", data(1, 2, 8, 7), kernel=(3, 2), stride=(2, 3)),
+    case("im2col", "pad_dilate", data(2, 3, 5, 4), kernel=(3, 2), dilate=(2, 3), pad=(2, 1)),
+    case("im2col", "one", data(2, 3, 4, 5, dtype="float64"), kernel=(1, 1), stride=(2, 2)),
+    case("im2col", "half", data(1, 2, 6, 6, dtype="float16"), kernel=(3, 3), pad=(1, 1)),
     case("Correlation", "default", *two(1, 2, 5, 6)),
     case("Correlation", "same_place", *two(2, 3, 4, 5), max_displacement=0),
     case("Correlation", "kernel", *two(2, 3, 8, 9), kernel_size=3, max_displacement=2, stride1=2, pad_size=2),
@@ -35,6 +40,9 @@ CASES: tuple[Case, ...] = (
 )
 
 REFUSED: tuple[Case, ...] = (
+    case("im2col", "integers", data(1, 2, 3, 3, dtype="int32"), kernel=(2, 2)),
+    case("im2col", "three_axes", data(1, 2, 3, 3, 3), kernel=(2, 2, 2)),
+    case("im2col", "too_small", data(1, 2, 3, 3), kernel=(4, 2)),
     case("Correlation", "even_kernel", *two(1, 2, 6, 6), kernel_size=2),
     case("Correlation", "integers", *two(1, 2, 6, 6, dtype="int32")),
     case("Correlation", "too_small", *two(1, 2, 4, 2)),

@@ -60,6 +60,24 @@ def correlation(attrs: Attributes, left: Array, right: Array) -> Array:
     return found.astype(left.dtype)
 
 
-OPERATORS: Mapping[str, Reference] = {"Correlation": correlation, "col2im": col2im}
+def im2col(attrs: Attributes, data: Array) -> Array:
+    """Images (N, C, H, W) as blocks (N, C * kh kw, blocks)."""
+    kernel = tuple(attrs["kernel"])
+    require(len(kernel) == 2 and data.ndim == 4 and data.dtype.kind == "f", f"{kernel}, {data.dtype}{data.shape}")
+    stride, dilate = per_axis(attrs.get("stride"), 2, 1), per_axis(attrs.get("dilate"), 2, 1)
+    top, left = per_axis(attrs.get("pad"), 2, 0)
+    image = np.pad(data, [(0, 0), (0, 0), (top, top), (left, left)])
+    counts = [
+        (size - d * (k - 1) - 1) // s + 1 for size, k, s, d in zip(image.shape[2:], kernel, stride, dilate, strict=True)
+    ]
+    require(min(counts) > 0, f"{kernel}, {data.shape}")
+    found = np.empty((*image.shape[:2], *kernel, *counts), data.dtype)
+    for places in itertools.product(*map(range, kernel), *map(range, counts)):
+        row, column = (places[axis] * dilate[axis] + places[2 + axis] * stride[axis] for axis in (0, 1))
+        found[:, :, places[0], places[1], places[2], places[3]] = image[:, :, row, column]
+    return found.reshape(data.shape[0], image.shape[1] * kernel[0] * kernel[1], counts[0] * counts[1])
+
+
+OPERATORS: Mapping[str, Reference] = {"Correlation": correlation, "col2im": col2im, "im2col": im2col}
 
 __all__ = ["OPERATORS"]
