@@ -149,6 +149,8 @@ class Case:
                 return 1 + states if attrs.get("state_outputs") in true else 1
             case "moments":
                 return 2
+            case op if "quantize" in op and op != "_contrib_dequantize":
+                return 1 if attrs.get("enable_float_output") in true else 3
         return 1
 
     def arrays(self, seed: int = 0) -> dict[str, NDArray[Any]]:

@@ -18,6 +18,7 @@ from tests.equivalence import (
     numpy_elementwise,
     numpy_style,
     pooling,
+    quantized,
     recurrent,
     reduction,
     resize,
@@ -30,6 +31,7 @@ FAMILIES = (
     activation, algebra, bitwise, convolution, detection, elementwise, image, indexing, integers, linear, loss,
     numpy_elementwise,
     normalization, numpy_style, pooling, recurrent, reduction, resize, shape,
+    quantized,
     special,
 )  # fmt: skip
 
