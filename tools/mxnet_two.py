@@ -2,7 +2,7 @@
 
 Run by hand in an environment with live MXNet 2.0.0b1 and NumPy below 1.24:
 
-    python tests/converters/mxnet/two/make.py tests/converters/mxnet/two
+    python tools/mxnet_two.py tests/converters/mxnet/two
 
 `rows.json` and `rows.npz` hold the operators, `<name>-symbol.json` and `<name>-0000.params` the networks as gluon
 exports them. The tests need no MXNet.

@@ -1,0 +1,1 @@
+"""What MXNet 2.0 wrote and computed, and tests of it."""
