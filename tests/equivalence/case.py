@@ -151,6 +151,8 @@ class Case:
                 return 2
             case op if "quantize" in op and op != "_contrib_dequantize":
                 return 1 if attrs.get("enable_float_output") in true else 3
+            case "_np_atleast_1d" | "_np_atleast_2d" | "_np_atleast_3d":
+                return int(attrs["num_args"])
         return 1
 
     def arrays(self, seed: int = 0) -> dict[str, NDArray[Any]]:

@@ -16,6 +16,9 @@ from tests.equivalence import (
     loss,
     normalization,
     numpy_elementwise,
+    numpy_creation,
+    numpy_joining,
+    numpy_shape,
     numpy_style,
     pooling,
     quantized,
@@ -32,6 +35,8 @@ FAMILIES = (
     numpy_elementwise,
     normalization, numpy_style, pooling, recurrent, reduction, resize, shape,
     quantized,
+    normalization, numpy_creation, numpy_joining, numpy_shape, numpy_style,
+    pooling, recurrent, reduction, resize, shape,
     special,
 )  # fmt: skip
 

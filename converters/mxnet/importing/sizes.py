@@ -86,6 +86,8 @@ def axes_sizes(node: ImportNode, value: Value, axes: Sequence[int]) -> Value:
 
 def shape_vector(node: ImportNode, entries: Sequence[Entry]) -> Value:
     """The entries as an int64 vector: a constant, the Shape of a value, or pieces joined."""
+    if not entries:
+        return node.vector([])
     fixed = [_fixed(entry) for entry in entries]
     pieces: list[Value] = []
     place = 0

@@ -21,7 +21,7 @@ from graphir.errors import Gap, UnsupportedOpError, VerificationError
 Array = NDArray[Any]
 Entry = tuple[int, int]
 
-CONSTANTS = ("_full", "_ones", "_zeros", "_zeros_without_dtype")
+CONSTANTS = ("_full", "_npi_ones", "_npi_zeros", "_ones", "_zeros", "_zeros_without_dtype")
 
 
 class Refusal(VerificationError):

@@ -59,6 +59,8 @@ class Attributes(Mapping[str, object]):
 
 OPEN_ENTRIES = frozenset({"begin", "end", "step"})
 """Shapes in which MXNet lets an entry be None; the registry calls them as it calls all others."""
+OPEN_TUPLES = frozenset({("_npi_flip", "axis")})
+"""Tuples that have to be stated and may all the same be None, by operator and name."""
 
 _Key = tuple[str, tuple[tuple[str, str], ...], int]
 _KNOWN: dict[_Key, Attributes] = {}
@@ -110,7 +112,8 @@ def _typed(node: NNVMNode) -> Attributes:
 def _parsed(node: NNVMNode, parameter: Parameter, text: str) -> object:
     try:
         value = _value(canonical_names()[node.op], parameter, text)
-        if value is None and parameter.required and not parameter.kind.endswith(" or None"):
+        may_be_open = parameter.kind.endswith(" or None") or (node.op, parameter.name) in OPEN_TUPLES
+        if value is None and parameter.required and not may_be_open:
             raise ValueError("it cannot be left open")
         if isinstance(value, tuple) and None in value and parameter.name not in OPEN_ENTRIES:
             raise ValueError("no entry can be left open")

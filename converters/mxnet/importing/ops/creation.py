@@ -22,7 +22,7 @@ from graphir.types import DType
 SMALL = 4096
 
 
-def _dtype(node: ImportNode) -> DType:
+def dtype_of(node: ImportNode) -> DType:
     """The attribute `dtype`: a name, or one of MXNet's numbers, of which -1 means float32."""
     stated = node.attrs.get("dtype")
     if isinstance(stated, int):
@@ -30,7 +30,7 @@ def _dtype(node: ImportNode) -> DType:
     return DType.of(stated or "float32")
 
 
-def _constant(node: ImportNode, elements: np.ndarray) -> Value:  # type: ignore[type-arg]
+def as_constant(node: ImportNode, elements: np.ndarray) -> Value:  # type: ignore[type-arg]
     """The node's result as a constant under the node's name."""
     return node.graph.constant(elements, name=node.output_names[0])
 
@@ -43,14 +43,14 @@ def filled(value: float | None) -> ImportFunction:
 
     def import_filled(node: ImportNode) -> Value:
         number = float(node.attrs["value"] if value is None else value)
-        dtype, shape = _dtype(node), node.attrs["shape"]
+        dtype, shape = dtype_of(node), node.attrs["shape"]
         least = 0 if node.np_shape else 1
         if shape and len(shape) > MOST_AXES:
             node.refuse(f"a shape of {len(shape)} axes; at most {MOST_AXES} can be held")
         if (shape or node.np_shape) and min(shape, default=least) >= least:
             if math.prod(shape) > SMALL:  # one number, whatever its size
                 return node.emit(ConstantOfShape(converted(number, dtype), dtype), node.vector(shape))
-            return _constant(node, np.full(shape, converted(number, dtype), dtype.numpy()))
+            return as_constant(node, np.full(shape, converted(number, dtype), dtype.numpy()))
         sizes = tuple(size if size >= least else None for size in shape) if shape else None
         return node.emit(Fill(number, sizes, dtype))
 
@@ -73,10 +73,10 @@ def import_arange(node: ImportNode) -> Value:
     if count < 1:
         node.refuse(f"nothing from {start} to {stop} in steps of {step}")
     node.charge(count * repeats, "its range")
-    return _constant(node, _range(node, start, step, np.repeat(np.arange(count), repeats), _dtype(node)))
+    return as_constant(node, in_steps(node, start, step, np.repeat(np.arange(count), repeats), dtype_of(node)))
 
 
-def _range(node: ImportNode, start: float, step: float, places: np.ndarray, dtype: DType) -> np.ndarray:  # type: ignore[type-arg]
+def in_steps(node: ImportNode, start: float, step: float, places: np.ndarray, dtype: DType) -> np.ndarray:  # type: ignore[type-arg]
     """start + place * step. For integers, and for float16 too, MXNet drops the fractions of start and step first."""
     if dtype.is_integer or dtype is DType.FLOAT16:
         whole = [converted(float(number), DType.INT64) for number in (start, step)]
@@ -95,7 +95,7 @@ def import_linspace(node: ImportNode) -> Value:
         node.refuse(f"num {attrs['num']}, expected 1 or more")
     node.charge(attrs["num"], "its range")
     numbers = np.linspace(attrs["start"], attrs["stop"], attrs["num"], endpoint=attrs["endpoint"])
-    return _constant(node, numbers.astype(_dtype(node).numpy()))
+    return as_constant(node, numbers.astype(dtype_of(node).numpy()))
 
 
 def import_eye(node: ImportNode) -> Value:
@@ -105,7 +105,7 @@ def import_eye(node: ImportNode) -> Value:
         node.refuse(f"N {attrs['N']}, expected 1 or more")
     columns = attrs["M"] if attrs["M"] > 0 else attrs["N"]
     node.charge(attrs["N"] * columns, "its matrix")
-    return _constant(node, np.eye(attrs["N"], columns, attrs["k"], _dtype(node).numpy()))
+    return as_constant(node, np.eye(attrs["N"], columns, attrs["k"], dtype_of(node).numpy()))
 
 
 def import_arange_like(node: ImportNode) -> Value:
@@ -119,8 +119,8 @@ def import_arange_like(node: ImportNode) -> Value:
         count = math.prod(shape) if axis is None else shape[normalize_axis(axis, len(shape))]
         node.charge(count, "its range")
         places = np.trunc(np.arange(count) / repeats).astype(np.int64)  # C divides toward 0
-        numbers = _range(node, attrs["start"], attrs["step"], places, dtype)
-        return _constant(node, numbers.reshape(shape if axis is None else -1))
+        numbers = in_steps(node, attrs["start"], attrs["step"], places, dtype)
+        return as_constant(node, numbers.reshape(shape if axis is None else -1))
     count_value = node.step(Size(), data) if axis is None else axis_size(node, data, axis)
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
     found = node.step(Range(), zero, count_value, one)
@@ -145,4 +145,4 @@ IMPORTS: dict[str, ImportFunction] = {
     "_contrib_arange_like": import_arange_like,
 }
 
-__all__ = ["IMPORTS"]
+__all__ = ["IMPORTS", "as_constant", "dtype_of", "filled", "in_steps"]

@@ -12,10 +12,12 @@ from graphir.types import DType
 
 
 def import_reshape(node: ImportNode) -> Value:
-    """A shape as it stands: 0 is a size, -1 the one that is left, () a tensor without axes."""
-    if node.attrs["order"] != "C":
-        node.refuse(f"order {node.attrs['order']!r}: only C is known")
-    return node.emit(Reshape(allowzero=True), node.input(0), node.vector(node.attrs["newshape"]))
+    """A shape as it stands: 0 is a size, -1 the one that is left, () a tensor without axes. MXNet takes no notice of
+    the attribute `order`."""
+    newshape = node.attrs["newshape"]
+    if min(newshape, default=0) < -1 or newshape.count(-1) > 1 or (-1 in newshape and 0 in newshape):
+        node.refuse(f"newshape {newshape}, expected sizes and at most one -1, with no size of 0 beside it")
+    return node.emit(Reshape(allowzero=True), node.input(0), node.vector(newshape))
 
 
 def import_around(node: ImportNode) -> Value:

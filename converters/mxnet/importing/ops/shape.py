@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from graphir.converters.kernel.refusals import NeedsShape
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.sizes import Axes, Entry, Tail, axis_of, reshape, shape_vector, static_size
@@ -16,14 +18,14 @@ from graphir.ops.shape_parts import BEYOND, DepthToSpace, Slice, SpaceToDepth
 from graphir.types import Dim, DType, Unknown
 
 
-def _rank_if_known(node: ImportNode, value: Value) -> int | None:
+def rank_if_known(node: ImportNode, value: Value) -> int | None:
     try:
         return node.rank(value)
     except NeedsShape:
         return None
 
 
-class _Codes:
+class CodeWalk:
     """Reshape's codes matched against the data's axes from one side; `entries` is the shape that they mean."""
 
     def __init__(self, node: ImportNode, data: Value, rank: int | None, reverse: bool) -> None:
@@ -47,7 +49,7 @@ class _Codes:
         return Axes(self.data, begin, begin + count)
 
     def take_rest(self) -> None:
-        """-2: all that is left."""
+        """All that is left."""
         if self.rank is None:
             self.entries.append(Tail(self.data, self.position))
         else:
@@ -55,15 +57,15 @@ class _Codes:
                 self.entries.append(self.take(-2, 1))
         self.at_end = True
 
-    def split(self, first: int, second: int) -> None:
-        """-4: one axis becomes two, one of which may be -1."""
-        axis = self.take(-4, 1)
+    def split(self, code: int, first: int, second: int) -> None:
+        """One axis becomes two, one of which may be -1."""
+        axis = self.take(code, 1)
         size = axis.static()
         if (first, second) == (-1, -1) or 0 in (first, second):
-            self.node.refuse(f"code -4 splits an axis into {first} x {second}")
+            self.node.refuse(f"code {code} splits an axis into {first} x {second}")
         stated = first * second if -1 not in (first, second) else max(first, second)
         if size is not None and (size % stated or (-1 not in (first, second) and size != stated)):
-            self.node.refuse(f"code -4 splits an axis of {size} into {first} x {second}")
+            self.node.refuse(f"code {code} splits an axis of {size} into {first} x {second}")
         open_part = Axes(self.data, axis.begin, axis.end, stated)
         self.entries.append(open_part if first == -1 else first)
         self.entries.append(open_part if second == -1 else second)
@@ -75,8 +77,8 @@ def _entries(node: ImportNode, data: Value, codes: tuple[int, ...], reverse: boo
     if reverse:
         rank = node.rank(data)
     elif rank is None and min(codes) < -1:
-        rank = _rank_if_known(node, data)
-    walk = _Codes(node, data, rank, reverse)
+        rank = rank_if_known(node, data)
+    walk = CodeWalk(node, data, rank, reverse)
     wanted = list(reversed(codes)) if reverse else list(codes)
     index = 0
     while index < len(wanted):
@@ -90,7 +92,7 @@ def _entries(node: ImportNode, data: Value, codes: tuple[int, ...], reverse: boo
         elif code == -4:
             if index + 2 >= len(wanted):
                 node.refuse("code -4 wants two entries after it")
-            walk.split(wanted[index + 1], wanted[index + 2])
+            walk.split(-4, wanted[index + 1], wanted[index + 2])
             index += 2
         elif code >= -1:
             walk.entries.append(code)
@@ -264,9 +266,13 @@ def import_reverse(node: ImportNode) -> Value:
     axes = [axis for axis in dict.fromkeys(stated) if stated.count(axis) % 2]  # twice is not at all
     if not axes:
         return node.emit(Identity(), node.input(0))
-    ends = node.vector([-BEYOND] * len(axes))
+    return node.emit(Slice(), node.input(0), *turned(node, axes))
+
+
+def turned(node: ImportNode, axes: Sequence[int]) -> tuple[Value, Value, Value, Value]:
+    """The operands with which Slice turns the axes around."""
     back = node.vector([-1] * len(axes))
-    return node.emit(Slice(), node.input(0), back, ends, node.vector(axes), back)
+    return back, node.vector([-BEYOND] * len(axes)), node.vector(axes), back
 
 
 def import_depth_to_space(node: ImportNode) -> Value:
@@ -361,4 +367,4 @@ IMPORTS: dict[str, ImportFunction] = {
     "diag": import_diag,
 }
 
-__all__ = ["IMPORTS"]
+__all__ = ["IMPORTS", "CodeWalk", "rank_if_known", "turned"]

@@ -1,0 +1,57 @@
+"""Operators of MXNet's NumPy-style interface that join tensors and take them apart along axes of their own choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.ops.numpy_shape import new_axes, of_one_axis, of_three_axes, of_two_axes
+from graphir.converters.mxnet.importing.ops.shape_parts import import_stack
+from graphir.graph import Value
+from graphir.ops.shape import Reshape
+from graphir.ops.shape_parts import Concat
+
+
+def _joined(node: ImportNode, values: Sequence[Value], axis: int) -> Value:
+    return values[0] if len(values) == 1 else node.emit(Concat(axis), *values)
+
+
+def import_concatenate(node: ImportNode) -> Value:
+    """The inputs joined along `axis`; without it their elements in one vector."""
+    axis = node.attrs["axis"]
+    if axis is None:
+        flat = [node.step(Reshape(), value, node.vector([-1]), suffix="flat") for value in node.inputs]
+        return _joined(node, flat, 0)
+    first = node.input(0)
+    return _joined(node, node.inputs, axis if first.rank is None else node.axis(axis, first.rank))
+
+
+def _stacked(grown: Callable[[ImportNode, Value], Value], axis: int) -> ImportFunction:
+    """The inputs joined along an axis once they have as many as it takes."""
+
+    def import_stacked(node: ImportNode) -> Value:
+        return _joined(node, [grown(node, value) for value in node.inputs], axis)
+
+    return import_stacked
+
+
+def _column(node: ImportNode, data: Value) -> Value:
+    return new_axes(node, data, {0: [0, 1], 1: [1]}.get(node.rank(data), []))
+
+
+def import_hstack(node: ImportNode) -> Value:
+    """Vectors joined end to end, all others along their second axis."""
+    values = [of_one_axis(node, value) for value in node.inputs]
+    return _joined(node, values, 0 if values[0].rank == 1 else 1)
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_npi_column_stack": _stacked(_column, 1),
+    "_npi_concatenate": import_concatenate,
+    "_npi_dstack": _stacked(of_three_axes, 2),
+    "_npi_hstack": import_hstack,
+    "_npi_stack": import_stack,
+    "_npi_vstack": _stacked(of_two_axes, 0),
+}
+
+__all__ = ["IMPORTS"]

@@ -1,0 +1,62 @@
+"""NumPy-style operators that join arrays and take them apart, in numpy (src/operator/numpy/np_matrix_op.cc)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, require
+
+
+def _alike(inputs: tuple[Array, ...]) -> None:
+    require(len({each.dtype for each in inputs}) == 1, "the arrays are of several dtypes")
+
+
+def concatenate(attrs: Attributes, *inputs: Array) -> Array:
+    """Joined along `axis`; all elements in a row where it is None."""
+    _alike(inputs)
+    return np.concatenate(inputs, attrs.get("axis", 0))
+
+
+def stack(attrs: Attributes, *inputs: Array) -> Array:
+    """Joined along a new axis."""
+    _alike(inputs)
+    return np.stack(inputs, attrs.get("axis", 0))
+
+
+def vstack(attrs: Attributes, *inputs: Array) -> Array:
+    """Joined along the first of two axes or more."""
+    _alike(inputs)
+    return np.vstack(inputs)
+
+
+def hstack(attrs: Attributes, *inputs: Array) -> Array:
+    """Joined along the second axis, vectors end to end."""
+    _alike(inputs)
+    return np.hstack(inputs)
+
+
+def dstack(attrs: Attributes, *inputs: Array) -> Array:
+    """Joined along the third axis."""
+    _alike(inputs)
+    return np.dstack(inputs)
+
+
+def column_stack(attrs: Attributes, *inputs: Array) -> Array:
+    """Vectors as columns, joined along the second axis."""
+    _alike(inputs)
+    columns = [each.reshape(-1, 1) if each.ndim < 2 else each for each in inputs]
+    return np.concatenate(columns, 1)
+
+
+OPERATORS: Mapping[str, Reference] = {
+    "_npi_column_stack": column_stack,
+    "_npi_concatenate": concatenate,
+    "_npi_dstack": dstack,
+    "_npi_hstack": hstack,
+    "_npi_stack": stack,
+    "_npi_vstack": vstack,
+}
+
+__all__ = ["OPERATORS"]

@@ -1,0 +1,154 @@
+"""NumPy-style operators that rearrange elements, in numpy (src/operator/numpy/np_matrix_op.cc)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.contract import (
+    Array,
+    Attributes,
+    Reference,
+    normalized_axes,
+    normalized_axis,
+    require,
+)
+
+
+def resolved(shape: Sequence[int], codes: Sequence[int], reverse: bool = False) -> tuple[int, ...]:
+    """The shape that the codes of _npx_reshape mean, -1 standing where it stood.
+
+    -2 keeps the axis, -3 drops one of size 1, -4 keeps all that are left, -5 joins two, -6 splits one into the next two
+    entries (one of them may be -1). With reverse both are matched from the right, so that -6 follows its entries.
+
+    >>> resolved((2, 3, 4), (-6, 1, -1, -4)), resolved((8, 3, 3, 3, 4, 4), (-4, -5), True)
+    ((1, 2, 3, 4), (8, 3, 3, 3, 16))
+    """
+    if reverse:
+        return resolved(shape[::-1], codes[::-1])[::-1]
+    left, found = list(shape), list[int]()
+    entries = iter(codes)
+    for code in entries:
+        require(code >= -6, f"code {code} is unknown")
+        require(code in (-4, -1) or code >= 0 or len(left) >= (2 if code == -5 else 1), f"code {code} has no axis")
+        if code >= -1:
+            found.append(code)
+            left = left[1:]
+        elif code == -4:
+            found.extend(left)
+            left = []
+        elif code == -2:
+            found.append(left.pop(0))
+        elif code == -3:
+            require(left.pop(0) == 1, "-3 drops an axis that is not of size 1")
+        elif code == -5:
+            found.append(left.pop(0) * left.pop(0))
+        else:
+            first, second = next(entries, 0), next(entries, 0)
+            size = left.pop(0)
+            require((first, second) != (-1, -1), "both sizes of -6 are -1")
+            first = size // second if first == -1 else first
+            second = size // first if second == -1 else second
+            require(first * second == size, f"{size} is not {first} x {second}")
+            found.extend((first, second))
+    return tuple(found)
+
+
+def reshape(attrs: Attributes, data: Array) -> Array:
+    """The elements in the shape that the codes of `newshape` mean; `order` means nothing."""
+    codes = attrs["newshape"]
+    plain = min(codes, default=0) >= 0
+    shape = tuple(codes) if plain else resolved(data.shape, codes, bool(attrs.get("reverse")))
+    return data.reshape(shape)
+
+
+def transpose(attrs: Attributes, data: Array) -> Array:
+    """The axes in another order; reversed where none is stated."""
+    axes = attrs.get("axes")
+    return np.transpose(data, None if axes is None else normalized_axes(axes, data.ndim))
+
+
+def squeeze(attrs: Attributes, data: Array) -> Array:
+    """Without the axes of size 1, all of them or those that are named, once or twice."""
+    axes = attrs.get("axis")
+    if axes is None:
+        return np.squeeze(data)
+    if data.ndim == 0:
+        require(tuple(axes) in ((0,), (-1,)), f"axis {axes} of a scalar")
+        return data
+    return np.squeeze(data, tuple({normalized_axis(axis, data.ndim) for axis in axes}))
+
+
+def moveaxis(attrs: Attributes, data: Array) -> Array:
+    """The axes `source` at the places `destination`."""
+    return np.moveaxis(data, attrs["source"], attrs["destination"])
+
+
+def roll(attrs: Attributes, data: Array) -> Array:
+    """The elements moved along the axes, or all in a row without them."""
+    shift, axis = attrs.get("shift"), attrs.get("axis")
+    require(shift is not None and (len(shift) == 1 or (axis is not None and len(axis) == len(shift))), f"shift {shift}")
+    assert shift is not None
+    if axis is not None:
+        axis = normalized_axes(axis, data.ndim)
+    return np.roll(data, shift[0] if len(shift) == 1 else shift, axis)
+
+
+def atleast_1d(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
+    """Every array with an axis or more."""
+    return tuple(np.atleast_1d(each) for each in inputs)
+
+
+def atleast_2d(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
+    """Every array with two axes or more, vectors as rows."""
+    return tuple(np.atleast_2d(each) for each in inputs)
+
+
+def atleast_3d(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
+    """Every array with three axes or more: (N) as (1, N, 1), (M, N) as (M, N, 1)."""
+    return tuple(np.atleast_3d(each) for each in inputs)
+
+
+def flip(attrs: Attributes, data: Array) -> Array:
+    """Reversed along the axes one after the other, along all without them. Negative axes are refused."""
+    axes = attrs.get("axis")
+    if axes is None:
+        return np.flip(data)
+    require(all(0 <= axis < data.ndim for axis in axes), f"axis {axes} of {data.ndim} axes")
+    for axis in axes:
+        data = np.flip(data, axis)
+    return data
+
+
+def rot90(attrs: Attributes, data: Array) -> Array:
+    """A plane turned k times by 90 degrees from its first axis toward the second."""
+    axes = attrs.get("axes") or ()
+    require(len(axes) == 2, f"axes {axes}, expected two")
+    return np.rot90(data, int(attrs.get("k", 1)), normalized_axes(axes, data.ndim))
+
+
+def broadcast_to(attrs: Attributes, data: Array) -> Array:
+    """Broadcast to `shape`, in which -2 stands for a size of the data's."""
+    wanted = attrs.get("shape") or ()
+    more = len(wanted) - data.ndim
+    require(more >= 0, f"{wanted} has fewer axes than {data.shape}")
+    shape = [data.shape[place - more] if size == -2 and place >= more else size for place, size in enumerate(wanted)]
+    return np.array(np.broadcast_to(data, shape))
+
+
+OPERATORS: Mapping[str, Reference] = {
+    "_np_atleast_1d": atleast_1d,
+    "_np_atleast_2d": atleast_2d,
+    "_np_atleast_3d": atleast_3d,
+    "_np_moveaxis": moveaxis,
+    "_np_roll": roll,
+    "_np_squeeze": squeeze,
+    "_np_transpose": transpose,
+    "_npi_broadcast_to": broadcast_to,
+    "_npi_flip": flip,
+    "_npi_rot90": rot90,
+    "_npx_reshape": reshape,
+}
+
+__all__ = ["OPERATORS", "resolved"]
