@@ -19,6 +19,8 @@ from tests.equivalence import (
     numpy_creation,
     numpy_joining,
     numpy_shape,
+    numpy_products,
+    numpy_reduction,
     numpy_style,
     pooling,
     quantized,
@@ -37,6 +39,7 @@ FAMILIES = (
     quantized,
     normalization, numpy_creation, numpy_joining, numpy_shape, numpy_style,
     pooling, recurrent, reduction, resize, shape,
+    normalization, numpy_products, numpy_reduction, numpy_style, pooling, recurrent, reduction, resize, shape,
     special,
 )  # fmt: skip
 

@@ -33,6 +33,8 @@ FAMILIES = (
     "numpy_creation",
     "numpy_joining",
     "numpy_shape",
+    "numpy_products",
+    "numpy_reduction",
     "numpy_style",
     "random",
     "recurrent",

@@ -122,8 +122,8 @@ def with_nan(node: ImportNode, kind: Kind, data: Value, reduce: Reduce) -> Value
 
 
 def _unless(node: ImportNode, spoiled: Value, result: Value, reduce: Reduce) -> Value:
-    """The result, or not a number where one of the elements spoils it."""
-    any_spoiled = reduce(ir.ReduceMax, node.step(ew.Cast(DType.FLOAT32), spoiled, suffix="spoiled"))
+    """The result, or not a number where one of the elements spoils it; of no elements the result."""
+    any_spoiled = reduce(ir.ReduceSum, node.step(ew.Cast(DType.FLOAT32), spoiled, suffix="spoiled"))
     condition = node.step(ew.Cast(DType.BOOL), any_spoiled, suffix="spoiled")
     return node.step(ew.Where(), condition, node.scalar_like(result, math.nan), result, suffix="exact")
 

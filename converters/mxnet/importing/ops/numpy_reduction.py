@@ -1,0 +1,258 @@
+"""Reductions of MXNet's NumPy-style interface.
+
+A reduction over all axes has no axes; `axis=()` reduces none of them. Sums of bool are int64, means of integers float32;
+with `dtype` MXNet adds in a wider dtype and converts once, before a mean is divided. MXNet's floating-point sums are
+compensated: they are not a number once anything follows an infinity.
+"""
+
+from __future__ import annotations
+
+import math
+
+from graphir.converters.kernel.numbers import converted
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.ops.exact_reduction import (
+    Kind,
+    Reduce,
+    compensated,
+    nan_first,
+    of_bool,
+    of_integers,
+    with_nan,
+)
+from graphir.converters.mxnet.importing.sizes import static_size
+from graphir.graph import Value
+from graphir.ops import elementwise as ew
+from graphir.ops import reduction as ir
+from graphir.ops.shape import Reshape, Size
+from graphir.types import DType
+
+Axes = tuple[int, ...] | None
+
+# In what MXNet accumulates integers and floats when the result is of another dtype.
+ACCUMULATORS = {
+    DType.BOOL: DType.INT64,
+    DType.INT8: DType.INT32,
+    DType.UINT8: DType.UINT32,
+    DType.INT32: DType.INT64,
+    DType.INT64: DType.INT64,
+    DType.FLOAT16: DType.FLOAT32,
+    DType.FLOAT32: DType.FLOAT64,
+    DType.FLOAT64: DType.FLOAT64,
+}
+OF_BOOL = (DType.INT32, DType.INT64, DType.FLOAT32, DType.FLOAT64)
+
+
+def axes_of(node: ImportNode, data: Value, name: str = "axis", scalar: bool = True) -> Axes:
+    """The axes to reduce, from the front where the rank is known; None for all of them, () for none.
+
+    Data without axes has none to reduce, whatever the attribute says, where `scalar` allows that.
+    """
+    axis = node.attrs[name]
+    if axis is None:
+        return None
+    axes: tuple[int, ...] = (axis,) if isinstance(axis, int) else tuple(axis)
+    if None in axes:
+        node.refuse(f"{name} {axis} leaves an axis open")
+    if data.rank is None:
+        return axes
+    if data.rank == 0 and scalar and all(axis in (0, -1) for axis in axes):
+        return ()
+    found = tuple(sorted(node.axis(axis, data.rank) for axis in axes))
+    if len(set(found)) != len(found):
+        node.refuse(f"{name} {list(axes)} names an axis twice")
+    return found
+
+
+def reducer(node: ImportNode, axes: Axes, keepdims: bool | None = None) -> Reduce:
+    """A function that reduces a value over the axes; of none it gives the value."""
+    keep = bool(node.attrs["keepdims"]) if keepdims is None else keepdims
+
+    def reduce(kind: Kind, value: Value) -> Value:
+        if axes == ():
+            return value
+        return node.step(kind(keepdims=keep), value, *([] if axes is None else [node.vector(axes)]))
+
+    return reduce
+
+
+def reduces_nothing(data: Value, axes: Axes) -> bool:
+    """Whether a reduced axis is known to have no elements."""
+    if data.rank is None:
+        return False
+    return 0 in [static_size(data, axis) for axis in (range(data.rank) if axes is None else axes)]
+
+
+def refuse_initial(node: ImportNode) -> None:
+    """MXNet has the attribute and refuses every value of it."""
+    if node.attrs.get("initial") is not None:
+        node.refuse(f"initial {node.attrs['initial']}, which MXNet has not made")
+
+
+def result_dtype(node: ImportNode, of_integers_too: bool) -> DType:
+    """The dtype of a sum, or of a mean: the attribute's, or that which the data's gives."""
+    data, wanted = node.input(0), node.attrs["dtype"]
+    if wanted is not None:
+        found = DType.of(wanted)
+        if of_integers_too and data.dtype is DType.BOOL and found not in OF_BOOL:
+            node.refuse(f"dtype {found} of bool data; MXNet has int32, int64, float32 and float64")
+        return found
+    source = data.dtype or DType.FLOAT32
+    if source.is_float:
+        return source
+    if not of_integers_too:
+        return DType.FLOAT32
+    return DType.INT64 if source is DType.BOOL else source
+
+
+def cast(node: ImportNode, value: Value, dtype: DType) -> Value:
+    """The value in the dtype."""
+    return value if value.dtype is dtype else node.step(ew.Cast(dtype), value, suffix=str(dtype))
+
+
+def total(node: ImportNode, kind: Kind, data: Value, wanted: DType, axes: Axes, reduce: Reduce) -> Value:
+    """The sum or product as MXNet accumulates it, in the dtype that is wanted."""
+    source = data.dtype or DType.FLOAT32
+    accumulator = source if wanted is source else ACCUMULATORS.get(source, source)
+    if source.is_float:
+        value = cast(node, data, accumulator) if wanted is not source else data
+        found = reduce(kind, value)
+        if kind is ir.ReduceSum and axes != ():
+            found = compensated(node, found, value, axes, reduce)
+        return cast(node, found, wanted)
+    if wanted is source or axes == ():
+        return cast(node, of_integers(node, kind, data, axes, reduce), wanted)
+    wide = cast(node, data, DType.INT64)
+    if kind is ir.ReduceSum and source is not DType.INT64:
+        found = reduce(kind, wide)
+    else:
+        found = of_integers(node, kind, wide, axes, reduce)
+    return cast(node, cast(node, found, accumulator), wanted)
+
+
+def totals(kind: Kind) -> ImportFunction:
+    """Sums or products. MXNet leaves products of no elements 0."""
+
+    def import_total(node: ImportNode) -> Value:
+        data = node.input(0)
+        refuse_initial(node)
+        axes = axes_of(node, data)
+        chosen = ir.ReduceSum if reduces_nothing(data, axes) else kind
+        found = total(node, chosen, data, result_dtype(node, True), axes, reducer(node, axes))
+        return node.emit(ew.Identity(), found)
+
+    return import_total
+
+
+def import_mean(node: ImportNode) -> Value:
+    """The sum in the result's dtype, divided by the number of elements in it; of no elements 0."""
+    data = node.input(0)
+    refuse_initial(node)
+    axes = axes_of(node, data)
+    wanted, reduce = result_dtype(node, False), reducer(node, axes)
+    if axes == ():
+        return node.emit(ew.Cast(wanted), data)
+    if reduces_nothing(data, axes):
+        return node.emit(ew.Identity(), total(node, ir.ReduceSum, data, wanted, axes, reduce))
+    if wanted is (data.dtype or wanted) and wanted.is_float:
+        mean = reduce(ir.ReduceMean, data)
+        return node.emit(ew.Identity(), compensated(node, mean, data, axes, reduce))
+    found = total(node, ir.ReduceSum, data, wanted, axes, reduce)
+    if wanted is DType.BOOL:
+        return node.emit(ew.Identity(), found)
+    return node.emit(ew.Div(), found, count_like(node, data, found, axes))
+
+
+def count_like(node: ImportNode, data: Value, result: Value, axes: Axes, less: int = 0) -> Value:
+    """How many elements each of the result's was made of, less a number, in its dtype, in which it wraps around."""
+    dtype = result.dtype or DType.FLOAT32
+    sizes = [static_size(data, axis) for axis in (range(node.rank(data)) if axes is None else axes)]
+    if None in sizes:
+        counted = (node.step(Size(), data), node.step(Size(), result))
+        found = node.step(ew.Div(), *counted, suffix="count")
+        if less:
+            found = node.step(ew.Sub(), found, node.constant(less, DType.INT64), suffix="count")
+        return cast(node, found, dtype)
+    number = math.prod(size for size in sizes if size is not None) - less
+    if converted(number, dtype) == 0 and not dtype.is_float:
+        node.refuse(f"a division by {number} in {dtype}, where it is 0; MXNet ends there")
+    return node.constant(converted(number, dtype), dtype)
+
+
+def extremes(kind: Kind) -> ImportFunction:
+    """The largest or the smallest element; what is not a number wins."""
+
+    def import_extreme(node: ImportNode) -> Value:
+        data = node.input(0)
+        refuse_initial(node)
+        axes = axes_of(node, data, scalar=False)
+        reduce = reducer(node, axes)
+        if reduces_nothing(data, axes):
+            node.refuse(f"{data.name} has no elements to choose from: {data.type}")
+        if axes == () or data.rank == 0:
+            return node.emit(ew.Identity(), data)
+        if data.dtype is DType.BOOL:
+            return node.emit(ew.Identity(), of_bool(node, kind, data, reduce))
+        found = reduce(kind, data) if data.dtype and data.dtype.is_integer else with_nan(node, kind, data, reduce)
+        return node.emit(ew.Identity(), found)
+
+    return import_extreme
+
+
+def quantifier(every: bool) -> ImportFunction:
+    """Whether every element is other than 0, or any: how many are not so, or are, is counted. NaN is other than 0."""
+
+    def import_quantifier(node: ImportNode) -> Value:
+        data = node.input(0)
+        axes = axes_of(node, data)
+        holds = cast(node, data, DType.BOOL)
+        if axes == ():
+            return node.emit(ew.Identity(), holds)
+        if every:
+            holds = node.step(ew.Not(), holds)
+        count = reducer(node, axes)(ir.ReduceSum, node.step(ew.Cast(DType.INT32), holds, suffix="counted"))
+        found = node.step(ew.Cast(DType.BOOL), count, suffix="some")
+        return node.emit(ew.Not() if every else ew.Identity(), found)
+
+    return import_quantifier
+
+
+def positions(kind: type[ir.ArgMax] | type[ir.ArgMin]) -> ImportFunction:
+    """argmax or argmin as int64: the first of equals, or the first that is not a number."""
+
+    def import_positions(node: ImportNode) -> Value:
+        data, axis, keepdims = node.input(0), node.attrs["axis"], bool(node.attrs["keepdims"])
+        if data.dtype is DType.BOOL:
+            node.refuse("bool data, of which MXNet has no positions")
+        rank = node.rank(data)
+        if rank == 0:
+            axis = None
+        if axis is not None:
+            axis = node.axis(axis, rank)
+        if reduces_nothing(data, None if axis is None else (axis,)):
+            node.refuse(f"{data.name} has no elements to choose from: {data.type}")
+        if axis is not None:
+            return node.emit(kind(axis=axis, keepdims=keepdims), nan_first(node, kind, data, axis))
+        flat = data if rank == 1 else node.step(Reshape(), data, node.vector([-1]), suffix="flat")
+        op = kind(axis=0, keepdims=keepdims and rank == 1)
+        sought = nan_first(node, kind, flat, 0)
+        if keepdims and rank > 1:
+            return node.emit(Reshape(), node.step(op, sought), node.vector([1] * rank))
+        return node.emit(op, sought)
+
+    return import_positions
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_np_all": quantifier(True),
+    "_np_any": quantifier(False),
+    "_np_max": extremes(ir.ReduceMax),
+    "_np_min": extremes(ir.ReduceMin),
+    "_np_prod": totals(ir.ReduceProd),
+    "_np_sum": totals(ir.ReduceSum),
+    "_npi_argmax": positions(ir.ArgMax),
+    "_npi_argmin": positions(ir.ArgMin),
+    "_npi_mean": import_mean,
+}
+
+__all__ = ["IMPORTS"]
