@@ -28,7 +28,9 @@ from tests.equivalence import (
     reduction,
     resize,
     shape,
+    sparse,
     special,
+    training,
 )
 from tests.equivalence.case import Case
 
@@ -41,6 +43,7 @@ FAMILIES = (
     pooling, recurrent, reduction, resize, shape,
     normalization, numpy_products, numpy_reduction, numpy_style, pooling, recurrent, reduction, resize, shape,
     special,
+    special, sparse, training,
 )  # fmt: skip
 
 CASES: tuple[Case, ...] = tuple(row for family in FAMILIES for row in family.CASES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from graphir.converters.kernel.importing import BaseImporter
 from graphir.converters.kernel.refusals import NeedsShape, Refusal
@@ -23,6 +24,7 @@ from graphir.converters.mxnet.importing.likely_shapes import likely_shape
 from graphir.converters.mxnet.importing.operand_checks import check_node
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.importing.ops.refused import REASONS
+from graphir.converters.mxnet.importing.storage import sparse_nodes
 from graphir.converters.mxnet.importing.symbol_inputs import entry_names, needed_nodes, variables_in_order
 from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, typed_attributes
 from graphir.converters.mxnet.schema.registry import changed_operators
@@ -115,6 +117,11 @@ class Importer(BaseImporter):
             infer_shapes(self.graph)
         self._report_unused()
         return self.graph
+
+    @cached_property
+    def perhaps_sparse(self) -> frozenset[int]:
+        """The nodes that may give a sparse array."""
+        return sparse_nodes(self.source)
 
     def import_inside(self, symbol_graph: NNVMGraph, graph: Graph, values: Sequence[Value]) -> list[Value]:
         """The heads of a symbol inside another, imported into `graph`; its variables are `values`, in order.

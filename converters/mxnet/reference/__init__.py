@@ -41,6 +41,8 @@ def operators() -> Mapping[str, Reference]:
         reduction,
         resize,
         shape,
+        sparse,
+        training,
     )
 
     families = (
@@ -69,6 +71,8 @@ def operators() -> Mapping[str, Reference]:
         reduction,
         resize,
         shape,
+        sparse,
+        training,
     )
     table: dict[str, Reference] = {}
     for family in families:

@@ -40,6 +40,8 @@ FAMILIES = (
     "recurrent",
     "reduction",
     "resize",
+    "sparse",
+    "training",
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+WITHOUT_RESULT = "it gives nothing: it fills its own inputs with zeros, between two steps of training"
 CODE_OF_A_PROCESS = "it runs code in the memory of the process that made the symbol; the file does not hold that code"
 GRAPH_SAMPLING = "it works on compressed sparse matrices of graphs, which ONNX has no tensors for"
 IMAGE_FILE = "it reads the bytes of an image file; decode the image before the model and feed it pixels"
@@ -23,6 +24,7 @@ REASONS: Mapping[str, str] = {
     "_imdecode": IMAGE_FILE,
     "_Native": CODE_OF_A_PROCESS,
     "_NDArray": CODE_OF_A_PROCESS,
+    "reset_arrays": WITHOUT_RESULT,
 }
 
 __all__ = ["REASONS"]
