@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.formats import Judge
-from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.heads import dropped_heads
+from graphir.converters.mxnet.importing.input_dtypes import stated_dtype
 from graphir.converters.mxnet.live.process import LiveProcess, MXNetMissing, MXNetRefuses
 from graphir.errors import VerificationError
 from graphir.tensor import Tensor
+from graphir.types import DType
 
 Array = NDArray[Any]
 PYTHON_VARIABLE = "GRAPHIR_MXNET_PYTHON"
@@ -114,7 +116,7 @@ class LiveMXNet(_OfSymbol):
         MXNet's own message, or with the signal that ended it."""
         if self._process is None:
             refuse_effects(self._symbol)
-            onednn = any(node.op in NEEDS_ONEDNN for node in self._symbol.nodes)
+            onednn = any(node.op in NEEDS_ONEDNN or _names_bfloat16(node) for node in self._symbol.nodes)
             symbol = with_plain_labels(self._symbol, self._arrays)
             self._process = LiveProcess(self._python, symbol, self._arrays, onednn=onednn)
         self.label = f"MXNet {self._process.version} in a child process"
@@ -150,6 +152,11 @@ def judges(symbol: NNVMGraph, tensors: Mapping[str, Tensor], against: str) -> li
     if not os.environ.get(PYTHON_VARIABLE):
         gives_way[MXNetMissing] = ""
     return [Judge(live, gives_way), documented]
+
+
+def _names_bfloat16(node: NNVMNode) -> bool:
+    """Whether a variable or a cast is of bfloat16, for which MXNet has products through oneDNN only."""
+    return stated_dtype(node) is DType.BFLOAT16
 
 
 def with_plain_labels(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> NNVMGraph:

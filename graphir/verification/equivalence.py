@@ -166,9 +166,10 @@ def verify_against(
     heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
 
     origin = graph if graph is not None else Graph()
-    moved, *more = [perturbed(origin, feeds, how.seed + step) for step in range(PERTURBATIONS)]
+    coarse = candidate.structure.coarsest_step
+    moved, *more = [perturbed(origin, feeds, how.seed + turn, coarse) for turn in range(PERTURBATIONS)]
     elsewhere = candidate.session.providers[0] != PROVIDERS["cpu"]
-    limits = _Tolerances(how.rtol, how.atol, candidate.structure.coarsest_step, elsewhere)
+    limits = _Tolerances(how.rtol, how.atol, coarse, elsewhere)
     bench = _Bench(reference, candidate, feeds, moved, layers, limits)
     wanted = dict.fromkeys([*(source for source, _ in pairs), *heads.sources])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())

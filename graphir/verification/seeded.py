@@ -174,9 +174,13 @@ def make_feeds(
     return feeds
 
 
-def perturbed(graph: Graph, feeds: Mapping[str, NDArray[Any]], seed: int = 0) -> dict[str, NDArray[Any]] | None:
+def perturbed(
+    graph: Graph, feeds: Mapping[str, NDArray[Any]], seed: int = 0, step: float = 0.0
+) -> dict[str, NDArray[Any]] | None:
     """The feeds with every real number moved by up to one unit in its last place; None if nothing can be moved.
 
+    `step` is the relative step of a coarser type that the model computes in: numbers move by up to half of it, as
+    rounding to that type moves them, since less may vanish in the rounding and say nothing of the noise behind it.
     Indices stay: they are no measured quantities.
     """
     generator = np.random.Generator(np.random.PCG64(seed + 1))
@@ -186,7 +190,9 @@ def perturbed(graph: Graph, feeds: Mapping[str, NDArray[Any]], seed: int = 0) ->
         if _is_real(array.dtype) and array.size and (name not in graph or index_limit(graph[name]) is None):
             signs = generator.integers(-1, 2, array.shape).astype(array.dtype)
             with np.errstate(all="ignore"):
-                stepped = (array + signs * np.spacing(np.abs(array))).astype(array.dtype)
+                size = np.abs(array)
+                unit = np.maximum(np.spacing(size), (size * (step / 2)).astype(array.dtype))
+                stepped = (array + signs * unit).astype(array.dtype)
                 moved[name] = np.where(np.isfinite(array) & np.isfinite(stepped), stepped, array)
             changed = True
         else:

@@ -14,8 +14,13 @@ from graphir.converters.kernel.child_process import ChildProcess
 from graphir.converters.mxnet.files.nnvm_json import to_json
 from graphir.converters.mxnet.files.records import NNVMGraph
 from graphir.errors import VerificationError
+from graphir.types import DType
 
 Array = NDArray[Any]
+
+
+BFLOAT16 = np.dtype([("bfloat16", "<u2")])
+"""What MXNet's arrays of bfloat16 are to numpy."""
 
 
 class MXNetMissing(VerificationError):
@@ -51,14 +56,23 @@ class LiveProcess(ChildProcess):
         """The named values, one after the other. All of them must be taken before the next call."""
         self._store("feeds", feeds)
         (self.place / "outputs.json").write_text(json.dumps(names), encoding="utf-8")
-        yield from self.ask()
+        for name, array in self.ask():
+            yield name, array.view(DType.BFLOAT16.numpy()) if array.dtype == BFLOAT16 else array
 
     def _store(self, what: str, arrays: Mapping[str, Array]) -> None:
-        """Arrays as an .npz without their names, which may be anything, and the names beside it. MXNet on the CPU has
-        no bfloat16 operators: such arrays go as float32, which holds them exactly."""
-        plain = [array.astype(np.float32) if array.dtype.kind == "V" else array for array in arrays.values()]
+        """Arrays as an .npz without their names, which may be anything, and the names beside it."""
+        plain = [_as_mxnet_has_it(array) for array in arrays.values()]
         np.savez(self.place / f"{what}.npz", **{f"a{index}": array for index, array in enumerate(plain)})
         (self.place / f"{what}.json").write_text(json.dumps(list(arrays)), encoding="utf-8")
+
+
+def _as_mxnet_has_it(array: Array) -> Array:
+    """bfloat16 in MXNet's form; other elements that numpy lacks as float32, which holds them exactly."""
+    if array.dtype.kind != "V":
+        return array
+    if DType.of(array.dtype) is DType.BFLOAT16:
+        return np.ascontiguousarray(array).view(BFLOAT16)
+    return array.astype(np.float32)
 
 
 __all__ = ["LiveProcess", "MXNetMissing", "MXNetRefuses"]

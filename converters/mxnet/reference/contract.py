@@ -65,11 +65,22 @@ def channels_first(layout: str | None) -> bool:
 
 
 def named_dtype(name: str | None, default: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype that an attribute names; None means the default. bfloat16 is refused: numpy has none of its own."""
+    """The dtype that an attribute names; None means the default."""
     if name in (None, "None"):
         return default
-    require(name != "bfloat16", "bfloat16 has no numpy dtype")
-    return np.dtype(name)
+    return bfloat16() if name == "bfloat16" else np.dtype(name)
+
+
+def bfloat16() -> np.dtype[Any]:
+    """The dtype of bfloat16, which numpy has from ml_dtypes."""
+    from ml_dtypes import bfloat16 as element
+
+    return np.dtype(element)
+
+
+def is_bfloat16(dtype: np.dtype[Any]) -> bool:
+    """Whether elements are bfloat16."""
+    return dtype.kind == "V" and dtype.name == "bfloat16"
 
 
 __all__ = [
@@ -80,7 +91,9 @@ __all__ = [
     "Reference",
     "accumulator",
     "as_c",
+    "bfloat16",
     "channels_first",
+    "is_bfloat16",
     "named_dtype",
     "normalized_axes",
     "normalized_axis",

@@ -17,6 +17,7 @@ from graphir.converters.mxnet.reference.contract import (
     Reference,
     accumulator,
     as_c,
+    is_bfloat16,
     named_dtype,
     require,
 )
@@ -183,16 +184,26 @@ def cast(attrs: Attributes, data: Array) -> Array:
 
 def amp_cast(attrs: Attributes, data: Array) -> Array:
     """Cast of data of 16 and 32 floating bits; others pass."""
-    return cast(attrs, data) if data.dtype in (np.float16, np.float32) else data
+    return cast(attrs, data) if _is_amp(data) else data
+
+
+def _is_amp(data: Array) -> bool:
+    return data.dtype in (np.float16, np.float32) or is_bfloat16(data.dtype)
 
 
 def amp_multicast(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
-    """All inputs of 16 and 32 floating bits in the widest dtype among them (the narrowest with cast_narrow)."""
-    floats = sorted((each.dtype for each in inputs if each.dtype in (np.float16, np.float32)), key=lambda d: d.itemsize)
+    """All inputs of 16 and 32 floating bits in the widest dtype among them (the narrowest with cast_narrow); of float16
+    and bfloat16 in the first (the last with cast_narrow)."""
+    floats = [each.dtype for each in inputs if _is_amp(each)]
     if not floats:
         return inputs
-    dtype = floats[0] if attrs.get("cast_narrow") else floats[-1]
-    return tuple(array.astype(dtype) if array.dtype in floats else array for array in inputs)
+    narrow = [dtype for dtype in floats if dtype.itemsize == 2]
+    if attrs.get("cast_narrow"):
+        dtype = narrow[-1] if narrow else floats[0]
+    else:
+        dtype = narrow[0] if len(narrow) == len(floats) else np.dtype(np.float32)
+    with np.errstate(all="ignore"):
+        return tuple(array.astype(dtype) if _is_amp(array) else array for array in inputs)
 
 
 def zeros_like(attrs: Attributes, data: Array) -> Array:

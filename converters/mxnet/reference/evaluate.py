@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
+from graphir.converters.mxnet.importing.input_dtypes import OWN_RESULT
 from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
 from graphir.converters.mxnet.reference import operators
-from graphir.converters.mxnet.reference.contract import NP_SHAPE, SYMBOLS
+from graphir.converters.mxnet.reference.contract import NP_SHAPE, SYMBOLS, bfloat16, is_bfloat16
 from graphir.converters.mxnet.reference.loss import LABELLED
 from graphir.converters.mxnet.schema.operators import output_names, typed_attributes
 from graphir.errors import Gap, UnsupportedOpError, VerificationError
@@ -21,6 +22,7 @@ from graphir.errors import Gap, UnsupportedOpError, VerificationError
 Array = NDArray[Any]
 Entry = tuple[int, int]
 
+CASTS = ("Cast", "amp_cast", "amp_multicast")
 CONSTANTS = ("_full", "_npi_ones", "_npi_zeros", "_ones", "_zeros", "_zeros_without_dtype")
 
 
@@ -239,12 +241,24 @@ def compute(symbol: NNVMGraph, node: NNVMNode, inputs: Sequence[Array], open_siz
     if has_open_size(node, symbol.np_shape):
         mark = -1 if symbol.np_shape else 0
         attributes = {**attributes, "shape": tuple(open_size if n == mark else n for n in attributes["shape"])}
+    single = node.op not in CASTS and any(is_bfloat16(array.dtype) for array in inputs)
     try:
-        result = operators()[node.op](attributes, *inputs)
+        result = operators()[node.op](attributes, *(map(_widened, inputs) if single else inputs))
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:
         shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in inputs)
         raise Refusal(node.name, node.op, f"refuses its inputs ({shapes}): {error}") from error
-    return result if isinstance(result, tuple) else (result,)
+    results = result if isinstance(result, tuple) else (result,)
+    return tuple(map(_narrowed, results)) if single and node.op not in OWN_RESULT else results
+
+
+def _widened(array: Array) -> Array:
+    return array.astype(np.float32) if is_bfloat16(array.dtype) else array
+
+
+def _narrowed(array: Array) -> Array:
+    """A result of operands in bfloat16, which MXNet computes in float32, as oneDNN rounds it."""
+    with np.errstate(all="ignore"):
+        return array.astype(bfloat16()) if array.dtype == np.float32 else array
 
 
 def _inside(symbol: NNVMGraph, inner: NNVMGraph) -> Callable[[Sequence[Array]], list[Array]]:

@@ -142,7 +142,13 @@ def import_identity(node: ImportNode) -> Value:
 
 def import_cast(node: ImportNode) -> Value:
     """Conversion to the attribute `dtype`."""
-    return node.emit(ir.Cast(DType.of(node.attrs["dtype"])), node.input(0))
+    wanted, data = DType.of(node.attrs["dtype"]), node.input(0)
+    if wanted is DType.BFLOAT16 and data.dtype is not DType.BFLOAT16:
+        node.decide(
+            DecisionKind.ROUNDING,
+            "MXNet's Cast drops the bits that bfloat16 lacks; here they are rounded to the nearest, as amp_cast does",
+        )
+    return node.emit(ir.Cast(wanted), data)
 
 
 AMP = (DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32)
@@ -151,19 +157,24 @@ AMP = (DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32)
 def import_amp_cast(node: ImportNode) -> Value:
     """Conversion of data of 16 and 32 floating bits to the attribute `dtype`; other data pass."""
     data = node.input(0)
-    return import_cast(node) if data.dtype is None or data.dtype in AMP else data
+    passes = data.dtype is not None and data.dtype not in AMP
+    return data if passes else node.emit(ir.Cast(DType.of(node.attrs["dtype"])), data)
 
 
 def import_amp_multicast(node: ImportNode) -> Sequence[Value]:
-    """All inputs of 16 and 32 floating bits in the widest dtype among them, or with `cast_narrow` in the narrowest."""
+    """All inputs of 16 and 32 floating bits in the widest dtype among them, or with `cast_narrow` in the narrowest.
+
+    Of float16 and bfloat16 MXNet takes the one that comes first, or with `cast_narrow` last."""
     values = node.inputs
     if any(value.dtype is None for value in values):
         node.refuse("the dtype of an input is unknown; state the inputs' dtypes")
-    floats = [value.dtype for value in values if value.dtype in AMP]
+    floats = [value.dtype for value in values if value.dtype is not None and value.dtype in AMP]
     if not floats:
         return values
-    choose = min if node.attrs["cast_narrow"] else max
-    dtype = choose((found for found in floats if found is not None), key=lambda found: found.bits)
+    if node.attrs["cast_narrow"]:
+        dtype = min(reversed(floats), key=lambda found: found.bits)
+    else:
+        dtype = max(floats, key=lambda found: found.bits)
     return [
         node.step(ir.Cast(dtype), value) if value.dtype in floats and value.dtype is not dtype else value
         for value in values
