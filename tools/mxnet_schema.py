@@ -40,7 +40,7 @@ _MINIMAL = {
     "_contrib_quantized_rnn": {"mode": "lstm"},
 }
 _NOT_COMPOSED = {"Custom", "_CachedOp", "_CachedOpThreadSafe", "_CustomFunction", "_NDArray", "_Native"}
-_OPTIMIZER = re.compile(r".*_update(_phase\d)?$|reset_arrays$|multi_")
+_OPTIMIZER = re.compile(r"(?!_npx_index_).*_update(_phase\d)?$|reset_arrays$|multi_")
 _BACKWARD = re.compile(r"_(contrib_|npi_)?backward_|.*_backward$")
 _NUMBERS = ("int", "long", "float", "double")
 _REALS = ("float", "double")  # a million outputs, say, MXNet would make

@@ -125,7 +125,7 @@ def cast_block(mx: Any, dtype: str, shape: tuple[int, ...]) -> tuple[Any, dict[s
 
 def capture(mx: Any, name: str, folder: Path) -> None:
     """Convert one row as AMP does it, and store it."""
-    from mxnet.contrib import amp  # noqa: TID251  this program runs where MXNet is
+    from mxnet.contrib import amp
 
     row = CASES[name]
     symbol, shape = NETS[row.net](mx), SHAPES[row.net]
@@ -151,7 +151,7 @@ def main(folder: Path) -> None:
         for alias in (bool, object, int, float, complex, str):
             if alias.__name__ not in vars(np):
                 setattr(np, alias.__name__, alias)
-        import mxnet  # noqa: TID251  this program runs where MXNet is
+        import mxnet
     for name in CASES:
         capture(mxnet, name, folder)
     sys.stdout.write(json.dumps(list(CASES)) + "\n")

@@ -26,11 +26,24 @@ def softplus(data: Array) -> Array:
     return np.asarray(np.maximum(data, 0) + np.log1p(np.exp(-np.abs(data))))
 
 
+def log_sigmoid(data: Array) -> Array:
+    """-log(1 + e^-x)."""
+    return -softplus(-data)
+
+
+def mish(data: Array) -> Array:
+    """x tanh(log(1 + e^x))."""
+    return np.asarray(data * np.tanh(softplus(data)))
+
+
 def activation(attrs: Attributes, data: Array) -> Array:
-    """relu, sigmoid, tanh, softsign or softrelu (softplus)."""
+    """relu, sigmoid, tanh, softsign, softrelu (softplus) or, of MXNet 2.0, mish and log_sigmoid."""
     kind = attrs["act_type"]
-    require(kind in ("relu", "sigmoid", "tanh", "softsign", "softrelu"), f"act_type {kind!r} is unknown")
-    function = softplus if kind == "softrelu" else UNARY[kind]
+    functions = {name: UNARY[name] for name in ("relu", "sigmoid", "tanh", "softsign")} | {
+        "softrelu": softplus, "mish": mish, "log_sigmoid": log_sigmoid,
+    }  # fmt: skip
+    require(kind in functions, f"act_type {kind!r} is unknown")
+    function = functions[kind]
     with np.errstate(over="ignore"):
         return function(data.astype(accumulator(data.dtype))).astype(data.dtype)
 

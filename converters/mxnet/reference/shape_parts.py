@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphir.converters.mxnet.reference.contract import (
+    OF_TWO,
     Array,
     Attributes,
     Reference,
@@ -71,7 +72,9 @@ def crop(attrs: Attributes, data: Array, *like: Array) -> Array:
 
 
 def concat(attrs: Attributes, *inputs: Array) -> Array:
-    """The arrays joined along dim."""
+    """The arrays joined along dim; all elements in a row where it is None."""
+    if attrs.get("dim", 1) is None:
+        return np.concatenate(inputs, axis=None)
     return np.concatenate(inputs, axis=normalized_axis(attrs.get("dim", 1), inputs[0].ndim))
 
 
@@ -97,8 +100,8 @@ def split_v2(attrs: Attributes, data: Array) -> tuple[Array, ...]:
     axis = normalized_axis(attrs.get("axis", 1), data.ndim)
     size, sections = data.shape[axis], int(attrs.get("sections") or 0)
     if sections:
-        require(size % sections == 0, f"axis of {size} does not divide into {sections}")
-        starts = [index * (size // sections) for index in range(sections)]
+        require(size % sections == 0 or OF_TWO in attrs, f"axis of {size} does not divide into {sections}")
+        starts = [index * (size // sections) + min(index, size % sections) for index in range(sections)]
     else:
         starts = list(attrs["indices"])
         require(sorted(starts) == starts and starts[-1] <= size, f"indices {starts} do not fit an axis of {size}")

@@ -2,7 +2,7 @@
 
 MXNet runs a rule when the file's version is older than the rule's. R2 parses the attributes, which changes a record
 in one case alone: the fused oneDNN convolution renamed two of its own. Each rule notes in `graph.upgrades` what it
-changed.
+changed. R6 is ours: it brings what MXNet 2.0 spells otherwise to the spelling of 1.9.1.
 """
 
 from __future__ import annotations
@@ -14,6 +14,11 @@ from graphir.converters.mxnet.schema.operators import node_signature
 
 RUNNING_VERSION = 10901
 FIRST_OF_TWO = 20000
+_VALUE_TYPES = {"0": "int", "1": "uint", "2": "double"}
+_NUMBERS = {
+    **dict.fromkeys(("_full", "_npi_full"), ("value",)),
+    **dict.fromkeys(("_linspace", "_npi_linspace"), ("start", "stop")),
+}
 # The keys that MXNet hides as `__key__` since 0.9; before, they stood bare or as `<argument>_key`.
 HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
 
@@ -68,6 +73,8 @@ def upgrade(graph: NNVMGraph, suspects: Iterable[int]) -> None:
         _state_initial_values(graph)
     if graph.version < 905:
         _flatten_argmax(graph)
+    if graph.version >= FIRST_OF_TWO:
+        _state_one_value(graph)
 
 
 def _hide_keys(graph: NNVMGraph, node: NNVMNode) -> None:
@@ -142,6 +149,22 @@ def _flatten_argmax(graph: NNVMGraph) -> None:
         if node.op in ("argmax", "argmin") and node.attrs.get("axis") == "-1":
             del node.attrs["axis"]
             graph.upgrades.append(Upgrade("R5", node.name, "axis -1 meant all axes: it was removed"))
+
+
+def _state_one_value(graph: NNVMGraph) -> None:
+    """R6: MXNet 2.0 states a number as int_value, uint_value and double_value; value_type tells which counts."""
+    for node in graph.nodes:
+        kind = node.attrs.pop("value_type", "")
+        for name in _NUMBERS.get(node.op, ()) if kind in _VALUE_TYPES else ():
+            spelled = {each: _join(each, name) for each in _VALUE_TYPES.values()}
+            if spelled[_VALUE_TYPES[kind]] in node.attrs:
+                node.attrs[name] = node.attrs[spelled[_VALUE_TYPES[kind]]]
+            for each in spelled.values():
+                node.attrs.pop(each, None)
+
+
+def _join(kind: str, name: str) -> str:
+    return f"{kind}_{name}" if name == "value" else f"{name}_{kind}"
 
 
 __all__ = ["FIRST_OF_TWO", "HIDDEN_KEYS", "RUNNING_VERSION", "initial_value", "is_hidden_key", "upgrade"]

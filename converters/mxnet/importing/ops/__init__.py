@@ -30,6 +30,8 @@ FAMILIES = (
     "indexing",
     "numpy_elementwise",
     "numpy_scalars",
+    "later_elementwise",
+    "later_shape",
     "numpy_creation",
     "numpy_joining",
     "numpy_shape",

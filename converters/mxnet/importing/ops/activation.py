@@ -39,6 +39,7 @@ def import_hard_sigmoid(node: ImportNode) -> Value:
 
 
 ACTIVATIONS: dict[str, Operator] = {
+    "mish": ir.Mish(),
     "relu": ir.Relu(),
     "sigmoid": ir.Sigmoid(),
     "softrelu": ir.Softplus(),
@@ -49,10 +50,37 @@ ACTIVATIONS: dict[str, Operator] = {
 
 def import_activation(node: ImportNode) -> Value:
     """Activation: the function that `act_type` names."""
-    op = ACTIVATIONS.get(node.attrs["act_type"])
+    kind = node.attrs["act_type"]
+    if kind == "log_sigmoid":
+        return import_log_sigmoid(node)
+    op = ACTIVATIONS.get(kind)
     if op is None:
-        node.refuse(f"act_type {node.attrs['act_type']} is unknown; known are {', '.join(ACTIVATIONS)}")
+        node.refuse(f"act_type {kind} is unknown; known are {', '.join(ACTIVATIONS)} and log_sigmoid")
     return node.emit(op, node.input(0))
+
+
+def import_log_sigmoid(node: ImportNode) -> Value:
+    """-log(1 + e^-x)."""
+    negative = node.step(Neg(), node.input(0), suffix="negative")
+    return node.emit(Neg(), node.step(ir.Softplus(), negative, suffix="softplus"))
+
+
+def masked_softmax(*, logarithm: bool = False) -> ImportFunction:
+    """Softmax along `axis` of the elements for which the mask holds, divided by `temperature`; the others are 0 or, of
+    the logarithm, minus infinity."""
+
+    def import_masked(node: ImportNode) -> Value:
+        attrs, data, mask = node.attrs, node.input(0), node.input(1)
+        if mask.dtype not in (None, DType.BOOL):
+            mask = node.step(Cast(DType.BOOL), mask, suffix="mask")
+        if attrs["temperature"] not in (None, 1):
+            data = node.step(Div(), data, node.scalar_like(data, attrs["temperature"]))
+        hidden = node.step(Where(), mask, data, node.scalar_like(data, -math.inf), suffix="hidden")
+        op: Operator = ir.LogSoftmax(axis=attrs["axis"]) if logarithm else ir.Softmax(axis=attrs["axis"])
+        rest = node.scalar_like(data, -math.inf if logarithm else 0.0)
+        return node.emit(Where(), mask, node.step(op, hidden, suffix="of_all"), rest)
+
+    return import_masked
 
 
 def import_leaky_relu(node: ImportNode) -> Value:
@@ -206,6 +234,10 @@ IMPORTS: dict[str, ImportFunction] = {
     "sigmoid": import_sigmoid,
     "softmax": softmax_like(ir.Softmax),
     "softmin": softmax_like(ir.Softmax, negate=True),
+    "log_sigmoid": import_log_sigmoid,
+    "masked_log_softmax": masked_softmax(logarithm=True),
+    "masked_softmax": masked_softmax(),
+    "mish": lambda node: node.emit(ir.Mish(), node.input(0)),
     **with_integers({
         "softsign": lambda node: node.emit(ir.Softsign(), node.input(0)),
         "tanh": lambda node: node.emit(ir.Tanh(), node.input(0)),

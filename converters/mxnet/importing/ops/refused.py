@@ -9,6 +9,8 @@ CODE_OF_A_PROCESS = "it runs code in the memory of the process that made the sym
 GRAPH_SAMPLING = "it works on compressed sparse matrices of graphs, which ONNX has no tensors for"
 IMAGE_FILE = "it reads the bytes of an image file; decode the image before the model and feed it pixels"
 
+NO_GRAPH = "MXNet 2.0 itself builds no graph with it: its gradient is registered with another number of inputs"
+
 REASONS: Mapping[str, str] = {
     "_CachedOp": CODE_OF_A_PROCESS,
     "_CachedOpThreadSafe": CODE_OF_A_PROCESS,
@@ -24,6 +26,10 @@ REASONS: Mapping[str, str] = {
     "_imdecode": IMAGE_FILE,
     "_Native": CODE_OF_A_PROCESS,
     "_NDArray": CODE_OF_A_PROCESS,
+    "_npi_bitwise_left_shift_scalar": NO_GRAPH,
+    "_npi_bitwise_right_shift_scalar": NO_GRAPH,
+    "_npi_rbitwise_left_shift_scalar": NO_GRAPH,
+    "_npi_rbitwise_right_shift_scalar": NO_GRAPH,
     "reset_arrays": WITHOUT_RESULT,
 }
 

@@ -9,16 +9,19 @@ from graphir.converters.mxnet.importing.sizes import axes_sizes, static_size
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.elementwise import Add, Div, Sub
-from graphir.ops.shape import Pad, PadMode, Shape, Squeeze, Unsqueeze
+from graphir.ops.shape import Pad, PadMode, Reshape, Shape, Squeeze, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, Concat, Slice, Split
 from graphir.ops.slicing import python_slice
 from graphir.types import UNKNOWN, TensorType, unify_dim
 
 
 def import_concat(node: ImportNode) -> Value:
-    """The inputs joined along `dim`."""
-    values = node.inputs
-    return values[0] if len(values) == 1 else node.emit(Concat(node.attrs["dim"]), *values)
+    """The inputs joined along `dim`; where MXNet 2.0 states None, their elements in one vector."""
+    values: Sequence[Value] = node.inputs
+    axis = node.attrs["dim"]
+    if axis is None:
+        values = [node.step(Reshape(), value, node.vector([-1]), suffix="flat") for value in values]
+    return values[0] if len(values) == 1 else node.emit(Concat(axis or 0), *values)
 
 
 def import_stack(node: ImportNode) -> Value:
@@ -67,7 +70,11 @@ def import_split_v2(node: ImportNode) -> Sequence[Value]:
     size = static_size(data, axis)
     count = sections or len(starts)
     if sections and size is not None and size % sections:
-        node.refuse(f"axis {axis} of {data.type} does not divide into {sections} parts")
+        if not node.of_two:
+            node.refuse(f"axis {axis} of {data.type} does not divide into {sections} parts")
+        # the first parts are one larger than the others
+        starts = [place * (size // sections) + min(place, size % sections) for place in range(sections)]
+        sections = 0
     if count == 1 and (sections or starts == [0]):
         parts: Sequence[Value] = [data]
     elif sections:

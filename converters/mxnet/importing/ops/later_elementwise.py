@@ -1,0 +1,195 @@
+"""Elementwise operators that MXNet has since 2.0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.ops.arithmetic import is_signed, truth
+from graphir.converters.mxnet.importing.ops.integers import is_integer
+from graphir.converters.mxnet.importing.ops.numpy_elementwise import as_dtype, common_dtype, same_dtypes
+from graphir.converters.mxnet.importing.ops.scalars import operands
+from graphir.graph import Value
+from graphir.ops import activation
+from graphir.ops import elementwise as ir
+from graphir.ops.base import Operator
+from graphir.ops.indexing import Gather
+from graphir.types import DType
+
+Combine = Callable[[ImportNode, Value, Value], Value]
+
+
+def of_two(combine: Combine, *, mixed: bool = False) -> ImportFunction:
+    """Two tensors of one dtype or, if they may be `mixed`, in their common one; bool is refused, as in MXNet."""
+
+    def import_two(node: ImportNode) -> Value:
+        left, right = (node.input(0), node.input(1)) if mixed else same_dtypes(node)
+        dtype = common_dtype(node, left, right)
+        if dtype is DType.BOOL:
+            node.refuse("operands of bool, which MXNet refuses")
+        return combine(node, as_dtype(node, left, dtype), as_dtype(node, right, dtype))
+
+    return import_two
+
+
+def with_scalar(combine: Combine, *, reverse: bool = False) -> ImportFunction:
+    """A tensor and the scalar in the dtype of the computation, exchanged with `reverse`."""
+
+    def import_scalar(node: ImportNode) -> Value:
+        data, scalar = operands(node)
+        return combine(node, scalar, data) if reverse else combine(node, data, scalar)
+
+    return import_scalar
+
+
+def floor_divide(node: ImportNode, left: Value, right: Value) -> Value:
+    """The quotient rounded down; that of integers is computed in float64, as MXNet does."""
+    if not is_integer(left):
+        return node.emit(ir.Floor(), node.step(ir.Div(), left, right, suffix="quotient"))
+    assert left.dtype is not None
+    wide = (node.step(ir.Cast(DType.FLOAT64), value, suffix="double") for value in (left, right))
+    quotient = node.step(ir.Floor(), node.step(ir.Div(), *wide, suffix="quotient"))
+    return node.emit(ir.Cast(left.dtype), quotient)
+
+
+def fmod(node: ImportNode, left: Value, right: Value) -> Value:
+    """The remainder with the sign of what is divided; 0 where the divisor is 0. Integers are divided as float64."""
+    if is_integer(left):
+        assert left.dtype is not None
+        wide = (node.step(ir.Cast(DType.FLOAT64), value, suffix="double") for value in (left, right))
+        return node.emit(ir.Cast(left.dtype), node.step(ir.Where(), *_rest(node, *wide), suffix="rest"))
+    return node.emit(ir.Where(), *_rest(node, left, right))
+
+
+def _rest(node: ImportNode, left: Value, right: Value) -> tuple[Value, Value, Value]:
+    """Whether the divisor is 0, 0, and the remainder."""
+    absent = node.step(ir.Equal(), right, node.scalar_like(right, 0), suffix="by_zero")
+    return absent, node.scalar_like(left, 0), node.step(ir.Mod(fmod=True), left, right, suffix="remainder")
+
+
+def extreme(op: Operator) -> Combine:
+    """The larger or smaller operand; of a number and NaN the number."""
+
+    def combine(node: ImportNode, left: Value, right: Value) -> Value:
+        if is_integer(left):
+            return node.emit(op, left, right)
+        found = node.step(op, left, right, suffix="of_both")
+        either = node.step(ir.Where(), node.step(ir.IsNaN(), right), left, found, suffix="without_right")
+        return node.emit(ir.Where(), node.step(ir.IsNaN(), left), right, either)
+
+    return combine
+
+
+def log_add_exp(node: ImportNode, left: Value, right: Value) -> Value:
+    """log(e^a + e^b): the larger plus log(1 + e^-|a - b|), and a + log 2 where both are equal, infinite ones too."""
+    dtype = left.dtype
+    if is_integer(left):
+        left, right = (node.step(ir.Cast(DType.FLOAT64), value, suffix="double") for value in (left, right))
+    distance = node.step(ir.Abs(), node.step(ir.Sub(), left, right, suffix="difference"))
+    more = node.step(activation.Softplus(), node.step(ir.Neg(), distance), suffix="more")
+    sums = node.step(ir.Add(), node.step(ir.Max(), left, right, suffix="larger"), more, suffix="apart")
+    twice = node.step(ir.Add(), left, node.scalar_like(left, math.log(2)), suffix="twice")
+    alike = node.step(ir.Equal(), left, right, suffix="alike")
+    if dtype is None or dtype.is_float:
+        return node.emit(ir.Where(), alike, twice, sums)
+    return node.emit(ir.Cast(dtype), node.step(ir.Where(), alike, twice, sums, suffix="logarithm"))
+
+
+def import_log_add_exp(node: ImportNode) -> Value:
+    """log(e^a + e^b) of floats."""
+    left, right = node.input(0), node.input(1)
+    if is_integer(left) or is_integer(right) or DType.BOOL in (left.dtype, right.dtype):
+        node.refuse(f"operands of {left.dtype} and {right.dtype}: MXNet takes floats only")
+    dtype = common_dtype(node, left, right)
+    return log_add_exp(node, as_dtype(node, left, dtype), as_dtype(node, right, dtype))
+
+
+def logical(op: Operator) -> ImportFunction:
+    """An operator on whether the elements of two tensors are not 0."""
+    return lambda node: node.emit(op, _true(node, node.input(0)), _true(node, node.input(1)))
+
+
+def logical_scalar(op: Operator) -> ImportFunction:
+    """The same of a tensor and the scalar."""
+
+    def import_scalar(node: ImportNode) -> Value:
+        return node.emit(op, _true(node, node.input(0)), node.constant(float(node.attrs["scalar"]) != 0, DType.BOOL))
+
+    return import_scalar
+
+
+def _true(node: ImportNode, value: Value) -> Value:
+    return value if value.dtype is DType.BOOL else truth(node, value)
+
+
+def shift_left(node: ImportNode, left: Value, right: Value) -> Value:
+    """The bits moved up; nothing stays of what is moved by all bits or by a negative number."""
+    dtype, bits = _of_bits(node, left)
+    moved = node.step(ir.Mul(), left, _powers(node, right, dtype, bits), suffix="moved")
+    return node.emit(ir.Where(), _within(node, right, bits), moved, node.scalar_like(left, 0))
+
+
+def shift_right(node: ImportNode, left: Value, right: Value) -> Value:
+    """The bits moved down: a division by a power of 2, rounded down, so that signed numbers keep their sign."""
+    dtype, bits = _of_bits(node, left)
+    most = bits - 1 if is_signed(left) else bits
+    power = _powers(node, right, dtype, most)
+    rest = node.step(ir.Mod(), left, power, suffix="rest")
+    moved = node.step(ir.Div(), node.step(ir.Sub(), left, rest, suffix="whole"), power, suffix="moved")
+    zero = node.scalar_like(left, 0)
+    beyond = zero
+    if is_signed(left):
+        negative = node.step(ir.Less(), left, zero, suffix="negative")
+        beyond = node.step(ir.Where(), negative, node.scalar_like(left, -1), zero, suffix="sign")
+    return node.emit(ir.Where(), _within(node, right, most), moved, beyond)
+
+
+def _of_bits(node: ImportNode, value: Value) -> tuple[DType, int]:
+    if not is_integer(value) or value.dtype is None:
+        node.refuse(f"an operand of {value.dtype}; only integers have bits that move")
+    return value.dtype, value.dtype.bits
+
+
+def _powers(node: ImportNode, places: Value, dtype: DType, count: int) -> Value:
+    """2 to the power of the places, those outside of 0 to `count` - 1 brought into it."""
+    numbers = np.array([1 << place for place in range(count)], np.uint64).astype(dtype.numpy())
+    wide = node.step(ir.Cast(DType.INT64), places, suffix="places")
+    least, most = node.constant(0, DType.INT64), node.constant(count - 1, DType.INT64)
+    held = node.step(ir.Min(), node.step(ir.Max(), wide, least), most, suffix="held")
+    return node.step(Gather(), node.graph.constant(numbers), held, suffix="powers")
+
+
+def _within(node: ImportNode, places: Value, count: int) -> Value:
+    wide = node.step(ir.Cast(DType.INT64), places, suffix="places")
+    above = node.step(ir.GreaterOrEqual(), wide, node.constant(0, DType.INT64), suffix="not_negative")
+    below = node.step(ir.Less(), wide, node.constant(count, DType.INT64), suffix="below")
+    return node.step(ir.And(), above, below, suffix="within")
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_npi_bitwise_left_shift": of_two(shift_left, mixed=True),
+    "_npi_bitwise_right_shift": of_two(shift_right, mixed=True),
+    "_npi_floor_divide": of_two(floor_divide, mixed=True),
+    "_npi_floor_divide_scalar": with_scalar(floor_divide),
+    "_npi_fmax": of_two(extreme(ir.Max())),
+    "_npi_fmax_scalar": with_scalar(extreme(ir.Max())),
+    "_npi_fmin": of_two(extreme(ir.Min())),
+    "_npi_fmin_scalar": with_scalar(extreme(ir.Min())),
+    "_npi_fmod": of_two(fmod),
+    "_npi_fmod_scalar": with_scalar(fmod),
+    "_npi_logaddexp": import_log_add_exp,
+    "_npi_logaddexp_scalar": with_scalar(log_add_exp),
+    "_npi_logical_and": logical(ir.And()),
+    "_npi_logical_and_scalar": logical_scalar(ir.And()),
+    "_npi_logical_or": logical(ir.Or()),
+    "_npi_logical_or_scalar": logical_scalar(ir.Or()),
+    "_npi_logical_xor": logical(ir.Xor()),
+    "_npi_logical_xor_scalar": logical_scalar(ir.Xor()),
+    "_npi_rfloor_divide_scalar": with_scalar(floor_divide, reverse=True),
+    "_npi_rfmod_scalar": with_scalar(fmod, reverse=True),
+}
+
+__all__ = ["IMPORTS"]

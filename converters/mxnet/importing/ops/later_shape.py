@@ -1,0 +1,213 @@
+"""Operators that MXNet has since 2.0: triangles, rearrangements, products of shapes, and writing to places."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.ops.numpy_elementwise import as_dtype, common_dtype
+from graphir.graph import Value
+from graphir.ops import elementwise as ir
+from graphir.ops.indexing import Gather, Reduction, ScatterND
+from graphir.ops.linear import Einsum
+from graphir.ops.reduction import ReduceSum
+from graphir.ops.shape import Expand, Reshape, Shape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape_parts import Concat, Slice, Trilu
+from graphir.types import DType
+
+
+def import_triu(node: ImportNode) -> Value:
+    """The upper triangle from diagonal k on, zeros below it."""
+    data = node.input(0)
+    if node.rank(data) < 2:
+        node.refuse("a vector, of which MXNet makes a matrix first")
+    return node.emit(Trilu(upper=True), data, node.constant(node.attrs["k"], DType.INT64))
+
+
+def import_tri(node: ImportNode) -> Value:
+    """Ones at and below diagonal k of an N x M matrix."""
+    attrs = node.attrs
+    rows = attrs["N"]
+    columns = rows if attrs["M"] in (None, "None") else int(attrs["M"])
+    node.charge(rows * columns, "its matrix")
+    dtype = DType.of(attrs["dtype"] or "float32")
+    return node.graph.constant(np.tri(rows, columns, attrs["k"]).astype(dtype.numpy()), name=node.output_names[0])
+
+
+def import_tril_indices(node: ImportNode) -> tuple[Value, Value]:
+    """The rows and columns of the places at and below diagonal k of an n x m matrix."""
+    attrs = node.attrs
+    node.charge(attrs["n"] * attrs["m"], "its matrix")
+    places = np.tril_indices(attrs["n"], attrs["k"], attrs["m"])
+    first, second = (
+        node.graph.constant(place.astype(np.int64), name=name)
+        for place, name in zip(places, node.result_names(2), strict=True)
+    )
+    return first, second
+
+
+def import_rollaxis(node: ImportNode) -> Value:
+    """An axis moved to stand before `start`."""
+    data = node.input(0)
+    rank = node.rank(data)
+    axis, start = node.axis(node.attrs["axis"], rank), node.attrs["start"]
+    if not -rank <= start <= rank:
+        node.refuse(f"start {start} in a tensor of rank {rank}")
+    start += rank if start < 0 else 0
+    rest = [each for each in range(rank) if each != axis]
+    rest.insert(start - (axis < start), axis)
+    return node.emit(Transpose(tuple(rest)), data)
+
+
+def import_repeats(node: ImportNode) -> Value:
+    """Each slice along the axis (of the flat tensor without one) as often as `repeats` says for it."""
+    data, axis = node.input(0), node.attrs["axis"]
+    repeats = node.attrs["repeats"] or ()
+    if axis is None:
+        data, axis = node.step(Reshape(), data, node.vector([-1]), suffix="flat"), 0
+    (size,) = node.sizes(data, [node.axis(axis, node.rank(data))])
+    if len(repeats) not in (1, size) or min(repeats, default=-1) < 0:
+        node.refuse(f"repeats {repeats} of an axis of {size}")
+    counts = repeats if len(repeats) == size else repeats * size
+    node.charge(sum(counts), "its places")
+    places = np.repeat(np.arange(size), counts)
+    return node.emit(Gather(axis=axis), data, node.graph.constant(places.astype(np.int64)))
+
+
+def import_kron(node: ImportNode) -> Value:
+    """Every element of a times the whole of b; the smaller number of axes is filled up with ones in front."""
+    values = [node.input(0), node.input(1)]
+    dtype = common_dtype(node, *values)
+    rank = max(1, *(node.rank(value) for value in values))
+    parts, shapes = [], []
+    for place, value in enumerate(values):
+        missing = list(range(rank - node.rank(value)))
+        wide = as_dtype(node, value, dtype)
+        if missing:
+            wide = node.step(Unsqueeze(), wide, node.vector(missing), suffix="axes")
+        shapes.append(node.step(Shape(), wide, suffix="shape"))
+        between = [2 * axis + (1 - place) for axis in range(rank)]
+        parts.append(node.step(Unsqueeze(), wide, node.vector(between), suffix="apart"))
+    product = node.step(ir.Mul(), *parts, suffix="products")
+    return node.emit(Reshape(), product, node.step(ir.Mul(), *shapes, suffix="sizes"))
+
+
+# e[i, j, k]: 1 for even permutations, -1 for odd ones.
+LEVI_CIVITA = np.zeros((3, 3, 3))
+for _place, _sign in {(0, 1, 2): 1, (1, 2, 0): 1, (2, 0, 1): 1, (0, 2, 1): -1, (2, 1, 0): -1, (1, 0, 2): -1}.items():
+    LEVI_CIVITA[_place] = _sign
+
+
+def import_cross(node: ImportNode) -> Value:
+    """The cross product of vectors along an axis each; a third element that is missing is 0, and of two pairs only the
+    third element of the product is the result."""
+    attrs = node.attrs
+    values = [node.input(0), node.input(1)]
+    dtype = common_dtype(node, *values)
+    sizes = []
+    for place, name in enumerate(("axisa", "axisb")):
+        value = as_dtype(node, values[place], dtype)
+        axis = node.axis(attrs[name], node.rank(value))
+        sizes.append(node.sizes(value, [axis])[0])
+        values[place] = _moved(node, value, axis, -1)
+    if any(value.shape != values[0].shape for value in values if set(sizes) == {3}):
+        node.refuse("vectors of shapes that broadcast: MXNet 2.0 gives wrong numbers for them, or ends")
+    if not set(sizes) <= {2, 3}:
+        node.refuse(f"vectors of {sizes[0]} and {sizes[1]} elements; they have 2 or 3")
+    both = sizes == [2, 2]
+    table = LEVI_CIVITA[: sizes[0], : sizes[1], 2:] if both else LEVI_CIVITA[: sizes[0], : sizes[1]]
+    signs = node.graph.constant(table.astype((dtype or DType.FLOAT32).numpy()))
+    products = node.step(
+        ir.Mul(),
+        node.step(Unsqueeze(), values[0], node.vector([-1]), suffix="rows"),
+        node.step(Unsqueeze(), values[1], node.vector([-2]), suffix="columns"),
+        suffix="products",
+    )
+    found = node.step(Einsum("...ij,ijk->...k"), products, signs, suffix="vectors")
+    if both:
+        return node.emit(Squeeze(), found, node.vector([-1]))
+    rank = node.rank(found)
+    return node.emit(ir.Identity(), _moved(node, found, rank - 1, node.axis(attrs["axisc"], rank)))
+
+
+def _moved(node: ImportNode, value: Value, axis: int, target: int) -> Value:
+    """The axis brought to another place, -1 the last."""
+    order = [each for each in range(node.rank(value)) if each != axis]
+    order.insert(len(order) if target == -1 else target, axis)
+    return value if order == sorted(order) else node.step(Transpose(tuple(order)), value, suffix="turned")
+
+
+def import_interp(node: ImportNode) -> Value:
+    """Straight lines between the points (xp, fp), xp rising; before and behind them `left`, `right` or the last fp."""
+    attrs = node.attrs
+    if attrs["period"] is not None:
+        node.refuse(f"period {attrs['period']}, by which the points would have to be sorted anew")
+    xp, fp = (as_dtype(node, node.input(place), DType.FLOAT64) for place in (0, 1))
+    x = node.constant(attrs["x_scalar"], DType.FLOAT64) if attrs["x_is_scalar"] else node.input(2)
+    x = as_dtype(node, x, DType.FLOAT64)
+    (count,) = node.sizes(xp)
+    if count == 1:
+        inside = node.step(Expand(), fp, node.step(Shape(), x), suffix="alone")
+    else:
+        inside = _between(node, x, xp, fp, count)
+    ends = {"left": (ir.Less(), 0), "right": (ir.Greater(), -1)}
+    for name, (op, place) in ends.items():
+        end = node.constant(place, DType.INT64)
+        value = node.step(Gather(), fp, end, suffix=name)
+        if attrs[name] is not None:
+            value = node.constant(attrs[name], DType.FLOAT64)
+        outside = node.step(op, x, node.step(Gather(), xp, end, suffix=f"{name}_end"), suffix=f"{name}_of_all")
+        inside = node.step(ir.Where(), outside, value, inside, suffix=f"with_{name}")
+    return node.emit(ir.Identity(), inside)
+
+
+def _between(node: ImportNode, x: Value, xp: Value, fp: Value, count: int) -> Value:
+    """The straight line between the last point that is not behind x and the next one."""
+    spread = node.step(Unsqueeze(), x, node.vector([-1]), suffix="spread")
+    inner = node.step(Slice(), xp, node.vector([1]), node.vector([count - 1]), suffix="inner")
+    passed = node.step(ir.GreaterOrEqual(), spread, inner, suffix="passed")
+    counted = node.step(ir.Cast(DType.INT64), passed, suffix="ones")
+    place = node.step(ReduceSum(keepdims=False), counted, node.vector([-1]), suffix="place")
+    following = node.step(ir.Add(), place, node.constant(1, DType.INT64), suffix="next")
+    (x0, x1), (y0, y1) = (
+        tuple(node.step(Gather(), points, each, suffix="point") for each in (place, following)) for points in (xp, fp)
+    )
+    rise, run = node.step(ir.Sub(), y1, y0, suffix="rise"), node.step(ir.Sub(), x1, x0, suffix="run")
+    slope = node.step(ir.Div(), rise, run, suffix="slope")
+    way = node.step(ir.Sub(), x, x0, suffix="way")
+    return node.step(ir.Add(), node.step(ir.Mul(), slope, way, suffix="climb"), y0, suffix="line")
+
+
+def at_places(reduction: Reduction) -> ImportFunction:
+    """a with the values added to the places, or put there; `ind` holds one column a place."""
+
+    def import_places(node: ImportNode) -> Value:
+        data, places, updates = node.input(0), node.input(1), node.input(2)
+        depth, _ = node.shape(places)
+        if not isinstance(depth, int) or depth > node.rank(data):
+            node.refuse(f"places of {depth} numbers in a tensor of rank {node.rank(data)}")
+        places = as_dtype(node, places, DType.INT64)
+        count = node.step(Shape(start=1, end=2), places, suffix="count")
+        rest = node.step(Shape(start=depth), data, suffix="rest")
+        shape = node.step(Concat(axis=0), count, rest, suffix="shape")
+        wide = node.step(Expand(), as_dtype(node, updates, data.dtype), shape, suffix="updates")
+        rows = node.step(Transpose((1, 0)), places, suffix="rows")
+        return node.emit(ScatterND(reduction=reduction), data, rows, wide)
+
+    return import_places
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_npi_cross": import_cross,
+    "_npi_interp": import_interp,
+    "_npi_kron": import_kron,
+    "_npi_repeats": import_repeats,
+    "_npi_rollaxis": import_rollaxis,
+    "_npi_tri": import_tri,
+    "_npi_tril_indices": import_tril_indices,
+    "_npi_triu": import_triu,
+    "_npx_index_add": at_places(Reduction.ADD),
+    "_npx_index_update": at_places(Reduction.NONE),
+}
+
+__all__ = ["IMPORTS"]

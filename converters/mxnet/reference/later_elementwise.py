@@ -1,0 +1,145 @@
+"""Elementwise operators that MXNet has since 2.0, and its masked softmax, in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.activation import log_sigmoid, mish, softmax_values
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, accumulator, require
+from graphir.converters.mxnet.reference.elementwise import Binary, with_scalar
+from graphir.converters.mxnet.reference.numpy_elementwise import of_mixed
+
+
+def of_same(function: Binary) -> Reference:
+    """A function of two arrays of one dtype, which is not bool."""
+    inner = of_mixed(function, None)
+
+    def run(attrs: Attributes, left: Array, right: Array) -> Array:
+        require(left.dtype == right.dtype, f"{left.dtype} and {right.dtype}")
+        found = inner(attrs, left, right)
+        assert not isinstance(found, tuple)
+        return found
+
+    return run
+
+
+def floor_divide(left: Array, right: Array) -> Array:
+    """The quotient rounded down; integers as float64."""
+    if left.dtype.kind == "f":
+        return np.asarray(np.floor(left / right))
+    return np.floor(left.astype(np.float64) / right.astype(np.float64)).astype(left.dtype)
+
+
+def fmod(left: Array, right: Array) -> Array:
+    """C's remainder; 0 where the divisor is 0."""
+    wide = (left.astype(np.float64), right.astype(np.float64)) if left.dtype.kind != "f" else (left, right)
+    return np.where(right == 0, 0, np.fmod(*wide)).astype(left.dtype)
+
+
+def log_add_exp(left: Array, right: Array) -> Array:
+    """log(e^a + e^b); of integers, which only a scalar meets, the fraction is dropped."""
+    wide = (left.astype(np.float64), right.astype(np.float64)) if left.dtype.kind != "f" else (left, right)
+    return np.logaddexp(*wide).astype(left.dtype)
+
+
+def log_add_exp_of_floats(attrs: Attributes, left: Array, right: Array) -> Array:
+    """The same of floats."""
+    require(left.dtype.kind == right.dtype.kind == "f", f"{left.dtype} and {right.dtype}, expected floats")
+    found = of_mixed(log_add_exp, None)(attrs, left, right)
+    assert not isinstance(found, tuple)
+    return found
+
+
+def shift_left(left: Array, right: Array) -> Array:
+    """The bits moved up; 0 where they are moved by all or by a negative number."""
+    bits = left.dtype.itemsize * 8
+    places = np.clip(right.astype(np.int64), 0, bits - 1).astype(left.dtype)
+    return np.where((right >= 0) & (right.astype(np.int64) < bits), np.left_shift(left, places), 0).astype(left.dtype)
+
+
+def shift_right(left: Array, right: Array) -> Array:
+    """The bits moved down, the sign kept; places outside of the width move all."""
+    bits = left.dtype.itemsize * 8
+    places = np.where(right < 0, bits - 1, np.minimum(right.astype(np.int64), bits - 1)).astype(left.dtype)
+    found = np.right_shift(left, places)
+    if left.dtype.kind == "u":
+        found = np.where((right.astype(np.int64) >= bits) | (right < 0), 0, found).astype(left.dtype)
+    return np.asarray(found)
+
+
+def of_bits(function: Binary) -> Reference:
+    """A function of integers in their common dtype."""
+    inner = of_mixed(function, None)
+
+    def run(attrs: Attributes, left: Array, right: Array) -> Array:
+        require(left.dtype.kind in "iu" and right.dtype.kind in "iu", f"{left.dtype} and {right.dtype}")
+        found = inner(attrs, left, right)
+        assert not isinstance(found, tuple)
+        return found
+
+    return run
+
+
+def logical(function: Binary) -> Reference:
+    """A function of whether the elements are not 0."""
+    return lambda attrs, left, right: np.asarray(function(left != 0, right != 0))
+
+
+def logical_scalar(function: Binary) -> Reference:
+    """The same of an array and the scalar."""
+    return lambda attrs, data: np.asarray(function(data != 0, np.asarray(float(attrs.get("scalar", 1.0)) != 0)))
+
+
+def of_one(function: Callable[[Array], Array]) -> Reference:
+    """A function of one array, computed in float32 for float16."""
+    return lambda attrs, data: function(data.astype(accumulator(data.dtype))).astype(data.dtype)
+
+
+def masked_softmax(attrs: Attributes, data: Array, mask: Array) -> Array:
+    """The softmax of what the mask shows; 0 elsewhere, and everywhere where it shows nothing."""
+    wide = data.astype(accumulator(data.dtype)) / np.asarray(attrs.get("temperature") or 1.0, accumulator(data.dtype))
+    hidden = np.where(mask != 0, wide, -np.inf).astype(wide.dtype)
+    return np.where(mask != 0, softmax_values(hidden, attrs.get("axis", -1)), 0).astype(data.dtype)
+
+
+def masked_log_softmax(attrs: Attributes, data: Array, mask: Array) -> Array:
+    """Its logarithm; minus infinity where the mask shows nothing."""
+    axis = attrs.get("axis", -1)
+    wide = data.astype(accumulator(data.dtype)) / np.asarray(attrs.get("temperature") or 1.0, accumulator(data.dtype))
+    hidden = np.where(mask != 0, wide, -np.inf).astype(wide.dtype)
+    with np.errstate(all="ignore"):
+        shifted = hidden - hidden.max(axis=axis, keepdims=True)
+        found = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+    return np.where(mask != 0, found, -np.inf).astype(data.dtype)
+
+
+OPERATORS: Mapping[str, Reference] = {
+    "_npi_bitwise_left_shift": of_bits(shift_left),
+    "_npi_bitwise_right_shift": of_bits(shift_right),
+    "_npi_floor_divide": of_mixed(floor_divide, None),
+    "_npi_floor_divide_scalar": with_scalar(floor_divide),
+    "_npi_fmax": of_same(np.fmax),
+    "_npi_fmax_scalar": with_scalar(np.fmax),
+    "_npi_fmin": of_same(np.fmin),
+    "_npi_fmin_scalar": with_scalar(np.fmin),
+    "_npi_fmod": of_same(fmod),
+    "_npi_fmod_scalar": with_scalar(fmod),
+    "_npi_logaddexp": log_add_exp_of_floats,
+    "_npi_logaddexp_scalar": with_scalar(log_add_exp),
+    "_npi_logical_and": logical(np.logical_and),
+    "_npi_logical_and_scalar": logical_scalar(np.logical_and),
+    "_npi_logical_or": logical(np.logical_or),
+    "_npi_logical_or_scalar": logical_scalar(np.logical_or),
+    "_npi_logical_xor": logical(np.logical_xor),
+    "_npi_logical_xor_scalar": logical_scalar(np.logical_xor),
+    "_npi_rfloor_divide_scalar": with_scalar(floor_divide, swapped=True),
+    "_npi_rfmod_scalar": with_scalar(fmod, swapped=True),
+    "log_sigmoid": of_one(log_sigmoid),
+    "masked_log_softmax": masked_log_softmax,
+    "masked_softmax": masked_softmax,
+    "mish": of_one(mish),
+}
+
+__all__ = ["OPERATORS"]

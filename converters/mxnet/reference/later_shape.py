@@ -1,0 +1,99 @@
+"""Operators that MXNet has since 2.0 in numpy: triangles, rearrangements, products of shapes, writing to places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, normalized_axis, require
+from graphir.converters.mxnet.reference.numpy_elementwise import common
+
+
+def triu(attrs: Attributes, data: Array) -> Array:
+    """The upper triangle of the last two axes from diagonal k on."""
+    require(data.ndim >= 2, f"{data.ndim} axes, expected 2 or more")
+    return np.triu(data, attrs.get("k", 0))
+
+
+def tri(attrs: Attributes) -> Array:
+    """Ones at and below diagonal k."""
+    columns = attrs.get("M")
+    shape = (attrs["N"], attrs["N"] if columns in (None, "None") else int(str(columns)))
+    return np.tri(*shape, attrs.get("k", 0), dtype=attrs.get("dtype") or "float32")
+
+
+def tril_indices(attrs: Attributes) -> tuple[Array, ...]:
+    """The places at and below diagonal k."""
+    return np.tril_indices(attrs["n"], attrs.get("k", 0), attrs["m"])
+
+
+def rollaxis(attrs: Attributes, data: Array) -> Array:
+    """An axis before `start`."""
+    return np.rollaxis(data, attrs["axis"], attrs.get("start", 0))
+
+
+def repeats(attrs: Attributes, data: Array) -> Array:
+    """Each slice as often as stated for it."""
+    return np.repeat(data, attrs["repeats"], attrs.get("axis"))
+
+
+def kron(attrs: Attributes, left: Array, right: Array) -> Array:
+    """Every element of the one times the whole of the other."""
+    dtype = common(left, right)
+    return np.kron(left.astype(dtype), right.astype(dtype))
+
+
+def cross(attrs: Attributes, left: Array, right: Array) -> Array:
+    """The cross product along an axis each; that of vectors of two numbers is its third element."""
+    axes = [normalized_axis(attrs.get(name, -1), each.ndim) for name, each in (("axisa", left), ("axisb", right))]
+    dtype = common(left, right)
+    a, b = (np.moveaxis(each, axis, 0).astype(dtype) for each, axis in zip((left, right), axes, strict=True))
+    require(a.shape == b.shape or {len(a), len(b)} != {3}, f"shapes {left.shape} and {right.shape}")
+    flat = len(a) == len(b) == 2
+    a, b = (np.concatenate([each, np.zeros_like(each[:1])]) if len(each) == 2 else each for each in (a, b))
+    after, last = ([1, 2, 0], [2, 0, 1])
+    found = a[after] * b[last] - a[last] * b[after]
+    return found[2] if flat else np.moveaxis(found, 0, normalized_axis(attrs.get("axisc", -1), found.ndim))
+
+
+def interp(attrs: Attributes, xp: Array, fp: Array, *x: Array) -> Array:
+    """Straight lines between points."""
+    require(attrs.get("period") is None, f"period {attrs.get('period')}")
+    at = np.asarray(attrs["x_scalar"]) if attrs.get("x_is_scalar") else x[0]
+    return np.asarray(np.interp(at, xp, fp, left=attrs.get("left"), right=attrs.get("right")))
+
+
+def _places(attrs: Attributes, data: Array, places: Array, updates: Array) -> tuple[Array, tuple[Array, ...], Array]:
+    where = tuple(places.astype(np.int64))
+    return data.copy(), where, np.broadcast_to(updates.astype(data.dtype), data[where].shape)
+
+
+def index_add(attrs: Attributes, data: Array, places: Array, updates: Array) -> Array:
+    """The values added to the places, each time a place is named."""
+    found, where, values = _places(attrs, data, places, updates)
+    np.add.at(found, where, values)
+    return found
+
+
+def index_update(attrs: Attributes, data: Array, places: Array, updates: Array) -> Array:
+    """The values put to the places."""
+    found, where, values = _places(attrs, data, places, updates)
+    found[where] = values
+    return found
+
+
+OPERATORS: Mapping[str, Reference] = {
+    "_npi_cross": cross,
+    "_npi_interp": interp,
+    "_npi_kron": kron,
+    "_npi_repeats": repeats,
+    "_npi_rollaxis": rollaxis,
+    "_npi_tri": tri,
+    "_npi_tril_indices": tril_indices,
+    "_npi_triu": triu,
+    "_npx_index_add": index_add,
+    "_npx_index_update": index_update,
+}
+
+__all__ = ["OPERATORS"]
