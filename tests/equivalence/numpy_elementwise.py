@@ -78,7 +78,7 @@ BINARY = (
       for op in ARITHMETIC if op != "true_divide" for left, right in (*MIXED, *WIDER)),
     *(case("_npi_true_divide", f"{left}_{right}", *pair((2, 3), (3,), (left, right))) for left, right in MIXED),
     *(case(f"_npi_{op}", f"{left}_{right}", *pair((2, 3), (3,), (left, right)))
-      for op in ("add", "multiply", "power") for left, right in INTEGERS),
+      for op in ("add", "multiply", "power", "subtract", "mod") for left, right in INTEGERS),
     *(case(f"_npi_{op}", "bool", *BITS) for op in ("add", "multiply", "power", "true_divide", *COMPARISONS)),
     *(case(f"_npi_{op}", "ties", *FEW) for op in COMPARISONS),
     *(case(f"_npi_{op}", "int64", *pair((3, 1), (4,), ("int64", "int64"))) for op in COMPARISONS),

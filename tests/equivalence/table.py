@@ -16,6 +16,7 @@ from tests.equivalence import (
     loss,
     normalization,
     numpy_creation,
+    numpy_arithmetic,
     numpy_elementwise,
     numpy_joining,
     numpy_products,
@@ -36,6 +37,7 @@ from tests.equivalence.case import Case
 
 FAMILIES = (
     activation, algebra, bitwise, convolution, detection, elementwise, image, indexing, integers, linear, loss,
+    numpy_arithmetic,
     numpy_elementwise,
     normalization, numpy_style, pooling, recurrent, reduction, resize, shape,
     quantized,

@@ -28,11 +28,12 @@ def is_float(*arrays: Array) -> bool:
 
 
 def of_mixed(function: Binary, of_bool: Binary | None, integers: bool = True) -> Reference:
-    """A function of two arrays in their common dtype; without `integers` they differ only if one holds floats."""
+    """A function of two arrays in their common dtype; without `integers` integers differ only if shapes do."""
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
         dtype = common(left, right)
-        require(integers or left.dtype == right.dtype or is_float(left, right), f"{left.dtype} and {right.dtype}")
+        taken = integers or left.dtype == right.dtype or left.shape != right.shape or is_float(left, right)
+        require(taken, f"{left.dtype} and {right.dtype}")
         chosen = function
         if dtype.kind == "b":
             require(of_bool is not None, "bool, which MXNet refuses")

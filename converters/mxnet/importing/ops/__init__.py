@@ -29,6 +29,7 @@ FAMILIES = (
     "image",
     "indexing",
     "numpy_elementwise",
+    "numpy_arithmetic",
     "numpy_scalars",
     "later_elementwise",
     "later_shape",

@@ -223,4 +223,4 @@ def with_integers(table: dict[str, ImportFunction]) -> dict[str, ImportFunction]
     return found
 
 
-__all__ = ["import_sigmoid", "is_integer", "on_integers", "with_integers"]
+__all__ = ["Composition", "import_sigmoid", "in_single", "is_integer", "on_integers", "with_integers"]

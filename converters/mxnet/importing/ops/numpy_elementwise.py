@@ -41,14 +41,15 @@ def as_dtype(node: ImportNode, value: Value, dtype: DType | None) -> Value:
 def mixed(combine: Combine, *, of_bool: Combine | None = None, integers: bool = True) -> ImportFunction:
     """An operator of two tensors in their common dtype, `of_bool` where that is bool (None: MXNet refuses it).
 
-    Without `integers` MXNet takes different dtypes only if one of them is a float.
+    Without `integers` MXNet takes different dtypes of integers only if the shapes differ.
     """
 
     def import_mixed(node: ImportNode) -> Value:
         left, right = node.input(0), node.input(1)
         dtype = common_dtype(node, left, right)
-        if left.dtype is not right.dtype and not integers and not (dtype is None or dtype.is_float):
-            node.refuse(f"operands of {left.dtype} and {right.dtype}, which MXNet takes for no {node.op}")
+        of_one_shape = node.sizes_if_known(left) is not None and left.shape == right.shape
+        if left.dtype is not right.dtype and not integers and of_one_shape and dtype is not None and not dtype.is_float:
+            node.refuse(f"operands of {left.dtype} and {right.dtype} and one shape, which MXNet does not take")
         function = combine if dtype is not DType.BOOL else of_bool
         if function is None:
             node.refuse("operands of bool, which MXNet refuses")

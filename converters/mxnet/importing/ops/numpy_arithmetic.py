@@ -1,0 +1,207 @@
+"""NumPy-style functions of two operands that ONNX has no operator for: arctan2, copysign, ldexp, lcm.
+
+Each has a form of two tensors, which MXNet wants to be of one dtype, and one of a tensor and a number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.ops.arithmetic import is_signed
+from graphir.converters.mxnet.importing.ops.integers import Composition, in_single, is_integer
+from graphir.converters.mxnet.importing.ops.numpy_elementwise import Combine, as_dtype, same_dtypes
+from graphir.converters.mxnet.importing.ops.scalars import operands
+from graphir.decisions import DecisionKind
+from graphir.graph import Graph, Value
+from graphir.ops import elementwise as ir
+from graphir.ops.base import Operator
+from graphir.ops.control import Loop
+from graphir.ops.reduction import ReduceSum
+from graphir.types import DType, TensorType
+
+# Euclid's algorithm takes no more steps for integers of 64 bits.
+EUCLID = 92
+# In which dtypes MXNet computes float16 (False) and integers (True).
+ARCTAN2 = {False: DType.FLOAT32, True: DType.FLOAT64}
+LDEXP = {False: DType.FLOAT64, True: DType.FLOAT32}
+
+
+def of_tensors(combine: Combine, takes: Callable[[DType], bool], what: str) -> ImportFunction:
+    """A function of two tensors of one dtype that MXNet `takes`; `what` says which those are."""
+
+    def import_pair(node: ImportNode) -> Value:
+        left, right = same_dtypes(node)
+        if left.dtype is not None and not takes(left.dtype):
+            node.refuse(f"operands of {left.dtype}: MXNet takes {what} only")
+        return combine(node, left, right)
+
+    return import_pair
+
+
+def of_scalar(combine: Combine, *, reverse: bool = False) -> ImportFunction:
+    """A function of the data and the scalar, or with `reverse` the other way round."""
+
+    def import_scalar(node: ImportNode) -> Value:
+        data, scalar = operands(node)
+        return combine(node, scalar, data) if reverse else combine(node, data, scalar)
+
+    return import_scalar
+
+
+def through(node: ImportNode, combine: Combine, left: Value, right: Value, wide: dict[bool, DType]) -> Value:
+    """The function of float16 (False) and of integers (True) as a wider dtype, the fraction of integers dropped."""
+    dtype = left.dtype
+    if dtype is None or not (dtype.is_integer or dtype is DType.FLOAT16):
+        return combine(node, left, right)
+    chosen = wide[dtype.is_integer]
+    if dtype.is_integer:
+        text = f"{dtype} data goes through {node.op} as {chosen}; the fraction is dropped"
+        node.decide(DecisionKind.INTEGER_DATA, text)
+    return node.emit(ir.Cast(dtype), combine(node, as_dtype(node, left, chosen), as_dtype(node, right, chosen)))
+
+
+def _is_negative(node: ImportNode, value: Value) -> Value:
+    """Whether the sign is -, which -0 has too."""
+    zero = node.scalar_like(value, 0.0)
+    inverse = node.step(ir.Reciprocal(), value, suffix="inverse")
+    at_zero = node.step(ir.Equal(), value, zero, suffix="is_zero")
+    signed = node.step(ir.Where(), at_zero, inverse, value, suffix="signed")
+    return node.step(ir.Less(), signed, zero, suffix="negative")
+
+
+def _atan(node: ImportNode, ratio: Value) -> Value:
+    return node.step(ir.Atan(), ratio)
+
+
+def _angle(node: ImportNode, y: Value, x: Value, atan: Composition) -> Value:
+    """The angle of the point (x, y): atan(|y| / |x|), moved into the quadrant that the signs name."""
+    height, width = node.step(ir.Abs(), y, suffix="height"), node.step(ir.Abs(), x, suffix="width")
+    zero, one = node.scalar_like(y, 0.0), node.scalar_like(y, 1.0)
+    ratio = node.step(ir.Div(), height, width, suffix="ratio")
+    alike = node.step(ir.Equal(), height, width, suffix="alike")
+    at_zero = node.step(ir.Equal(), height, zero, suffix="at_zero")
+    unit = node.step(ir.Where(), at_zero, zero, one, suffix="unit")
+    first = atan(node, node.step(ir.Where(), alike, unit, ratio, suffix="slope"))
+    beyond = node.step(ir.Sub(), node.scalar_like(y, math.pi), first, suffix="beyond")
+    found = node.step(ir.Where(), _is_negative(node, x), beyond, first, suffix="half_turn")
+    return node.emit(ir.Where(), _is_negative(node, y), node.step(ir.Neg(), found), found)
+
+
+def arctan2(node: ImportNode, y: Value, x: Value) -> Value:
+    """The angle between the first axis and the point (x, y), radians."""
+    node.decide(DecisionKind.COMPOSITION, "arctan2 became atan(|y| / |x|) and the quadrant that the signs name")
+    # Of integers the few whole results are far enough from others that float32 tells them.
+    atan = in_single(ir.Atan()) if is_integer(y) else _atan
+    return through(node, lambda inner, *values: _angle(inner, *values, atan), y, x, ARCTAN2)
+
+
+def copysign(node: ImportNode, left: Value, right: Value) -> Value:
+    """-left where one operand is below 0 and the other is not, or one is not a number; left elsewhere."""
+    zero = node.scalar_like(left, 0)
+    above = [node.step(ir.GreaterOrEqual(), value, zero, suffix="above") for value in (left, right)]
+    below = [node.step(ir.Less(), value, zero, suffix="below") for value in (left, right)]
+    alike = node.step(ir.Or(), node.step(ir.And(), *above), node.step(ir.And(), *below), suffix="alike")
+    other = node.step(ir.Neg(), left) if is_signed(left) else node.step(ir.Sub(), zero, left, suffix="neg")
+    return node.emit(ir.Where(), alike, left, other)
+
+
+def _scaled(node: ImportNode, left: Value, right: Value) -> Value:
+    power = node.step(ir.Pow(), node.scalar_like(right, 2.0), right, suffix="power")
+    return node.emit(ir.Mul(), left, power)
+
+
+def ldexp(node: ImportNode, left: Value, right: Value) -> Value:
+    """left * 2^right, the power computed for itself: it may be infinite where the product would not be."""
+    return through(node, _scaled, left, right, LDEXP)
+
+
+def _greatest_divisor(node: ImportNode, left: Value, right: Value) -> Value:
+    """Euclid's algorithm on two tensors of one shape, until all the remainders are 0."""
+    body = Graph(f"{node.name}_euclid", parent=node.graph)
+
+    def add(op: Operator, *values: Value, suffix: str) -> Value:
+        return body.add(op, *values, name=node.fresh_name(f"{node.name}_{suffix}"))
+
+    body.add_input(node.fresh_name(f"{node.name}_iteration"), TensorType(DType.INT64, ()))
+    body.add_input(node.fresh_name(f"{node.name}_condition"), TensorType(DType.BOOL, ()))
+    number, rest = (body.add_input(node.fresh_name(f"{node.name}_{name}"), left.type) for name in ("number", "rest"))
+    zero, one = body.constant(0, DType.INT64), body.constant(1, DType.INT64)
+    done = add(ir.Equal(), rest, zero, suffix="done")
+    divisor = add(ir.Where(), done, one, rest, suffix="divisor")
+    following = add(ir.Where(), done, number, rest, suffix="following")
+    remainder = add(ir.Mod(), number, divisor, suffix="remainder")
+    remainder = add(ir.Where(), done, zero, remainder, suffix="following_rest")
+    left_over = add(ir.Cast(DType.INT64), add(ir.Cast(DType.BOOL), remainder, suffix="is_open"), suffix="open")
+    count = add(ReduceSum(keepdims=False), left_over, suffix="count")
+    body.set_outputs([add(ir.Cast(DType.BOOL), count, suffix="goes_on"), following, remainder])
+    found = node.graph.add_node(
+        Loop(2), [node.constant(EUCLID, DType.INT64), node.constant(True), left, right],
+        name=node.fresh_name(f"{node.name}_divisors"), subgraphs=[body],
+        output_names=[node.fresh_name(f"{node.name}_{name}") for name in ("divisor", "none")],
+    ).outputs  # fmt: skip
+    return found[0]
+
+
+def lcm(node: ImportNode, left: Value, right: Value) -> Value:
+    """|left| / gcd * |right|, which wraps around; 0 where an operand is 0."""
+    dtype = left.dtype
+    if dtype is DType.BOOL:
+        return node.emit(ir.And(), left, right)
+    sizes = [node.step(ir.Abs(), as_dtype(node, value, DType.INT64)) for value in (left, right)]
+    zero, one = (node.constant(number, DType.INT64) for number in (0, 1))
+    # The lowest integer of 64 bits has no size: half of it has the same divisors, but for itself.
+    whole = [
+        node.step(ir.Where(), node.step(ir.Less(), size, zero, suffix="lowest"), node.constant(1 << 62, DType.INT64),
+                  size, suffix="size")
+        for size in sizes
+    ]  # fmt: skip
+    spread = [
+        node.step(ir.Add(), value, node.step(ir.Mul(), other, zero, suffix="zeros"), suffix="spread")
+        for value, other in (whole, reversed(whole))
+    ]
+    divisor = _greatest_divisor(node, *spread)
+    safe = node.step(ir.Max(), divisor, one, suffix="safe")
+    part = node.step(ir.Div(), sizes[0], safe, suffix="part")
+    found = node.step(ir.Mul(), part, sizes[1], suffix="multiple")
+    alike = node.step(ir.Equal(), *sizes, suffix="alike")
+    found = node.step(ir.Where(), alike, sizes[0], found, suffix="lcm")
+    return node.emit(ir.Cast(dtype or DType.INT64), found)
+
+
+def import_lcm_scalar(node: ImportNode) -> Value:
+    """The least common multiple of integers and a number that is one."""
+    data = node.input(0)
+    if not node.attrs["is_int"] or (data.dtype is not None and not data.dtype.is_integer):
+        node.refuse(f"{data.dtype} data and the scalar {node.attrs['scalar']}: MXNet takes integers only")
+    return lcm(node, *operands(node))
+
+
+def _is_float(dtype: DType) -> bool:
+    return dtype.is_float
+
+
+def _is_number(dtype: DType) -> bool:
+    return dtype is not DType.BOOL
+
+
+def _is_whole(dtype: DType) -> bool:
+    return not dtype.is_float
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_npi_arctan2": of_tensors(arctan2, _is_float, "floats"),
+    "_npi_arctan2_scalar": of_scalar(arctan2),
+    "_npi_copysign": of_tensors(copysign, _is_number, "numbers"),
+    "_npi_copysign_scalar": of_scalar(copysign),
+    "_npi_lcm": of_tensors(lcm, _is_whole, "integers and bool"),
+    "_npi_lcm_scalar": import_lcm_scalar,
+    "_npi_ldexp": of_tensors(ldexp, _is_number, "numbers"),
+    "_npi_ldexp_scalar": of_scalar(ldexp),
+    "_npi_rarctan2_scalar": of_scalar(arctan2, reverse=True),
+    "_npi_rcopysign_scalar": of_scalar(copysign, reverse=True),
+    "_npi_rldexp_scalar": of_scalar(ldexp, reverse=True),
+}
+
+__all__ = ["IMPORTS"]

@@ -1,0 +1,88 @@
+"""NumPy-style functions of two operands in numpy: arctan2, copysign, ldexp, lcm, with tensors and with a scalar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, as_c, require
+from graphir.converters.mxnet.reference.elementwise import Binary, scalar_dtype
+
+
+def of_tensors(function: Binary, kinds: str) -> Reference:
+    """A function of two arrays of one dtype, of the kinds that MXNet takes."""
+
+    def run(attrs: Attributes, left: Array, right: Array) -> Array:
+        require(left.dtype == right.dtype and left.dtype.kind in kinds, f"{left.dtype} and {right.dtype}")
+        with np.errstate(all="ignore"):
+            return function(left, right)
+
+    return run
+
+
+def of_scalar(function: Binary, swapped: bool = False) -> Reference:
+    """A function of an array and the scalar, both in the dtype of the computation."""
+
+    def run(attrs: Attributes, data: Array) -> Array:
+        dtype = scalar_dtype(attrs, data)
+        pair = (data.astype(dtype), as_c(float(attrs.get("scalar", 1.0)), dtype))
+        with np.errstate(all="ignore"):
+            return function(*(pair[::-1] if swapped else pair))
+
+    return run
+
+
+def through(function: Binary, integers: type[np.floating[Any]]) -> Binary:
+    """A function that takes integers as that dtype and drops the fraction, and float16 as float64."""
+
+    def run(left: Array, right: Array) -> Array:
+        if left.dtype.kind in "iu":
+            wide = np.dtype(integers)
+        else:
+            wide = np.dtype(np.float64) if left.dtype == np.float16 else left.dtype
+        return np.asarray(function(left.astype(wide), right.astype(wide))).astype(left.dtype)
+
+    return run
+
+
+def copysign(left: Array, right: Array) -> Array:
+    """left if both operands are 0 and above or both below 0, else -left: so where one is not a number."""
+    alike = ((left >= 0) & (right >= 0)) | ((left < 0) & (right < 0))
+    return np.where(alike, left, np.negative(left))
+
+
+def ldexp(left: Array, right: Array) -> Array:
+    """left times 2^right, either of which may be infinite."""
+    return np.asarray(left * np.power(left.dtype.type(2), right))
+
+
+def lcm(left: Array, right: Array) -> Array:
+    """The least common multiple, of which the low bits are kept."""
+    if left.dtype.kind == "b":
+        return left & right
+    return np.asarray(np.lcm(left.astype(np.int64), right.astype(np.int64))).astype(left.dtype)
+
+
+def lcm_scalar(attrs: Attributes, data: Array) -> Array:
+    """The least common multiple with an integer."""
+    require(data.dtype.kind in "iu" and bool(attrs.get("is_int", True)), f"{data.dtype}, expected integers")
+    return lcm(data, as_c(float(attrs.get("scalar", 1.0)), data.dtype))
+
+
+OPERATORS: Mapping[str, Reference] = {
+    "_npi_arctan2": of_tensors(through(np.arctan2, np.float64), "f"),
+    "_npi_arctan2_scalar": of_scalar(through(np.arctan2, np.float64)),
+    "_npi_copysign": of_tensors(copysign, "fiu"),
+    "_npi_copysign_scalar": of_scalar(copysign),
+    "_npi_lcm": of_tensors(lcm, "iub"),
+    "_npi_lcm_scalar": lcm_scalar,
+    "_npi_ldexp": of_tensors(through(ldexp, np.float32), "fiu"),
+    "_npi_ldexp_scalar": of_scalar(through(ldexp, np.float32)),
+    "_npi_rarctan2_scalar": of_scalar(through(np.arctan2, np.float64), swapped=True),
+    "_npi_rcopysign_scalar": of_scalar(copysign, swapped=True),
+    "_npi_rldexp_scalar": of_scalar(through(ldexp, np.float32), swapped=True),
+}
+
+__all__ = ["OPERATORS"]
