@@ -38,6 +38,7 @@ CASES: tuple[Case, ...] = (
     *(case("_npi_ldexp", dtype, *grid(found, (0, 1, 2, 5), dtype, "lhs", "rhs")) for dtype, found in NUMBERS.items()),
     case("_npi_ldexp", "int8_negative", *grid((0, 1, -3, 100), (-1, -2, 40), "int8", "lhs", "rhs")),
     case("_npi_ldexp", "int64_in_single", *grid((16777217, (1 << 53) + 1), (0, 1), "int64", "lhs", "rhs")),
+    case("_npi_ldexp", "int32_beyond_single", *grid((0, 1), (255, 3), "int32", "lhs", "rhs")),
     case("_npi_ldexp", "power_overflows", values(1e-30, name="lhs"), values(130, name="rhs")),
     *(case("_npi_lcm", dtype, *grid(found, found, dtype, "lhs", "rhs")) for dtype, found in NUMBERS.items()),
     case("_npi_lcm", "fibonacci", values(2971215073, 4807526976, name="lhs", dtype="int64"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -34,14 +33,11 @@ def of_scalar(function: Binary, swapped: bool = False) -> Reference:
     return run
 
 
-def through(function: Binary, integers: type[np.floating[Any]]) -> Binary:
-    """A function that takes integers as that dtype and drops the fraction, and float16 as float64."""
+def in_double(function: Binary) -> Binary:
+    """A function that takes integers and float16 as float64 and drops the fraction of integers."""
 
     def run(left: Array, right: Array) -> Array:
-        if left.dtype.kind in "iu":
-            wide = np.dtype(integers)
-        else:
-            wide = np.dtype(np.float64) if left.dtype == np.float16 else left.dtype
+        wide = left.dtype if left.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         return np.asarray(function(left.astype(wide), right.astype(wide))).astype(left.dtype)
 
     return run
@@ -54,8 +50,10 @@ def copysign(left: Array, right: Array) -> Array:
 
 
 def ldexp(left: Array, right: Array) -> Array:
-    """left times 2^right, either of which may be infinite."""
-    return np.asarray(left * np.power(left.dtype.type(2), right))
+    """left, an integer as float32, times 2^right, either of which may be infinite."""
+    factor = left.astype(np.float32) if left.dtype.kind in "iu" else left
+    wide = left.dtype if left.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    return np.asarray(factor.astype(wide) * np.power(wide.type(2), right.astype(wide))).astype(left.dtype)
 
 
 def lcm(left: Array, right: Array) -> Array:
@@ -72,17 +70,17 @@ def lcm_scalar(attrs: Attributes, data: Array) -> Array:
 
 
 OPERATORS: Mapping[str, Reference] = {
-    "_npi_arctan2": of_tensors(through(np.arctan2, np.float64), "f"),
-    "_npi_arctan2_scalar": of_scalar(through(np.arctan2, np.float64)),
+    "_npi_arctan2": of_tensors(in_double(np.arctan2), "f"),
+    "_npi_arctan2_scalar": of_scalar(in_double(np.arctan2)),
     "_npi_copysign": of_tensors(copysign, "fiu"),
     "_npi_copysign_scalar": of_scalar(copysign),
     "_npi_lcm": of_tensors(lcm, "iub"),
     "_npi_lcm_scalar": lcm_scalar,
-    "_npi_ldexp": of_tensors(through(ldexp, np.float32), "fiu"),
-    "_npi_ldexp_scalar": of_scalar(through(ldexp, np.float32)),
-    "_npi_rarctan2_scalar": of_scalar(through(np.arctan2, np.float64), swapped=True),
+    "_npi_ldexp": of_tensors(ldexp, "fiu"),
+    "_npi_ldexp_scalar": of_scalar(ldexp),
+    "_npi_rarctan2_scalar": of_scalar(in_double(np.arctan2), swapped=True),
     "_npi_rcopysign_scalar": of_scalar(copysign, swapped=True),
-    "_npi_rldexp_scalar": of_scalar(through(ldexp, np.float32), swapped=True),
+    "_npi_rldexp_scalar": of_scalar(ldexp, swapped=True),
 }
 
 __all__ = ["OPERATORS"]

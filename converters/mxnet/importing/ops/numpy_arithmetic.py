@@ -23,9 +23,6 @@ from graphir.types import DType, TensorType
 
 # Euclid's algorithm takes no more steps for integers of 64 bits.
 EUCLID = 92
-# In which dtypes MXNet computes float16 (False) and integers (True).
-ARCTAN2 = {False: DType.FLOAT32, True: DType.FLOAT64}
-LDEXP = {False: DType.FLOAT64, True: DType.FLOAT32}
 
 
 def of_tensors(combine: Combine, takes: Callable[[DType], bool], what: str) -> ImportFunction:
@@ -50,16 +47,16 @@ def of_scalar(combine: Combine, *, reverse: bool = False) -> ImportFunction:
     return import_scalar
 
 
-def through(node: ImportNode, combine: Combine, left: Value, right: Value, wide: dict[bool, DType]) -> Value:
-    """The function of float16 (False) and of integers (True) as a wider dtype, the fraction of integers dropped."""
+def through(node: ImportNode, combine: Combine, left: Value, right: Value, half: DType) -> Value:
+    """The function of integers as float64, the fraction dropped, and of float16 as `half`."""
     dtype = left.dtype
     if dtype is None or not (dtype.is_integer or dtype is DType.FLOAT16):
         return combine(node, left, right)
-    chosen = wide[dtype.is_integer]
     if dtype.is_integer:
-        text = f"{dtype} data goes through {node.op} as {chosen}; the fraction is dropped"
+        text = f"{dtype} data goes through {node.op} as float64; the fraction is dropped"
         node.decide(DecisionKind.INTEGER_DATA, text)
-    return node.emit(ir.Cast(dtype), combine(node, as_dtype(node, left, chosen), as_dtype(node, right, chosen)))
+    wide = DType.FLOAT64 if dtype.is_integer else half
+    return node.emit(ir.Cast(dtype), combine(node, as_dtype(node, left, wide), as_dtype(node, right, wide)))
 
 
 def _is_negative(node: ImportNode, value: Value) -> Value:
@@ -94,7 +91,7 @@ def arctan2(node: ImportNode, y: Value, x: Value) -> Value:
     node.decide(DecisionKind.COMPOSITION, "arctan2 became atan(|y| / |x|) and the quadrant that the signs name")
     # Of integers the few whole results are far enough from others that float32 tells them.
     atan = in_single(ir.Atan()) if is_integer(y) else _atan
-    return through(node, lambda inner, *values: _angle(inner, *values, atan), y, x, ARCTAN2)
+    return through(node, lambda inner, *values: _angle(inner, *values, atan), y, x, DType.FLOAT32)
 
 
 def copysign(node: ImportNode, left: Value, right: Value) -> Value:
@@ -112,9 +109,14 @@ def _scaled(node: ImportNode, left: Value, right: Value) -> Value:
     return node.emit(ir.Mul(), left, power)
 
 
+def _scaled_integer(node: ImportNode, left: Value, right: Value) -> Value:
+    """The same of integers as float64, the factor rounded to single precision."""
+    return _scaled(node, as_dtype(node, as_dtype(node, left, DType.FLOAT32), DType.FLOAT64), right)
+
+
 def ldexp(node: ImportNode, left: Value, right: Value) -> Value:
     """left * 2^right, the power computed for itself: it may be infinite where the product would not be."""
-    return through(node, _scaled, left, right, LDEXP)
+    return through(node, _scaled_integer if is_integer(left) else _scaled, left, right, DType.FLOAT64)
 
 
 def _greatest_divisor(node: ImportNode, left: Value, right: Value) -> Value:
