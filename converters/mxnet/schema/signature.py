@@ -131,6 +131,11 @@ def _average_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[st
     return ("a", "weights") if attributes.get("weighted", True) else ("a",)
 
 
+def _ediff1d_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    given = [attributes.get(f"{name}_arr_given", False) for name in ("to_begin", "to_end")]
+    return tuple(f"input{slot}" for slot in range(1, 2 + sum(map(bool, given))))
+
+
 def _sampler(*parameters: str) -> _InputRule:
     """One input in place of each parameter that is None."""
     def rule(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
@@ -196,6 +201,7 @@ _INPUT_RULES: Mapping[str, _InputRule] = {
     "_contrib_quantized_concat": _quantized_concat_inputs,
     "_histogram": _histogram_inputs,
     "_npi_average": _average_inputs,
+    "_npi_ediff1d": _ediff1d_inputs,
     "amp_multicast": _multicast_inputs,
     "softmax": _when("use_length", "length"),
 }

@@ -38,6 +38,7 @@ FAMILIES = (
     "numpy_shape",
     "numpy_products",
     "numpy_reduction",
+    "numpy_selection",
     "numpy_style",
     "random",
     "recurrent",

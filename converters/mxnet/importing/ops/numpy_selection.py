@@ -1,0 +1,221 @@
+"""NumPy-style operators that choose, test, fill and difference elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from graphir.converters.kernel.numbers import converted
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.ops.arithmetic import truth
+from graphir.converters.mxnet.importing.ops.numpy_elementwise import same_dtypes
+from graphir.converters.mxnet.importing.sizes import static_size
+from graphir.decisions import DecisionKind
+from graphir.graph import Graph, Value
+from graphir.ops import elementwise as ir
+from graphir.ops.base import Operator
+from graphir.ops.control import Scan
+from graphir.ops.reduction import ReduceMin
+from graphir.ops.shape import Expand, Reshape, Shape
+from graphir.ops.shape_parts import Concat, Slice
+from graphir.types import DType, TensorType
+
+# Polynomials of more coefficients, and of an open number of them, are a Scan.
+UNROLLED = 32
+# So many differences of differences are taken one by one.
+DIFFERENCES = 64
+
+Choose = Callable[[ImportNode, Value], tuple[Value, Value]]
+
+
+def _condition(node: ImportNode) -> Value:
+    condition = node.input(0)
+    return condition if condition.dtype is DType.BOOL else truth(node, condition)
+
+
+def import_where(node: ImportNode) -> Value:
+    """x where the condition is not 0, else y; all three broadcast, x and y are of one dtype."""
+    x, y = node.input(1), node.input(2)
+    if None not in (x.dtype, y.dtype) and x.dtype is not y.dtype:
+        node.refuse(f"operands of {x.dtype} and {y.dtype}, which MXNet wants to be one")
+    return node.emit(ir.Where(), _condition(node), x, y)
+
+
+def where_scalar(*, left: bool) -> ImportFunction:
+    """The scalar where the condition is not 0 (`left`), or where it is 0, and the data elsewhere."""
+
+    def import_where_scalar(node: ImportNode) -> Value:
+        data = node.input(1)
+        scalar = node.scalar_like(data, float(node.attrs["scalar"]))
+        return node.emit(ir.Where(), _condition(node), *((scalar, data) if left else (data, scalar)))
+
+    return import_where_scalar
+
+
+def import_where_scalars(node: ImportNode) -> Value:
+    """One of two numbers, as float32."""
+    numbers = (node.constant(float(node.attrs[name]), DType.FLOAT32) for name in ("x", "y"))
+    return node.emit(ir.Where(), _condition(node), *numbers)
+
+
+def filled(node: ImportNode, number: float, dtype: DType) -> Value:
+    """A number in the shape of the data."""
+    return node.emit(Expand(), node.constant(converted(number, dtype), dtype), node.step(Shape(), node.input(0)))
+
+
+def predicate(op: Operator, *, of_integers: bool = False) -> ImportFunction:
+    """A test of floats, which integers and bool never pass (or always, `of_integers`)."""
+
+    def import_predicate(node: ImportNode) -> Value:
+        data = node.input(0)
+        if data.dtype is not None and not data.dtype.is_float:
+            return filled(node, of_integers, DType.BOOL)
+        return node.emit(op, data)
+
+    return import_predicate
+
+
+def import_isfinite(node: ImportNode) -> Value:
+    """|x| < infinity, which what is not a number is not."""
+    data = node.input(0)
+    if data.dtype is not None and not data.dtype.is_float:
+        return filled(node, True, DType.BOOL)
+    return node.emit(ir.Less(), node.step(ir.Abs(), data), node.scalar_like(data, math.inf))
+
+
+def import_nan_to_num(node: ImportNode) -> Value:
+    """Numbers in place of NaN and of the infinities: those that are stated, or 0 and the ends of the dtype's range."""
+    data = node.input(0)
+    dtype = data.dtype or DType.FLOAT32
+    if not dtype.is_float:
+        return node.emit(ir.Identity(), data)
+    largest = float(np.finfo(dtype.numpy()).max)
+    high, low = node.attrs["posinf"], node.attrs["neginf"]
+    high, low = largest if high is None else high, -largest if low is None else low
+    found = node.step(ir.Where(), node.step(ir.IsNaN(), data), node.scalar_like(data, node.attrs["nan"]), data)
+    above = node.step(ir.Equal(), data, node.scalar_like(data, math.inf), suffix="above")
+    found = node.step(ir.Where(), above, node.scalar_like(data, high), found, suffix="limited")
+    below = node.step(ir.Equal(), data, node.scalar_like(data, -math.inf), suffix="below")
+    return node.emit(ir.Where(), below, node.scalar_like(data, low), found)
+
+
+def import_full_like(node: ImportNode) -> Value:
+    """A number in the shape of the data and in the stated dtype, or the data's."""
+    stated = node.attrs["dtype"]
+    dtype = DType.of(stated) if stated not in (None, "None") else node.input(0).dtype
+    return filled(node, float(node.attrs["fill_value"]), dtype or DType.FLOAT32)
+
+
+def import_constraint_check(node: ImportNode) -> Value:
+    """Whether all elements are true; MXNet stops where they are not."""
+    data = node.input(0)
+    if data.dtype is not DType.BOOL:
+        node.refuse(f"{data.dtype} data, expected bool")
+    text = f"where not all are true MXNet stops ({node.attrs['msg'][:80]}); here the result is false"
+    node.decide(DecisionKind.CHECK, text)
+    flat = node.step(Reshape(), node.step(ir.Cast(DType.INT32), data), node.vector([-1]))
+    whole = node.step(Concat(0), flat, node.constant([1], DType.INT32), suffix="and_true")
+    return node.emit(ir.Cast(DType.BOOL), node.step(ReduceMin(keepdims=False), whole))
+
+
+def _numbers(node: ImportNode) -> Value:
+    data = node.input(0)
+    if data.dtype is DType.BOOL:
+        node.refuse("bool data, which MXNet refuses")
+    return data
+
+
+def _difference(node: ImportNode, data: Value, axis: int) -> Value:
+    """Each element less the one before it."""
+    axes, one = node.vector([axis]), node.vector([1])
+    behind = node.step(Slice(), data, one, node.vector([2**31 - 1]), axes, suffix="behind")
+    before = node.step(Slice(), data, node.vector([0]), node.vector([-1]), axes, suffix="before")
+    return node.step(ir.Sub(), behind, before, suffix="difference")
+
+
+def import_diff(node: ImportNode) -> Value:
+    """Differences of neighbours, taken n times."""
+    data, count = _numbers(node), node.attrs["n"]
+    axis = node.axis(node.attrs["axis"], node.rank(data))
+    size = static_size(data, axis)
+    if count < 0:
+        node.refuse(f"n {count}, expected 0 or more")
+    count = count if size is None else min(count, size)
+    if count > DIFFERENCES:
+        node.refuse(f"differences taken {count} times, expected {DIFFERENCES} at most")
+    for _ in range(count):
+        data = _difference(node, data, axis)
+    return node.emit(ir.Identity(), data)
+
+
+def import_ediff1d(node: ImportNode) -> Value:
+    """Differences of neighbours of the flat data, with stated elements before and behind them."""
+    data, attrs = _numbers(node), node.attrs
+    dtype = data.dtype or DType.FLOAT32
+    found = [_difference(node, node.step(Reshape(), data, node.vector([-1]), suffix="flat"), 0)]
+    slot = 1
+    for name, place in (("to_begin", 0), ("to_end", 2)):
+        added = None
+        if attrs[f"{name}_arr_given"]:
+            added = node.step(Reshape(), node.input(slot), node.vector([-1]), suffix=name)
+            slot += 1
+        elif attrs[f"{name}_scalar"] is not None:
+            added = node.constant([converted(attrs[f"{name}_scalar"], dtype)], dtype)
+        if added is not None:
+            found.insert(place, added)
+    return node.emit(Concat(0), *found) if len(found) > 1 else node.emit(ir.Identity(), found[0])
+
+
+def import_polyval(node: ImportNode) -> Value:
+    """The polynomial with the coefficients p, that of the highest power first, at each x, by Horner's rule."""
+    coefficients, x = same_dtypes(node)
+    if x.dtype is DType.BOOL:
+        node.refuse("bool data, which MXNet refuses")
+    if node.rank(coefficients) != 1:
+        node.refuse(f"coefficients {coefficients.type}, expected one axis")
+    count = static_size(coefficients, 0)
+    zero = node.scalar_like(x, 0)
+    start = node.step(Expand(), zero, node.step(Shape(), x), suffix="zeros")
+    if count is None or count > UNROLLED:
+        return _scanned(node, coefficients, x, start)
+    found = start
+    for place in range(count):
+        ends = (node.vector([place]), node.vector([place + 1]), node.vector([0]))
+        coefficient = node.step(Reshape(), node.step(Slice(), coefficients, *ends), node.vector([]))
+        found = node.step(ir.Add(), node.step(ir.Mul(), found, x, suffix="risen"), coefficient, suffix="sum")
+    return node.emit(ir.Identity(), found)
+
+
+def _scanned(node: ImportNode, coefficients: Value, x: Value, start: Value) -> Value:
+    body = Graph(f"{node.name}_horner", parent=node.graph)
+    found = body.add_input(node.fresh_name(f"{node.name}_found"), start.type)
+    coefficient = body.add_input(node.fresh_name(f"{node.name}_coefficient"), TensorType(x.dtype, ()))
+    risen = body.add(ir.Mul(), found, x, name=node.fresh_name(f"{node.name}_risen"))
+    body.set_outputs([body.add(ir.Add(), risen, coefficient, name=node.fresh_name(f"{node.name}_sum"))])
+    names = node.result_names(1)
+    return node.graph.add_node(
+        Scan(1, 1), [start, coefficients], name=node.name, subgraphs=[body], output_names=names
+    ).outputs[0]
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_npi_diff": import_diff,
+    "_npi_ediff1d": import_ediff1d,
+    "_npi_full_like": import_full_like,
+    "_npi_isfinite": import_isfinite,
+    "_npi_isinf": predicate(ir.IsInf()),
+    "_npi_isnan": predicate(ir.IsNaN()),
+    "_npi_isneginf": predicate(ir.IsInf(detect_positive=False)),
+    "_npi_isposinf": predicate(ir.IsInf(detect_negative=False)),
+    "_npi_nan_to_num": import_nan_to_num,
+    "_npi_polyval": import_polyval,
+    "_npi_where": import_where,
+    "_npi_where_lscalar": where_scalar(left=True),
+    "_npi_where_rscalar": where_scalar(left=False),
+    "_npi_where_scalar2": import_where_scalars,
+    "_npx_constraint_check": import_constraint_check,
+}
+
+__all__ = ["IMPORTS"]

@@ -1,0 +1,136 @@
+"""NumPy-style operators in numpy that choose, test, fill and difference elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.contract import (
+    Array,
+    Attributes,
+    Reference,
+    as_c,
+    named_dtype,
+    normalized_axis,
+    require,
+)
+
+
+def where(attrs: Attributes, condition: Array, x: Array, y: Array) -> Array:
+    """x where the condition is not 0, else y."""
+    require(x.dtype == y.dtype, f"{x.dtype} and {y.dtype}")
+    return np.where(condition != 0, x, y)
+
+
+def where_scalar(left: bool) -> Reference:
+    """The scalar where the condition is not 0 (`left`) or is 0, else the data."""
+
+    def run(attrs: Attributes, condition: Array, data: Array) -> Array:
+        scalar = as_c(float(attrs.get("scalar", 0.0)), data.dtype)
+        chosen = np.where(condition != 0, *((scalar, data) if left else (data, scalar)))
+        return np.asarray(chosen).astype(data.dtype)
+
+    return run
+
+
+def where_scalars(attrs: Attributes, condition: Array) -> Array:
+    """One of two numbers, as float32."""
+    x, y = (as_c(float(attrs.get(name, 0.0)), np.dtype(np.float32)) for name in ("x", "y"))
+    return np.where(condition != 0, x, y)
+
+
+def predicate(function: Callable[[Array], Array]) -> Reference:
+    """A test of floats; integers are finite numbers."""
+
+    def run(attrs: Attributes, data: Array) -> Array:
+        return np.asarray(function(data if data.dtype.kind == "f" else np.zeros(data.shape)))
+
+    return run
+
+
+def nan_to_num(attrs: Attributes, data: Array) -> Array:
+    """Numbers in place of NaN and infinities; integers and bool as they are."""
+    if data.dtype.kind != "f":
+        return data
+    largest = float(np.finfo(data.dtype).max)
+    high, low = attrs.get("posinf"), attrs.get("neginf")
+    pairs = (
+        (np.isnan(data), attrs.get("nan", 0.0)),
+        (np.isposinf(data), largest if high is None else high),
+        (np.isneginf(data), -largest if low is None else low),
+    )
+    found = data
+    for places, number in pairs:
+        found = np.where(places, as_c(float(number), data.dtype), found)
+    return found
+
+
+def full_like(attrs: Attributes, data: Array) -> Array:
+    """The number in the shape of the data."""
+    dtype = named_dtype(attrs.get("dtype"), data.dtype)
+    return np.full(data.shape, as_c(float(attrs["fill_value"]), dtype))
+
+
+def constraint_check(attrs: Attributes, data: Array) -> Array:
+    """True; data that are not all true are refused."""
+    require(data.dtype.kind == "b", f"{data.dtype}, expected bool")
+    require(bool(data.all()), "an element that is not true")
+    return np.array(True)
+
+
+def diff(attrs: Attributes, data: Array) -> Array:
+    """Differences of neighbours, n times."""
+    require(data.dtype.kind != "b", "bool, which MXNet refuses")
+    count = int(attrs.get("n", 1))
+    require(count >= 0, f"n {count}")
+    axis = normalized_axis(int(attrs.get("axis", -1)), data.ndim)
+    with np.errstate(all="ignore"):
+        return np.diff(data, min(count, data.shape[axis]), axis=axis)
+
+
+def ediff1d(attrs: Attributes, data: Array, *others: Array) -> Array:
+    """Differences of neighbours of the flat data between stated elements."""
+    require(data.dtype.kind != "b", "bool, which MXNet refuses")
+    given = list(others)
+    parts = []
+    for name in ("to_begin", "to_end"):
+        if attrs.get(f"{name}_arr_given"):
+            parts.append(given.pop(0).ravel())
+        else:
+            number = attrs.get(f"{name}_scalar")
+            parts.append(np.zeros(0, data.dtype) if number is None else as_c(float(number), data.dtype).reshape(1))
+    require(all(part.dtype == data.dtype for part in parts), "elements of another dtype")
+    with np.errstate(all="ignore"):
+        return np.concatenate([parts[0], np.diff(data.ravel()), parts[1]])
+
+
+def polyval(attrs: Attributes, coefficients: Array, x: Array) -> Array:
+    """Horner's rule."""
+    require(coefficients.ndim == 1 and coefficients.dtype == x.dtype and x.dtype.kind != "b", str(coefficients.dtype))
+    found = np.zeros_like(x)
+    with np.errstate(all="ignore"):
+        for coefficient in coefficients:
+            found = np.asarray(found * x + coefficient)
+    return found
+
+
+OPERATORS: Mapping[str, Reference] = {
+    "_npi_diff": diff,
+    "_npi_ediff1d": ediff1d,
+    "_npi_full_like": full_like,
+    "_npi_isfinite": predicate(np.isfinite),
+    "_npi_isinf": predicate(np.isinf),
+    "_npi_isnan": predicate(np.isnan),
+    "_npi_isneginf": predicate(np.isneginf),
+    "_npi_isposinf": predicate(np.isposinf),
+    "_npi_nan_to_num": nan_to_num,
+    "_npi_polyval": polyval,
+    "_npi_where": where,
+    "_npi_where_lscalar": where_scalar(left=True),
+    "_npi_where_rscalar": where_scalar(left=False),
+    "_npi_where_scalar2": where_scalars,
+    "_npx_constraint_check": constraint_check,
+}
+
+__all__ = ["OPERATORS"]
