@@ -75,7 +75,36 @@ CASES: tuple[Case, ...] = (
     numpy_joined("_npi_column_stack", "no_elements", (0,), (0, 2)),
 )  # fmt: skip
 
+SPLIT: tuple[Case, ...] = (
+    case("_npi_hsplit", "indices", data(2, 4, 3), indices=(0, 1, 3)),
+    case("_npi_hsplit", "sections", data(2, 6), indices=(), sections=3),
+    case("_npi_hsplit", "unequal", data(2, 5), indices=(), sections=3),
+    case("_npi_hsplit", "axis_means_nothing", data(2, 4), indices=(0, 1), axis=0),
+    case("_npi_hsplit", "squeeze", data(2, 3), indices=(), sections=3, squeeze_axis=True),
+    case("_npi_hsplit", "vector", data(5, dtype="int32"), indices=(0, 2)),
+    case("_npi_hsplit", "whole", data(2, 3), indices=(0,)),
+    np_shape(case("_npi_hsplit", "more_than_elements", data(2, 2), indices=(), sections=3)),
+    np_shape(case("_npi_hsplit", "vector_squeezed", data(3), indices=(), sections=3, squeeze_axis=True)),
+    np_shape(case("_npi_hsplit", "no_elements", data(0, 4), indices=(), sections=2)),
+    case("_npi_dsplit", "sections", data(2, 4, 6), indices=(), sections=2),
+    case("_npi_dsplit", "rank_4", data(1, 4, 2, 3), indices=(), sections=2),
+    case("_npi_dsplit", "indices", data(2, 4, 4), indices=(0, 1)),
+    case("_npi_dsplit", "squeeze", data(2, 3, 3), indices=(), sections=3, squeeze_axis=True),
+    case("_npi_dsplit", "whole", data(2, 3, 4), indices=(0,)),
+    np_shape(case("_npi_dsplit", "no_elements", data(0, 4, 2), indices=(), sections=2)),
+    case("_split_v2", "unequal", data(4, 2), indices=(), axis=0, sections=3),
+)
+CASES = (*CASES, *SPLIT)
+
 REFUSED: tuple[Case, ...] = (
+    np_shape(case("_npi_hsplit", "no_axes", data(), indices=(), sections=1)),
+    case("_npi_hsplit", "late_start", data(2, 4), indices=(1, 3)),
+    case("_npi_hsplit", "falling", data(2, 4), indices=(0, 3, 2)),
+    case("_npi_hsplit", "outside", data(2, 4), indices=(0, 9)),
+    case("_npi_dsplit", "rank_2", data(2, 4), indices=(), sections=2),
+    case("_npi_dsplit", "late_start", data(2, 4, 4), indices=(1, 3)),
+    case("_npi_dsplit", "not_one", data(2, 4, 4), indices=(), sections=2, squeeze_axis=True),
+    case("_split_v2", "late_start", data(4, 2), indices=(1, 2), axis=0),
     joined("_npi_concatenate", "outside", (2, 3), (2, 3), axis=2),
     joined("_npi_concatenate", "unlike", (2, 3), (1, 3), axis=1),
     case("_npi_concatenate", "dtypes", data(2, name="data0"), data(2, name="data1", dtype="float64"), num_args=2),

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.kernel.importing import BaseImportNode, Imported
-from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO
 from graphir.decisions import DecisionKind
 from graphir.errors import ShapeError
 from graphir.graph import Graph, Value
@@ -60,11 +59,6 @@ class ImportNode(BaseImportNode):
     def np_shape(self) -> bool:
         """Whether the model was made under numpy's shape semantics, in which a tensor can have rank 0."""
         return self.importer.source.np_shape
-
-    @property
-    def of_two(self) -> bool:
-        """Whether MXNet 2.0 wrote the model."""
-        return self.importer.source.version >= FIRST_OF_TWO
 
     def __len__(self) -> int:
         """The number of inputs that the node has."""

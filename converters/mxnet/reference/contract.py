@@ -19,7 +19,6 @@ Reference = Callable[..., Array | tuple[Array, ...]]
 
 NP_SHAPE = "__np_shape__"
 SYMBOLS = "__symbols__"
-OF_TWO = "__of_two__"
 
 
 def accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:

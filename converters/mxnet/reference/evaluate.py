@@ -14,10 +14,9 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.input_dtypes import OWN_RESULT
 from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
 from graphir.converters.mxnet.reference import operators
-from graphir.converters.mxnet.reference.contract import NP_SHAPE, OF_TWO, SYMBOLS, bfloat16, is_bfloat16
+from graphir.converters.mxnet.reference.contract import NP_SHAPE, SYMBOLS, bfloat16, is_bfloat16
 from graphir.converters.mxnet.reference.loss import LABELLED
 from graphir.converters.mxnet.schema.operators import output_names, typed_attributes
-from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO
 from graphir.errors import Gap, UnsupportedOpError, VerificationError
 
 Array = NDArray[Any]
@@ -237,8 +236,6 @@ def compute(symbol: NNVMGraph, node: NNVMNode, inputs: Sequence[Array], open_siz
     attributes: Mapping[str, Any] = typed_attributes(node)
     if symbol.np_shape:
         attributes = {**attributes, NP_SHAPE: True}
-    if symbol.version >= FIRST_OF_TWO:
-        attributes = {**attributes, OF_TWO: True}
     if node.subgraphs:
         attributes = {**attributes, SYMBOLS: [_inside(symbol, inner) for inner in node.subgraphs]}
     if has_open_size(node, symbol.np_shape):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, require
+from graphir.converters.mxnet.reference.shape_parts import split_v2
 
 
 def _alike(inputs: tuple[Array, ...]) -> None:
@@ -50,10 +51,27 @@ def column_stack(attrs: Attributes, *inputs: Array) -> Array:
     return np.concatenate(columns, 1)
 
 
+def hsplit(attrs: Attributes, data: Array) -> tuple[Array, ...]:
+    """Parts along the second axis, of a vector along its only one."""
+    require(data.ndim > 0, "a scalar")
+    return split_v2({**attrs, "axis": min(data.ndim - 1, 1)}, data)
+
+
+def dsplit(attrs: Attributes, data: Array) -> tuple[Array, ...]:
+    """What MXNet 1.9.1 makes of it: the elements of parts along axis 1 in the shapes of parts along axis 2."""
+    require(data.ndim >= 3, f"{data.ndim} axes, expected 3 or more")
+    elements = split_v2({**attrs, "axis": 1, "squeeze_axis": False}, data)
+    shapes = split_v2({**attrs, "axis": 2}, data)
+    require(all(one.size == other.size for one, other in zip(elements, shapes, strict=True)), "it writes out of bounds")
+    return tuple(one.reshape(other.shape) for one, other in zip(elements, shapes, strict=True))
+
+
 OPERATORS: Mapping[str, Reference] = {
     "_npi_column_stack": column_stack,
     "_npi_concatenate": concatenate,
+    "_npi_dsplit": dsplit,
     "_npi_dstack": dstack,
+    "_npi_hsplit": hsplit,
     "_npi_hstack": hstack,
     "_npi_stack": stack,
     "_npi_vstack": vstack,

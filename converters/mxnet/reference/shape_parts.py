@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphir.converters.mxnet.reference.contract import (
-    OF_TWO,
     Array,
     Attributes,
     Reference,
@@ -96,15 +95,15 @@ def slice_channel(attrs: Attributes, data: Array) -> tuple[Array, ...]:
 
 
 def split_v2(attrs: Attributes, data: Array) -> tuple[Array, ...]:
-    """`sections` equal parts, or one part from each of `indices` (the first being 0) to the next, along axis."""
+    """`sections` parts, the first ones larger by one where they are not equal, or one part from each of `indices` (the
+    first being 0) to the next, along axis."""
     axis = normalized_axis(attrs.get("axis", 1), data.ndim)
     size, sections = data.shape[axis], int(attrs.get("sections") or 0)
+    starts = list(attrs["indices"])
     if sections:
-        require(size % sections == 0 or OF_TWO in attrs, f"axis of {size} does not divide into {sections}")
-        starts = [index * (size // sections) + min(index, size % sections) for index in range(sections)]
-    else:
-        starts = list(attrs["indices"])
-        require(sorted(starts) == starts and starts[-1] <= size, f"indices {starts} do not fit an axis of {size}")
+        starts = [part * (size // sections) + min(part, size % sections) for part in range(sections)]
+    require(sorted(starts) == starts and starts[-1] <= size, f"indices {starts} do not fit an axis of {size}")
+    require(starts[0] == 0, f"indices {starts} do not begin with 0")
     bounds = zip(starts, [*starts[1:], size], strict=True)
     parts = [np.take(data, np.arange(first, last), axis=axis) for first, last in bounds]
     if attrs.get("squeeze_axis"):

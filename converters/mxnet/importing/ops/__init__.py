@@ -35,6 +35,7 @@ FAMILIES = (
     "later_shape",
     "numpy_creation",
     "numpy_joining",
+    "numpy_padding",
     "numpy_shape",
     "numpy_products",
     "numpy_reduction",

@@ -63,26 +63,24 @@ def _fix_size(node: ImportNode, data: Value, axis: int, size: int) -> None:
 
 
 def import_split_v2(node: ImportNode) -> Sequence[Value]:
-    """`sections` equal parts along an axis, or one from each of `indices` to the next."""
-    data, axis = node.input(0), node.attrs["axis"]
+    """`sections` parts along an axis, or one from each of `indices` to the next."""
+    return split(node, node.input(0), node.attrs["axis"])
+
+
+def split(node: ImportNode, data: Value, axis: int) -> Sequence[Value]:
+    """The parts that `sections` or `indices` ask for, along this axis; `squeeze_axis` drops it."""
     sections, squeeze = node.attrs["sections"], node.attrs["squeeze_axis"]
     starts = list(node.attrs["indices"] or ())
     size = static_size(data, axis)
     count = sections or len(starts)
-    if sections and size is not None and size % sections:
-        if not node.of_two:
-            node.refuse(f"axis {axis} of {data.type} does not divide into {sections} parts")
-        # the first parts are one larger than the others
-        starts = [place * (size // sections) + min(place, size % sections) for place in range(sections)]
-        sections = 0
-    if count == 1 and (sections or starts == [0]):
+    lengths = None if size is None else part_lengths(node, size)
+    if not sections and starts[:1] != [0]:
+        node.refuse(f"indices {tuple(starts)} do not begin with 0, where the first part begins")
+    if count == 1:
         parts: Sequence[Value] = [data]
-    elif sections:
+    elif sections and (lengths is None or len(set(lengths)) == 1):
         parts = node.steps(Split(count, axis), data) if squeeze else node.emit_all(Split(count, axis), data)
-    elif size is not None and starts[0] == 0:
-        lengths = [end - start for start, end in zip(starts, [*starts[1:], size], strict=True)]
-        if min(lengths) < 0:
-            node.refuse(f"indices {tuple(starts)} do not rise, or lie outside the axis of {size}")
+    elif lengths is not None:
         operands = (data, node.vector(lengths))
         parts = node.steps(Split(count, axis), *operands) if squeeze else node.emit_all(Split(count, axis), *operands)
     else:
@@ -94,6 +92,17 @@ def import_split_v2(node: ImportNode) -> Sequence[Value]:
         if static_size(part, axis) not in (None, 1):
             node.refuse(f"squeeze_axis wants parts of size 1, found {part.type}")
     return _squeezed(node, parts, axis)
+
+
+def part_lengths(node: ImportNode, size: int) -> list[int]:
+    """The sizes of the parts of an axis: of `sections` the first ones have one more where they are not equal."""
+    sections, starts = node.attrs["sections"], list(node.attrs["indices"] or ())
+    if sections:
+        return [size // sections + (place < size % sections) for place in range(sections)]
+    lengths = [end - start for start, end in zip(starts, [*starts[1:], size], strict=True)]
+    if min(lengths, default=0) < 0:
+        node.refuse(f"indices {tuple(starts)} do not rise, or lie outside the axis of {size}")
+    return lengths
 
 
 def _cut(node: ImportNode, data: Value, axes: Sequence[int], starts: Sequence[int], ends: Sequence[int]) -> Value:
@@ -262,4 +271,4 @@ IMPORTS: dict[str, ImportFunction] = {
     "Pad": import_pad,
 }
 
-__all__ = ["IMPORTS"]
+__all__ = ["IMPORTS", "import_stack", "part_lengths", "split"]
