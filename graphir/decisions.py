@@ -84,10 +84,6 @@ class DecisionKind(StrEnum):
         "folded scale",
         "What scales and shifts channels was multiplied into weights and bias, which rounds otherwise.",
     )
-    FRAMEWORK_DEFECT = (
-        "framework defect",
-        "The framework computes otherwise than it is documented, and so does the result.",
-    )
     FUNCTION_INLINED = "function inlined", "A function of the model's own was replaced by its body."
     FUNCTIONS_INLINED = "functions inlined", "Calls of functions were replaced by their bodies."
     GROUPS = "groups", "How many channels a filter reaches over is not known: it was taken to reach over all."

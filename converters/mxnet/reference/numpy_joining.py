@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, require
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, normalized_axis, require
 from graphir.converters.mxnet.reference.shape_parts import split_v2
 
 
@@ -58,12 +58,10 @@ def hsplit(attrs: Attributes, data: Array) -> tuple[Array, ...]:
 
 
 def dsplit(attrs: Attributes, data: Array) -> tuple[Array, ...]:
-    """What MXNet 1.9.1 makes of it: the elements of parts along axis 1 in the shapes of parts along axis 2."""
+    """Parts along the third axis, where that is the one that is stated."""
     require(data.ndim >= 3, f"{data.ndim} axes, expected 3 or more")
-    elements = split_v2({**attrs, "axis": 1, "squeeze_axis": False}, data)
-    shapes = split_v2({**attrs, "axis": 2}, data)
-    require(all(one.size == other.size for one, other in zip(elements, shapes, strict=True)), "it writes out of bounds")
-    return tuple(one.reshape(other.shape) for one, other in zip(elements, shapes, strict=True))
+    require(normalized_axis(attrs.get("axis", 1), data.ndim) == 2, "an axis that is not the third one")
+    return split_v2({**attrs, "axis": 2}, data)
 
 
 OPERATORS: Mapping[str, Reference] = {

@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.numpy_shape import new_axes, of_one_axis, of_three_axes, of_two_axes
-from graphir.converters.mxnet.importing.ops.shape_parts import import_stack, part_lengths, split
-from graphir.converters.mxnet.importing.sizes import Entry, axis_of, shape_vector
-from graphir.decisions import DecisionKind
+from graphir.converters.mxnet.importing.ops.shape_parts import import_stack, split
 from graphir.graph import Value
 from graphir.ops.shape import Reshape
-from graphir.ops.shape_parts import Concat, Split
+from graphir.ops.shape_parts import Concat
 
 
 def _joined(node: ImportNode, values: Sequence[Value], axis: int) -> Value:
@@ -57,34 +55,15 @@ def import_hsplit(node: ImportNode) -> Sequence[Value]:
 
 
 def import_dsplit(node: ImportNode) -> Sequence[Value]:
-    """Parts with the sizes of cuts along the third axis.
-
-    MXNet 1.9.1 cuts along the second one and puts the elements, in their order, into tensors of those sizes, which is
-    possible where as many come out.
-    """
-    data = node.input(0)
-    if node.rank(data) < 3:
+    """Parts along the third axis. With another `axis` than that one, as with the default, MXNet 1.9.1 cuts along it and
+    writes what comes out into tensors of other shapes, or beyond their ends."""
+    data, axis = node.input(0), node.attrs["axis"]
+    rank = node.rank(data)
+    if rank < 3:
         node.refuse(f"{data.type}, expected 3 axes or more")
-    second, third = node.sizes(data, (1, 2))
-    cut, wanted = part_lengths(node, second), part_lengths(node, third)
-    if any(size * third != other * second for size, other in zip(cut, wanted, strict=True)):
-        node.refuse(f"parts of {wanted} on axis 2: MXNet cuts {cut} on axis 1, and writes beyond the ends of the parts")
-    squeeze = node.attrs["squeeze_axis"]
-    if squeeze and set(wanted) != {1}:
-        node.refuse(f"squeeze_axis wants parts of size 1, found {wanted}")
-    if not wanted or (not node.attrs["sections"] and node.attrs["indices"][0] != 0):
-        node.refuse(f"indices {node.attrs['indices']} do not begin with 0, where the first part begins")
-    if len(wanted) > 1:
-        text = "the parts are those of axis 1 in shapes of parts of axis 2, as MXNet 1.9.1 computes them"
-        node.decide(DecisionKind.FRAMEWORK_DEFECT, text)
-    parts = node.steps(Split(len(cut), 1), data, node.vector(cut)) if len(cut) > 1 else (data,)
-    found = []
-    for part, size in zip(parts, wanted, strict=True):
-        middle: list[Entry] = [] if squeeze else [size]
-        behind = [axis_of(data, axis) for axis in range(3, node.rank(data))]
-        shape = shape_vector(node, [axis_of(data, 0), second, *middle, *behind])
-        found.append(node.step(Reshape(allowzero=0 in (size, second)), part, shape))
-    return found
+    if node.axis(axis, rank) != 2:
+        node.refuse(f"axis {axis}: MXNet mixes it with the third one; state axis 2")
+    return split(node, data, 2)
 
 
 IMPORTS: dict[str, ImportFunction] = {

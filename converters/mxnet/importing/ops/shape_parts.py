@@ -73,7 +73,7 @@ def split(node: ImportNode, data: Value, axis: int) -> Sequence[Value]:
     starts = list(node.attrs["indices"] or ())
     size = static_size(data, axis)
     count = sections or len(starts)
-    lengths = None if size is None else part_lengths(node, size)
+    lengths = None if size is None else _part_lengths(node, size)
     if not sections and starts[:1] != [0]:
         node.refuse(f"indices {tuple(starts)} do not begin with 0, where the first part begins")
     if count == 1:
@@ -94,7 +94,7 @@ def split(node: ImportNode, data: Value, axis: int) -> Sequence[Value]:
     return _squeezed(node, parts, axis)
 
 
-def part_lengths(node: ImportNode, size: int) -> list[int]:
+def _part_lengths(node: ImportNode, size: int) -> list[int]:
     """The sizes of the parts of an axis: of `sections` the first ones have one more where they are not equal."""
     sections, starts = node.attrs["sections"], list(node.attrs["indices"] or ())
     if sections:
@@ -271,4 +271,4 @@ IMPORTS: dict[str, ImportFunction] = {
     "Pad": import_pad,
 }
 
-__all__ = ["IMPORTS", "import_stack", "part_lengths", "split"]
+__all__ = ["IMPORTS", "import_stack", "split"]
