@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
-from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, named_dtype, require
+from graphir.converters.mxnet.reference.contract import (
+    Array,
+    Attributes,
+    Reference,
+    named_dtype,
+    normalized_axis,
+    require,
+)
 from graphir.converters.mxnet.reference.indexing import filled, in_steps, require_room
 
 FLOAT = np.dtype(np.float32)
@@ -52,10 +60,83 @@ def identity(attrs: Attributes) -> Array:
     return ones_there.astype(named_dtype(attrs.get("dtype"), FLOAT)).reshape(shape)
 
 
+def logspace(attrs: Attributes) -> Array:
+    """Powers of base, of num exponents from start to stop."""
+    require_room(int(attrs["num"]), "a range")
+    base, ends = attrs.get("base", 10.0), (attrs["start"], attrs["stop"])
+    with np.errstate(all="ignore"):
+        values = np.logspace(*ends, int(attrs["num"]), bool(attrs.get("endpoint", True)), base)
+        return values.astype(named_dtype(attrs.get("dtype"), FLOAT))
+
+
+def indices(attrs: Attributes) -> Array:
+    """The coordinates of a grid, one array an axis."""
+    sizes = attrs["dimensions"]
+    require_room(len(sizes) * math.prod(sizes), "indices")
+    rows = [np.broadcast_to(np.arange(size).reshape(-1, *[1] * (len(sizes) - axis - 1)), sizes)
+            for axis, size in enumerate(sizes)]  # fmt: skip
+    found = np.stack(rows) if rows else np.zeros(0)
+    return found.astype(named_dtype(attrs.get("dtype"), np.dtype(np.int32)))
+
+
+def window(formula: Callable[[Any, Callable[[int], Array]], Array]) -> Reference:
+    """A window of M numbers. Angles are single precision, cosines too unless the result is float64; `formula` gets a
+    function that rounds a weight to the dtype and one that gives the cosine of so many turns."""
+
+    def evaluate_window(attrs: Attributes) -> Array:
+        count = int(attrs["M"])
+        dtype = named_dtype(attrs.get("dtype"), FLOAT)
+        if count <= 1:
+            return np.ones(max(count, 0), dtype)
+        require_room(count, "a window")
+
+        def cosine(turns: int) -> Array:
+            places = np.arange(count).astype(np.float32)
+            angle = np.float32(2 * turns) * np.float32(math.pi) * places / np.float32(count - 1)
+            return np.cos(angle.astype(np.float64) if dtype == np.float64 else angle)
+
+        return np.asarray(formula(dtype.type, cosine)).astype(dtype)
+
+    return evaluate_window
+
+
+def diag_indices_from(attrs: Attributes, data: Array) -> Array:
+    """Row i of the result are the places on axis i of the main diagonal."""
+    require(data.ndim >= 2 and len(set(data.shape)) == 1, f"shape {data.shape}, expected equal sizes")
+    return np.stack(np.diag_indices_from(data)).astype(np.int64)
+
+
+def diag(attrs: Attributes, data: Array) -> Array:
+    """numpy.diag."""
+    require(data.ndim in (1, 2), f"{data.ndim} axes, expected 1 or 2")
+    return np.array(np.diag(data, int(attrs.get("k") or 0)))
+
+
+def diagflat(attrs: Attributes, data: Array) -> Array:
+    """numpy.diagflat, but of no scalars."""
+    require(data.ndim > 0, "a scalar")
+    return np.diagflat(data, int(attrs.get("k") or 0))
+
+
+def diagonal(attrs: Attributes, data: Array) -> Array:
+    """numpy.diagonal."""
+    axes = (normalized_axis(int(attrs.get(key, default)), data.ndim) for key, default in (("axis1", 0), ("axis2", 1)))
+    return np.array(np.diagonal(data, int(attrs.get("offset") or 0), *axes))
+
+
 OPERATORS: Mapping[str, Reference] = {
+    "_np_diag": diag,
+    "_np_diagflat": diagflat,
+    "_np_diagonal": diagonal,
     "_npi_arange": arange,
+    "_npi_blackman": window(lambda to, cos: to(0.42) - to(0.5) * cos(1) + to(0.08) * cos(2)),
+    "_npi_diag_indices_from": diag_indices_from,
     "_npi_eye": eye,
+    "_npi_hamming": window(lambda to, cos: to(0.54) - to(0.46) * cos(1)),
+    "_npi_hanning": window(lambda to, cos: to(0.5) - to(0.5) * cos(1)),
     "_npi_identity": identity,
+    "_npi_indices": indices,
+    "_npi_logspace": logspace,
     "_npi_ones": ones,
     "_npi_zeros": zeros,
 }

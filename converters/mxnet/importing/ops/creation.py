@@ -91,8 +91,8 @@ def in_steps(node: ImportNode, start: float, step: float, places: np.ndarray, dt
 def import_linspace(node: ImportNode) -> Value:
     """`num` values from start to stop, stop included by default."""
     attrs = node.attrs
-    if attrs["num"] < 1:
-        node.refuse(f"num {attrs['num']}, expected 1 or more")
+    if attrs["num"] < 0:
+        node.refuse(f"num {attrs['num']}, expected 0 or more")
     node.charge(attrs["num"], "its range")
     numbers = np.linspace(attrs["start"], attrs["stop"], attrs["num"], endpoint=attrs["endpoint"])
     return as_constant(node, numbers.astype(dtype_of(node).numpy()))

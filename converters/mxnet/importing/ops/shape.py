@@ -321,19 +321,32 @@ def import_diag(node: ImportNode) -> Value:
     data, k = node.input(0), node.attrs["k"]
     rank = node.rank(data)
     if rank == 1:
-        (size,) = node.sizes(data)
-        node.charge(2 * size, "the places of its diagonal")
-        places = [[index - min(k, 0), index + max(k, 0)] for index in range(size)]
-        side = node.vector([size + abs(k)] * 2)
-        zeros = node.step(ConstantOfShape(0.0, data.dtype or DType.FLOAT32), side)
-        return node.emit(ScatterND(), zeros, node.constant(places, DType.INT64), data)
+        return diagonal_matrix(node, data, k)
     first, second = (normalize_axis(node.attrs[key], rank) for key in ("axis1", "axis2"))
     if first == second:
         node.refuse(f"axis1 and axis2 are both axis {first}")
     rows, columns = node.sizes(data, (first, second))
-    count = min(rows + min(k, 0), columns - max(k, 0))
-    if count < 1:
+    if min(rows + min(k, 0), columns - max(k, 0)) < 1:
         node.refuse(f"diagonal {k} of {rows} x {columns} is empty")
+    return diagonal(node, data, k, (first, second))
+
+
+def diagonal_matrix(node: ImportNode, vector: Value, k: int) -> Value:
+    """A square matrix of zeros with the vector on diagonal k."""
+    (size,) = node.sizes(vector)
+    node.charge(2 * size, "the places of its diagonal")
+    places = [[index - min(k, 0), index + max(k, 0)] for index in range(size)]
+    side = node.vector([size + abs(k)] * 2)
+    zeros = node.step(ConstantOfShape(0.0, vector.dtype or DType.FLOAT32), side)
+    return node.emit(ScatterND(), zeros, node.constant(places, DType.INT64), vector) if places else zeros
+
+
+def diagonal(node: ImportNode, data: Value, k: int, axes: tuple[int, int]) -> Value:
+    """Diagonal k, not an empty one, of two axes, which are the last one of the result."""
+    first, second = axes
+    rank = node.rank(data)
+    rows, columns = node.sizes(data, axes)
+    count = min(rows + min(k, 0), columns - max(k, 0))
     node.charge(2 * count, "the places of its diagonal")
     places = [[index - min(k, 0), index + max(k, 0)] for index in range(count)]
     indices = node.constant(places, DType.INT64)
@@ -367,4 +380,4 @@ IMPORTS: dict[str, ImportFunction] = {
     "diag": import_diag,
 }
 
-__all__ = ["IMPORTS", "CodeWalk", "rank_if_known", "turned"]
+__all__ = ["IMPORTS", "CodeWalk", "diagonal", "diagonal_matrix", "rank_if_known", "turned"]
