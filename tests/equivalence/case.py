@@ -147,12 +147,14 @@ class Case:
             case "RNN":
                 states = 2 if attrs["mode"] == "lstm" else 1
                 return 1 + states if attrs.get("state_outputs") in true else 1
-            case "moments":
+            case "moments" | "_histogram":
                 return 2
             case op if "quantize" in op and op != "_contrib_dequantize":
                 return 1 if attrs.get("enable_float_output") in true else 3
             case "_np_atleast_1d" | "_np_atleast_2d" | "_np_atleast_3d":
                 return int(attrs["num_args"])
+            case "_npi_average":
+                return 2 if attrs.get("returned") in true else 1
         return 1
 
     def arrays(self, seed: int = 0) -> dict[str, NDArray[Any]]:

@@ -24,6 +24,8 @@ from tests.equivalence import (
     numpy_padding,
     numpy_shape,
     numpy_selection,
+    numpy_norm,
+    numpy_statistics,
     numpy_style,
     pooling,
     quantized,
@@ -50,6 +52,8 @@ FAMILIES = (
     normalization, numpy_products, numpy_reduction, numpy_style, pooling, recurrent, reduction, resize, shape,
     special,
     special, sparse, training,
+    normalization, numpy_norm, numpy_products, numpy_reduction, numpy_statistics, numpy_style, pooling, recurrent,
+    reduction, resize, shape, special,
 )  # fmt: skip
 
 CASES: tuple[Case, ...] = tuple(row for family in FAMILIES for row in family.CASES)

@@ -136,6 +136,10 @@ def _ediff1d_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[st
     return tuple(f"input{slot}" for slot in range(1, 2 + sum(map(bool, given))))
 
 
+def _percentile_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    return ("a", "q") if attributes.get("q_scalar") is None else ("a",)
+
+
 def _sampler(*parameters: str) -> _InputRule:
     """One input in place of each parameter that is None."""
     def rule(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
@@ -202,6 +206,8 @@ _INPUT_RULES: Mapping[str, _InputRule] = {
     "_histogram": _histogram_inputs,
     "_npi_average": _average_inputs,
     "_npi_ediff1d": _ediff1d_inputs,
+    "_npi_bincount": _when("has_weights", "weights"),
+    "_npi_percentile": _percentile_inputs,
     "amp_multicast": _multicast_inputs,
     "softmax": _when("use_length", "length"),
 }

@@ -40,6 +40,8 @@ FAMILIES = (
     "numpy_products",
     "numpy_reduction",
     "numpy_selection",
+    "numpy_norm",
+    "numpy_statistics",
     "numpy_style",
     "random",
     "recurrent",

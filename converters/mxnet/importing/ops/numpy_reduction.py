@@ -1,8 +1,8 @@
 """Reductions of MXNet's NumPy-style interface.
 
-A reduction over all axes has no axes; `axis=()` reduces none. Sums of bool are int64, means of integers float32;
-with `dtype` MXNet adds in a wider dtype and converts once, before a mean is divided. MXNet's floating-point sums are
-compensated: they are not a number once anything follows an infinity.
+A reduction over all axes has no axes; `axis=()` reduces none of them. Sums of bool are int64, means of integers
+float32; with `dtype` MXNet adds in a wider dtype and converts once, before a mean is divided. MXNet's floating-point
+sums are compensated: they are not a number once anything follows an infinity.
 """
 
 from __future__ import annotations

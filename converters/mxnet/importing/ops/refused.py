@@ -8,6 +8,7 @@ WITHOUT_RESULT = "it gives nothing: it fills its own inputs with zeros, between 
 CODE_OF_A_PROCESS = "it runs code in the memory of the process that made the symbol; the file does not hold that code"
 GRAPH_SAMPLING = "it works on compressed sparse matrices of graphs, which ONNX has no tensors for"
 IMAGE_FILE = "it reads the bytes of an image file; decode the image before the model and feed it pixels"
+ROW_SPARSE = "it is defined for row-sparse arrays only, which MXNet has no network give and ONNX has no tensors for"
 
 NO_GRAPH = "MXNet 2.0 itself builds no graph with it: its gradient is registered with another number of inputs"
 
@@ -31,6 +32,7 @@ REASONS: Mapping[str, str] = {
     "_npi_rbitwise_left_shift_scalar": NO_GRAPH,
     "_npi_rbitwise_right_shift_scalar": NO_GRAPH,
     "reset_arrays": WITHOUT_RESULT,
+    "_square_sum": ROW_SPARSE,
 }
 
 __all__ = ["REASONS"]
