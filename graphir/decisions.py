@@ -197,7 +197,10 @@ class DecisionKind(StrEnum):
         "transposed convolution",
         "The size of a transposed convolution's result is computed by the model, which cuts it.",
     )
-    UNDEFINED_ELEMENTS = "undefined elements", "Elements that the framework leaves undefined are zeros."
+    UNDEFINED_ELEMENTS = (
+        "undefined elements",
+        "Elements that the framework leaves undefined are zeros, or what they are meant to be.",
+    )
     UNKNOWN_ATTRIBUTE = "unknown attribute", "An attribute that the operator does not have was ignored."
     UNUSED_INPUT = "unused input", "An input on which nothing depends stays, or cannot be written."
     UNUSED_INPUTS_REMOVED = "unused inputs removed", "Inputs on which no output depends were left out."

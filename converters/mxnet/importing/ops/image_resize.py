@@ -1,0 +1,317 @@
+"""Images resized as OpenCV does it, which is what MXNet resizes them with.
+
+A pixel of the result is a sum of pixels of the image on each axis, its places and weights those of `image_weights`. For
+uint8 OpenCV computes in whole numbers, weights being multiples of 1 / 2048, and so does what is written here: the bytes
+are the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.image_weights import (
+    AREA,
+    AREA_OF_FEW,
+    CUBIC,
+    LANCZOS,
+    LINEAR,
+    NEAREST,
+    UNIT,
+    Array,
+    matrix,
+    nearest,
+    neighbours,
+)  # fmt: skip
+from graphir.converters.mxnet.importing.ops.image_processing import dtype_of
+from graphir.decisions import DecisionKind
+from graphir.graph import Value
+from graphir.ops.creation import Range
+from graphir.ops.elementwise import (
+    Add,
+    Cast,
+    Clip,
+    Div,
+    Floor,
+    GreaterOrEqual,
+    Less,
+    Max,
+    Min,
+    Mul,
+    Or,
+    Round,
+    Sub,
+    Where,
+)
+from graphir.ops.indexing import Gather
+from graphir.ops.linear import MatMul
+from graphir.ops.resize import Coordinates, Resize, ResizeMode
+from graphir.ops.shape import Reshape, Shape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape_parts import Concat
+from graphir.types import UNKNOWN, DType, TensorType
+
+DTYPES = (DType.UINT8, DType.FLOAT32, DType.FLOAT64)
+
+
+class Axis(NamedTuple):
+    """One axis of the image: where it is, its sizes before and after as numbers if known, and as vectors of one."""
+
+    axis: int
+    size: int | None
+    wanted: int | None
+    size_value: Value | None = None
+    wanted_value: Value | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether both sizes are numbers."""
+        return self.size is not None and self.wanted is not None
+
+
+def import_image_resize(node: ImportNode) -> Value:
+    """_image_resize: `size` is the width and height, or one of both; one with `keep_ratio` is the shorter side's."""
+    attrs = node.attrs
+    stated = tuple(attrs["size"] or ())
+    if len(stated) not in (1, 2) or None in stated or min(stated) < 1:
+        node.refuse(f"size {list(stated)}, expected one or two numbers of 1 or more")
+    rank = node.rank(0)
+    if rank not in (3, 4):
+        node.refuse(f"{node.input(0).name} has {rank} axes, expected an image (H, W, C) or a batch of them")
+    if len(stated) == 1 and attrs["keep_ratio"]:
+        return _resized(node, *_keeping_ratio(node, rank, stated[0]))
+    return _resized(node, *_axes(node, rank, (stated[-1], stated[0])))
+
+
+def import_cv_resize(node: ImportNode) -> Value:
+    """_cvimresize: one image (H, W, C) resized to `h` rows and `w` columns."""
+    data = node.input(0)
+    if data.rank not in (None, 3):
+        node.refuse(f"{data.name} is {data.type}, expected one image (H, W, C)")
+    node.graph.refine(data, TensorType(None, (UNKNOWN,) * 3))
+    return _resized(node, *_axes(node, 3, (node.attrs["h"], node.attrs["w"])))
+
+
+def _axes(node: ImportNode, rank: int, wanted: tuple[int, int]) -> tuple[Axis, Axis]:
+    rows, columns = (
+        Axis(axis, *(node.sizes_if_known(0, (axis,)) or (None,)), wanted=size)
+        for axis, size in zip((rank - 3, rank - 2), wanted, strict=True)
+    )
+    return rows, columns
+
+
+def _keeping_ratio(node: ImportNode, rank: int, short: int) -> tuple[Axis, Axis]:
+    """The shorter side becomes `short`, the other one is cut to a whole number."""
+    axes = (rank - 3, rank - 2)
+    known = node.sizes_if_known(0, axes)
+    if known is not None:
+        height, width = known
+        wanted = (short * height // width, short) if height > width else (short, short * width // height)
+        return _axes(node, rank, wanted)
+    height, width = (
+        node.step(Shape(start=axis, end=axis + 1), node.input(0), suffix=suffix)
+        for axis, suffix in zip(axes, ("height", "width"), strict=True)
+    )
+    least = node.step(Min(), height, width, suffix="shorter")
+    length = node.vector([short])
+    sizes = [
+        node.step(Div(), node.step(Mul(), size, length, suffix="scaled"), least, suffix="size")
+        for size in (height, width)
+    ]
+    return Axis(axes[0], None, None, height, sizes[0]), Axis(axes[1], None, None, width, sizes[1])
+
+
+def _resized(node: ImportNode, rows: Axis, columns: Axis) -> Value:
+    data, method = node.input(0), node.attrs["interp"]
+    dtype = dtype_of(node, data)
+    if dtype not in DTYPES and not (dtype is DType.INT32 and method == NEAREST):
+        node.refuse(f"{data.name} is {data.type}; MXNet resizes images of uint8, float32 and float64 only")
+    if method not in (NEAREST, LINEAR, CUBIC, AREA, LANCZOS):
+        node.refuse(f"interp {method}, expected 0 to 4")
+    if method == NEAREST:
+        return _by_places(node, data, rows, columns)
+    if method == LINEAR and dtype is DType.UINT8:
+        if rows.known and columns.known and _halves(node, rows, columns) and _channels(node) not in (1, 3, 4):
+            return _by_matrices(node, data, rows, columns, AREA, dtype)
+        return _linear_bytes(node, data, rows, columns)
+    if method == LINEAR:
+        return _linear_floats(node, data, rows, columns)
+    if not (rows.known and columns.known):
+        node.sizes(data, (rows.axis, columns.axis))
+    if method == AREA and any((axis.wanted or 0) > (axis.size or 0) for axis in (rows, columns)):
+        method = AREA_OF_FEW
+        if dtype is DType.UINT8:
+            return _linear_bytes(node, data, rows, columns, method)
+    return _by_matrices(node, data, rows, columns, method, dtype)
+
+
+def _halves(node: ImportNode, rows: Axis, columns: Axis) -> bool:
+    return all(axis.size == 2 * (axis.wanted or 0) for axis in (rows, columns))
+
+
+def _channels(node: ImportNode) -> int | None:
+    found = node.sizes_if_known(0, (node.rank(0) - 1,))
+    return found[0] if found else None
+
+
+def _by_places(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
+    """Every pixel is one of the image."""
+    held = node.step(Gather(rows.axis), data, _nearest(node, rows), suffix="rows")
+    return node.emit(Gather(columns.axis), held, _nearest(node, columns))
+
+
+def _nearest(node: ImportNode, axis: Axis) -> Value:
+    if axis.size is not None and axis.wanted is not None:
+        node.charge(axis.wanted, "its places")
+        return node.constant(nearest(axis.size, axis.wanted), DType.INT64)
+    scale, last, places = _scale(node, axis)
+    places = node.step(Cast(DType.INT64), node.step(Mul(), places, scale, suffix="places"), suffix="indices")
+    return node.step(Min(), places, last, suffix="inside")
+
+
+def _scale(node: ImportNode, axis: Axis) -> tuple[Value, Value, Value]:
+    """Of an axis whose size is known at run time only: pixels a pixel, its last place, the places of the result."""
+    size, wanted = _sizes(node, axis)
+    last = node.step(Sub(), size, node.vector([1]), suffix="last")
+    size, double = (node.step(Cast(DType.FLOAT64), value, suffix="double") for value in (size, wanted))
+    one = node.constant([1.0], DType.FLOAT64)
+    scale = node.step(Div(), one, node.step(Div(), double, size, suffix="ratio"), suffix="scale")
+    zero, step = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
+    count = node.constant(axis.wanted, DType.INT64) if axis.wanted else node.step(Squeeze(), wanted, node.vector([0]))
+    places = node.step(Range(), zero, count, step, suffix="places")
+    return scale, last, node.step(Cast(DType.FLOAT64), places, suffix="places")
+
+
+def _sizes(node: ImportNode, axis: Axis) -> tuple[Value, Value]:
+    size = axis.size_value
+    if size is None:
+        size = node.step(Shape(start=axis.axis, end=axis.axis + 1), node.input(0), suffix="size")
+    return size, axis.wanted_value or node.vector([axis.wanted or 0])
+
+
+def _linear_floats(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
+    """Between two pixels of each axis: what ONNX's Resize does, channels first."""
+    single = rows.axis == 0
+    if single:
+        data = node.step(Unsqueeze(), data, node.vector([0]), suffix="batch")
+    turned = node.step(Transpose((0, 3, 1, 2)), data, suffix="planes")
+    if rows.wanted is not None and columns.wanted is not None:
+        sizes = node.vector([rows.wanted, columns.wanted])
+    else:
+        sizes = node.step(Concat(0), _sizes(node, rows)[1], _sizes(node, columns)[1], suffix="sizes")
+    op = Resize(ResizeMode.LINEAR, Coordinates.HALF_PIXEL, axes=(2, 3))
+    resized = node.step(op, turned, None, None, sizes, suffix="resized")
+    if not single:
+        return node.emit(Transpose((0, 2, 3, 1)), resized)
+    return node.emit(Squeeze(), node.step(Transpose((0, 2, 3, 1)), resized, suffix="pixels"), node.vector([0]))
+
+
+def _linear_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis, method: int = LINEAR) -> Value:
+    """Between two pixels of each axis, in whole numbers as OpenCV rounds them."""
+    numbers = node.step(Cast(DType.INT32), data, suffix="numbers")
+    across = _blended(node, numbers, columns, (-1, 1), method)
+    total = node.step(Add(), *across, suffix="columns")
+    coarse = node.step(Div(), total, node.constant(16, DType.INT32), suffix="coarse")
+    down = [
+        node.step(Div(), part, node.constant(1 << 16, DType.INT32), suffix="part")
+        for part in _blended(node, coarse, rows, (-1, 1, 1), method)
+    ]
+    total = node.step(Add(), node.step(Add(), *down, suffix="rows"), node.constant(2, DType.INT32), suffix="rounded")
+    return node.emit(Cast(DType.UINT8), node.step(Div(), total, node.constant(4, DType.INT32), suffix="whole"))
+
+
+def _blended(node: ImportNode, data: Value, axis: Axis, shape: tuple[int, ...], method: int) -> list[Value]:
+    """Both neighbours of every pixel of the result on an axis, each times its weight."""
+    rows = len(shape) == 3
+    if axis.size is not None and axis.wanted is not None:
+        node.charge(axis.wanted * 4, "its weights")
+        places, weights = neighbours(axis.size, axis.wanted, method, rows=rows)
+        indices = [node.constant(places[:, side], DType.INT64) for side in (0, 1)]
+        whole = np.rint(weights * np.float32(UNIT)).astype(np.int32)
+        factors = [node.constant(whole[:, side].reshape(shape)) for side in (0, 1)]
+    else:
+        indices, found = _open_neighbours(node, axis, rows=rows)
+        unit = node.constant(float(UNIT), DType.FLOAT32)
+        factors = [
+            node.step(Reshape(), node.step(Cast(DType.INT32), node.step(Round(), node.step(Mul(), weight, unit))),
+                      node.vector(shape), suffix="weight")
+            for weight in found
+        ]  # fmt: skip
+    return [
+        node.step(Mul(), node.step(Gather(axis.axis), data, index, suffix="neighbour"), factor, suffix="weighted")
+        for index, factor in zip(indices, factors, strict=True)
+    ]
+
+
+def _open_neighbours(node: ImportNode, axis: Axis, *, rows: bool) -> tuple[list[Value], list[Value]]:
+    """`neighbours` for a size that is known at run time only: indices and weights of the two sides."""
+    scale, last, places = _scale(node, axis)
+    half = node.constant(0.5, DType.FLOAT64)
+    middle = node.step(Mul(), node.step(Add(), places, half, suffix="middle"), scale, suffix="scaled")
+    place = node.step(Cast(DType.FLOAT32), node.step(Sub(), middle, half, suffix="moved"), suffix="place")
+    floor = node.step(Floor(), place)
+    weight = node.step(Sub(), place, floor, suffix="fraction")
+    index = node.step(Cast(DType.INT64), floor, suffix="index")
+    zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
+    if not rows:
+        before, behind = node.step(Less(), index, zero), node.step(GreaterOrEqual(), index, last)
+        outside = node.step(Or(), before, behind, suffix="outside")
+        weight = node.step(Where(), outside, node.constant(0.0, DType.FLOAT32), weight, suffix="weight")
+    sides = []
+    for side in (index, node.step(Add(), index, one, suffix="next")):
+        sides.append(node.step(Min(), node.step(Max(), side, zero, suffix="inside"), last, suffix="inside"))
+    return sides, [node.step(Sub(), node.constant(1.0, DType.FLOAT32), weight, suffix="rest"), weight]
+
+
+def _by_matrices(node: ImportNode, data: Value, rows: Axis, columns: Axis, method: int, dtype: DType) -> Value:
+    """Sums of more than two pixels: a matrix of weights for each axis."""
+    tall, wide = (_weights(node, axis, method, dtype, rows=axis is rows) for axis in (rows, columns))
+    bytes_ = dtype is DType.UINT8
+    if bytes_:
+        data = node.step(Cast(DType.FLOAT32), data, suffix="numbers")
+    rank = rows.axis + 3
+    leading = tuple(range(rank - 3))
+    planes = node.step(Transpose((*leading, rank - 1, rank - 3, rank - 2)), data, suffix="planes")
+    across = node.step(MatMul(), planes, node.constant(wide.T), suffix="columns")
+    if bytes_:
+        across = node.step(Cast(DType.FLOAT64), across, suffix="double")
+    total = node.step(MatMul(), node.constant(tall), across, suffix="rows")
+    back = (*leading, rank - 2, rank - 1, rank - 3)
+    if not bytes_:
+        return node.emit(Transpose(back), total)
+    total = _rounded(node, total, rows, columns, method)
+    return node.emit(Cast(DType.UINT8), node.step(Transpose(back), total, suffix="pixels"))
+
+
+def _weights(node: ImportNode, axis: Axis, method: int, dtype: DType, *, rows: bool) -> Array:
+    assert axis.size is not None
+    assert axis.wanted is not None
+    node.charge(axis.size * axis.wanted, "its weights")
+    whole = dtype is DType.UINT8 and method != AREA
+    found = matrix(axis.size, axis.wanted, method, whole=whole)
+    return found.astype(np.float64 if dtype is DType.FLOAT64 or (rows and dtype is DType.UINT8) else np.float32)
+
+
+def _rounded(node: ImportNode, total: Value, rows: Axis, columns: Axis, method: int) -> Value:
+    """Sums in float64 as OpenCV rounds them: multiples of 1 / 2048^2 half up, areas half to even."""
+    if method == AREA and not (_halves(node, rows, columns) and _channels(node) in (1, 3, 4)):
+        total = node.step(Round(), total, suffix="rounded")
+    else:
+        if method != AREA:
+            total = node.step(Div(), total, node.constant(float(UNIT * UNIT), DType.FLOAT64), suffix="scaled")
+        raised = node.step(Add(), total, node.constant(0.5, DType.FLOAT64), suffix="raised")
+        total = node.step(Floor(), raised, suffix="rounded")
+    if method in (CUBIC, AREA):
+        node.decide(
+            DecisionKind.ROUNDING,
+            "bytes are rounded as in exact arithmetic; OpenCV sums a part of them in float32, so that one in some "
+            "thousands can be 1 higher or lower",
+        )
+    limits = node.constant(0.0, DType.FLOAT64), node.constant(255.0, DType.FLOAT64)
+    return node.step(Clip(), total, *limits, suffix="limited")
+
+
+IMPORTS: dict[str, ImportFunction] = {"_cvimresize": import_cv_resize, "_image_resize": import_image_resize}
+
+__all__ = ["IMPORTS"]
