@@ -155,6 +155,11 @@ class Case:
                 return int(attrs["num_args"])
             case "_npi_average":
                 return 2 if attrs.get("returned") in true else 1
+            case "_contrib_Proposal" | "_contrib_MultiProposal":
+                return 2 if attrs.get("output_score") in true else 1
+            case "moments" | "_contrib_bipartite_matching" | "_contrib_box_encode":
+            case "_contrib_MultiBoxTarget":
+                return 3
         return 1
 
     def arrays(self, seed: int = 0) -> dict[str, NDArray[Any]]:

@@ -46,6 +46,7 @@ FAMILIES = (
     "numpy_norm",
     "numpy_statistics",
     "numpy_style",
+    "proposals",
     "random",
     "recurrent",
     "reduction",
