@@ -20,6 +20,7 @@ FAMILIES = (
     "creation",
     "detection",
     "elementwise",
+    "factorization",
     "foreign",
     "image",
     "indexing",

@@ -25,6 +25,14 @@ WITHOUT_ONNX = {
     "BoxNMS": ("tests/equivalence/detection.py", "_contrib_box_nms"),
     "MultiBoxDetection": ("tests/equivalence/detection.py", "_contrib_MultiBoxDetection"),
     "Fill": ("tests/passes/test_fills.py", "Fill("),
+    "Cholesky": ("tests/equivalence/factorization.py", "_linalg_potrf"),
+    "Inverse": ("tests/equivalence/factorization.py", "_linalg_inverse"),
+    "LQ": ("tests/equivalence/factorization.py", "_linalg_gelqf"),
+    "SVD": ("tests/equivalence/factorization.py", "_npi_svd"),
+    "SignLogDet": ("tests/equivalence/factorization.py", "_linalg_slogdet"),
+    "Solve": ("tests/equivalence/factorization.py", "_npi_solve"),
+    "SymmetricEigen": ("tests/equivalence/factorization.py", "_linalg_syevd"),
+    "TriangularSolve": ("tests/equivalence/factorization.py", "_linalg_trsm"),
 }
 # What the suite has only in a form in which shapes depend on data, or as a sequence, whose types no runtime tells.
 TEXTS = {

@@ -24,7 +24,9 @@ class Input:
     """One input: MXNet's name for it, its shape and dtype, and how its values are drawn.
 
     `kind`: normal; positive (0.5 to 2); unit (-0.95 to 0.95); distinct (a permutation, far apart); halves (multiples of
-    0.5); bits (0 or 1); `indices:n` (0 to n - 1); `integers:a:b` (a to b, both included); `scale:s` (normal times s).
+    0.5); definite (matrices, symmetric and positive definite but for an upper triangle a little larger); dominant
+    (matrices of a large diagonal); bits (0 or 1); `indices:n` (0 to n - 1); `integers:a:b` (a to b, both included);
+    `scale:s` (normal times s).
     `values` overrides it. `role`: a param is a weight that the model file holds, aux an auxiliary state, label an input
     that inference does not read, data all others.
     """
@@ -57,6 +59,8 @@ class Input:
                 found = (generator.permutation(count) - count // 2).reshape(self.shape) * 0.5
             case "halves":
                 found = generator.integers(-8, 9, self.shape) * 0.5
+            case "definite" | "dominant":
+                found = _matrices(kind, self.shape, generator)
             case "bits":
                 found = generator.integers(0, 2, self.shape)
             case "indices":
@@ -66,6 +70,18 @@ class Input:
             case _:
                 raise ValueError(f"kind {self.kind!r} is unknown")
         return found.astype(self.dtype)
+
+
+def _matrices(kind: str, shape: tuple[int, ...], generator: np.random.Generator) -> NDArray[Any]:
+    """Square matrices in the last two axes; of other shapes normal numbers."""
+    found = generator.standard_normal(shape)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        return found
+    unit = np.eye(shape[-1])
+    if kind == "dominant":
+        return found + 2 * shape[-1] * unit
+    found = found @ np.swapaxes(found, -1, -2) / max(shape[-1], 1) + unit
+    return found * (1 + 0.01 * np.triu(np.ones(shape[-2:]), 1))
 
 
 @dataclass(frozen=True)
@@ -159,6 +175,8 @@ class Case:
                 return 2 if attrs.get("output_score") in true else 1
             case "moments" | "_contrib_bipartite_matching" | "_contrib_box_encode":
             case "_contrib_MultiBoxTarget":
+            case "moments" | "_linalg_slogdet" | "_linalg_gelqf" | "_linalg_syevd" | "_npi_eigh":
+            case "_npi_svd":
                 return 3
         return 1
 

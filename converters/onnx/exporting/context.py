@@ -61,6 +61,7 @@ class Export:
         self.noted: dict[tuple[DecisionKind, str], list[str]] = {} if outer is None else outer.noted
         self.nodes: list[OnnxNode] = []
         self.initializers: dict[str, Tensor] = {}
+        self.inner_types: dict[str, str] = {}
         self.domains: dict[str, int] = {} if outer is None else outer.domains
         self._write_body = write_body
         self._constants: dict[object, str] = {}
@@ -176,6 +177,18 @@ class ExportNode(BaseExportNode[O], Generic[O]):
     def subgraph(self, index: int) -> OnnxGraph:
         """One of the node's subgraphs, to be given to `emit` as an attribute."""
         return self._export.body(self.node.subgraphs[index])
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, or with a number: a name that nothing in the file has."""
+        return self._export.names.fresh(wanted)
+
+    def inline(self, graph: Graph) -> None:
+        """Write a graph in the node's place: inputs and outputs are called like operands and results, other values
+        have names of `fresh_name`."""
+        records = self._export.body(graph)
+        self._export.nodes.extend(records.nodes)
+        self._export.initializers.update(records.initializers)
+        self._export.inner_types.update((value.name, type_text(value.type)) for value in graph.values)
 
     def step(
         self, op_type: str, inputs: Sequence[str], *, suffix: str = "", domain: str = "", **attributes: Any

@@ -143,6 +143,8 @@ def _export_node(node: Node, export: Export) -> None:
 def _known_types(node: Node, made: Sequence[OnnxNode], export: Export) -> dict[str, str]:
     """The types, as texts, of a node's operands and results and of the constants that were made for it."""
     found = {value.name: type_text(value.type) for value in (*node.inputs, *node.outputs) if value is not None}
+    found.update(export.inner_types)
+    export.inner_types.clear()
     for name in (name for one in made for name in one.inputs):
         tensor = export.initializers.get(name)
         if tensor is not None and name not in found:

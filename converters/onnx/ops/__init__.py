@@ -25,6 +25,7 @@ FAMILIES = (
     "bitwise",
     "control",
     "detection",
+    "factorization",
     "foreign",
     "image",
     "indexing",

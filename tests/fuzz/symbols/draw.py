@@ -111,7 +111,7 @@ def draw(seed: int, index: int, pattern: str = "") -> Drawn:
 # elimination, statistics); boxes that are no boxes; indices outside an array, which MXNet reads all the same.
 PLAIN_ONLY = re.compile(
     r"^(argsort|topk|sort|Pooling|Pooling_v1|gather_nd|scatter_nd|RNN|Dropout|LRN|BilinearSampler|GridGenerator|SpatialTransformer|UpSampling)$"
-    r"|Resize2D|AdaptiveAvg|ROI|[Bb]ox|_linalg|Sequence|Deformable|Norm|CTC|Proposal|Correlation"
+    r"|Resize2D|AdaptiveAvg|ROI|[Bb]ox|_linalg|_npi_(cholesky|solve|svd|eig|pinv|tensorinv|tensorsolve)|Sequence|Deformable|Norm|CTC|Proposal|Correlation"
 )
 WITHOUT_EXTREMES = re.compile(
     r"^(Convolution|Deconvolution|FullyConnected|dot|batch_dot|khatri_rao|moments|norm|softmax|softmin|log_softmax)"

@@ -21,6 +21,7 @@ FAMILIES = (
     "detection",
     "einsum",
     "elementwise",
+    "factorization",
     "image",
     "indexing",
     "linear",

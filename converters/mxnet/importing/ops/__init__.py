@@ -26,6 +26,7 @@ FAMILIES = (
     "convolution_deformable",
     "creation",
     "detection",
+    "factorization",
     "image",
     "image_processing",
     "image_random",

@@ -1,0 +1,184 @@
+"""Factors of matrices in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.algebra import require_pair, require_square, require_wide, triangle
+from graphir.converters.mxnet.reference.contract import NP_SHAPE, Array, Attributes, Reference, require
+
+
+def _mirrored(data: Array, lower: bool) -> Array:
+    """The symmetric matrices of which a triangle is given, in float64."""
+    held = triangle(data.astype(np.float64), lower)
+    return held + np.swapaxes(held, -1, -2) - held * np.eye(data.shape[-1])
+
+
+def potrf(attrs: Attributes, data: Array) -> Array:
+    """The Cholesky factor of which the triangle is read."""
+    require_square(data)
+    lower = attrs.get("lower", True)
+    try:
+        found = np.linalg.cholesky(_mirrored(data, lower))
+    except np.linalg.LinAlgError as error:
+        raise ValueError(str(error)) from None
+    return (found if lower else np.swapaxes(found, -1, -2)).astype(data.dtype)
+
+
+def potri(attrs: Attributes, data: Array) -> Array:
+    """The inverse of the matrix with that factor."""
+    require_square(data)
+    lower = attrs.get("lower", True)
+    factor = triangle(data.astype(np.float64), lower)
+    other = np.swapaxes(factor, -1, -2)
+    return np.linalg.inv(factor @ other if lower else other @ factor).astype(data.dtype)
+
+
+def trsm(attrs: Attributes, matrix: Array, data: Array) -> Array:
+    """The solution of a triangular system."""
+    require_pair(matrix, data)
+    factor = triangle(matrix.astype(np.float64), attrs.get("lower", True))
+    factor = np.swapaxes(factor, -1, -2) if attrs.get("transpose", False) else factor
+    pair = (data, np.linalg.inv(factor)) if attrs.get("rightside", False) else (np.linalg.inv(factor), data)
+    require(pair[0].shape[-1] == pair[1].shape[-2], f"shapes {matrix.shape} and {data.shape}")
+    return np.asarray(attrs.get("alpha", 1.0) * (pair[0] @ pair[1])).astype(data.dtype)
+
+
+def inverse(attrs: Attributes, data: Array) -> Array:
+    """The inverse."""
+    require_square(data)
+    try:
+        return np.linalg.inv(data.astype(np.float64)).astype(data.dtype)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(str(error)) from None
+
+
+def slogdet(attrs: Attributes, data: Array) -> tuple[Array, Array]:
+    """Sign and logarithm of the determinant; those of a single matrix have the shape (1,)."""
+    require_square(data)
+    sign, logarithm = np.linalg.slogdet(data.astype(np.float64))
+    shape = data.shape[:-2] if data.ndim > 2 or attrs.get(NP_SHAPE) else (1,)
+    return np.asarray(sign, data.dtype).reshape(shape), np.asarray(logarithm, data.dtype).reshape(shape)
+
+
+def gelqf(attrs: Attributes, data: Array) -> tuple[Array, Array]:
+    """Q and L, with the signs that LAPACK's reflections have."""
+    require_wide(data)
+    require(data.ndim >= 2 and data.shape[-2] <= data.shape[-1], f"shape {data.shape}")
+    q, r = np.linalg.qr(np.swapaxes(data.astype(np.float64), -1, -2))
+    return np.swapaxes(q, -1, -2).astype(data.dtype), np.swapaxes(r, -1, -2).astype(data.dtype)
+
+
+def signed(rows: Array) -> Array:
+    """1 or -1 for each row: the sign of its largest component, the first of equals."""
+    places = np.argmax(np.abs(rows), -1)[..., None]
+    return np.where(np.take_along_axis(rows, places, -1) < 0, -1.0, 1.0)
+
+
+def eigen(data: Array, lower: bool) -> tuple[Array, Array]:
+    """Eigenvalues, and eigenvectors as rows."""
+    found, columns = np.linalg.eigh(_mirrored(data, lower))
+    rows = np.swapaxes(columns, -1, -2)
+    return found, rows * signed(rows)
+
+
+def syevd(attrs: Attributes, data: Array) -> tuple[Array, Array]:
+    """Eigenvectors as rows, and eigenvalues, of the lower triangle."""
+    require_square(data)
+    found, rows = eigen(data, lower=True)
+    return rows.astype(data.dtype), found.astype(data.dtype)
+
+
+def _widened(*arrays: Array) -> list[Array]:
+    """Arrays in the dtype of the result: float64 where they are integers or differ."""
+    for array in arrays:
+        require(array.dtype != np.float16 and array.dtype.kind in "fiu", f"dtype {array.dtype}")
+    dtypes = {array.dtype for array in arrays}
+    wide = np.dtype(np.float64) if len(dtypes) > 1 or arrays[0].dtype.kind != "f" else arrays[0].dtype
+    return [array.astype(wide) for array in arrays]
+
+
+def solve(attrs: Attributes, matrix: Array, data: Array) -> Array:
+    """The solution of systems."""
+    matrix, data = _widened(matrix, data)
+    sides = data[..., None] if data.ndim == matrix.ndim - 1 else data
+    require_pair(matrix, sides)
+    require(matrix.shape[-1] == sides.shape[-2], f"shapes {matrix.shape} and {data.shape}")
+    return np.linalg.solve(matrix, sides).reshape(data.shape)
+
+
+def tensorinv(attrs: Attributes, data: Array) -> Array:
+    """The inverse of a tensor."""
+    require_wide(data)
+    count = attrs.get("ind", 2)
+    require(count > 0, f"ind {count}")
+    rows, columns = (int(np.prod(sizes)) for sizes in (data.shape[:count], data.shape[count:]))
+    require(rows == columns, f"ind {count} of {data.shape}")
+    return np.linalg.tensorinv(data.astype(np.float64), count).astype(data.dtype)
+
+
+def tensorsolve(attrs: Attributes, tensor: Array, data: Array) -> Array:
+    """The solution of a tensor equation."""
+    tensor, data = _widened(tensor, data)
+    axes = sorted(axis % tensor.ndim for axis in attrs.get("a_axes", None) or ())
+    tensor = np.moveaxis(tensor, axes, range(tensor.ndim - len(axes), tensor.ndim))
+    shape = tensor.shape[data.ndim :]
+    require(tensor.size == data.size**2 and int(np.prod(shape)) == data.size, f"{tensor.shape} and {data.shape}")
+    matrix = tensor.reshape(data.size, data.size).astype(np.float64)
+    return np.linalg.solve(matrix, data.ravel().astype(np.float64)).reshape(shape).astype(data.dtype)
+
+
+def eigh(attrs: Attributes, data: Array) -> tuple[Array, Array]:
+    """Eigenvalues, and eigenvectors as columns."""
+    (data,) = _widened(data)
+    require_square(data)
+    found, rows = eigen(data, attrs["UPLO"] != "U")
+    return found.astype(data.dtype), np.swapaxes(rows, -1, -2).astype(data.dtype)
+
+
+def eigvalsh(attrs: Attributes, data: Array) -> Array:
+    """Eigenvalues."""
+    return eigh(attrs, data)[0]
+
+
+def svd(attrs: Attributes, data: Array) -> tuple[Array, Array, Array]:
+    """U, the singular values, and V."""
+    require_wide(data)
+    require(data.ndim >= 2 and data.shape[-2] <= data.shape[-1], f"shape {data.shape}")
+    left, lengths, rows = np.linalg.svd(data.astype(np.float64), full_matrices=False)
+    signs = signed(rows)
+    left = left * np.swapaxes(signs, -1, -2)
+    return left.astype(data.dtype), lengths.astype(data.dtype), (rows * signs).astype(data.dtype)
+
+
+def pinv(attrs: Attributes, data: Array, cutoff: Array | None = None) -> Array:
+    """The pseudoinverse."""
+    require_wide(data)
+    require(data.ndim >= 2, f"shape {data.shape}")
+    require(cutoff is None or cutoff.dtype == data.dtype, "rcond of another dtype")
+    limit = attrs["rcond"] if cutoff is None else cutoff
+    return np.linalg.pinv(data.astype(np.float64), limit).astype(data.dtype)
+
+
+OPERATORS: Mapping[str, Reference] = {
+    "_linalg_gelqf": gelqf,
+    "_linalg_inverse": inverse,
+    "_linalg_potrf": potrf,
+    "_linalg_potri": potri,
+    "_linalg_slogdet": slogdet,
+    "_linalg_syevd": syevd,
+    "_linalg_trsm": trsm,
+    "_npi_cholesky": potrf,
+    "_npi_eigh": eigh,
+    "_npi_eigvalsh": eigvalsh,
+    "_npi_pinv": pinv,
+    "_npi_pinv_scalar_rcond": pinv,
+    "_npi_solve": solve,
+    "_npi_svd": svd,
+    "_npi_tensorinv": tensorinv,
+    "_npi_tensorsolve": tensorsolve,
+}
+
+__all__ = ["OPERATORS"]

@@ -1,0 +1,203 @@
+"""Factors of matrices as loops over their columns: ONNX has no such operators.
+
+A loop touches whole batches at once. What it leaves behind in rows and columns that are done is never read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphir.converters.onnx.exporting.composed import Maker, Step, composed
+from graphir.converters.onnx.exporting.context import row, table
+from graphir.converters.onnx.importing.context import ImportTable
+from graphir.converters.onnx.ops.factorization_steps import diagonal, known_sizes, places_of, turned, unstacked
+from graphir.converters.onnx.ops.jacobi import compose_svd, compose_symmetric_eigen
+from graphir.graph import Value
+from graphir.ops import factorization as ir
+from graphir.ops.elementwise import (
+    Abs,
+    Add,
+    Cast,
+    Div,
+    Equal,
+    GreaterOrEqual,
+    Less,
+    Log,
+    Mul,
+    Neg,
+    Not,
+    Sign,
+    Sqrt,
+    Sub,
+    Where,
+)
+from graphir.ops.indexing import Gather
+from graphir.ops.reduction import ArgMax, ReduceL2, ReduceProd, ReduceSum
+from graphir.ops.shape import Expand, Shape, Squeeze, Unsqueeze
+from graphir.ops.shape_parts import Concat, Slice
+from graphir.types import DType
+
+
+def compose_cholesky(make: Maker, op: ir.Cholesky, operands: Sequence[Value]) -> Sequence[Value]:
+    """Column by column: a column is divided by the root of its pivot, and its product leaves what is behind it."""
+    (a,) = operands
+    size, _ = known_sizes(a)
+
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+        (rest,) = states
+        column = make(Gather(-1), rest, number)
+        place = make(Unsqueeze(), number, make.vector(0))
+        scaled = make(Div(), column, make(Sqrt(), make(Gather(-1), column, place)))
+        outer = make(Mul(), make(Unsqueeze(), scaled, make.vector(-1)), make(Unsqueeze(), scaled, make.vector(-2)))
+        held = make(GreaterOrEqual(), places_of(make, size), number)
+        return Step([make(Sub(), rest, outer)], [make(Where(), held, scaled, make.number(0.0))])
+
+    _, stacked = make.loop(size, [a if op.lower else turned(make, a)], step)
+    return [unstacked(make, stacked, columns=op.lower)]
+
+
+def _substituted(make: Maker, matrix: Value, sides: Value, *, lower: bool, transpose: bool = False) -> Value:
+    """X of op(A) X = B for a triangular A, row by row: forwards where op(A) is a lower one."""
+    size, _ = known_sizes(matrix)
+    forwards = lower != transpose
+
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+        (rest,) = states
+        at = number if forwards else make(Sub(), make.constant(size - 1, DType.INT64), number)
+        place = make(Unsqueeze(), at, make.vector(0))
+        factors = make(Gather(-2 if transpose else -1), matrix, at)
+        pivot = make(Unsqueeze(), make(Gather(-1), factors, place), make.vector(-1))
+        found = make(Div(), make(Gather(-2), rest, place), pivot)
+        product = make(Mul(), make(Unsqueeze(), factors, make.vector(-1)), found)
+        return Step([make(Sub(), rest, product)], [make(Squeeze(), found, make.vector(-2))])
+
+    _, stacked = make.loop(size, [sides], step)
+    found = unstacked(make, stacked)
+    return found if forwards else make(Gather(-2), found, make.vector(*reversed(range(size))))
+
+
+def compose_triangular_solve(make: Maker, op: ir.TriangularSolve, operands: Sequence[Value]) -> Sequence[Value]:
+    """Substitution; X op(A) = B is op(A)^T X^T = B^T."""
+    matrix, sides = operands
+    if not op.rightside:
+        return [_substituted(make, matrix, sides, lower=op.lower, transpose=op.transpose)]
+    found = _substituted(make, matrix, turned(make, sides), lower=op.lower, transpose=not op.transpose)
+    return [turned(make, found)]
+
+
+def _eliminated(make: Maker, matrix: Value, sides: Value | None) -> tuple[Value, Value]:
+    """Gauss's elimination with the largest pivot of a column: the rows (*, M, M + K) of the upper triangle and of the
+    right sides, and (M, *, 1) whether a row was exchanged. Below the triangle there is what was not cleared."""
+    size, _ = known_sizes(matrix)
+    places = places_of(make, size)
+
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+        (rest,) = states
+        place = make(Unsqueeze(), number, make.vector(0))
+        column = make(Abs(), make(Gather(-1), rest, number))
+        open_rows = make(GreaterOrEqual(), places, number)
+        chosen = make(ArgMax(axis=-1), make(Where(), open_rows, column, make.number(-1.0)))
+        is_chosen = make(Unsqueeze(), make(Equal(), places, chosen), make.vector(-1))
+        only = make(Where(), is_chosen, rest, make.number(0.0))
+        pivots = make(ReduceSum(), only, make.vector(-2))
+        exchanged = make(Where(), is_chosen, make(Gather(-2), rest, place), rest)
+        pivot = make(Gather(-1), pivots, place)
+        ratio = make(Div(), make(Gather(-1), exchanged, place), pivot)
+        is_zero = make(Equal(), pivot, make.number(0.0))  # the column below is 0 as well
+        factors = make(Where(), is_zero, make.number(0.0), ratio)
+        rest = make(Sub(), exchanged, make(Mul(), factors, pivots))
+        moved = make(Not(), make(Equal(), chosen, number))
+        return Step([rest], [make(Squeeze(), pivots, make.vector(-2)), moved])
+
+    whole = matrix if sides is None else make(Concat(-1), matrix, sides)
+    _, rows, moved = make.loop(size, [whole], step)
+    return unstacked(make, rows), moved
+
+
+def _solved(make: Maker, matrix: Value, sides: Value) -> Value:
+    """X of A X = B."""
+    size, _ = known_sizes(matrix)
+    rows, _ = _eliminated(make, matrix, sides)
+    axis = make.vector(-1)
+    upper = make(Slice(), rows, make.vector(0), make.vector(size), axis)
+    right = make(Slice(), rows, make.vector(size), make.vector(2**31 - 1), axis)
+    return _substituted(make, upper, right, lower=False)
+
+
+def compose_solve(make: Maker, op: ir.Solve, operands: Sequence[Value]) -> Sequence[Value]:
+    """Elimination and substitution."""
+    return [_solved(make, *operands)]
+
+
+def compose_inverse(make: Maker, op: ir.Inverse, operands: Sequence[Value]) -> Sequence[Value]:
+    """The solution for the unit matrix."""
+    (a,) = operands
+    unit = make.constant(np.eye(known_sizes(a)[0]), make.dtype)
+    return [_solved(make, a, make(Expand(), unit, make(Shape(), a)))]
+
+
+def compose_sign_log_det(make: Maker, op: ir.SignLogDet, operands: Sequence[Value]) -> Sequence[Value]:
+    """The signs of the pivots and of the exchanges; the sum of the pivots' logarithms."""
+    rows, moved = _eliminated(make, operands[0], None)
+    pivots = diagonal(make, rows)
+    ones = make.number(1.0)
+    exchanges = make(Squeeze(), make(Where(), moved, make(Neg(), ones), ones), make.vector(-1))
+    signs = [
+        make(ReduceProd(keepdims=False), make(Sign(), pivots), make.vector(-1)),
+        make(ReduceProd(keepdims=False), exchanges, make.vector(0)),
+    ]
+    logarithms = make(Log(), make(Abs(), pivots))
+    return [make(Mul(), *signs), make(ReduceSum(keepdims=False), logarithms, make.vector(-1))]
+
+
+def compose_lq(make: Maker, op: ir.LQ, operands: Sequence[Value]) -> Sequence[Value]:
+    """Householder's reflections of the rows, applied to the matrix and to a unit matrix below it."""
+    (a,) = operands
+    rows, columns = known_sizes(a)
+    places = places_of(make, columns)
+    zero, one = make.number(0.0), make.number(1.0)
+
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+        (whole,) = states
+        place, last = make(Unsqueeze(), number, make.vector(0)), make.vector(-1)
+        line = make(Gather(-2), whole, place)
+        tail = make(Where(), make(Less(), number, places), line, zero)
+        head = make(Gather(-1), line, place)
+        length = make(ReduceL2(), make(Concat(-1), head, tail), last)
+        behind = make(ReduceL2(), tail, last)
+        beta = make(Where(), make(Less(), head, zero), length, make(Neg(), length))
+        is_done = make(Equal(), behind, zero)
+        lead = make(Where(), is_done, one, make(Sub(), head, beta))
+        tau = make(Where(), is_done, zero, make(Div(), make(Sub(), beta, head), make(Where(), is_done, one, beta)))
+        unit = make(Cast(make.dtype), make(Equal(), places, number))
+        vector = make(Add(), make(Div(), tail, lead), unit)
+        along = make(Mul(), make(ReduceSum(), make(Mul(), whole, vector), last), tau)
+        return Step([make(Sub(), whole, make(Mul(), along, vector))])
+
+    batch = make(Shape(0, -2), a)
+    shape = make(Concat(0), batch, make.vector(columns, columns))
+    unit = make(Expand(), make.constant(np.eye(columns), make.dtype), shape)
+    (whole,) = make.loop(rows, [make(Concat(-2), a, unit)], step)
+    axis = make.vector(-2)
+    top = make(Slice(), whole, make.vector(0), make.vector(rows), axis)
+    left = make(Slice(), top, make.vector(0), make.vector(rows), make.vector(-1))
+    lower = make(Where(), make.constant(np.tri(rows, dtype=np.bool_), DType.BOOL), left, zero)
+    product = turned(make, make(Slice(), whole, make.vector(rows), make.vector(2**31 - 1), axis))
+    return [make(Slice(), product, make.vector(0), make.vector(rows), axis), lower]
+
+
+EXPORTS = table(
+    row(ir.Cholesky, composed(compose_cholesky)),
+    row(ir.Inverse, composed(compose_inverse)),
+    row(ir.LQ, composed(compose_lq)),
+    row(ir.SVD, composed(compose_svd)),
+    row(ir.SignLogDet, composed(compose_sign_log_det)),
+    row(ir.Solve, composed(compose_solve)),
+    row(ir.SymmetricEigen, composed(compose_symmetric_eigen)),
+    row(ir.TriangularSolve, composed(compose_triangular_solve)),
+)
+IMPORTS: ImportTable = {}
+
+__all__ = ["EXPORTS", "IMPORTS"]

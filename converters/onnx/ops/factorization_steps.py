@@ -1,0 +1,52 @@
+"""Steps that the loops over matrices share."""
+
+from __future__ import annotations
+
+from graphir.converters.kernel.refusals import Refusal
+from graphir.converters.onnx.exporting.composed import Maker
+from graphir.graph import Value
+from graphir.ops.indexing import Gather
+from graphir.ops.shape import Reshape, Transpose
+
+
+def known_sizes(value: Value) -> tuple[int, int]:
+    """The rows and columns of matrices. Refuses open ones: they are how often a loop runs, and its tables."""
+    sizes = () if value.shape is None else value.shape[-2:]
+    known = [size for size in sizes if isinstance(size, int)]
+    if len(known) != 2:
+        raise Refusal(f"the sizes of the matrices {value.name} {value.type} are open; state the inputs' shapes")
+    return known[0], known[1]
+
+
+def rank_of(value: Value) -> int:
+    """The number of axes, which is known where the sizes are."""
+    assert value.rank is not None
+    return value.rank
+
+
+def turned(make: Maker, value: Value) -> Value:
+    """Matrices transposed."""
+    rank = rank_of(value)
+    return make(Transpose((*range(rank - 2), rank - 1, rank - 2)), value)
+
+
+def places_of(make: Maker, size: int) -> Value:
+    """The numbers from 0 to size - 1."""
+    return make.vector(*range(size))
+
+
+def unstacked(make: Maker, rows: Value, *, columns: bool = False) -> Value:
+    """What a loop stacked in front, (M, *, N), as matrices (*, M, N), or with `columns` (*, N, M)."""
+    rank = rank_of(rows)
+    last = (rank - 1, 0) if columns else (0, rank - 1)
+    return make(Transpose((*range(1, rank - 1), *last)), rows)
+
+
+def diagonal(make: Maker, matrix: Value) -> Value:
+    """The diagonal of square matrices."""
+    size, _ = known_sizes(matrix)
+    flat = make(Reshape(), matrix, make.vector(*[0] * (rank_of(matrix) - 2), size * size))
+    return make(Gather(-1), flat, make.vector(*range(0, size * size, size + 1)))
+
+
+__all__ = ["diagonal", "known_sizes", "places_of", "rank_of", "turned", "unstacked"]

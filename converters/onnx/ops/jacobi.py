@@ -1,0 +1,182 @@
+"""Eigenvectors and singular values by Jacobi's rotations: half as many pairs of rows at once as there are rows.
+
+Source: G. Golub, C. Van Loan, Matrix Computations, 8.5 (the rotation, the parallel ordering) and 8.6.3 (one-sided).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from graphir.converters.onnx.exporting.composed import Maker, Step
+from graphir.converters.onnx.ops.factorization_steps import diagonal, known_sizes, places_of, turned
+from graphir.graph import Value
+from graphir.ops import factorization as ir
+from graphir.ops.elementwise import (
+    Abs,
+    Add,
+    Div,
+    Equal,
+    Greater,
+    Less,
+    Mod,
+    Mul,
+    Neg,
+    Or,
+    Reciprocal,
+    Sign,
+    Sqrt,
+    Sub,
+    Where,
+)
+from graphir.ops.indexing import Gather, GatherElements
+from graphir.ops.linear import MatMul
+from graphir.ops.reduction import ArgMax, ReduceL2, ReduceMax, ReduceSum, TopK
+from graphir.ops.shape import Expand, Shape, Unsqueeze
+from graphir.ops.shape_parts import Concat
+from graphir.types import DType
+
+MOST_SWEEPS = 16
+
+
+class Pairs(NamedTuple):
+    """The pairs of an iteration: each row's partner (M), where in a matrix (M, M) the partners meet, the diagonal."""
+
+    partner: Value
+    meets: Value
+    diagonal: Value
+
+
+def rounds_of(size: int) -> list[list[int]]:
+    """Each row's partner, round by round, so that every two meet once; of an odd number one is its own partner.
+
+    >>> rounds_of(3)
+    [[0, 2, 1], [2, 1, 0], [1, 0, 2]]
+    """
+    players = list(range(size + size % 2))
+    found = []
+    for _ in range(max(len(players) - 1, 1)):
+        partners = list(range(size))
+        for one, other in zip(players, reversed(players), strict=True):
+            if one < size and other < size:
+                partners[one] = other
+        found.append(partners)
+        players = [players[0], players[-1], *players[1:-1]]
+    return found
+
+
+def _pairs(make: Maker, size: int, number: Value) -> Pairs:
+    """The pairs of the iteration of that number."""
+    rounds = rounds_of(size)
+    turn = make(Mod(), number, make.constant(len(rounds), DType.INT64))
+    partner = make(Gather(0), make.constant(rounds, DType.INT64), turn)
+    meets = make(Equal(), make(Unsqueeze(), partner, make.vector(-1)), places_of(make, size))
+    return Pairs(partner, meets, make.constant(np.eye(size, dtype=np.bool_), DType.BOOL))
+
+
+def _rotation(make: Maker, size: int, pairs: Pairs, products: Value) -> Value:
+    """The transposed rotation that makes the products (*, M, M) of all pairs 0."""
+    zero, one, last = make.number(0.0), make.number(1.0), make.vector(-1)
+    places = places_of(make, size)
+    own = diagonal(make, products)
+    beside = make(ReduceSum(keepdims=False), make(Where(), pairs.meets, products, zero), last)
+    other = make(Gather(-1), own, pairs.partner)
+    slope = make(Div(), make(Sub(), other, own), make(Add(), beside, beside))
+    order = make(Where(), make(Less(), places, pairs.partner), one, make.number(-1.0))
+    sign = make(Where(), make(Equal(), slope, zero), order, make(Sign(), slope))
+    root = make(Sqrt(), make(Add(), one, make(Mul(), slope, slope)))
+    tangent = make(Div(), sign, make(Add(), make(Abs(), slope), root))
+    stays = make(Or(), make(Equal(), beside, zero), make(Equal(), places, pairs.partner))
+    tangent = make(Where(), stays, zero, tangent)
+    cosine = make(Reciprocal(), make(Sqrt(), make(Add(), one, make(Mul(), tangent, tangent))))
+    sine = make(Mul(), tangent, cosine)
+    spread = make(Where(), pairs.meets, make(Unsqueeze(), sine, last), zero)
+    return turned(make, make(Where(), pairs.diagonal, make(Unsqueeze(), cosine, last), spread))
+
+
+def _tolerance(make: Maker, size: int) -> Value:
+    """What is 0 beside 1: the rounding of sums of that many products."""
+    return make.number(float(np.finfo(make.dtype.value).eps) * max(4, size / 4))
+
+
+def _any(make: Maker, condition: Value) -> Value:
+    """Whether a condition holds anywhere, as a scalar."""
+    zero, one = make.number(0.0), make.number(1.0)
+    return make(Greater(), make(ReduceMax(keepdims=False), make(Where(), condition, one, zero)), zero)
+
+
+def _unit(make: Maker, like: Value, size: int) -> Value:
+    """Unit matrices of the batch of a value."""
+    shape = make(Concat(0), make(Shape(0, -2), like), make.vector(size, size))
+    return make(Expand(), make.constant(np.eye(size), make.dtype), shape)
+
+
+def _ordered(make: Maker, rows: Value, order: Value) -> Value:
+    """Rows (*, M, N) in the order of the indices (*, M)."""
+    places = make(Expand(), make(Unsqueeze(), order, make.vector(-1)), make(Shape(), rows))
+    return make(GatherElements(-2), rows, places)
+
+
+def _leads_below_zero(make: Maker, rows: Value) -> Value:
+    """Whether the largest component of each row (*, M, N) is negative, (*, M, 1)."""
+    lead = make(GatherElements(-1), rows, make(ArgMax(axis=-1), make(Abs(), rows)))
+    return make(Less(), lead, make.number(0.0))
+
+
+def compose_symmetric_eigen(make: Maker, op: ir.SymmetricEigen, operands: Sequence[Value]) -> Sequence[Value]:
+    """Rotations from both sides until the matrix is diagonal."""
+    (a,) = operands
+    size, _ = known_sizes(a)
+    axes = make.vector(-2, -1)
+
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+        matrix, vectors = states
+        pairs = _pairs(make, size, number)
+        rotation = _rotation(make, size, pairs, matrix)
+        matrix = make(MatMul(), make(MatMul(), rotation, matrix), turned(make, rotation))
+        sizes = make(Abs(), matrix)
+        beside = make(ReduceMax(), make(Where(), pairs.diagonal, make.number(0.0), sizes), axes)
+        limit = make(Mul(), make(ReduceMax(), sizes, axes), _tolerance(make, size))
+        again = _any(make, make(Greater(), beside, limit))
+        return Step([matrix, make(MatMul(), rotation, vectors)], (), again)
+
+    lower = make.constant(np.tri(size, dtype=np.bool_), DType.BOOL)
+    start = make(Where(), lower, a, turned(make, a))
+    matrix, vectors = make.loop(MOST_SWEEPS * len(rounds_of(size)), [start, _unit(make, a, size)], step)
+    values, order = make.all(TopK(axis=-1, largest=False), diagonal(make, matrix), make.vector(size))
+    vectors = _ordered(make, vectors, order)
+    return [make(Where(), _leads_below_zero(make, vectors), make(Neg(), vectors), vectors), values]
+
+
+def compose_svd(make: Maker, op: ir.SVD, operands: Sequence[Value]) -> Sequence[Value]:
+    """Rotations of the rows until all are orthogonal; their lengths are the singular values."""
+    (a,) = operands
+    size, _ = known_sizes(a)
+    zero, last = make.number(0.0), make.vector(-1)
+
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+        rows, vectors = states
+        pairs = _pairs(make, size, number)
+        products = make(MatMul(), rows, turned(make, rows))
+        rotation = _rotation(make, size, pairs, products)
+        lengths = make(Unsqueeze(), make(Sqrt(), diagonal(make, products)), last)
+        limit = make(Mul(), make(Mul(), lengths, turned(make, lengths)), _tolerance(make, size))
+        beside = make(Where(), pairs.diagonal, zero, make(Abs(), products))
+        again = _any(make, make(Greater(), beside, limit))
+        return Step([make(MatMul(), rotation, rows), make(MatMul(), rotation, vectors)], (), again)
+
+    count = MOST_SWEEPS * len(rounds_of(size))
+    rows, vectors = make.loop(count, [a, _unit(make, a, size)], step)
+    lengths, order = make.all(TopK(axis=-1), make(ReduceL2(keepdims=False), rows, last), make.vector(size))
+    rows, vectors = (_ordered(make, value, order) for value in (rows, vectors))
+    divisor = make(Unsqueeze(), lengths, last)
+    divisor = make(Where(), make(Equal(), divisor, zero), make.number(1.0), divisor)
+    rows = make(Div(), rows, divisor)
+    is_turned = _leads_below_zero(make, rows)
+    rows, vectors = (make(Where(), is_turned, make(Neg(), value), value) for value in (rows, vectors))
+    return [turned(make, vectors), lengths, rows]
+
+
+__all__ = ["compose_svd", "compose_symmetric_eigen", "rounds_of"]
