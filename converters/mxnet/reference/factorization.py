@@ -37,13 +37,20 @@ def potri(attrs: Attributes, data: Array) -> Array:
 
 
 def trsm(attrs: Attributes, matrix: Array, data: Array) -> Array:
-    """The solution of a triangular system."""
+    """The solution of a triangular system, row by row."""
     require_pair(matrix, data)
-    factor = triangle(matrix.astype(np.float64), attrs.get("lower", True))
-    factor = np.swapaxes(factor, -1, -2) if attrs.get("transpose", False) else factor
-    pair = (data, np.linalg.inv(factor)) if attrs.get("rightside", False) else (np.linalg.inv(factor), data)
-    require(pair[0].shape[-1] == pair[1].shape[-2], f"shapes {matrix.shape} and {data.shape}")
-    return np.asarray(attrs.get("alpha", 1.0) * (pair[0] @ pair[1])).astype(data.dtype)
+    lower, transpose = attrs.get("lower", True), attrs.get("transpose", False)
+    factor, sides = triangle(matrix.astype(np.float64), lower), attrs.get("alpha", 1.0) * data.astype(np.float64)
+    if attrs.get("rightside", False):
+        transpose, sides = not transpose, np.swapaxes(sides, -1, -2)
+    require(matrix.shape[-1] == sides.shape[-2], f"shapes {matrix.shape} and {data.shape}")
+    factor = np.swapaxes(factor, -1, -2) if transpose else factor
+    found, done = np.zeros_like(sides), list[int]()
+    for row in range(factor.shape[-1])[:: 1 if lower != transpose else -1]:
+        known = np.einsum("...k,...kn->...n", factor[..., row, done], found[..., done, :])
+        found[..., row, :] = (sides[..., row, :] - known) / factor[..., row, row, None]
+        done.append(row)
+    return (np.swapaxes(found, -1, -2) if attrs.get("rightside", False) else found).astype(data.dtype)
 
 
 def inverse(attrs: Attributes, data: Array) -> Array:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.ops.algebra import require_wide, same_batch, scaled, square_size, turned
+from graphir.converters.mxnet.importing.ops.algebra import require_wide, scaled, turned
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
-from graphir.ops.elementwise import Cast, Div, Greater, Mul, Where
+from graphir.ops.creation import Range
+from graphir.ops.elementwise import Cast, Div, Equal, Greater, Mul, Where
 from graphir.ops.factorization import LQ, SVD, Cholesky, Inverse, SignLogDet, Solve, SymmetricEigen, TriangularSolve
+from graphir.ops.indexing import Gather
 from graphir.ops.linear import MatMul
 from graphir.ops.reduction import ReduceMax
 from graphir.ops.shape import Expand, Reshape, Shape, Squeeze, Transpose, Unsqueeze
@@ -22,10 +22,9 @@ SINGULAR = "of a matrix that is singular infinities or NaN come, where MXNet sto
 
 
 def _squares(node: ImportNode) -> Value:
-    """The operand, square matrices of floats that MXNet takes."""
+    """The operand, matrices of floats that MXNet takes; the operators' rules see to it that they are square."""
     data = node.input(0)
     require_wide(node, data)
-    square_size(node, data)
     return data
 
 
@@ -39,15 +38,20 @@ def import_cholesky(node: ImportNode) -> Value:
 def import_potri(node: ImportNode) -> Value:
     """The inverse of the matrix of which the operand is a Cholesky factor: that of the factor twice."""
     data, lower = _squares(node), node.attrs["lower"]
-    unit = node.step(Expand(), _unit(node, data), node.step(Shape(), data), suffix="unit")
+    shape = node.step(Shape(), data)
+    unit = node.step(Expand(), _unit(node, data, shape), shape, suffix="units")
     first = node.step(TriangularSolve(lower=lower, transpose=not lower), data, unit, suffix="first")
     return node.emit(TriangularSolve(lower=lower, transpose=lower), data, first)
 
 
-def _unit(node: ImportNode, data: Value) -> Value:
-    """A unit matrix of the operand's size."""
-    size = square_size(node, data)
-    return node.constant(np.eye(size), data.dtype or DType.FLOAT32)
+def _unit(node: ImportNode, data: Value, shape: Value) -> Value:
+    """A unit matrix of the operand's size, which may be open."""
+    zero = node.constant(0, DType.INT64)
+    size = node.step(Gather(), shape, node.constant(-1, DType.INT64), suffix="size")
+    places = node.step(Range(), zero, size, node.constant(1, DType.INT64), suffix="places")
+    rows = node.step(Unsqueeze(), places, node.vector([-1]), suffix="rows")
+    is_diagonal = node.step(Equal(), rows, places, suffix="diagonal")
+    return node.step(Cast(data.dtype or DType.FLOAT32), is_diagonal, suffix="unit")
 
 
 def import_trsm(node: ImportNode) -> Value:
@@ -55,8 +59,6 @@ def import_trsm(node: ImportNode) -> Value:
     attrs = node.attrs
     matrix, data = node.input(0), node.input(1)
     require_wide(node, matrix, data)
-    square_size(node, matrix)
-    same_batch(node, matrix, data)
     op = TriangularSolve(attrs["lower"], attrs["transpose"], attrs["rightside"])
     return node.emit(op, matrix, scaled(node, data, attrs["alpha"]))
 
@@ -104,10 +106,8 @@ def _widened(node: ImportNode, *values: Value) -> list[Value]:
 def import_solve(node: ImportNode) -> Value:
     """X of A X = B; a B of one axis less than A holds a vector for each matrix."""
     matrix, data = _widened(node, node.input(0), node.input(1))
-    square_size(node, matrix)
     node.decide(DecisionKind.CHECK, SINGULAR)
     if node.rank(data) != node.rank(matrix) - 1:
-        same_batch(node, matrix, data)
         return node.emit(Solve(), matrix, data)
     columns = node.step(Unsqueeze(), data, node.vector([-1]), suffix="columns")
     return node.emit(Squeeze(), node.step(Solve(), matrix, columns), node.vector([-1]))
@@ -153,7 +153,6 @@ def import_tensorsolve(node: ImportNode) -> Value:
 def _symmetric(node: ImportNode) -> Value:
     """Square matrices whose lower triangle is to be read."""
     (data,) = _widened(node, node.input(0))
-    square_size(node, data)
     return turned(node, data) if node.attrs["UPLO"] == "U" else data
 
 
@@ -198,7 +197,7 @@ def import_pinv(node: ImportNode) -> Value:
     data, cutoff = node.input(0), node.input(1)
     if cutoff.dtype is not data.dtype:
         node.refuse(f"rcond is {cutoff.dtype}, the data {data.dtype}; MXNet wants them equal")
-    if cutoff.rank is None or cutoff.rank > max(node.rank(data) - 2, 1):
+    if node.rank(cutoff) > max(node.rank(data) - 2, 1):
         node.refuse(f"rcond is {cutoff.type}, expected not more axes than the batch of {data.type}")
     if cutoff.rank:
         cutoff = node.step(Unsqueeze(), cutoff, node.vector([-1]), suffix="cutoff")
