@@ -25,6 +25,7 @@ FAMILIES = (
     "control",
     "convolution_deformable",
     "creation",
+    "densities",
     "detection",
     "factorization",
     "image",

@@ -1,0 +1,110 @@
+"""Densities of distributions in numpy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, require
+
+CIRCLE = float(np.float32(2 * np.pi))  # in float64 too
+Formula = Callable[..., Array]
+
+
+def _log_gamma_of(number: float) -> float:
+    if math.isnan(number):
+        return number
+    if math.isinf(number) or (number <= 0 and number == math.floor(number)):
+        return math.inf
+    return math.lgamma(number)
+
+
+log_gamma = np.vectorize(_log_gamma_of, otypes=[np.float64])  # in double precision, whatever the argument is
+
+
+def _placed(sample: Array, parameter: Array, last: int = 0) -> Array:
+    """The parameter with axes of size 1 for those that only the sample has."""
+    first = parameter.ndim - last
+    require(max(1, last) <= parameter.ndim <= sample.ndim, f"a parameter of rank {parameter.ndim} of {sample.ndim}")
+    wanted = (*sample.shape[:first], *sample.shape[sample.ndim - last :])
+    require(parameter.shape == wanted, f"a parameter {parameter.shape}, samples {sample.shape}")
+    ones = (1,) * (sample.ndim - parameter.ndim)
+    return parameter.reshape(*parameter.shape[:first], *ones, *parameter.shape[first:])
+
+
+def density(logarithm: Formula, plain: Formula | None = None) -> Reference:
+    """A density of samples, from its logarithm or its own formula."""
+
+    def evaluate_density(attrs: Attributes, sample: Array, *parameters: Array) -> Array:
+        require(all(each.dtype == sample.dtype for each in parameters), "operands of several dtypes")
+        require(sample.dtype.kind == "f", f"dtype {sample.dtype}, expected floats")
+        wide = np.float64 if sample.dtype == np.float64 else np.float32
+        placed = [_placed(sample, each).astype(wide) for each in parameters]
+        x = sample.astype(wide)
+        with np.errstate(all="ignore"):
+            if attrs.get("is_log"):
+                found = logarithm(x, *placed)
+            else:
+                found = np.exp(logarithm(x, *placed)) if plain is None else plain(x, *placed)
+            return np.array(np.broadcast_to(found, sample.shape)).astype(sample.dtype)
+
+    return evaluate_density
+
+
+def log_normal(x: Array, mean: Array, deviation: Array) -> Array:
+    """Of the normal distribution."""
+    return np.asarray(-((x - mean) ** 2) / (2 * deviation**2) - np.log(deviation) - np.log(CIRCLE) / 2)
+
+
+def normal(x: Array, mean: Array, deviation: Array) -> Array:
+    """Of the normal distribution, itself; negative for a negative deviation."""
+    return np.asarray(np.exp(-((x - mean) ** 2) / (2 * deviation**2)) / (deviation * np.sqrt(CIRCLE)))
+
+
+def log_gamma_density(x: Array, shape: Array, rate: Array) -> Array:
+    """Of the gamma distribution with a rate."""
+    return np.asarray(shape * np.log(rate) + (shape - 1) * np.log(x) - rate * x - log_gamma(shape))
+
+
+def log_poisson(x: Array, rate: Array) -> Array:
+    """Of Poisson's distribution."""
+    return np.asarray(x * np.log(rate) - log_gamma(x + 1) - rate)
+
+
+def log_negative_binomial(x: Array, limit: Array, chance: Array) -> Array:
+    """Of the failures before `limit` successes."""
+    counts = log_gamma(x + limit) - log_gamma(x + 1) - log_gamma(limit)
+    return np.asarray(counts + limit * np.log(chance) + x * np.log(1 - chance))
+
+
+def log_generalized(x: Array, mean: Array, dispersion: Array) -> Array:
+    """The same by mean and dispersion."""
+    return log_negative_binomial(x, 1 / dispersion, 1 / (mean * dispersion + 1))
+
+
+def dirichlet(attrs: Attributes, sample: Array, alpha: Array) -> Array:
+    """Dirichlet's density of the vectors along the last axis."""
+    require(sample.dtype == alpha.dtype and sample.dtype.kind == "f", f"dtypes {sample.dtype} and {alpha.dtype}")
+    placed, x = _placed(sample, alpha, last=1).astype(np.float64), sample.astype(np.float64)
+    with np.errstate(all="ignore"):
+        found = ((placed - 1) * np.log(x)).sum(-1) + log_gamma(placed.sum(-1)) - log_gamma(placed).sum(-1)
+        found = found if attrs.get("is_log") else np.exp(found)
+        return np.asarray(found).reshape(sample.shape[:-1] or (1,)).astype(sample.dtype)
+
+
+OPERATORS: Mapping[str, Reference] = {
+    "_random_pdf_dirichlet": dirichlet,
+    "_random_pdf_exponential": density(
+        lambda x, rate: np.log(rate) - rate * x, lambda x, rate: rate * np.exp(-rate * x)
+    ),
+    "_random_pdf_gamma": density(log_gamma_density),
+    "_random_pdf_generalized_negative_binomial": density(log_generalized),
+    "_random_pdf_negative_binomial": density(log_negative_binomial),
+    "_random_pdf_normal": density(log_normal, normal),
+    "_random_pdf_poisson": density(log_poisson),
+    "_random_pdf_uniform": density(lambda x, low, high: -np.log(high - low), lambda x, low, high: 1 / (high - low)),
+}
+
+__all__ = ["OPERATORS"]
