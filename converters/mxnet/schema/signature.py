@@ -157,6 +157,11 @@ def _choice_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str
     return tuple(f"input{slot}" for slot in range(1, count + 1))
 
 
+def _chances_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    """The chances, unless an attribute states them."""
+    return ("data",) if attributes.get("pvals") in (None, "None") else ()
+
+
 def _subgraph_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
     """The inputs of a control-flow node are positions that its `*_locs` attributes speak of; they have no names."""
     return ()
@@ -196,6 +201,7 @@ _INPUT_RULES: Mapping[str, _InputRule] = {
     "_npi_bernoulli": _bernoulli_inputs,
     "_npi_choice": _choice_inputs,
     "_npi_gamma": _sampler("shape", "scale"),
+    "_npi_multinomial": _chances_inputs,
     "CTCLoss": _ctc_inputs,
     "LeakyReLU": _prelu_gamma,
     "RNN": _recurrent_inputs,

@@ -50,6 +50,8 @@ FAMILIES = (
     "numpy_style",
     "proposals",
     "random",
+    "random_counts",
+    "random_numpy",
     "recurrent",
     "reduction",
     "resize",

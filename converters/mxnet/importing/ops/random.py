@@ -15,43 +15,45 @@ from graphir.ops.shape_parts import Concat
 from graphir.types import DType
 
 
-def _decide(node: ImportNode) -> None:
+def decide_numbers(node: ImportNode) -> None:
+    """Record that the numbers are of the same distribution, but others."""
     node.decide(DecisionKind.RANDOM_NUMBERS, "drawn by the runtime's generator: of the same distribution, but others")
 
 
-def _size(node: ImportNode) -> tuple[int, ...]:
+def stated_size(node: ImportNode) -> tuple[int, ...]:
     """The stated shape; MXNet takes none for one number."""
     return tuple(node.attrs["shape"] or ()) or (() if node.np_shape else (1,))
 
 
-def _dtype(node: ImportNode) -> DType:
+def stated_dtype(node: ImportNode) -> DType:
+    """The stated dtype, float32 by default."""
     stated = node.attrs["dtype"]
     return DType.FLOAT32 if stated in (None, "None") else DType.of(stated)
 
 
 def import_uniform(node: ImportNode) -> Value:
     """Numbers spread evenly from `low` to `high`."""
-    _decide(node)
+    decide_numbers(node)
     attrs = node.attrs
-    return node.emit(ir.RandomUniform(_size(node), _dtype(node), low=attrs["low"], high=attrs["high"]))
+    return node.emit(ir.RandomUniform(stated_size(node), stated_dtype(node), low=attrs["low"], high=attrs["high"]))
 
 
 def import_normal(node: ImportNode) -> Value:
     """Numbers with a normal distribution around `loc`."""
-    _decide(node)
+    decide_numbers(node)
     attrs = node.attrs
-    return node.emit(ir.RandomNormal(_size(node), _dtype(node), mean=attrs["loc"], scale=attrs["scale"]))
+    return node.emit(ir.RandomNormal(stated_size(node), stated_dtype(node), mean=attrs["loc"], scale=attrs["scale"]))
 
 
 def import_uniform_like(node: ImportNode) -> Value:
     """The same in the shape and dtype of the input."""
-    _decide(node)
+    decide_numbers(node)
     return node.emit(ir.RandomUniformLike(low=node.attrs["low"], high=node.attrs["high"]), node.input(0))
 
 
 def import_normal_like(node: ImportNode) -> Value:
     """The same in the shape and dtype of the input."""
-    _decide(node)
+    decide_numbers(node)
     return node.emit(ir.RandomNormalLike(mean=node.attrs["loc"], scale=node.attrs["scale"]), node.input(0))
 
 
@@ -60,7 +62,7 @@ def import_multinomial(node: ImportNode) -> Value:
     attrs = node.attrs
     if attrs["get_prob"]:
         node.refuse("get_prob True; ONNX's Multinomial gives no probabilities")
-    _decide(node)
+    decide_numbers(node)
     data, wanted = node.input(0), DType.of(attrs["dtype"])
     rank = node.rank(data)
     if rank not in (1, 2):
@@ -91,35 +93,35 @@ def _exponential(node: ImportNode, uniform: Value) -> Value:
 
 def import_exponential(node: ImportNode) -> Value:
     """Numbers with an exponential distribution of the rate `lam`."""
-    _decide(node)
-    found = _exponential(node, node.step(ir.RandomUniform(_size(node), _dtype(node), low=0.0, high=1.0)))
+    decide_numbers(node)
+    found = _exponential(node, node.step(ir.RandomUniform(stated_size(node), stated_dtype(node), low=0.0, high=1.0)))
     return node.emit(Div(), found, node.scalar_like(found, node.attrs["lam"]))
 
 
 def import_exponential_like(node: ImportNode) -> Value:
     """The same in the shape and dtype of the input."""
-    _decide(node)
+    decide_numbers(node)
     found = _exponential(node, node.step(ir.RandomUniformLike(low=0.0, high=1.0), node.input(0)))
     return node.emit(Div(), found, node.scalar_like(found, node.attrs["lam"]))
 
 
 def import_randint(node: ImportNode) -> Value:
     """Whole numbers from `low` up to, not including, `high`."""
-    _decide(node)
+    decide_numbers(node)
     low, high = node.attrs["low"], node.attrs["high"]
     dtype = DType.INT32 if node.attrs["dtype"] in (None, "None") else DType.of(node.attrs["dtype"])
     if low >= high or high - low > 1 << 53:
         node.refuse(f"low {low} and high {high}, expected a lower and a higher number at most 2^53 apart")
-    places = node.step(ir.RandomUniform(_size(node), DType.FLOAT64, low=0.0, high=float(high - low)))
+    places = node.step(ir.RandomUniform(stated_size(node), DType.FLOAT64, low=0.0, high=float(high - low)))
     whole = node.step(Cast(DType.INT64), places, suffix="places")
     inside = node.step(Min(), whole, node.constant(high - low - 1, DType.INT64), suffix="inside")
     found = node.step(Add(), inside, node.constant(low, DType.INT64), suffix="numbers")
     return node.emit(Cast(dtype), found)
 
 
-def _sampled(node: ImportNode) -> list[Value]:
+def repeated_parameters(node: ImportNode) -> list[Value]:
     """The parameters of the distributions, each repeated for the `shape` of samples that it gives."""
-    _decide(node)
+    decide_numbers(node)
     count = tuple(node.attrs["shape"] or ())
     found = []
     for value in node.inputs:
@@ -136,9 +138,9 @@ def sampled(place: Callable[[ImportNode, Value, list[Value]], Value], op: Operat
     """Samples of distributions whose parameters are inputs: numbers of a standard distribution, put in their places."""
 
     def import_sampled(node: ImportNode) -> Value:
-        parameters = _sampled(node)
+        parameters = repeated_parameters(node)
         standard = node.step(op, parameters[0], suffix="standard")
-        return node.emit(Cast(_dtype(node)), place(node, standard, parameters))
+        return node.emit(Cast(stated_dtype(node)), place(node, standard, parameters))
 
     return import_sampled
 
@@ -172,4 +174,4 @@ IMPORTS: dict[str, ImportFunction] = {
     "_sample_uniform": sampled(_place_uniform, ir.RandomUniformLike(low=0.0, high=1.0)),
 }
 
-__all__ = ["IMPORTS"]
+__all__ = ["IMPORTS", "decide_numbers", "repeated_parameters", "stated_dtype", "stated_size"]
