@@ -150,6 +150,7 @@ class DecisionKind(StrEnum):
     )
     PRINT = "print", "What the source prints is not printed."
     PROJECTION = "projection", "The projection of a recurrent layer was multiplied into its recurrent weights."
+    QUANTIZATION = "quantization", "How quantized numbers are rounded, or what their scales are."
     RANDOM_NUMBERS = "random numbers", "Numbers are drawn by another generator: of the same distribution, but others."
     RANDOM_SLOPE = "random slope", "A slope that is random in training is its mean."
     RANGE = "range", "The start and step of a range were rounded as its framework rounds them."

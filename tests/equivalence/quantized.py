@@ -6,7 +6,10 @@ from dataclasses import replace
 
 from tests.equivalence.case import Case, Input, case, data, param, values
 
-SPECIAL = (-1.5, -0.5, 0.0, 0.3, 0.5, 1.0, 1.5, 2.0, 2.5, 10.0, -10.0)
+SPECIAL = (-1.51, -0.49, 0.0, 0.3, 0.51, 1.01, 1.52, 2.0, 2.5, 10.0, -10.0)
+# Half way between two quantized numbers a factor and its reciprocal, which differ in the last place, decide.
+TIES = (0.0, 1.0, 0.5, -0.5, 1.5, -1.5, 2.5, 3.5, 60.5, -60.5)
+ONE_STEP = 1 / 60
 LARGE = (2**30, 2**29 + 12345, 2**28, -(2**30), 777777777, 0, 100003)
 SOME_FILTERS = {"kernel": (3, 3), "num_filter": 8}
 
@@ -64,6 +67,10 @@ ROWS: tuple[Case, ...] = (
     case("_contrib_quantize_v2", "own_range_auto", data(3, 7, kind="positive"), out_type="auto"),
     case("_contrib_quantize_v2", "own_range_uint8", data(3, 7), out_type="uint8"),
     case("_contrib_quantize_v2", "int8", values(*SPECIAL), out_type="int8", **CALIBRATED),
+    replace(
+        case("_contrib_quantize_v2", "ties", values(*TIES), min_calib_range=-127.5, max_calib_range=127.5),
+        tolerance=ONE_STEP,
+    ),
     case("_contrib_quantize_v2", "auto", values(*SPECIAL), out_type="auto", **POSITIVE),
     case("_contrib_quantize_v2", "auto_negative", data(1, 3, 5, 5), out_type="auto", **CALIBRATED),
     case("_contrib_quantize_v2", "uint8", data(1, 3, 5, 5), out_type="uint8", **CALIBRATED),

@@ -91,6 +91,7 @@ class Importer(BaseImporter):
         self.guessed = False
         self._results: list[Sequence[Value] | None] = [None] * len(symbol_graph.nodes)
         self._missing: list[str] = []
+        self.reals: dict[Value, Value] = {}  # what quantized values of int32 stand for
         self.readers = Counter(symbol_graph.heads)
         for record in symbol_graph.nodes:
             self.readers.update(record.inputs)

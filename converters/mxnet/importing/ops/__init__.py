@@ -49,6 +49,7 @@ FAMILIES = (
     "numpy_statistics",
     "numpy_style",
     "proposals",
+    "quantized",
     "random",
     "random_counts",
     "random_numpy",

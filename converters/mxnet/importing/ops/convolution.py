@@ -12,6 +12,20 @@ from graphir.padding import Explicit, symmetric
 from graphir.types import UNKNOWN, Dim, Shape
 
 
+def convolution_operator(node: ImportNode) -> Conv:
+    """The convolution that the attributes state, of data with the channels in front."""
+    attrs = node.attrs
+    kernel = attrs["kernel"]
+    rank = len(kernel)
+    return Conv(
+        kernel_shape=kernel,
+        strides=attrs["stride"] or (1,) * rank,
+        dilations=attrs["dilate"] or (1,) * rank,
+        padding=symmetric(attrs["pad"] or (0,) * rank),
+        group=attrs["num_group"],
+    )
+
+
 def import_convolution(node: ImportNode) -> Value:
     """Convolution: data (N, C, D...), weight (num_filter, C/group, K...), bias (num_filter)."""
     attrs = node.attrs
@@ -20,13 +34,7 @@ def import_convolution(node: ImportNode) -> Value:
     layout = layout_of(node, rank)
     filters = attrs["num_filter"]
     weight_shape: tuple[Dim, ...] = (filters, UNKNOWN, *kernel)
-    op = Conv(
-        kernel_shape=kernel,
-        strides=attrs["stride"] or (1,) * rank,
-        dilations=attrs["dilate"] or (1,) * rank,
-        padding=symmetric(attrs["pad"] or (0,) * rank),
-        group=attrs["num_group"],
-    )
+    op = convolution_operator(node)
     bias = None if attrs["no_bias"] else node.shaped(2, (filters,), stated=(filters,))
     if is_channels_first(layout):
         weight = node.shaped(1, weight_shape, stated=weight_shape)
