@@ -90,7 +90,7 @@ class Case:
 
     `onednn` marks an operator whose CPU kernel MXNet only has with oneDNN. `tolerance` is relative to the largest
     magnitude of the expected output; None means the default of its dtype.
-    `node_name` is the node's name in a model whose author gave one. Below
+    `node_name` is the node's name in a model whose author gave one, `inside` the JSON of a symbol inside it. Below
     `least_opset` ONNX cannot say it. With `np_shape` the symbol has those semantics.
     """
 
@@ -101,6 +101,7 @@ class Case:
     onednn: bool = False
     tolerance: float | None = None
     node_name: str = ""
+    inside: str = ""
     least_opset: int = 0
     np_shape: bool = False
 
@@ -135,6 +136,8 @@ class Case:
         node: dict[str, object] = {"op": self.op, "name": self.node}
         if self.attrs:
             node["attrs"] = dict(self.attrs)
+        if self.inside:
+            node["subgraphs"] = [json.loads(self.inside)]
         nodes.append(node | {"inputs": [[index, 0, 0] for index in range(count)]})
         document = {
             "nodes": nodes,
@@ -165,7 +168,7 @@ class Case:
                 return 1 + states if attrs.get("state_outputs") in true else 1
             case "moments" | "_histogram":
                 return 2
-            case op if "quantize" in op and op != "_contrib_dequantize":
+            case op if ("quantize" in op or attrs.get("quantized") in true) and op != "_contrib_dequantize":
                 return 1 if attrs.get("enable_float_output") in true else 3
             case "_np_atleast_1d" | "_np_atleast_2d" | "_np_atleast_3d":
                 return int(attrs["num_args"])

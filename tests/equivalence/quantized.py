@@ -1,4 +1,4 @@
-"""Cases of quantized operators. MXNet computes them with oneDNN; some exist only there, others round elsewise without."""
+"""Cases of quantized operators, which MXNet computes with oneDNN: some exist only there, others round elsewise."""
 
 from __future__ import annotations
 

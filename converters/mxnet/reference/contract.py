@@ -19,6 +19,7 @@ Reference = Callable[..., Array | tuple[Array, ...]]
 
 NP_SHAPE = "__np_shape__"
 SYMBOLS = "__symbols__"
+RECORDS = "__records__"
 
 
 def accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -85,6 +86,7 @@ def is_bfloat16(dtype: np.dtype[Any]) -> bool:
 
 __all__ = [
     "NP_SHAPE",
+    "RECORDS",
     "SYMBOLS",
     "Array",
     "Attributes",

@@ -14,7 +14,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.input_dtypes import OWN_RESULT
 from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
 from graphir.converters.mxnet.reference import operators
-from graphir.converters.mxnet.reference.contract import NP_SHAPE, SYMBOLS, bfloat16, is_bfloat16
+from graphir.converters.mxnet.reference.contract import NP_SHAPE, RECORDS, SYMBOLS, bfloat16, is_bfloat16
 from graphir.converters.mxnet.reference.loss import LABELLED
 from graphir.converters.mxnet.schema.operators import output_names, typed_attributes
 from graphir.errors import Gap, UnsupportedOpError, VerificationError
@@ -237,7 +237,11 @@ def compute(symbol: NNVMGraph, node: NNVMNode, inputs: Sequence[Array], open_siz
     if symbol.np_shape:
         attributes = {**attributes, NP_SHAPE: True}
     if node.subgraphs:
-        attributes = {**attributes, SYMBOLS: [_inside(symbol, inner) for inner in node.subgraphs]}
+        attributes = {
+            **attributes,
+            SYMBOLS: [_inside(symbol, inner) for inner in node.subgraphs],
+            RECORDS: [record for inner in node.subgraphs for record in inner.nodes if record.op != VARIABLE],
+        }
     if has_open_size(node, symbol.np_shape):
         mark = -1 if symbol.np_shape else 0
         attributes = {**attributes, "shape": tuple(open_size if n == mark else n for n in attributes["shape"])}

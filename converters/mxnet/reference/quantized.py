@@ -132,7 +132,7 @@ def product_ends(step: np.float32) -> tuple[Array, Array]:
 
 
 def quantized_conv(attrs: Attributes, data: Array, weight: Array, *others: Array) -> tuple[Array, ...]:
-    """The integers' convolution; the bias is added as it is, whatever its range says. Its range is that of int8 data."""
+    """The integers' convolution; the bias is added as it is. The range is that which int8 data would have."""
     require(data.dtype == np.uint8, f"data of {data.dtype}, expected uint8")
     require(weight.dtype == np.int8, f"weight of {weight.dtype}, expected int8")
     require(int(attrs.get("num_group", 1)) == 1, "num_group, expected 1")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from graphir.converters.mxnet.schema.fused import COUNTED, FUSED_OUTPUTS
 from graphir.converters.mxnet.schema.registry import OperatorSchema, canonical_names, operator_schema
 from graphir.safety.limits import check_count
 
@@ -39,16 +40,17 @@ def signature(operator: str, attributes: Mapping[str, object], num_inputs: int) 
     if operator not in canonical_names():
         return Signature(_positional(num_inputs), (), ("output",), 1)
     schema = operator_schema(operator)
-    inputs = _input_names(schema, attributes)
-    takes = len(inputs) if inputs and not schema.uncertain else None
+    counted = COUNTED.get(operator)
+    inputs, aux = (_input_names(schema, attributes), schema.aux) if counted is None else counted(attributes, num_inputs)
+    takes = len(inputs) if inputs and (counted or not schema.uncertain) else None
     if len(inputs) < num_inputs:
         inputs += _positional(num_inputs, len(inputs))
     rule = _OUTPUT_RULES.get(operator)
     if rule is None:
         hidden = tuple(f"output{slot}" for slot in range(len(schema.outputs), len(schema.outputs) + schema.hidden))
-        return Signature(inputs, schema.aux, schema.outputs + hidden, len(schema.outputs), takes)
+        return Signature(inputs, aux, schema.outputs + hidden, len(schema.outputs), takes)
     outputs, visible = rule(attributes)
-    return Signature(inputs, schema.aux, outputs, visible, takes)
+    return Signature(inputs, aux, outputs, visible, takes)
 
 
 def has_input_rule(operator: str) -> bool:
@@ -287,6 +289,7 @@ def _pooling_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
 
 
 _OUTPUT_RULES: Mapping[str, _OutputRule] = {
+    **FUSED_OUTPUTS,
     **dict.fromkeys(("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm"), _normalized("output", "mean", "var")),
     **dict.fromkeys(("GroupNorm", "LayerNorm"), _normalized("output", "mean", "std")),
     **dict.fromkeys(("_contrib_MultiProposal", "_contrib_Proposal"), _proposal_outputs),

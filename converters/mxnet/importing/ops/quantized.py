@@ -37,7 +37,7 @@ from graphir.converters.mxnet.importing.ranges import (
 )
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
-from graphir.ops.elementwise import Abs, Add, Cast, Clip, Div, Max, Min, Mul, Neg, Sqrt, Sub
+from graphir.ops.elementwise import Abs, Add, Cast, Clip, Div, Max, Min, Mul, Sqrt, Sub
 from graphir.ops.linear import Gemm, MatMul, MatMulInteger
 from graphir.ops.quantization import ConvInteger, DequantizeLinear
 from graphir.ops.reduction import ReduceMax

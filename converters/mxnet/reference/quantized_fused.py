@@ -1,0 +1,169 @@
+"""oneDNN's fused operators in numpy: a layer with what follows it, in float32 or with integer arithmetic.
+
+What is fused stands as a symbol inside the node; the operands are those of the layer, of a batch normalization, of a
+sum, and for quantized ones the ends of the ranges, in this order, whatever the symbol inside says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.mxnet.files.records import NNVMNode
+from graphir.converters.mxnet.reference.activation import activation, leaky_relu
+from graphir.converters.mxnet.reference.contract import RECORDS, Array, Attributes, Reference, require
+from graphir.converters.mxnet.reference.convolution import convolution
+from graphir.converters.mxnet.reference.elementwise_unary import OPERATORS as UNARY
+from graphir.converters.mxnet.reference.quantized import (
+    calibrated,
+    ends,
+    factor,
+    product_ends,
+    product_step,
+    require_bytes,
+    saturated,
+)
+from graphir.converters.mxnet.schema.operators import typed_attributes
+
+LAYERS = ("Convolution", "FullyConnected")
+ACTIVATIONS = ("Activation", "LeakyReLU", "clip", "square", "sqrt", "exp", "abs", "square_root")
+INT32 = np.iinfo(np.int32)
+
+
+class Fused:
+    """What a node fuses: its layer, a batch normalization, and activations before and behind a sum."""
+
+    def __init__(self, attrs: Attributes) -> None:
+        self.layer: Attributes = {}
+        self.normalization: Attributes | None = None
+        self.before: NNVMNode | None = None
+        self.behind: NNVMNode | None = None
+        for record in attrs[RECORDS]:
+            if record.op in LAYERS:
+                self.layer = typed_attributes(record)
+            elif record.op == "BatchNorm":
+                self.normalization = typed_attributes(record)
+            elif record.op not in ("elemwise_add", "_npi_add"):
+                first = bool(attrs.get("with_act") or attrs.get("with_eltwise")) and self.before is None
+                if first:
+                    self.before = record
+                else:
+                    self.behind = record
+        require(bool(self.layer), "no layer inside")
+        self.sums = bool(attrs.get("with_sum"))
+
+    @property
+    def last(self) -> NNVMNode | None:
+        """The last activation."""
+        return self.behind or (None if self.sums else self.before)
+
+
+def activated(record: NNVMNode | None, data: Array) -> Array:
+    """The activation of a record inside on real numbers, if there is one."""
+    if record is None:
+        return data
+    attrs = typed_attributes(record)
+    match record.op:
+        case "Activation":
+            return activation(attrs, data)
+        case "LeakyReLU":
+            return leaky_relu(attrs, data)
+        case "clip":
+            return np.clip(data, np.float32(attrs["a_min"]), np.float32(attrs["a_max"])).astype(data.dtype)
+    result = UNARY[record.op](attrs, data)
+    return result if isinstance(result, np.ndarray) else result[0]
+
+
+def folded(fused: Fused, weight: Array, bias: Array | None, states: Sequence[Array]) -> tuple[Array, Array | None]:
+    """Weight and bias with the batch normalization in them."""
+    if fused.normalization is None:
+        return weight, bias
+    gamma, beta, mean, var = states
+    scale = np.ones_like(gamma) if fused.normalization.get("fix_gamma") else gamma
+    slope = (scale / np.sqrt(var.astype(np.float64) + fused.normalization["eps"])).astype(np.float32)
+    inner = mean if bias is None else mean - bias
+    return weight * slope.reshape(-1, *(1,) * (weight.ndim - 1)), (beta - slope * inner).astype(np.float32)
+
+
+def taken(attrs: Attributes, fused: Fused, operands: Sequence[Array]) -> tuple[list[Array], Any, list[Array]]:
+    """The data, weight and bias (folded), the operand to be added if there is one, and the rest."""
+    data, weight, *rest = operands
+    bias = None if fused.layer.get("no_bias") else rest.pop(0)
+    states = [rest.pop(0) for _ in range(4)] if attrs.get("with_bn") else []
+    weight, bias = folded(fused, weight, bias, states)
+    addend = rest.pop(0) if fused.sums else None
+    return [data, weight, *([] if bias is None else [bias])], addend, rest
+
+
+def fused_convolution(attrs: Attributes, *operands: Array) -> Array | tuple[Array, ...]:
+    """Convolution with batch normalization, activation, sum and activation."""
+    fused = Fused(attrs)
+    found, addend, ranges = taken(attrs, fused, operands)
+    if not attrs.get("quantized"):
+        result = activated(fused.before, convolution({**fused.layer, "no_bias": len(found) < 3}, *found))
+        return activated(fused.behind, result if addend is None else result + addend)
+    data, weight, *bias = found
+    require_bytes(data)
+    spread = calibrated(attrs)
+    scale = factor(data.dtype, *ranges[:2])
+    scales = row_scales(weight, bias, scale) if spread is not None else one_scale(weight)
+    shape = (1, -1, *(1,) * (data.ndim - 2))
+    groups = int(fused.layer.get("num_group", 1))
+    stored = scales if len(scales) == 1 else np.repeat(scales[:groups], len(scales) // groups) if groups > 1 else scales
+    integers = [saturated(weight * stored.reshape(-1, *(1,) * (weight.ndim - 1)), "int8")]
+    integers += [rounded_bias(row, scales * scale) for row in bias]
+    total = convolution({**fused.layer, "no_bias": not bias}, *(part.astype(np.float64) for part in (data, *integers)))
+    dtype = "int32"
+    if spread is not None:
+        dtype = "uint8" if is_positive(fused.last) else "int8"
+        wanted = factor(dtype, *spread)
+        total = total.astype(np.float32) * np.broadcast_to(wanted / scale / scales, (weight.shape[0],)).reshape(shape)
+    else:
+        wanted = np.float32(scale * scales[0])
+    if not (fused.before is not None and fused.before.op == "clip"):
+        total = activated(fused.before, total)
+    if addend is not None:
+        total = total + np.float32(wanted / factor(addend.dtype, *ranges[2:])) * addend.astype(np.float32)
+    total = activated(fused.behind, total)
+    if spread is not None:
+        held = dtype if addend is None else str(addend.dtype)  # the result is written over the addend, as its dtype
+        return (saturated(total, held).view(dtype), *ends(*spread))
+    step = product_step("int8", str(data.dtype), (weight.min(), weight.max(), *ranges[:2]))
+    return (saturated(total, dtype), *product_ends(step))
+
+
+def is_positive(record: NNVMNode | None) -> bool:
+    """Whether what comes last gives no negative number, by its kind: then the result is uint8."""
+    if record is None:
+        return False
+    return record.op == "clip" or (record.op == "Activation" and typed_attributes(record)["act_type"] == "relu")
+
+
+def row_scales(weight: Array, bias: Sequence[Array], scale: np.float32) -> Array:
+    """One factor a filter; it is such that the bias is at most half of the largest int32."""
+    reach = np.abs(weight.reshape(weight.shape[0], -1)).max(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = (np.float32(127.5) / reach).astype(np.float32)
+        for row in bias:
+            limit = np.float32(np.where(row > 0, INT32.max, INT32.min)) / 2 / row / scale
+            found = np.where(row == 0, found, np.minimum(found, limit)).astype(np.float32)
+    return np.where(np.isinf(found), np.float32(1), found)
+
+
+def one_scale(weight: Array) -> Array:
+    """One factor for all filters."""
+    return np.array([np.float32(127.5) / np.abs(weight).max()], np.float32)
+
+
+def rounded_bias(bias: Array, scales: Array) -> Array:
+    """The bias as int32."""
+    return np.clip(np.rint(bias * scales).astype(np.float64), INT32.min, INT32.max)
+
+
+OPERATORS: Mapping[str, Reference] = {
+    "_sg_mkldnn_conv": fused_convolution,
+}
+
+__all__ = ["OPERATORS"]

@@ -1,0 +1,125 @@
+"""Cases of oneDNN's fused operators, in float32 and quantized."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tests.equivalence.case import Case, Input, aux, case, data, param
+from tests.equivalence.quantized import signed, spans, unsigned
+
+RELU = ("Activation", {"act_type": "relu"})
+LEAKY = ("LeakyReLU", {"act_type": "leaky", "slope": "0.1"})
+CLIP = ("clip", {"a_min": "0", "a_max": "6"})
+TANH = ("Activation", {"act_type": "tanh"})
+Kind = tuple[str, Mapping[str, str]]
+ORDER = "{}_min {}_max"
+
+
+class Inside:
+    """A symbol inside in the making: nodes in order, the last of them its head."""
+
+    def __init__(self) -> None:
+        self.nodes: list[dict[str, object]] = []
+
+    def add(self, op: str, *inputs: int, **attrs: str) -> int:
+        """A node, and its number."""
+        name = f"inside{len(self.nodes)}"
+        self.nodes.append({"op": op, "name": name, "attrs": attrs, "inputs": [[index, 0, 0] for index in inputs]})
+        return len(self.nodes) - 1
+
+    def text(self) -> str:
+        """The symbol's JSON."""
+        variables = [index for index, node in enumerate(self.nodes) if node["op"] == "null"]
+        return json.dumps({"nodes": self.nodes, "arg_nodes": variables, "heads": [[len(self.nodes) - 1, 0, 0]]})
+
+
+def inside(
+    layer: Kind, *, bias: bool = True, bn: bool = False, act: Kind | None = None, with_sum: bool = False,
+    last: Kind | None = None,
+) -> str:  # fmt: skip
+    """The symbol of a layer and what is fused into it."""
+    made = Inside()
+    operands = [made.add("null") for _ in range(3 if bias else 2)]
+    found = made.add(layer[0], *operands, **{**layer[1], "no_bias": str(not bias)})
+    if bn:
+        states = [made.add("null") for _ in range(4)]
+        found = made.add("BatchNorm", found, *states, fix_gamma="False", eps="0.001")
+    if act is not None:
+        found = made.add(act[0], found, **act[1])
+    if with_sum:
+        found = made.add("elemwise_add", found, made.add("null"))
+    if last is not None:
+        made.add(last[0], found, **last[1])
+    return made.text()
+
+
+def convolution(
+    variant: str, source: Input, *, bias: bool = True, bn: bool = False, act: Kind | None = None,
+    addend: Input | None = None, last: Kind | None = None, span: tuple[float, float] = (0.0, 2.0),
+    sums: tuple[float, float] = (-1.0, 3.0), calibrated: tuple[float, float] | None = None,
+    filters: int = 8, **kinds: str,
+) -> Case:  # fmt: skip
+    """A fused convolution: quantized where its data are."""
+    quantized = source.dtype != "float32"
+    attrs = {"kernel": "(3, 3)", "pad": "(1, 1)", "num_filter": str(filters), **kinds}
+    groups = int(kinds.get("num_group", "1"))
+    inputs = [source, param("weight", filters, source.shape[1] // groups, 3, 3)]
+    if bias:
+        inputs.append(param("bias", filters))
+    if bn:
+        inputs += [param("gamma", filters, kind="positive"), param("beta", filters), aux("moving_mean", filters)]
+        inputs.append(aux("moving_var", filters, kind="positive"))
+    if addend is not None:
+        inputs.append(addend)
+    if quantized:
+        inputs += [*spans("data", *span, ORDER), *(spans("sum", *sums, ORDER) if addend is not None else ())]
+    flags: dict[str, object] = {"with_bn": bn, "with_act": act is not None, "with_sum": addend is not None}
+    flags |= {"with_postsum_act": last is not None, "quantized": quantized}
+    flags = {name: flag for name, flag in flags.items() if flag}
+    if calibrated is not None:
+        flags |= {"min_calib_range": calibrated[0], "max_calib_range": calibrated[1]}
+    made = case("_sg_mkldnn_conv", variant, *inputs, **flags)
+    text = inside(("Convolution", attrs), bias=bias, bn=bn, act=act, with_sum=addend is not None, last=last)
+    return replace(made, inside=text)
+
+
+FLOATS = data(2, 4, 6, 6)
+POSITIVE = unsigned(2, 4, 6, 6)
+BOTH = signed(2, 4, 6, 6)
+ADDED = data(2, 8, 6, 6, name="sum")
+ADDED_POSITIVE, ADDED_BOTH = unsigned(2, 8, 6, 6, name="sum"), signed(2, 8, 6, 6, name="sum")
+WIDE = (-20.0, 19.0)
+
+CONVOLUTIONS = (
+    convolution("plain", FLOATS),
+    convolution("bn_act", FLOATS, bias=False, bn=True, act=RELU),
+    convolution("leaky_sum", FLOATS, act=LEAKY, addend=ADDED),
+    convolution("bn_sum_act", FLOATS, bn=True, addend=ADDED, last=RELU, num_group="2"),
+    convolution("clip", FLOATS, act=CLIP, stride="(2, 1)"),
+    convolution("tanh", FLOATS, act=TANH),
+    convolution("int32", POSITIVE),
+    convolution("int32_of_int8", BOTH, bias=False, span=(-1.0, 2.0)),
+    convolution("int32_act", BOTH, act=RELU, span=(-1.0, 2.0)),
+    convolution("calibrated", POSITIVE, calibrated=WIDE),
+    convolution("calibrated_int8", BOTH, span=(-1.0, 2.0), calibrated=WIDE),
+    convolution("calibrated_groups", POSITIVE, bias=False, calibrated=WIDE, num_group="4"),
+    convolution("calibrated_bn_act", POSITIVE, bias=False, bn=True, act=RELU, calibrated=(0.0, 22.0)),
+    convolution("calibrated_leaky", POSITIVE, bn=True, act=LEAKY, calibrated=WIDE),
+    convolution("calibrated_clip", POSITIVE, bn=True, act=CLIP, calibrated=(0.0, 4.0)),
+    convolution("calibrated_clip_high", POSITIVE, bn=True, act=CLIP, calibrated=(0.0, 12.0)),
+    convolution("calibrated_tanh", POSITIVE, bn=True, act=TANH, calibrated=(-1.0, 1.0)),
+    convolution("calibrated_sum", POSITIVE, addend=ADDED_BOTH, calibrated=WIDE),
+    convolution("calibrated_sum_act", POSITIVE, addend=ADDED_POSITIVE, last=RELU, sums=(0.0, 3.0),
+                calibrated=(0.0, 20.0)),
+    convolution("calibrated_sum_unlike", POSITIVE, addend=ADDED_BOTH, last=RELU, calibrated=(0.0, 20.0)),
+    convolution("calibrated_sum_unlike_int8", POSITIVE, addend=ADDED_POSITIVE, sums=(0.0, 3.0), calibrated=WIDE),
+    convolution("calibrated_act_sum", BOTH, act=RELU, addend=ADDED_BOTH, span=(-1.0, 2.0), calibrated=WIDE),
+    # A sum of floats that is rounded: another order of its terms rounds one of many elsewise.
+    replace(convolution("int32_sum", POSITIVE, addend=ADDED_BOTH), tolerance=1e-5),
+)  # fmt: skip
+
+CASES: tuple[Case, ...] = tuple(replace(row, onednn=True) for row in (*CONVOLUTIONS,))
+
+REFUSED: tuple[Case, ...] = ()
