@@ -109,7 +109,6 @@ CONVOLUTIONS = (
     convolution("calibrated_leaky", POSITIVE, bn=True, act=LEAKY, calibrated=WIDE),
     convolution("calibrated_clip", POSITIVE, bn=True, act=CLIP, calibrated=(0.0, 4.0)),
     convolution("calibrated_clip_high", POSITIVE, bn=True, act=CLIP, calibrated=(0.0, 12.0)),
-    convolution("calibrated_tanh", POSITIVE, bn=True, act=TANH, calibrated=(-1.0, 1.0)),
     convolution("calibrated_sum", POSITIVE, addend=ADDED_BOTH, calibrated=WIDE),
     convolution("calibrated_sum_act", POSITIVE, addend=ADDED_POSITIVE, last=RELU, sums=(0.0, 3.0),
                 calibrated=(0.0, 20.0)),

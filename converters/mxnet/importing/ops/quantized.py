@@ -163,7 +163,7 @@ def import_quantized_conv(node: ImportNode) -> Sequence[Value]:
     steps = [_largest_step(node, slot, DType.INT8) for slot in (first, first + 2)]
     step = apply(node, Mul(), *steps)
     op = convolution_operator(node)
-    total = node.step(_integer_convolution(node), data, weight, suffix="integers")
+    total = node.step(integer_convolution(node), data, weight, suffix="integers")
     whole = as_int32(node, total, bias, 2)
     operands = (real(node, data, DType.UINT8, steps[0], suffix="data"), real(node, weight, DType.INT8, steps[1], 0,
                                                                               suffix="weight"))
@@ -171,7 +171,8 @@ def import_quantized_conv(node: ImportNode) -> Sequence[Value]:
     return [whole, *product_ends(node, step)]
 
 
-def _integer_convolution(node: ImportNode) -> ConvInteger:
+def integer_convolution(node: ImportNode) -> ConvInteger:
+    """The convolution of integers that the attributes state."""
     op = convolution_operator(node)
     return ConvInteger(op.kernel_shape, op.strides, op.dilations, op.padding, op.group)
 

@@ -1,0 +1,161 @@
+"""oneDNN's fused operators: a layer with a batch normalization, activations and a sum, in float32 or quantized.
+
+What is fused stands as a symbol inside the node. MXNet takes its nodes by kind, and the operands by place: data, weight,
+bias, the normalization's states, the addend, and the ends of the ranges of data and addend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.fused import Fused, inner
+from graphir.converters.mxnet.importing.fused_weights import Weights, convolution_weights
+from graphir.converters.mxnet.importing.ops.quantized import as_int32, integer_convolution, product_ends, real_bias
+from graphir.converters.mxnet.importing.ranges import (
+    LARGEST,
+    SPANS,
+    Known,
+    apply,
+    as_end,
+    byte_dtype,
+    calibrated,
+    cut,
+    end,
+    held,
+    magnitude,
+    quantized,
+    real,
+    single,
+    step_of,
+)
+from graphir.decisions import DecisionKind
+from graphir.graph import Value
+from graphir.ops.elementwise import Add, Cast, Div, Max, Mul
+from graphir.ops.shape import Reshape
+from graphir.types import DType
+
+
+def import_fused_convolution(node: ImportNode) -> Sequence[Value] | Value:
+    """Convolution with a batch normalization, an activation, a sum and an activation behind it."""
+    fused = Fused(node, "Convolution")
+    if not node.attrs["quantized"]:
+        found = inner(node, fused.layer, *node.inputs[: fused.operands])
+        if fused.normalization is not None:
+            found = inner(node, fused.normalization, found, *node.inputs[fused.operands : fused.operands + 4])
+        return _finished(node, fused, found, node.input(fused.addend) if fused.addend else None)
+    return _quantized_convolution(node, fused)
+
+
+def _finished(node: ImportNode, fused: Fused, found: Value, addend: Value | None) -> Value:
+    """The activation, the sum and the activation behind it, as far as they are there, on real numbers."""
+    if fused.before is not None and not (node.attrs["quantized"] and fused.before.op == "clip"):
+        found = inner(node, fused.before, found)
+    if addend is not None:
+        found = node.step(Add(), found, addend, suffix="sum")
+    return found if fused.behind is None else inner(node, fused.behind, found)
+
+
+def _check_activations(node: ImportNode, fused: Fused) -> None:
+    """Refuse what MXNet would compute of quantized numbers as if they were real ones."""
+    for record in (fused.before, fused.behind):
+        if record is None or fused.is_linear(record):
+            continue
+        if record.op == "clip" and fused.addend is None and calibrated(node) is not None:
+            node.decide(DecisionKind.QUANTIZATION, "MXNet limits by the calibrated range alone, not by the clip's ends")
+            continue
+        node.refuse(f"MXNet computes its {record.op} of quantized numbers as if they were real ones")
+
+
+def _quantized_convolution(node: ImportNode, fused: Fused) -> Sequence[Value]:
+    _check_activations(node, fused)
+    dtype, first = byte_dtype(node), fused.first_range
+    low, high = end(node, node.input(first)), end(node, node.input(first + 1))
+    factor = apply(node, Div(), single(SPANS[dtype]), magnitude(node, low, high))
+    weights = convolution_weights(node, fused, factor, whole=calibrated(node) is None)
+    if calibrated(node) is None:
+        return _as_integers(node, fused, weights, dtype, magnitude(node, low, high))
+    data_step = step_of(node, magnitude(node, low, high), SPANS[dtype])
+    found = calibrated(node)
+    assert found is not None
+    made = DType.UINT8 if fused.is_positive(fused.last) else DType.INT8
+    step = step_of(node, magnitude(node, *found), SPANS[made])
+    sides = [as_end(node, found[0]), as_end(node, found[1])]
+    if fused.addend is None:
+        stands = _real_convolution(node, fused, weights, (dtype, data_step, weights.step))
+        return [quantized(node, _finished(node, fused, stands, None), made, step), *sides]
+    product = apply(node, Mul(), data_step, weights.step)
+    counts = node.step(Cast(DType.FLOAT32), _integers(node, fused, weights), suffix="counts")
+    stands = node.step(Mul(), counts, _along_channels(node, product), suffix="real")
+    kept = byte_dtype(node, fused.addend)
+    total = _finished(node, fused, stands, _real_addend(node, fused, kept))
+    if kept is made:
+        return [quantized(node, total, made, step), *sides]
+    node.decide(DecisionKind.QUANTIZATION, f"MXNet limits the sum to {kept}, the addend's dtype, and takes it for {made}")
+    return [node.emit(Cast(made), quantized(node, total, kept, step, "limited")), *sides]
+
+
+def _real_addend(node: ImportNode, fused: Fused, dtype: DType) -> Value:
+    assert fused.addend is not None
+    ends = [end(node, node.input(fused.first_range + slot)) for slot in (2, 3)]
+    step = step_of(node, magnitude(node, *ends), SPANS[dtype])
+    return real(node, node.input(fused.addend), dtype, step, suffix="addend")
+
+
+def _real_convolution(
+    node: ImportNode, fused: Fused, weights: Weights, how: tuple[DType, Known, Known]
+) -> Value:
+    """The convolution of what data and weight stand for, by their dtype and steps."""
+    dtype, data_step, weight_step = how
+    operands = [
+        real(node, node.input(0), dtype, data_step, suffix="data"),
+        real(node, held(node, weights.integers, DType.INT8), DType.INT8, weight_step, 0, "weight"),
+    ]
+    operands += real_bias(node, weights.bias, apply(node, Mul(), data_step, weight_step))
+    return inner(node, fused.with_bias(weights.bias is not None), *operands)
+
+
+def _integers(node: ImportNode, fused: Fused, weights: Weights) -> Value:
+    """The integers' convolution, with the bias."""
+    op = integer_convolution(fused.view(node))
+    total = node.step(op, node.input(0), held(node, weights.integers, DType.INT8), suffix="integers")
+    return as_int32(node, total, weights.bias, len(op.kernel_shape))
+
+
+def _along_channels(node: ImportNode, vector: Known) -> Value:
+    axes = node.rank(0) - 2
+    if isinstance(vector, Value):
+        return node.step(Reshape(), vector, node.vector([-1, *(1,) * axes]), suffix="channels")
+    return node.constant(vector.reshape(-1, *(1,) * axes), DType.FLOAT32)
+
+
+def _as_integers(
+    node: ImportNode, fused: Fused, weights: Weights, dtype: DType, reach: Known
+) -> Sequence[Value]:
+    """The result as int32, and what it stands for by the range that MXNet gives it."""
+    steps = step_of(node, reach, LARGEST[dtype]), step_of(node, weights.reach, LARGEST[DType.INT8])
+    step = apply(node, Mul(), *steps)
+    stands = _real_convolution(node, fused, weights, (dtype, *steps))
+    whole = _integers(node, fused, weights)
+    if fused.addend is None and all(record is None or fused.is_relu(record) for record in (fused.before, fused.behind)):
+        if fused.before is not None:
+            whole = node.step(Max(), whole, node.constant(0, DType.INT32), suffix="positive")
+        node.importer.reals[whole] = _finished(node, fused, stands, None)
+        return [whole, *product_ends(node, step)]
+    counts: Value = node.step(Cast(DType.FLOAT32), whole, suffix="counts")
+    addend = None
+    if fused.addend is not None:
+        kept = byte_dtype(node, fused.addend)
+        addend = node.step(Mul(), _real_addend(node, fused, kept), held(node, weights.factor), suffix="scaled")
+    result = cut(node, _finished(node, fused, counts, addend), rounded=True)
+    assert isinstance(result, Value)
+    return [result, *product_ends(node, step)]
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_sg_mkldnn_conv": import_fused_convolution,
+}
+
+__all__ = ["IMPORTS"]
