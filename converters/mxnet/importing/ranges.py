@@ -128,9 +128,9 @@ def zero(node: ImportNode, dtype: DType, step: Known) -> Value:
 
 
 def real(node: ImportNode, value: Value, dtype: DType, step: Known, axis: int = 1, suffix: str = "real") -> Value:
-    """What a quantized value stands for. int32 has no zero point in ONNX."""
+    """What a quantized value stands for. int32 has no zero point in ONNX, and 0 may be left out."""
     operands = (value, held(node, step))
-    if dtype is not DType.INT32:
+    if dtype is not DType.INT32 and (not isinstance(step, Value) or step.rank == 0):
         operands = (*operands, zero(node, dtype, step))
     return node.step(DequantizeLinear(axis), *operands, suffix=suffix)
 
