@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -119,6 +120,65 @@ CONVOLUTIONS = (
     replace(convolution("int32_sum", POSITIVE, addend=ADDED_BOTH), tolerance=1e-5),
 )  # fmt: skip
 
-CASES: tuple[Case, ...] = tuple(replace(row, onednn=True) for row in (*CONVOLUTIONS,))
+SIGMOID, SOFTRELU = ("Activation", {"act_type": "sigmoid"}), ("Activation", {"act_type": "softrelu"})
+GELU, ELU = ("LeakyReLU", {"act_type": "gelu"}), ("LeakyReLU", {"act_type": "elu", "slope": "0.5"})
+SQUARE, SQRT, EXP, ABS = (("square", {}), ("sqrt", {}), ("exp", {}), ("abs", {}))
+
+
+def dense(
+    variant: str, source: Input, *, bias: bool = True, act: Kind | None = None, hidden: int = 7, flatten: bool = True,
+    span: tuple[float, float] = (0.0, 2.0), calibrated: tuple[float, float] | None = None, floats: bool = False,
+    rows: bool = False, bias_span: float = 0.5,
+) -> Case:  # fmt: skip
+    """A fused dense layer: quantized where its data are, with `rows` with a factor a row."""
+    quantized = source.dtype != "float32"
+    features = source.shape[-1] if not flatten else math.prod(source.shape[1:])
+    stored: dict[str, str] = {"dtype": "int8", "kind": "integers:-128:127"} if quantized and not rows else {}
+    inputs = [source, param("weight", hidden, features, **stored)]
+    if bias:
+        inputs.append(param("bias", hidden, **stored))
+    flags: dict[str, object] = {"with_eltwise": True} if act is not None else {}
+    if quantized:
+        inputs += spans("data", *span)
+        flags["quantized"] = True
+    if quantized and not rows:
+        inputs += [*spans("weight", -0.3, 0.2), *(spans("bias", -bias_span, 0.4) if bias else ())]
+    flags |= {"channel_wise_quantize": True} if rows else {}
+    flags |= {"enable_float_output": True} if floats else {}
+    if calibrated is not None:
+        flags |= {"min_calib_range": calibrated[0], "max_calib_range": calibrated[1]}
+    made = case("_sg_mkldnn_fully_connected", variant, *inputs, **flags)
+    layer = ("FullyConnected", {"num_hidden": str(hidden), "flatten": str(flatten)})
+    return replace(made, inside=inside(layer, bias=bias, act=act))
+
+
+ROWS_OF_FLOATS, ROWS_OF_BYTES, SIGNED_ROWS = data(5, 12), unsigned(5, 12), signed(5, 12)
+MEDIUM = (-2.0, 1.9)
+
+DENSE = (
+    dense("plain", ROWS_OF_FLOATS),
+    dense("relu_flattened", data(5, 3, 4), act=RELU),
+    dense("last_axis", data(5, 3, 4), act=TANH, flatten=False, bias=False),
+    *(dense(kind[1].get("act_type", kind[0]), ROWS_OF_FLOATS, act=kind)
+      for kind in (SIGMOID, SOFTRELU, GELU, ELU, LEAKY, CLIP, SQUARE, EXP, ABS)),
+    dense("int32", ROWS_OF_BYTES),
+    dense("int32_of_int8", SIGNED_ROWS, bias=False, span=(-1.0, 2.0)),
+    dense("int32_relu", SIGNED_ROWS, act=RELU, span=(-1.0, 2.0)),
+    dense("calibrated", ROWS_OF_BYTES, calibrated=MEDIUM),
+    dense("calibrated_int8", SIGNED_ROWS, span=(-1.0, 2.0), calibrated=MEDIUM),
+    dense("calibrated_flattened", signed(5, 3, 4), span=(-1.0, 2.0), bias=False, calibrated=MEDIUM),
+    dense("calibrated_last_axis", unsigned(5, 3, 4), calibrated=MEDIUM, flatten=False),
+    dense("calibrated_wide_bias", ROWS_OF_BYTES, span=(0.0, 1e-7), bias_span=9.0, calibrated=MEDIUM),
+    *(dense(f"calibrated_{kind[1].get('act_type', kind[0])}", ROWS_OF_BYTES, act=kind, calibrated=MEDIUM)
+      for kind in (RELU, SIGMOID, TANH, SOFTRELU, GELU, ELU, LEAKY, CLIP, SQUARE, EXP, ABS)),
+    dense("calibrated_sqrt", ROWS_OF_BYTES, act=SQRT, calibrated=(0.0, 1.5)),
+    dense("float32_out", ROWS_OF_BYTES, floats=True),
+    dense("float32_out_tanh", SIGNED_ROWS, act=TANH, floats=True, span=(-1.0, 2.0)),
+    dense("rows", ROWS_OF_BYTES, rows=True, calibrated=(-30.0, 29.0)),
+    dense("rows_relu", SIGNED_ROWS, rows=True, act=RELU, span=(-1.0, 2.0), calibrated=(0.0, 25.0)),
+    dense("rows_float32_out", unsigned(5, 3, 4), rows=True, floats=True, bias=False),
+)  # fmt: skip
+
+CASES: tuple[Case, ...] = tuple(replace(row, onednn=True) for row in (*CONVOLUTIONS, *DENSE))
 
 REFUSED: tuple[Case, ...] = ()

@@ -71,7 +71,7 @@ def activated(record: NNVMNode | None, data: Array) -> Array:
         case "LeakyReLU":
             return leaky_relu(attrs, data)
         case "clip":
-            return np.clip(data, np.float32(attrs["a_min"]), np.float32(attrs["a_max"])).astype(data.dtype)
+            return np.clip(data, np.float32(0), np.float32(attrs["a_max"])).astype(data.dtype)  # from 0, whatever it says
     result = UNARY[record.op](attrs, data)
     return result if isinstance(result, np.ndarray) else result[0]
 
@@ -162,8 +162,77 @@ def rounded_bias(bias: Array, scales: Array) -> Array:
     return np.clip(np.rint(bias * scales).astype(np.float64), INT32.min, INT32.max)
 
 
+def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[Array, ...]:
+    """A dense layer with an activation, which is computed of real numbers."""
+    fused = Fused(attrs)
+    if not attrs.get("quantized"):
+        with np.errstate(all="ignore"):
+            return activated(fused.before, fully_connected(fused.layer, *operands))
+    data, weight, *rest = operands
+    require_bytes(data)
+    bias = None if fused.layer.get("no_bias") else rest.pop(0)
+    scale = factor(data.dtype, *rest[:2])
+    if attrs.get("channel_wise_quantize"):
+        scales = row_scales(weight, () if bias is None else (bias,), scale)
+        weight = saturated(weight * scales.reshape(-1, 1), "int8")
+        added = None if bias is None else rounded_bias(bias, scales * scale)
+    else:
+        weight, added, scales = rescaled(weight, bias, scale, rest)
+    layer = {**fused.layer, "no_bias": added is None}
+    total = fully_connected(layer, *(part.astype(np.float64) for part in (data, weight, added) if part is not None))
+    found = calibrated(attrs)
+    if found is None and not attrs.get("enable_float_output"):
+        step = product_step(str(data.dtype), "int8", (*rest[:2], *rest[2:4]))
+        return (activated(fused.before, total).astype(np.int32), *product_ends(step))
+    counts = total.astype(np.float32)
+    if attrs.get("enable_float_output"):
+        return activated(fused.before, counts * (np.float32(np.float32(1) / scale) / scales))
+    assert found is not None
+    dtype = "uint8" if fused.before is not None and is_unsigned(fused.before) else "int8"
+    wanted = factor(dtype, *found)
+    with np.errstate(all="ignore"):
+        if fused.before is None:
+            return (saturated(counts * (np.float32(wanted / scale) / scales), dtype), *ends(*found))
+        made = activated(fused.before, counts * (np.float32(np.float32(1) / scale) / scales))
+        return (saturated(made * wanted, dtype), *ends(*found))
+
+
+def rescaled(
+    weight: Array, bias: Array | None, scale: np.float32, ranges: Sequence[Array]
+) -> tuple[Array, Array | None, Array]:
+    """int8 weight and bias (as int32) in their product's units, with the weight's factor.
+
+    Where the bias would be more than half of the largest int32 the weight is made smaller.
+    """
+    own = factor("int8", *ranges[2:4])
+    if bias is None:
+        return weight, None, np.array([own])
+    bias_factor = factor("int8", *ranges[4:6])
+    rescale = np.float32(np.float32(scale * own) / bias_factor)
+    most = np.float32(np.float32(INT32.max // 2) / magnitude(*ranges[4:6]) / bias_factor)
+    if rescale > most:
+        rescale = most
+        smaller = np.float32(rescale * bias_factor / scale / own)
+        weight, own = half_up(weight * smaller).astype(np.int8), np.float32(own * smaller)
+    return weight, half_up(bias * rescale), np.array([own])
+
+
+def half_up(values: Array) -> Array:
+    """C's round: halves away from 0."""
+    return np.asarray(np.sign(values) * np.floor(np.abs(values) + 0.5))
+
+
+def is_unsigned(record: NNVMNode) -> bool:
+    """Whether a dense layer's result with this activation is uint8, which it is for leaky ReLU too."""
+    kind = typed_attributes(record).get("act_type")
+    if record.op == "Activation":
+        return kind in ("relu", "sigmoid", "softrelu")
+    return kind == "leaky" if record.op == "LeakyReLU" else True
+
+
 OPERATORS: Mapping[str, Reference] = {
     "_sg_mkldnn_conv": fused_convolution,
+    "_sg_mkldnn_fully_connected": fused_fully_connected,
 }
 
 __all__ = ["OPERATORS"]
