@@ -86,6 +86,14 @@ class Fused:
         leaky = record.op == "LeakyReLU" and typed_attributes(record)["act_type"] == "leaky"
         return leaky or self.is_relu(record)
 
+    @staticmethod
+    def is_unsigned(record: NNVMNode | None) -> bool:
+        """Whether MXNet takes a dense layer's result with this activation for uint8."""
+        kind = None if record is None else typed_attributes(record).get("act_type")
+        if record is None or record.op == "Activation":
+            return kind in ("relu", "sigmoid", "softrelu")
+        return kind == "leaky" if record.op == "LeakyReLU" else True
+
     def is_positive(self, record: NNVMNode | None) -> bool:
         """Whether MXNet takes a record's results for uint8."""
         return record is not None and (record.op == "clip" or self.is_relu(record))

@@ -1,10 +1,12 @@
-"""The weights of oneDNN's fused quantized convolution: float32 in the file, made integers as MXNet makes them.
+"""The weights of oneDNN's fused quantized layers: float32 in the file, made integers as MXNet makes them.
 
 The batch normalization goes into weight and bias first. The factor from real to quantized numbers is one a filter where
 the result's range is calibrated, else one for all; it is small enough for the bias to be at most half of an int32.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -35,22 +37,22 @@ class Weights:
     factor: Known
 
 
-def convolution_weights(node: ImportNode, fused: Fused, data_factor: Known, *, whole: bool) -> Weights:
+def layer_weights(node: ImportNode, fused: Fused, data_factor: Known, *, whole: bool) -> Weights:
     """The weights for data of this factor; with `whole` one factor for all filters."""
-    attrs = typed_attributes(fused.layer)
-    kernel, filters = attrs["kernel"], attrs["num_filter"]
-    shape = (filters, UNKNOWN, *kernel)  # type: ignore[misc]
+    attrs: Any = typed_attributes(fused.layer)
+    filters = attrs.get("num_filter") or attrs.get("num_hidden")
+    shape = (filters, UNKNOWN, *(attrs.get("kernel") or ()))
     stored: Known = known(node.shaped(1, shape, stated=shape))
-    bias = None if fused.operands < 3 else known(node.shaped(2, (filters,), stated=(filters,)))  # type: ignore[arg-type]
-    weight, bias = _folded(node, fused, stored, bias)
-    axes = 1 + len(kernel)  # type: ignore[arg-type]
+    bias = None if fused.operands < 3 else known(node.shaped(2, (filters,), stated=(filters,)))
+    axes = len(shape) - 1
+    weight, bias = _folded(node, fused, stored, bias, axes)
     reach = _reach(node, weight, axes, whole)
     factor = apply(node, Min(), apply(node, Div(), single(SPANS[DType.INT8]), reach), single(LARGEST_FACTOR))
     if bias is not None and not whole:
         size = apply(node, Max(), apply(node, Abs(), bias), single(2.0**-100))
         limit = apply(node, Div(), apply(node, Div(), single(HALF_OF_INT32), size), data_factor)
         factor = apply(node, Min(), factor, limit)
-    used = factor if whole else _of_groups(node, factor, attrs["num_group"], filters)  # type: ignore[arg-type]
+    used = factor if whole else _of_groups(node, factor, attrs.get("num_group") or 1, filters)
     integers = _bytes(node, apply(node, Mul(), weight, _along(node, used, 0 if whole else axes)))
     if bias is not None:
         bias = cut(node, apply(node, Mul(), bias, apply(node, Mul(), factor, data_factor)), rounded=True)
@@ -58,16 +60,18 @@ def convolution_weights(node: ImportNode, fused: Fused, data_factor: Known, *, w
     return Weights(integers, step, bias, reach, apply(node, Mul(), factor, data_factor))
 
 
-def _folded(node: ImportNode, fused: Fused, weight: Known, bias: Known | None) -> tuple[Known, Known | None]:
+def _folded(
+    node: ImportNode, fused: Fused, weight: Known, bias: Known | None, axes: int
+) -> tuple[Known, Known | None]:
     """Weight and bias with the batch normalization in them."""
     if fused.normalization is None:
         return weight, bias
-    attrs = typed_attributes(fused.normalization)
+    attrs: Any = typed_attributes(fused.normalization)
     gamma, beta, mean, var = (known(node.input(fused.operands + slot)) for slot in range(4))
     if isinstance(var, Value):
-        deviation = apply(node, Sqrt(), apply(node, Add(), var, single(attrs["eps"])))  # type: ignore[arg-type]
+        deviation = apply(node, Sqrt(), apply(node, Add(), var, single(attrs["eps"])))
     else:
-        deviation = np.sqrt(var.astype(np.float64) + attrs["eps"])  # type: ignore[operator]
+        deviation = np.sqrt(var.astype(np.float64) + attrs["eps"])
     scale = single(1.0) if attrs["fix_gamma"] else gamma
     if isinstance(scale, Value) or isinstance(deviation, Value):
         slope = apply(node, Div(), scale, deviation)
@@ -75,7 +79,6 @@ def _folded(node: ImportNode, fused: Fused, weight: Known, bias: Known | None) -
         slope = np.asarray(scale / deviation, np.float32)
     inside = mean if bias is None else apply(node, Sub(), mean, bias)
     moved = apply(node, Sub(), beta, apply(node, Mul(), slope, inside))
-    axes = len(typed_attributes(fused.layer)["kernel"]) + 1  # type: ignore[arg-type]
     return apply(node, Mul(), weight, _along(node, slope, axes)), moved
 
 
@@ -115,4 +118,4 @@ def _bytes(node: ImportNode, numbers: Known) -> Known:
     return node.step(Cast(DType.INT8), node.step(Clip(), node.step(Round(), numbers), *limits), suffix="int8")
 
 
-__all__ = ["Weights", "convolution_weights"]
+__all__ = ["Weights", "layer_weights"]

@@ -7,6 +7,7 @@ stands for is kept beside it, so that a quantization behind it follows on the re
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -200,7 +201,8 @@ def import_quantized_fully_connected(node: ImportNode) -> Sequence[Value]:
     if not attrs["no_bias"]:
         byte_dtype(node, 2, DType.INT8)
         bias = _rescaled_bias(node, dtype)
-    whole, stands = fully_connected(node, attrs, (dtype, steps[0], steps[1], step), bias)
+    weight = stated_weight(node, attrs)
+    whole, stands = fully_connected(node, attrs, weight, (dtype, steps[0], steps[1], step), bias)
     node.importer.reals[whole] = stands
     return [whole, *product_ends(node, step)]
 
@@ -221,22 +223,25 @@ def _rescaled_bias(node: ImportNode, dtype: DType) -> Known:
     return cut(node, apply(node, Mul(), numbers, rescale), rounded=False)
 
 
+def stated_weight(node: ImportNode, attrs: Any) -> Value:
+    """The weight (operand 1) of a dense layer with these attributes, of the shape that they and the data say."""
+    data, features = node.input(0), UNKNOWN
+    if data.shape:
+        found = product(data.shape[1:]) if attrs["flatten"] else data.shape[-1]
+        features = found if isinstance(found, int) else UNKNOWN
+    return node.shaped(1, (attrs["num_hidden"], features), stated=(attrs["num_hidden"], UNKNOWN))
+
+
 def fully_connected(
-    node: ImportNode, attrs: object, how: tuple[DType, Known, Known, Known], bias: Known | None
+    node: ImportNode, attrs: Any, weight: Value, how: tuple[DType, Known, Known, Known], bias: Known | None
 ) -> tuple[Value, Value]:
-    """A dense layer of quantized data (operand 0) and weight (operand 1): as int32, and what that stands for.
+    """A dense layer of quantized data (operand 0) and weight: as int32, and what that stands for.
 
     `attrs` are those of FullyConnected, `how` the data's dtype, the steps of data and weight (one, or one a row) and
-    that of the product.
+    that of the product, `bias` is of int32.
     """
     dtype, data_step, weight_step, step = how
-    hidden, flat = attrs["num_hidden"], attrs["flatten"]  # type: ignore[index]
-    data, weight = node.input(0), node.input(1)
-    features = UNKNOWN
-    if data.shape:
-        found = product(data.shape[1:]) if flat else data.shape[-1]
-        features = found if isinstance(found, int) else UNKNOWN
-    weight = node.shaped(1, (hidden, features), stated=(hidden, UNKNOWN))
+    data, flat = node.input(0), attrs["flatten"]
     if flat and data.rank != 2:
         data = node.step(Flatten(), data, suffix="flatten")
     operand = real(node, data, dtype, data_step, suffix="data")

@@ -7,13 +7,22 @@ bias, the normalization's states, the addend, and the ends of the ranges of data
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.fused import Fused, inner
-from graphir.converters.mxnet.importing.fused_weights import Weights, convolution_weights
-from graphir.converters.mxnet.importing.ops.quantized import as_int32, integer_convolution, product_ends, real_bias
+from graphir.converters.mxnet.importing.fused_weights import HALF_OF_INT32, Weights, layer_weights
+from graphir.converters.mxnet.importing.ops.quantized import (
+    as_int32,
+    fully_connected,
+    integer_convolution,
+    product_ends,
+    real_bias,
+    stated_weight,
+)
 from graphir.converters.mxnet.importing.ranges import (
     LARGEST,
     SPANS,
@@ -25,12 +34,14 @@ from graphir.converters.mxnet.importing.ranges import (
     cut,
     end,
     held,
+    known,
     magnitude,
     quantized,
     real,
     single,
     step_of,
 )
+from graphir.converters.mxnet.schema.operators import typed_attributes
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.elementwise import Add, Cast, Div, Max, Mul
@@ -42,6 +53,7 @@ def import_fused_convolution(node: ImportNode) -> Sequence[Value] | Value:
     """Convolution with a batch normalization, an activation, a sum and an activation behind it."""
     fused = Fused(node, "Convolution")
     if not node.attrs["quantized"]:
+        _check_clip(node, fused)
         found = inner(node, fused.layer, *node.inputs[: fused.operands])
         if fused.normalization is not None:
             found = inner(node, fused.normalization, found, *node.inputs[fused.operands : fused.operands + 4])
@@ -71,10 +83,11 @@ def _check_activations(node: ImportNode, fused: Fused) -> None:
 
 def _quantized_convolution(node: ImportNode, fused: Fused) -> Sequence[Value]:
     _check_activations(node, fused)
+    _check_clip(node, fused)
     dtype, first = byte_dtype(node), fused.first_range
     low, high = end(node, node.input(first)), end(node, node.input(first + 1))
     factor = apply(node, Div(), single(SPANS[dtype]), magnitude(node, low, high))
-    weights = convolution_weights(node, fused, factor, whole=calibrated(node) is None)
+    weights = layer_weights(node, fused, factor, whole=calibrated(node) is None)
     if calibrated(node) is None:
         return _as_integers(node, fused, weights, dtype, magnitude(node, low, high))
     data_step = step_of(node, magnitude(node, low, high), SPANS[dtype])
@@ -154,8 +167,101 @@ def _as_integers(
     return [result, *product_ends(node, step)]
 
 
+def import_fused_fully_connected(node: ImportNode) -> Sequence[Value] | Value:
+    """Dense layer with an activation, which is computed of real numbers."""
+    fused = Fused(node, "FullyConnected")
+    _check_clip(node, fused)
+    if not node.attrs["quantized"]:
+        return _activated(node, fused, inner(node, fused.layer, *node.inputs[: fused.operands]))
+    dtype, layer = byte_dtype(node), typed_attributes(fused.layer)
+    rows = bool(node.attrs["channel_wise_quantize"])
+    found, floats = calibrated(node), node.attrs["enable_float_output"]
+    if rows and found is None and not floats:
+        node.refuse("factors a row need a calibrated range or a float32 result: MXNet refuses it too")
+    first = fused.operands
+    reach = magnitude(node, end(node, node.input(first)), end(node, node.input(first + 1)))
+    factor = apply(node, Div(), single(SPANS[dtype]), reach)
+    if rows:
+        stated_weight(node, layer)
+        weights = layer_weights(node, fused, factor, whole=False)
+    else:
+        weights = _stored_weights(node, fused, layer, factor)
+    integers = held(node, weights.integers, DType.INT8)
+    if found is None and not floats:
+        steps = step_of(node, reach, LARGEST[dtype]), step_of(node, weights.reach, LARGEST[DType.INT8])
+        step = apply(node, Mul(), *steps)
+        whole, stands = fully_connected(node, layer, integers, (dtype, *steps, step), weights.bias)
+        if fused.before is not None:
+            if not fused.is_relu(fused.before):
+                node.refuse(f"MXNet computes its {fused.before.op} of quantized numbers as if they were real ones")
+            whole = node.step(Max(), whole, node.constant(0, DType.INT32), suffix="positive")
+        node.importer.reals[whole] = _activated(node, fused, stands)
+        return [whole, *product_ends(node, step)]
+    data_step = step_of(node, reach, SPANS[dtype])
+    how = (dtype, data_step, weights.step, apply(node, Mul(), data_step, weights.step))
+    stands = _activated(node, fused, fully_connected(node, layer, integers, how, weights.bias)[1])
+    if floats:
+        return stands
+    assert found is not None
+    made = DType.UINT8 if fused.is_unsigned(fused.before) else DType.INT8
+    result = quantized(node, stands, made, step_of(node, magnitude(node, *found), SPANS[made]))
+    return [result, as_end(node, found[0]), as_end(node, found[1])]
+
+
+def _check_clip(node: ImportNode, fused: Fused) -> None:
+    """Refuse a clip that does not begin at 0, as all that MXNet fuses do: it would begin there nevertheless."""
+    for record in (fused.before, fused.behind):
+        if record is not None and record.op == "clip" and typed_attributes(record)["a_min"] != 0:
+            node.refuse("MXNet fuses a clip from 0 on only")
+
+
+def _activated(node: ImportNode, fused: Fused, value: Value) -> Value:
+    return value if fused.before is None else inner(node, fused.before, value)
+
+
+def _stored_weights(node: ImportNode, fused: Fused, layer: object, factor: Known) -> Weights:
+    """Weight and bias that the file holds as int8. A weight is made smaller where the bias would leave int32."""
+    byte_dtype(node, 1, DType.INT8)
+    first = fused.operands + 2
+    reach = magnitude(node, end(node, node.input(first)), end(node, node.input(first + 1)))
+    own = apply(node, Div(), single(SPANS[DType.INT8]), reach)
+    stored, bias = known(stated_weight(node, layer)), None
+    if fused.operands == 3:
+        byte_dtype(node, 2, DType.INT8)
+        stored, own, bias = _with_bias(node, stored, own, factor, first + 2)
+    return Weights(stored, apply(node, Div(), single(1.0), own), bias, reach, apply(node, Mul(), own, factor))
+
+
+def _with_bias(
+    node: ImportNode, stored: Known, own: Known, factor: Known, first: int
+) -> tuple[Known, Known, Known]:
+    found = known(node.input(2))
+    bias = node.step(Cast(DType.FLOAT32), found) if isinstance(found, Value) else found.astype(np.float32)
+    reach = magnitude(node, end(node, node.input(first)), end(node, node.input(first + 1)))
+    bias_factor = apply(node, Div(), single(SPANS[DType.INT8]), reach)
+    rescale = apply(node, Div(), apply(node, Mul(), factor, own), bias_factor)
+    known_ones = [part for part in (stored, own, factor, rescale, reach) if not isinstance(part, Value)]
+    if len(known_ones) == 5:
+        most = apply(node, Div(), apply(node, Div(), single(HALF_OF_INT32 - 1), reach), bias_factor)
+        if known_ones[3] > most:
+            rescale = most
+            smaller = apply(node, Div(), apply(node, Div(), apply(node, Mul(), most, bias_factor), factor), own)
+            stored = halves_away(known_ones[0] * smaller).astype(np.int8)
+            own = apply(node, Mul(), own, smaller)
+    numbers = apply(node, Mul(), bias, rescale)
+    if isinstance(numbers, Value):
+        return stored, own, cut(node, numbers, rounded=True)
+    return stored, own, cut(node, halves_away(numbers), rounded=False)
+
+
+def halves_away(numbers: NDArray[Any]) -> NDArray[Any]:
+    """C's round()."""
+    return np.asarray(np.copysign(np.floor(np.abs(numbers) + 0.5), numbers))
+
+
 IMPORTS: dict[str, ImportFunction] = {
     "_sg_mkldnn_conv": import_fused_convolution,
+    "_sg_mkldnn_fully_connected": import_fused_fully_connected,
 }
 
 __all__ = ["IMPORTS"]
