@@ -179,6 +179,31 @@ DENSE = (
     dense("rows_float32_out", unsigned(5, 3, 4), rows=True, floats=True, bias=False),
 )  # fmt: skip
 
-CASES: tuple[Case, ...] = tuple(replace(row, onednn=True) for row in (*CONVOLUTIONS, *DENSE))
+JOINED, ATTENTION = data(5, 2, 24, name="qkv"), data(4, 5, 5, name="attention", kind="positive")
+JOINED_BYTES, ATTENTION_BYTES = signed(5, 2, 24, name="qkv"), unsigned(4, 5, 5, name="attention")
+JOINED_SPAN, ATTENTION_SPAN = spans("qkv", -2.0, 1.5), spans("attention", 0.0, 1.0)
+
+
+def attention(op: str, variant: str, *inputs: Input, **flags: object) -> Case:
+    """A fused part of an attention with two heads: quantized where its first operand is."""
+    made = Inside()
+    operands = [made.add("null") for source in inputs if source.role == "data"]
+    made.add(f"_contrib_interleaved_matmul_{op}", *operands, heads="2")
+    flags |= {"quantized": True} if inputs[0].dtype == "int8" else {}
+    return replace(case(f"_sg_mkldnn_{op}", variant, *inputs, heads=2, **flags), inside=made.text())
+
+
+BYTES = (JOINED_BYTES, ATTENTION_BYTES, *JOINED_SPAN, *ATTENTION_SPAN)
+ATTENTIONS = (
+    attention("selfatt_qk", "float32", JOINED),
+    attention("selfatt_qk", "calibrated", JOINED_BYTES, *JOINED_SPAN, min_calib_range=-5.0, max_calib_range=4.0),
+    attention("selfatt_qk", "float32_out", JOINED_BYTES, *JOINED_SPAN, enable_float_output=True),
+    attention("selfatt_valatt", "float32", JOINED, ATTENTION),
+    attention("selfatt_valatt", "int32", *BYTES),
+    attention("selfatt_valatt", "calibrated", *BYTES, min_calib_range=-5.0, max_calib_range=4.0),
+    attention("selfatt_valatt", "float32_out", *BYTES, enable_float_output=True),
+)
+
+CASES: tuple[Case, ...] = tuple(replace(row, onednn=True) for row in (*CONVOLUTIONS, *DENSE, *ATTENTIONS))
 
 REFUSED: tuple[Case, ...] = ()

@@ -16,6 +16,7 @@ from graphir.converters.mxnet.reference.activation import activation, leaky_relu
 from graphir.converters.mxnet.reference.contract import RECORDS, Array, Attributes, Reference, require
 from graphir.converters.mxnet.reference.convolution import convolution
 from graphir.converters.mxnet.reference.elementwise_unary import OPERATORS as UNARY
+from graphir.converters.mxnet.reference.linear import fully_connected, heads_first
 from graphir.converters.mxnet.reference.quantized import (
     calibrated,
     ends,
@@ -71,7 +72,8 @@ def activated(record: NNVMNode | None, data: Array) -> Array:
         case "LeakyReLU":
             return leaky_relu(attrs, data)
         case "clip":
-            return np.clip(data, np.float32(0), np.float32(attrs["a_max"])).astype(data.dtype)  # from 0, whatever it says
+            # oneDNN's bounded ReLU begins at 0 whatever a_min says.
+            return np.clip(data, np.float32(0), np.float32(attrs["a_max"])).astype(data.dtype)
     result = UNARY[record.op](attrs, data)
     return result if isinstance(result, np.ndarray) else result[0]
 
@@ -230,9 +232,51 @@ def is_unsigned(record: NNVMNode) -> bool:
     return kind == "leaky" if record.op == "LeakyReLU" else True
 
 
+def self_attention_scores(attrs: Attributes, joined: Array, *ranges: Array) -> Array | tuple[Array, ...]:
+    """Q K^T / sqrt(d) of interleaved (T, N, heads * 3 * d), as (N * heads, T, T)."""
+    heads = int(attrs["heads"])
+    queries, keys = (heads_first(joined, heads, 3, part) for part in (0, 1))
+    return product_of(attrs, queries, keys.swapaxes(1, 2), ranges * 2, 1 / np.sqrt(queries.shape[-1]))
+
+
+def self_attention_values(
+    attrs: Attributes, joined: Array, attention: Array, *ranges: Array
+) -> Array | tuple[Array, ...]:
+    """Attention (N * heads, T, T) times values of (T, N, heads * 3 * d), as (T, N, heads * d)."""
+    heads = int(attrs["heads"])
+    values = heads_first(joined, heads, 3, 2)
+    found = product_of(attrs, attention, values, (*ranges[2:], *ranges[:2]), 1.0)
+    result = found if isinstance(found, np.ndarray) else found[0]
+    length, batch = joined.shape[:2]
+    merged = result.reshape(batch, heads, length, -1).transpose(2, 0, 1, 3).reshape(length, batch, -1)
+    return merged if isinstance(found, np.ndarray) else (merged, *found[1:])
+
+
+def product_of(
+    attrs: Attributes, left: Array, right: Array, ranges: Sequence[Array], scale: float
+) -> Array | tuple[Array, ...]:
+    """A scaled batch of matrix products, quantized where the attributes say so."""
+    if not attrs.get("quantized"):
+        return np.matmul(left * np.float32(scale), right)
+    require_bytes(left)
+    require(right.dtype == np.int8, f"queries, keys and values of {right.dtype}, expected int8")
+    total = np.matmul(left.astype(np.int64), right.astype(np.int64))
+    both = np.float32(factor(left.dtype, *ranges[:2]) * factor("int8", *ranges[2:]))
+    found = calibrated(attrs)
+    if attrs.get("enable_float_output"):
+        return total.astype(np.float32) * np.float32(np.float32(scale) / both)
+    if found is None:
+        require(scale == 1.0, "scores of int32: MXNet gives them the range 0")
+        return (total.astype(np.int32), *product_ends(product_step(str(left.dtype), "int8", tuple(ranges))))
+    wanted = np.float32(factor("int8", *found) / both * np.float32(scale))
+    return (saturated(total.astype(np.float32) * wanted, "int8"), *ends(*found))
+
+
 OPERATORS: Mapping[str, Reference] = {
     "_sg_mkldnn_conv": fused_convolution,
     "_sg_mkldnn_fully_connected": fused_fully_connected,
+    "_sg_mkldnn_selfatt_qk": self_attention_scores,
+    "_sg_mkldnn_selfatt_valatt": self_attention_values,
 }
 
 __all__ = ["OPERATORS"]

@@ -44,8 +44,8 @@ def _scores(attributes: Attributes, count: int) -> tuple[tuple[str, ...], tuple[
 
 
 def _attended(attributes: Attributes, count: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    ranges = ("min_attention", "max_attention", "min_qkv", "max_qkv") if attributes.get("quantized") else ()
-    return ("attention", "queries_keys_values", *ranges), ()
+    ranges = ("min_qkv", "max_qkv", "min_attention", "max_attention") if attributes.get("quantized") else ()
+    return ("queries_keys_values", "attention", *ranges), ()
 
 
 def _with_range(ends: tuple[str, str], always: bool = False) -> Outputs:

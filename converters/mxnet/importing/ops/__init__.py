@@ -50,6 +50,7 @@ FAMILIES = (
     "numpy_style",
     "proposals",
     "quantized",
+    "quantized_attention",
     "quantized_fused",
     "random",
     "random_counts",

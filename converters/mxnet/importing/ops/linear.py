@@ -141,7 +141,7 @@ def import_syrk(node: ImportNode) -> Value:
     return node.emit(Mul(), found, node.scalar_like(found, alpha))
 
 
-def _parts(node: ImportNode, value: Value, parts: int) -> tuple[Value, int]:
+def interleaved_parts(node: ImportNode, value: Value, parts: int) -> tuple[Value, int]:
     """Interleaved projections (T, N, heads * parts * d) as (T, N * heads, parts, d), and d."""
     heads = node.attrs["heads"]
     (width,) = node.sizes(value, (2,))
@@ -152,7 +152,8 @@ def _parts(node: ImportNode, value: Value, parts: int) -> tuple[Value, int]:
     return node.step(Reshape(), value, node.vector(shape), suffix="heads"), size
 
 
-def _part(node: ImportNode, split: Value, place: int, suffix: str) -> Value:
+def interleaved_part(node: ImportNode, split: Value, place: int, suffix: str) -> Value:
+    """One of the parts."""
     return node.step(Gather(axis=2), split, node.constant(place), suffix=suffix)
 
 
@@ -174,27 +175,27 @@ def _attended(node: ImportNode, attention: Value, values: Value, size: int) -> V
 
 def import_self_attention_scores(node: ImportNode) -> Value:
     """Scores (N * heads, T, T) of interleaved queries, keys and values (T, N, heads * 3 * d)."""
-    split, size = _parts(node, node.input(0), 3)
-    return _scores(node, _part(node, split, 0, "queries"), _part(node, split, 1, "keys"), size)
+    split, size = interleaved_parts(node, node.input(0), 3)
+    return _scores(node, interleaved_part(node, split, 0, "queries"), interleaved_part(node, split, 1, "keys"), size)
 
 
 def import_self_attention_values(node: ImportNode) -> Value:
     """Values of interleaved queries, keys and values, weighted by attention (N * heads, T, T)."""
-    split, size = _parts(node, node.input(0), 3)
-    return _attended(node, node.input(1), _part(node, split, 2, "values"), size)
+    split, size = interleaved_parts(node, node.input(0), 3)
+    return _attended(node, node.input(1), interleaved_part(node, split, 2, "values"), size)
 
 
 def import_cross_attention_scores(node: ImportNode) -> Value:
     """Scores (N * heads, T, S) of queries (T, N, heads * d) and interleaved keys and values (S, N, heads * 2 * d)."""
-    queries, size = _parts(node, node.input(0), 1)
-    split, _ = _parts(node, node.input(1), 2)
-    return _scores(node, queries, _part(node, split, 0, "keys"), size)
+    queries, size = interleaved_parts(node, node.input(0), 1)
+    split, _ = interleaved_parts(node, node.input(1), 2)
+    return _scores(node, queries, interleaved_part(node, split, 0, "keys"), size)
 
 
 def import_cross_attention_values(node: ImportNode) -> Value:
     """Values of interleaved keys and values, weighted by attention (N * heads, T, S)."""
-    split, size = _parts(node, node.input(0), 2)
-    return _attended(node, node.input(1), _part(node, split, 1, "values"), size)
+    split, size = interleaved_parts(node, node.input(0), 2)
+    return _attended(node, node.input(1), interleaved_part(node, split, 1, "values"), size)
 
 
 IMPORTS = {

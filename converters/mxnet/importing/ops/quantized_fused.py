@@ -106,7 +106,7 @@ def _quantized_convolution(node: ImportNode, fused: Fused) -> Sequence[Value]:
     total = _finished(node, fused, stands, _real_addend(node, fused, kept))
     if kept is made:
         return [quantized(node, total, made, step), *sides]
-    node.decide(DecisionKind.QUANTIZATION, f"MXNet limits the sum to {kept}, the addend's dtype, and takes it for {made}")
+    node.decide(DecisionKind.QUANTIZATION, f"MXNet limits the sum to {kept}, as the addend is, and takes it for {made}")
     return [node.emit(Cast(made), quantized(node, total, kept, step, "limited")), *sides]
 
 

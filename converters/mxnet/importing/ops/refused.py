@@ -13,6 +13,14 @@ ROW_SPARSE = "it is defined for row-sparse arrays only, which MXNet has no netwo
 
 NO_GRAPH = "MXNet 2.0 itself builds no graph with it: its gradient is registered with another number of inputs"
 
+NO_WORKING_KERNEL = (
+    "MXNet 1.9.1 ends with a segmentation fault when it computes it alone; only its quantized RNN takes its result"
+)
+QUANTIZED_RECURRENCE = (
+    "oneDNN rounds the state to uint8 in each step, which ONNX's layers cannot say; quantize the model without its RNN "
+    "(excluded_sym_names)"
+)
+
 REASONS: Mapping[str, str] = {
     "_CachedOp": CODE_OF_A_PROCESS,
     "_CachedOpThreadSafe": CODE_OF_A_PROCESS,
@@ -22,6 +30,8 @@ REASONS: Mapping[str, str] = {
     "_contrib_dgl_graph_compact": GRAPH_SAMPLING,
     "_contrib_dgl_subgraph": GRAPH_SAMPLING,
     "_contrib_edge_id": GRAPH_SAMPLING,
+    "_contrib_quantize_asym": NO_WORKING_KERNEL,
+    "_contrib_quantized_rnn": QUANTIZED_RECURRENCE,
     "_CustomFunction": CODE_OF_A_PROCESS,
     "_cvimdecode": IMAGE_FILE,
     "_cvimread": IMAGE_FILE,
