@@ -13,15 +13,18 @@ from graphir.converters.formats import Judge, Manner, Ready, Source
 from graphir.converters.opening import read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.writing import after_writing, check_options, make_ready, only_text, target_format, target_of
-from graphir.errors import ExportFailure, GraphirError
+from graphir.decisions import DecisionKind
+from graphir.errors import ArgumentError, ExportFailure, GraphirError, ProviderError, VerificationError
 from graphir.report import ConversionReport
 from graphir.safety.arguments import expect_mapping
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
+from graphir.types import DType
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
+    from graphir.passes.half import HalfOptions
     from graphir.verification.accuracy import AccuracyReport
     from graphir.verification.options import ComparisonOptions
     from graphir.verification.report import VerificationReport
@@ -57,6 +60,9 @@ def convert(
     accuracy: PathLike | None = None,
     progress: Callable[[str], None] | None = None,
     limits: Stated = None,
+    dtype: str | None = None,
+    io_dtype: str = "float32",
+    keep_float32: Sequence[str] = (),
 ) -> ConversionReport:
     """Convert a model file to another format and say what was done.
 
@@ -66,30 +72,53 @@ def convert(
     target can have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the
     graph in which they are bound. `signature`, `inputs`, `outputs` and `limits` are as for `load`. `mxnet_version` is
     the release that an MXNet target is written for, `format` that of the source where its content and name do not tell
-    it. `progress` is told what is being done. Raises what `load` and `save` raise; nothing is written then. An error of
-    the check that follows has a note that the target was written.
+    it. `progress` is told what is being done.
+
+    With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
+    (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match
+    `keep_float32` (names, with * and ?). Raises what `load` and `save` raise; nothing is written then. An error of the
+    check that follows has a note that the target was written.
     """
     from graphir.verification.options import ComparisonOptions
 
     stated = {"opset": opset, "mxnet_version": mxnet_version, "weights": None if weights == "auto" else weights}
     return convert_model(
         source,
-        Wanted(target, {name: value for name, value in stated.items() if value is not None}, constants),
+        Wanted(
+            target, {name: value for name, value in stated.items() if value is not None}, constants,
+            half=half_options(dtype, io_dtype, keep_float32),
+        ),
         ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs),
         Proof(ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers), verify, accuracy),
         progress,
     )
 
 
+def half_options(dtype: str | None, io_dtype: str, keep: Sequence[str]) -> HalfOptions | None:
+    """What is stated about a conversion to a narrow dtype, None without one. Raises ArgumentError for what does not go
+    together."""
+    if dtype is None:
+        if io_dtype != "float32" or keep:
+            raise ArgumentError("io_dtype and keep_float32 are for a conversion to float16 or bfloat16: give dtype")
+        return None
+    from graphir.passes.half import HalfOptions
+
+    if io_dtype not in ("float32", dtype):
+        raise ArgumentError(f"io_dtype={io_dtype!r}: inputs and outputs are float32 or {dtype}")
+    return HalfOptions(dtype, io_dtype == dtype, keep)
+
+
 @record
 class Wanted:
     """What is to be written: where, with which of the target's own options, and with which inputs bound. `report` is
-    what will be written after it, which must be neither the target nor a file of the source."""
+    what will be written after it, which must be neither the target nor a file of the source. `half` asks for a narrow
+    dtype."""
 
     target: PathLike
     options: Mapping[str, Any] = field(default_factory=dict)
     constants: Mapping[str, object] | None = None
     report: PathLike | None = None
+    half: HalfOptions | None = None
 
     def __post_init__(self) -> None:
         check_options(self.target, self.format, self.options)
@@ -127,9 +156,14 @@ def convert_model(
         from graphir.passes.bind import bind_inputs
 
         bind_inputs(model.graph, wanted.constants)
+    graph = model.graph
+    if wanted.half is not None:
+        tell(f"converting to {wanted.half.dtype}")
+        graph = _in_half(model.graph, wanted.half, proof.how if proof is not None else None)
     tell(f"writing {wanted.target}")
-    ready = _ready(model, wanted)
+    ready = _ready(model, graph, wanted)
     report = ConversionReport.of(model, source, wanted.target, wanted.format, ready)
+    report.take_graph(graph)
     with memory_for(f"writing {wanted.target}"), only_text(wanted.target):
         report.add_files(ready.write())
     report.seconds = time.perf_counter() - started
@@ -138,10 +172,10 @@ def convert_model(
         with _explained(model.graph, drawn), after_writing(wanted.target, "the check of it"):
             if proof.verify:
                 tell("verifying")
-                report.verification = _verified(model, wanted, proof.how)
+                report.verification = _verified(model, graph, wanted, proof.how)
             if proof.accuracy is not None:
                 tell("measuring accuracy")
-                report.accuracy = _accuracy(model, wanted, proof, progress)
+                report.accuracy = _accuracy(model, graph, wanted, proof, progress)
     return report
 
 
@@ -157,9 +191,28 @@ def _keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
         raise ExportFailure(f"{wanted.report} is a file of the target; write the report elsewhere")
 
 
-def _ready(model: Source, wanted: Wanted) -> Ready:
+def _in_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | None) -> Graph:
+    """The graph in the narrow dtype, by the numbers that a run shows where it can be run."""
+    from graphir.passes.half import to_half
+    from graphir.verification.ranges import measure
+
+    measured: dict[str, float] = {}
+    reason = ""
     try:
-        return make_ready(model.graph, wanted.target, wanted.format, wanted.options)
+        measured = measure(graph, None if how is None else how.feeds, 0 if how is None else how.seed)
+    except (VerificationError, ExportFailure, ProviderError) as error:
+        reason = str(error).splitlines()[0]
+    made = to_half(graph, half, measured)
+    if reason:
+        made.decide(
+            DecisionKind.HALF_PRECISION, "-", f"the model could not be run to measure its activations: {reason}"
+        )
+    return made
+
+
+def _ready(model: Source, graph: Graph, wanted: Wanted) -> Ready:
+    try:
+        return make_ready(graph, wanted.target, wanted.format, wanted.options)
     except ExportFailure as error:
         missing = model.missing()
         if missing:
@@ -167,7 +220,7 @@ def _ready(model: Source, wanted: Wanted) -> Ready:
         raise
 
 
-def _verified(model: Source, wanted: Wanted, how: ComparisonOptions) -> VerificationReport:
+def _verified(model: Source, graph: Graph, wanted: Wanted, how: ComparisonOptions) -> VerificationReport:
     """What was written, held against what it came from; against the graph where inputs are bound. Where onnxruntime
     does not run what was written, the framework that does is held against the source."""
     from graphir.verification.converted import verify_conversion
@@ -175,22 +228,27 @@ def _verified(model: Source, wanted: Wanted, how: ComparisonOptions) -> Verifica
     target = target_of(wanted.format)
     imported = model.graph if wanted.constants else model.runnable or model.graph
     written = target.judges(wanted.target, how.against)
+    step = 0.0
+    if wanted.half is not None:
+        from graphir.passes.half import form_of
+
+        step = form_of(DType(wanted.half.dtype)).step
     if written:
-        return verify_conversion(written, imported, model.graph, imported, how)
-    candidate = wanted.target if target.runs else model.graph
+        return verify_conversion(written, imported, model.graph, imported, how, step)
+    candidate = wanted.target if target.runs else graph
     judges = [] if wanted.constants else model.judges(how.against)
-    return verify_conversion(judges or [Judge()], imported, model.graph, candidate, how)
+    return verify_conversion(judges or [Judge()], imported, model.graph, candidate, how, step)
 
 
 def _accuracy(
-    model: Source, wanted: Wanted, proof: Proof, progress: Callable[[str], None] | None
+    model: Source, graph: Graph, wanted: Wanted, proof: Proof, progress: Callable[[str], None] | None
 ) -> AccuracyReport:
     """Of both sides on labelled data. The source is run by its reference, live only if that is asked for."""
     from graphir.verification.converted import measure_accuracy
 
     against = "live" if proof.how.against == "live" else "reference"
     judges = [] if wanted.constants else model.judges(against)
-    candidate = wanted.target if target_of(wanted.format).runs else model.graph
+    candidate = wanted.target if target_of(wanted.format).runs else graph
     judge = judges[0] if judges else Judge()
     return measure_accuracy(judge, model.graph, candidate, proof.accuracy or "", proof.how, progress)
 
@@ -223,4 +281,4 @@ def _behind_batch(shape: tuple[Any, ...]) -> tuple[Any, ...]:
     return shape[1:] if len(shape) > 2 else shape
 
 
-__all__ = ["Proof", "Wanted", "convert", "convert_model"]
+__all__ = ["Proof", "Wanted", "convert", "convert_model", "half_options"]

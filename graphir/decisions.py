@@ -87,6 +87,10 @@ class DecisionKind(StrEnum):
     FUNCTION_INLINED = "function inlined", "A function of the model's own was replaced by its body."
     FUNCTIONS_INLINED = "functions inlined", "Calls of functions were replaced by their bodies."
     GROUPS = "groups", "How many channels a filter reaches over is not known: it was taken to reach over all."
+    HALF_PRECISION = (
+        "half precision",
+        "The model was converted to float16 or bfloat16, as was asked for: how much of it, and what was measured.",
+    )
     INDEX_MODE = "index mode", "What happens to an index outside the axis."
     INPUT_DTYPE = (
         "input dtype",
@@ -106,6 +110,10 @@ class DecisionKind(StrEnum):
     INTEGER_PRODUCT = (
         "integer product",
         "A product of integers is computed in a wider or a floating type, exact up to the bound that is named.",
+    )
+    KEPT_FLOAT32 = (
+        "kept float32",
+        "A layer of a model that was converted to float16 or bfloat16 stays float32, for its range or by name.",
     )
     LABEL_INPUT_REMOVED = (
         "label input removed",

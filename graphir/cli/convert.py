@@ -56,6 +56,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="make an input a parameter with this value, as in axes=[0,2]; repeatable",
     )
+    parser.add_argument(
+        "--dtype", choices=("float16", "bfloat16"),
+        help="convert weights and graph to a narrow float; layers whose numbers do not fit stay float32 (see "
+        "docs/half_precision.md)",
+    )
+    parser.add_argument(
+        "--io-dtype", choices=("float32", "float16", "bfloat16"), default="float32",
+        help="with --dtype: what inputs and outputs are (default float32)",
+    )
+    parser.add_argument(
+        "--keep-float32", metavar="GLOB", action="append", default=[],
+        help="with --dtype: layers that stay float32, as in 'fc*'; repeatable",
+    )
     parser.add_argument("--keep-loss", action="store_true", help="keep loss heads and labels that inference can run")
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
     group = parser.add_argument_group("proof")
@@ -85,11 +98,16 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
         provider_names(options.provider)
 
-    from graphir.conversion import Proof, Wanted, convert_model
+    from graphir.conversion import Proof, Wanted, convert_model, half_options
+    from graphir.errors import ArgumentError
 
+    try:
+        half = half_options(options.dtype, options.io_dtype, options.keep_float32)
+    except ArgumentError as error:
+        options.parser.error(str(error))
     report = convert_model(
         options.source,
-        Wanted(options.target, stated, constants_of(options), options.report),
+        Wanted(options.target, stated, constants_of(options), options.report, half),
         model_options(options),
         Proof(comparison_options(options), options.verify, options.accuracy),
         console.stage,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.table import FORMATS
-from graphir.graph import Decision
+from graphir.graph import Decision, Graph
 from graphir.safety.foreign_text import one_line, printable
 from graphir.structure.record import holder, record
 
@@ -108,6 +108,12 @@ class ConversionReport:
             target_version=ready.version,
             producer=described.producer,
         )
+
+    def take_graph(self, graph: Graph) -> None:
+        """Take inputs, outputs and decisions of the graph that is written, where it is not the source's."""
+        self.inputs = [(value.name, str(value.type)) for value in graph.inputs]
+        self.outputs = [(value.name, str(value.type)) for value in graph.outputs]
+        self.decisions = list(graph.decisions)
 
     def add_files(self, files: Iterable[PathLike]) -> None:
         """Take in what was written."""

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from graphir.graph import Graph
 
 
+REWRITTEN = "graphir.rewritten"
+"""In a graph's metadata: into which dtype it was rewritten, so that it is no more what its file holds, node by node."""
+
+
 class GraphStore:
     """The values and nodes of a `Graph`, which adds the methods that change them."""
 
@@ -154,4 +158,4 @@ class GraphStore:
         self._count -= 1
 
 
-__all__ = ["GraphStore"]
+__all__ = ["REWRITTEN", "GraphStore"]

@@ -100,10 +100,21 @@ def difference(reference: Array, candidate: Array) -> tuple[float, float, str]:
         if exact:
             differing += int(np.count_nonzero(first != second))
     if largest == math.inf:
-        return scale, largest, "infinities or NaN stand in different places"
+        return scale, largest, _about_infinities(left, right)
     if differing:
         return scale, max(largest, 1.0), f"{differing} of {left.size} elements differ"
     return scale, largest, ""
+
+
+def _about_infinities(reference: Array, candidate: Array) -> str:
+    """What is to be said of infinities or NaN that stand in different places."""
+    overflown = 0
+    for start in range(0, reference.size, ELEMENTS_AT_ONCE):
+        part = slice(start, start + ELEMENTS_AT_ONCE)
+        a, b = reference[part].astype(np.float64), candidate[part].astype(np.float64)
+        overflown += int(np.count_nonzero(np.isfinite(a) & np.isinf(b)))
+    said = "infinities or NaN stand in different places"
+    return f"{said}: {overflown} finite numbers overflow to infinity in the candidate" if overflown else said
 
 
 def relative_change(array: Array, again: Array) -> float:

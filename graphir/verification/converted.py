@@ -31,17 +31,19 @@ def verify_conversion(
     graph: Graph,
     candidate: Graph | PathLike,
     how: ComparisonOptions,
+    step: float = 0.0,
 ) -> VerificationReport:
     """Hold the result of a conversion against those who can compute its source, by the graph that the source became.
 
-    `imported` is what onnxruntime runs where a judge stands for the imported model.
+    `imported` is what onnxruntime runs where a judge stands for the imported model, `step` that of the coarser type
+    that either side computes in.
     """
     started = time.perf_counter()
     arrays = feeds_of(how.feeds, graph, how.seed)
     with OnnxCandidate(candidate, providers=how.providers) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
-            return verify_against(reference, under_test, arrays, graph=graph, how=how)
+            return verify_against(reference, under_test, arrays, graph=graph, how=how, step=step)
 
         report = hold_against(judges, imported, check)
     report.seconds = time.perf_counter() - started

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from .heads import Wiring, hides_errors, values_before_heads
 from .hidden_heads import HiddenHead, compare_hidden, hidden_heads
 from .layouts import laid_out, laid_out_inside
 from .matches import Match, agreeing_outputs, other_fittings, question, split_matches, turned
-from .noise import noise_floors, perturbation
+from .noise import infinite_values, noise_floors, perturbation
 from .options import ComparisonOptions
 from .pairing import layer_pairs, output_pairs
 from .report import VerificationReport
@@ -145,6 +145,7 @@ def verify_against(
     graph: Graph | None = None,
     how: ComparisonOptions | None = None,
     wiring: Wiring | None = None,
+    step: float = 0.0,
 ) -> VerificationReport:
     """Run both on the feeds and compare; the reference is evaluated once.
 
@@ -153,7 +154,8 @@ def verify_against(
     too, since heads hide errors: it is known by its name, or by its place in the reference, whose `wiring` tells the
     names of the reference's own values. The noise floor of an output is what one unit in the last place of the inputs
     changes, or onnxruntime's optimisations, whichever is more. `how.match` says which input and output is which, where
-    names do not; where results differ and the pairing was a guess, a note asks for them if another one agrees. Raises
+    names do not; where results differ and the pairing was a guess, a note asks for them if another one agrees. `step`
+    is that of a coarser type that the reference computes in; that of the candidate is known. Raises
     VerificationError if either side fails to run, has other outputs, or there is nothing to compare.
     """
     how = how or ComparisonOptions()
@@ -166,7 +168,7 @@ def verify_against(
     heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
 
     origin = graph if graph is not None else Graph()
-    coarse = candidate.structure.coarsest_step
+    coarse = max(step, candidate.structure.coarsest_step)
     moved, *more = [perturbed(origin, feeds, how.seed + turn, coarse) for turn in range(PERTURBATIONS)]
     elsewhere = candidate.session.providers[0] != PROVIDERS["cpu"]
     limits = _Tolerances(how.rtol, how.atol, coarse, elsewhere)
@@ -181,6 +183,8 @@ def verify_against(
     report.outputs += bench.compare_heads(heads, expected)
     numb = [source for source, name in pairs if moved is not None and _is_numb(expected[source], floors[name])]
     _look_inside(bench, report, numb, blind=not heads.sources)
+    if coarse and report.ok:
+        _look_for_overflow(bench, report)
     if not report.ok and not lacking:
         outputs = {source: expected[source] for source, _ in pairs}
         report.notes += _questions(candidate, feeds, outputs, dict(pairs), stated, limits)
@@ -266,6 +270,26 @@ def _look_inside(bench: _Bench, report: VerificationReport, numb: Sequence[str],
     if numb:
         said = f"the last {len(inside)} layers were compared too" if inside else "other ones say more (--feeds)"
         report.notes.append(f"{', '.join(numb)} does not react to small changes of these inputs: {said}")
+
+
+def _look_for_overflow(bench: _Bench, report: VerificationReport) -> None:
+    """Add the layers that overflow in a narrow type. onnxruntime's CPU keeps float16 in float32 between operators, so
+    that outputs do not show what ends as infinity on hardware that computes in float16; a value that is asked for is
+    rounded."""
+    suspects = set(infinite_values(bench.candidate, bench.feeds))
+    made = bench.candidate.structure.producers
+    behind = {name: operands[0] for name, (op_type, operands) in made.items() if op_type == "Cast"}
+    narrow = {
+        source: place
+        for source, name in bench.layers.items()
+        for place in (name, behind.get(name, name))
+        if place in suspects
+    }
+    _, inside = replace(bench, layers=narrow).evaluate((), narrow)
+    report.outputs += [layer for layer in inside if not layer.verdict.passes and math.isinf(layer.relative)]
+    unknown = sorted(suspects - set(narrow.values()))
+    if unknown:
+        report.notes.append(f"infinite in a narrow type, with nothing to compare: {', '.join(unknown[:5])}")
 
 
 def _is_numb(output: Array, floor: float) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .candidate import OnnxCandidate
 from .compare import relative_change
 
 Array = NDArray[Any]
+NARROW = ("float16", "bfloat16")
+VALUES_AT_ONCE = 64
 
 
 def noise_floors(
@@ -27,6 +30,16 @@ def noise_floors(
         for name, array in twin.run(feeds, list(found)).items():
             floors[name] = max(floors[name], relative_change(found[name], array))
     return floors
+
+
+def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Iterator[str]:
+    """The inner values of a narrow type in which there is an infinity or NaN; a few values at a time are held."""
+    names = list(candidate.structure.producers)
+    for start in range(0, len(names), VALUES_AT_ONCE):
+        for name, array in candidate.run(feeds, names[start : start + VALUES_AT_ONCE]).items():
+            is_narrow = isinstance(array, np.ndarray) and array.dtype.name in NARROW
+            if is_narrow and not np.isfinite(array.astype(np.float32)).all():
+                yield name
 
 
 def perturbation(

@@ -40,7 +40,7 @@ def read(captured: Path, name: str) -> Graph:
     return graphir.load(captured / f"{name}-symbol.json", shapes={"data": SHAPES[CASES[name].net]})
 
 
-@pytest.mark.parametrize("against", ("auto", "reference"))
+@pytest.mark.parametrize("against", ["auto", "reference"])
 @pytest.mark.parametrize("name", CASES)
 def test_amp_network_equals_mxnet(captured: Path, tmp_path: Path, name: str, against: str) -> None:
     row = CASES[name]
@@ -49,9 +49,11 @@ def test_amp_network_equals_mxnet(captured: Path, tmp_path: Path, name: str, aga
         against=against,
     )  # fmt: skip
     found = report.verification
-    assert found is not None and found.ok, found
+    assert found is not None
+    assert found.ok, found
     judged = [one.relative for one in found.outputs if name != SOFTMAX_OF_LARGE or "softmax" not in one.name]
-    assert judged and max(judged) <= CLOSE[row.dtype]
+    assert judged
+    assert max(judged) <= CLOSE[row.dtype]
     lives = against == "auto" and row.dtype == "bfloat16"
     assert ("child process" in found.reference) is lives
     onnx.checker.check_model(onnx.load(tmp_path / "made.onnx"), full_check=True)
@@ -70,7 +72,8 @@ def test_amp_network_has_the_types_that_mxnet_infers(captured: Path, mxnet: Modu
     )
     assert arguments is not None
     expected = dict(zip(internals.list_outputs(), map(name_of, outputs), strict=True))
-    held = {source: str(value.dtype) for value in graph.values if value.producer is not None for source in value.sources}
+    computed = [value for value in graph.values if value.producer is not None]
+    held = {source: str(value.dtype) for value in computed for source in value.sources}
     assert held
     assert {key: text for key, text in held.items() if key in expected} == {
         key: expected[key] for key in held if key in expected
@@ -112,4 +115,5 @@ def test_a_cast_network_keeps_its_statistics_wide(captured: Path) -> None:
 def test_amp_casts_are_there(captured: Path) -> None:
     """`tojson` drops AMP's casts by default; the networks here are written with them."""
     text = (captured / "branches_float16-symbol.json").read_text()
-    assert '"amp_multicast"' in text and '"amp_cast"' in text
+    assert '"amp_multicast"' in text
+    assert '"amp_cast"' in text

@@ -18,6 +18,7 @@ from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Node, Value
 from graphir.ops.base import Operator
 from graphir.structure.names import Names, value_names
+from graphir.structure.store import REWRITTEN
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -53,7 +54,7 @@ class Export:
         node."""
         self.graph = graph
         self.opset = opset
-        self.is_own = opset_of_source(graph) == opset
+        self.is_own = unchanged_opset(graph) == opset
         self.asked: bool = asked if outer is None else outer.asked
         self.casts: Casts = casts if outer is None else outer.casts
         self.names: Names = Names(() if alone else value_names(graph)) if outer is None else outer.names
@@ -234,6 +235,11 @@ def opset_of_source(graph: Graph) -> int | None:
     return int(stated) if stated is not None and stated.isdecimal() else None
 
 
+def unchanged_opset(graph: Graph) -> int | None:
+    """The same where the graph is still that model, node by node: None for one that was rewritten, as in float16."""
+    return None if _metadata(graph, REWRITTEN) else opset_of_source(graph)
+
+
 def _is_output(value: Value) -> bool:
     return value in value.graph.outputs
 
@@ -318,4 +324,5 @@ __all__ = [
     "row",
     "rows",
     "table",
+    "unchanged_opset",
 ]

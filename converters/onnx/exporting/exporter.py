@@ -13,7 +13,13 @@ from graphir.converters.onnx.exporting.choice import (
     note_start,
     refusal,
 )
-from graphir.converters.onnx.exporting.context import Casts, Export, ExportNode, opset_of_source
+from graphir.converters.onnx.exporting.context import (
+    Casts,
+    Export,
+    ExportNode,
+    opset_of_source,
+    unchanged_opset,
+)
 from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET, ir_version, newest_opset, newest_run
 from graphir.converters.onnx.exporting.types import type_text, types_of
 from graphir.converters.onnx.files.records import FIELD, OnnxGraph, OnnxModel, OnnxNode
@@ -59,7 +65,8 @@ def _chosen(graph: Graph, opset: int | None, runnable: bool) -> tuple[Export, On
     source = opset_of_source(graph)
     start = opset or max(source or DEFAULT_OPSET, OLDEST_OPSET)
     asked = opset is not None
-    export, records = _attempt(graph, start, casts_for(source, start, runnable), asked=asked)
+    own = unchanged_opset(graph)
+    export, records = _attempt(graph, start, casts_for(own, start, runnable), asked=asked)
     if not export.refused:
         note_start(export, source, start)
         return export, records
@@ -70,13 +77,13 @@ def _chosen(graph: Graph, opset: int | None, runnable: bool) -> tuple[Export, On
     least: dict[Node, int] = {}
     never: dict[tuple[str, str], list[Node]] = {}
     for node, first_reason in reasons.items():
-        least[node], last_reason = _least_opset(node, start, newest, source, runnable)
+        least[node], last_reason = _least_opset(node, start, newest, own, runnable)
         if not least[node]:
             never.setdefault((node.op.name, last_reason or first_reason), []).append(node)
     if never:
         raise refusal(never, f"opset {start} to {newest}" if newest > start else f"opset {start}")
     for higher in range(max(least.values()), newest + 1):
-        export, records = _attempt(graph, higher, casts_for(source, higher, runnable))
+        export, records = _attempt(graph, higher, casts_for(own, higher, runnable))
         if not export.refused:
             note_raised(export, start, {node: reasons[node] for node, found in least.items() if found == higher})
             return export, records

@@ -25,6 +25,7 @@ from graphir.converters.onnx.files.records import (
 )
 from graphir.converters.onnx.importing.notes import NODE, NOTHING, TENSOR, VALUE, Note, Notes
 from graphir.errors import ExportFailure
+from graphir.structure.store import REWRITTEN
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, DType, OptionalType, SequenceType, SparseTensorType, Sym, TensorType, Type
 
@@ -62,7 +63,7 @@ def model_message(model: OnnxModel) -> bytes:
     own = {
         key.removeprefix(METADATA): text
         for key, text in metadata.items()
-        if not key.startswith(FIELD) or key.startswith(METADATA)
+        if (not key.startswith(FIELD) or key.startswith(METADATA)) and key != REWRITTEN
     }
     imports = {"": model.opset, **model.domains}
     return b"".join((

@@ -1,0 +1,189 @@
+"""Which nodes compute in the narrow dtype, and why the others do not."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from graphir.graph import Graph, Node, Value
+from graphir.ops.elementwise import Cast
+from graphir.structure.record import record
+from graphir.types import DType
+
+from .numbers import Form, why_lost, why_out_of_range
+from .rules import HEAVY, MOVES, READS, RECURRENT, STAYS, WIDE_SLOTS, has_kernel
+
+WIDE = DType.FLOAT32
+WORTH_A_CAST = 64
+"""From how many elements on half of their bytes are more than those of a Cast in a file."""
+
+
+@record
+class Kept:
+    """Why a node stays float32. `weights` says that its parameters are narrow all the same, with Casts behind them;
+    `told` that it is to be told: what merely follows from its neighbours is not."""
+
+    reason: str = ""
+    weights: bool = False
+    told: bool = True
+
+
+FOLLOWS = Kept("its operands are float32", told=False)
+BETWEEN = Kept("it stands between float32 layers, where it would cost two Casts", told=False)
+
+
+class Choice:
+    """The choice for a graph and the graphs inside it. `kept` holds the nodes that stay float32."""
+
+    def __init__(
+        self, graph: Graph, form: Form, measured: Mapping[str, float], keep: Sequence[str], narrow_inputs: bool
+    ) -> None:
+        self.form = form
+        self.kept: dict[Node, Kept] = {}
+        self.matched: set[str] = set()
+        self._graph = graph
+        self._measured = measured
+        self._keep = keep
+        self._narrow_inputs = narrow_inputs
+        self._lost: dict[Value, str] = {}
+        self._nodes = list(all_nodes(graph))
+        for node in self._nodes:
+            found = self._why(node)
+            if found is not None:
+                self.kept[node] = found
+        self._drop_islands()
+
+    def is_narrow(self, node: Node) -> bool:
+        """Whether the node computes in the narrow dtype."""
+        return node not in self.kept and is_concerned(node)
+
+    def gives_narrow(self, value: Value) -> bool:
+        """Whether a float32 value is narrow where it is made."""
+        if value.dtype is not WIDE:
+            return False
+        if value.producer is not None:
+            return self.is_narrow(value.producer) and not value.producer.subgraphs
+        if value.is_parameter:
+            return self.is_narrow_weight(value)
+        return self._narrow_inputs and value.graph is self._graph
+
+    def is_narrow_weight(self, value: Value) -> bool:
+        """Whether a parameter is stored in the narrow dtype: it can be, and a node that uses it wants it so."""
+        if value.dtype is not WIDE or value.tensor is None or value.is_held or self.lost(value):
+            return False
+        return any(self._wants_narrow(node, slot, value.tensor.size) for node, slot in value.uses)
+
+    def lost(self, value: Value) -> str:
+        """What a parameter loses in the narrow dtype, "" if nothing."""
+        if value not in self._lost:
+            self._lost[value] = "" if value.tensor is None else why_lost(value.tensor, self.form)
+        return self._lost[value]
+
+    def _wants_narrow(self, node: Node, slot: int, size: int) -> bool:
+        if slot in WIDE_SLOTS.get(node.op.name, ()):
+            return False
+        kept = self.kept.get(node)
+        if kept is not None:
+            return kept.weights and size >= WORTH_A_CAST
+        return is_concerned(node) and not node.subgraphs
+
+    def _why(self, node: Node) -> Kept | None:
+        """Why a node stays float32, None if it does not, or has no floats."""
+        if not is_concerned(node):
+            return None
+        if node.subgraphs:
+            return Kept("the values that enter and leave its graphs are float32", told=False)
+        asked = self._asked(node)
+        if asked:
+            return Kept(f"asked for by {asked!r}")
+        if node.op.name in STAYS:
+            return Kept(STAYS[node.op.name])
+        lost = self._why_lost(node)
+        if lost:
+            return Kept(lost)
+        weights = f"its weights are {self.form.dtype}, with Casts behind them"
+        if node.op.name in RECURRENT:
+            return Kept(f"its state is carried from step to step in float32; {weights}", weights=True)
+        if not has_kernel(node.op.name, self.form.dtype):
+            reason = f"onnxruntime has no {self.form.dtype} kernel for {node.op.name} on the CPU"
+            return Kept(f"{reason}; {weights}", weights=True)
+        if node.op.name in MOVES and not self._moves_narrow(node):
+            return FOLLOWS
+        return None
+
+    def _asked(self, node: Node) -> str:
+        names = [node.name, *(name for value in node.outputs for name in (value.name, *value.sources))]
+        for glob in self._keep:
+            if any(fnmatchcase(name, glob) for name in names):
+                self.matched.add(glob)
+                return glob
+        return ""
+
+    def _why_lost(self, node: Node) -> str:
+        """What of a node's operands and results speaks against the narrow dtype."""
+        wide = WIDE_SLOTS.get(node.op.name, ())
+        for slot, value in enumerate(node.inputs):
+            if value is None or value.dtype is not WIDE or slot in wide:
+                continue
+            found = self.lost(value) if value.is_parameter else self._why_measured(value)
+            if found:
+                return f"{value.name}: {found}"
+        for value in node.outputs:
+            found = self._why_measured(value) if value.dtype is WIDE else ""
+            if found:
+                return f"{value.name}: {found}"
+        return ""
+
+    def _why_measured(self, value: Value) -> str:
+        largest = self._measured.get(value.name) if value.graph is self._graph else None
+        return "" if largest is None else why_out_of_range(largest, self.form)
+
+    def _moves_narrow(self, node: Node) -> bool:
+        """Whether what a node moves is narrow: most of what is computed, or a weight alone."""
+        given = [value for value in node.inputs if value is not None and value.dtype is WIDE]
+        computed = [value for value in given if not value.is_parameter]
+        return 2 * sum(map(self.gives_narrow, computed)) > len(computed) if computed else bool(given)
+
+    def _drop_islands(self) -> None:
+        """Keep light nodes with float32 on all sides wide, and let what they feed follow."""
+        pending = deque(self._nodes)
+        while pending:
+            node = pending.popleft()
+            if node in self.kept or not is_concerned(node) or node.op.name in HEAVY or node.op.name in READS:
+                continue
+            follows = node.op.name in MOVES and not self._moves_narrow(node)
+            if follows or self._is_island(node):
+                self.kept[node] = FOLLOWS if follows else BETWEEN
+                pending.extend(user for value in node.outputs for user in value.users())
+                pending.extend(
+                    value.producer for value in node.inputs if value is not None and value.producer is not None
+                )
+
+    def _is_island(self, node: Node) -> bool:
+        sources = [value for value in node.inputs if value is not None and value.dtype is WIDE]
+        computed = [value for value in sources if not value.is_parameter]
+        if not computed or any(self.gives_narrow(value) for value in computed):
+            return False
+        if self._narrow_inputs and any(value.is_held for value in node.outputs):
+            return False
+        return not any(
+            self.is_narrow(user) or isinstance(user.op, Cast)
+            for value in node.outputs if value.dtype is WIDE for user in value.users()
+        )  # fmt: skip
+
+
+def is_concerned(node: Node) -> bool:
+    """Whether a node takes floats of 32 bits that may become narrow. One that only makes some gives what it says."""
+    return any(value is not None and value.dtype is WIDE for value in node.inputs) or bool(node.subgraphs)
+
+
+def all_nodes(graph: Graph) -> Iterator[Node]:
+    """The nodes of a graph and of the graphs inside it, each node before those of its own graphs."""
+    for node in graph.nodes:
+        yield node
+        for inner in node.subgraphs:
+            yield from all_nodes(inner)
+
+
+__all__ = ["WIDE", "Choice", "Kept", "all_nodes", "is_concerned"]

@@ -1,0 +1,119 @@
+"""What float16 and bfloat16 hold, and whether numbers survive in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.structure.record import record
+from graphir.tensor import Tensor
+from graphir.types import DType
+
+ROWS_AT_ONCE = 1 << 18
+"""How many elements are looked at in one piece."""
+
+HEADROOM = 4.0
+"""How much larger than the measured numbers other inputs may make them."""
+
+
+@record
+class Form:
+    """A narrow floating dtype: its largest number, its smallest normal one, and the distance from 1 to the next."""
+
+    dtype: DType
+    largest: float
+    smallest: float
+    step: float
+
+    @property
+    def allowed(self) -> float:
+        """The largest number that may be measured."""
+        return self.largest / HEADROOM
+
+
+FORMS = {
+    DType.FLOAT16: Form(DType.FLOAT16, 65504.0, 2.0**-14, 2.0**-10),
+    DType.BFLOAT16: Form(DType.BFLOAT16, 255 * 2.0**120, 2.0**-126, 2.0**-7),
+}
+
+
+def form_of(dtype: DType) -> Form:
+    """The form of a narrow dtype.
+
+    >>> form_of(DType.FLOAT16).allowed
+    16376.0
+    """
+    return FORMS[dtype]
+
+
+def why_lost(tensor: Tensor, form: Form) -> str:
+    """What a tensor of float32 loses in the narrow dtype beyond its rounding, "" if nothing.
+
+    Infinities and NaN are the same in both. Of a single number no digit may be lost to underflow; of more, no row of
+    the first axis (the filter of one channel) may lose more of its norm than twice what rounding takes.
+    """
+    array = tensor.numpy()
+    if not array.size:
+        return ""
+    rows = array.reshape(array.shape[0], -1) if array.ndim > 1 else array.reshape(1, -1)
+    step = max(1, ROWS_AT_ONCE // max(rows.shape[1], 1))
+    for start in range(0, rows.shape[0], step):
+        found = _why_rows_lost(rows[start : start + step], form)
+        if found:
+            return found
+    return ""
+
+
+def _why_rows_lost(rows: NDArray[Any], form: Form) -> str:
+    finite = np.where(np.isfinite(rows), rows, 0)
+    size = float(np.abs(finite).max(initial=0.0))
+    if size > form.largest:
+        return f"it holds {_extreme(finite):.6g}, beyond {form.largest:g}, the largest {form.dtype}"
+    wide = finite.astype(np.float64)
+    rounded = finite.astype(form.dtype.numpy()).astype(np.float64)
+    if not np.isfinite(rounded).all():
+        return f"it holds {_extreme(finite):.6g}, which rounds to infinity in {form.dtype}"
+    norms = np.sqrt((wide * wide).sum(axis=1))
+    lost = np.sqrt(((wide - rounded) ** 2).sum(axis=1))
+    worst = int(np.argmax(lost - form.step * norms))
+    if lost[worst] <= form.step * norms[worst]:
+        return ""
+    share = lost[worst] / norms[worst]
+    small = float(np.abs(wide[worst][wide[worst] != 0]).min())
+    return f"it holds numbers as small as {small:.3g}, of which {form.dtype} loses {share:.2%} by underflow"
+
+
+def _extreme(array: NDArray[Any]) -> float:
+    return float(array.reshape(-1)[int(np.argmax(np.abs(array)))])
+
+
+def why_out_of_range(largest: float, form: Form) -> str:
+    """What speaks against numbers of which `largest` is the largest magnitude that was measured, "" if nothing."""
+    if largest > form.allowed:
+        return (
+            f"numbers up to {largest:.4g} were measured in it, and {form.dtype} ends at {form.largest:g} "
+            f"(a factor of {HEADROOM:g} is kept for other inputs)"
+        )
+    if 0 < largest < form.smallest:
+        return f"no number above {largest:.3g} was measured in it, where {form.dtype} has few digits left"
+    return ""
+
+
+def narrowed(tensor: Tensor, dtype: DType) -> Tensor:
+    """The tensor in the narrow dtype, rounded to the nearest; a large one is computed when it is written, by itself."""
+
+    def compute() -> NDArray[Any]:
+        with np.errstate(over="ignore"):
+            found: NDArray[Any] = tensor.numpy().astype(dtype.numpy())
+        return found
+
+    if tensor.size <= SMALL:
+        return Tensor(dtype, tensor.shape, array=compute())
+    return Tensor.computed(dtype, tensor.shape, compute)
+
+
+SMALL = 1 << 10
+
+__all__ = ["FORMS", "HEADROOM", "Form", "form_of", "narrowed", "why_lost", "why_out_of_range"]
