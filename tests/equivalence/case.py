@@ -19,6 +19,14 @@ from numpy.typing import NDArray
 Role = Literal["data", "param", "aux", "label"]
 
 
+# The number of outputs of operators that always show the same.
+SEVERAL = {
+    **dict.fromkeys(("moments", "_histogram", "_contrib_bipartite_matching", "_contrib_box_encode"), 2),
+    **dict.fromkeys(("_linalg_slogdet", "_linalg_gelqf", "_linalg_syevd", "_npi_eigh"), 2),
+    **dict.fromkeys(("_contrib_MultiBoxTarget", "_npi_svd"), 3),
+}
+
+
 @dataclass(frozen=True)
 class Input:
     """One input: MXNet's name for it, its shape and dtype, and how its values are drawn.
@@ -166,8 +174,6 @@ class Case:
             case "RNN":
                 states = 2 if attrs["mode"] == "lstm" else 1
                 return 1 + states if attrs.get("state_outputs") in true else 1
-            case "moments" | "_histogram":
-                return 2
             case op if ("quantize" in op or attrs.get("quantized") in true) and op != "_contrib_dequantize":
                 return 1 if attrs.get("enable_float_output") in true else 3
             case "_np_atleast_1d" | "_np_atleast_2d" | "_np_atleast_3d":
@@ -176,12 +182,7 @@ class Case:
                 return 2 if attrs.get("returned") in true else 1
             case "_contrib_Proposal" | "_contrib_MultiProposal":
                 return 2 if attrs.get("output_score") in true else 1
-            case "moments" | "_contrib_bipartite_matching" | "_contrib_box_encode":
-            case "_contrib_MultiBoxTarget":
-            case "moments" | "_linalg_slogdet" | "_linalg_gelqf" | "_linalg_syevd" | "_npi_eigh":
-            case "_npi_svd":
-                return 3
-        return 1
+        return SEVERAL.get(self.op, 1)
 
     def arrays(self, seed: int = 0) -> dict[str, NDArray[Any]]:
         """Every input's values by variable; the same seed gives the same values everywhere."""

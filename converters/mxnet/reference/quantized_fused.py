@@ -21,6 +21,7 @@ from graphir.converters.mxnet.reference.quantized import (
     calibrated,
     ends,
     factor,
+    magnitude,
     product_ends,
     product_step,
     require_bytes,
