@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from graphir.converters.mxnet.reference.activation import log_sigmoid, mish, softmax_values
-from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, accumulator, require
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, accumulator, as_c, require
 from graphir.converters.mxnet.reference.elementwise import Binary, with_scalar
 from graphir.converters.mxnet.reference.numpy_elementwise import of_mixed
 
@@ -115,6 +115,12 @@ def masked_log_softmax(attrs: Attributes, data: Array, mask: Array) -> Array:
     return np.where(mask != 0, found, -np.inf).astype(data.dtype)
 
 
+def gcd_scalar(attrs: Attributes, data: Array) -> Array:
+    """The greatest common divisor with a number, which loses its fraction."""
+    require(data.dtype.kind in "iu", f"{data.dtype}, expected integers")
+    return np.asarray(np.gcd(data, as_c(float(attrs.get("scalar", 1.0)), data.dtype)))
+
+
 OPERATORS: Mapping[str, Reference] = {
     "_npi_bitwise_left_shift": of_bits(shift_left),
     "_npi_bitwise_right_shift": of_bits(shift_right),
@@ -126,6 +132,8 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_fmin_scalar": with_scalar(np.fmin),
     "_npi_fmod": of_same(fmod),
     "_npi_fmod_scalar": with_scalar(fmod),
+    "_npi_gcd": of_bits(np.gcd),
+    "_npi_gcd_scalar": gcd_scalar,
     "_npi_logaddexp": log_add_exp_of_floats,
     "_npi_logaddexp_scalar": with_scalar(log_add_exp),
     "_npi_logical_and": logical(np.logical_and),

@@ -7,11 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.arithmetic import is_signed, truth
 from graphir.converters.mxnet.importing.ops.integers import is_integer
+from graphir.converters.mxnet.importing.ops.numpy_arithmetic import sizes_and_divisor
 from graphir.converters.mxnet.importing.ops.numpy_elementwise import as_dtype, common_dtype, same_dtypes
 from graphir.converters.mxnet.importing.ops.scalars import operands
+from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation
 from graphir.ops import elementwise as ir
@@ -107,6 +110,22 @@ def import_log_add_exp(node: ImportNode) -> Value:
     return log_add_exp(node, as_dtype(node, left, dtype), as_dtype(node, right, dtype))
 
 
+def gcd(node: ImportNode, left: Value, right: Value) -> Value:
+    """The greatest integer that divides both; of 0 and a number its magnitude."""
+    dtype, _ = _of_bits(node, left)
+    return node.emit(ir.Cast(dtype), sizes_and_divisor(node, left, right)[1])
+
+
+def import_gcd_scalar(node: ImportNode) -> Value:
+    """The same of integers and a number, which loses its fraction."""
+    data = node.input(0)
+    dtype, _ = _of_bits(node, data)
+    scalar = converted(float(node.attrs["scalar"]), dtype)
+    if scalar != node.attrs["scalar"]:
+        node.decide(DecisionKind.SCALAR, f"the scalar {node.attrs['scalar']:.9g} became {scalar} for {dtype} data")
+    return gcd(node, data, node.constant(scalar, dtype))
+
+
 def logical(op: Operator) -> ImportFunction:
     """An operator on whether the elements of two tensors are not 0."""
     return lambda node: node.emit(op, _true(node, node.input(0)), _true(node, node.input(1)))
@@ -180,6 +199,8 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_fmin_scalar": with_scalar(extreme(ir.Min())),
     "_npi_fmod": of_two(fmod),
     "_npi_fmod_scalar": with_scalar(fmod),
+    "_npi_gcd": of_two(gcd),
+    "_npi_gcd_scalar": import_gcd_scalar,
     "_npi_logaddexp": import_log_add_exp,
     "_npi_logaddexp_scalar": with_scalar(log_add_exp),
     "_npi_logical_and": logical(ir.And()),

@@ -146,13 +146,10 @@ def _greatest_divisor(node: ImportNode, left: Value, right: Value) -> Value:
     return found[0]
 
 
-def lcm(node: ImportNode, left: Value, right: Value) -> Value:
-    """|left| / gcd * |right|, which wraps around; 0 where an operand is 0."""
-    dtype = left.dtype
-    if dtype is DType.BOOL:
-        return node.emit(ir.And(), left, right)
+def sizes_and_divisor(node: ImportNode, left: Value, right: Value) -> tuple[list[Value], Value]:
+    """The magnitudes of two tensors of integers as int64, and the greatest number that divides both."""
     sizes = [node.step(ir.Abs(), as_dtype(node, value, DType.INT64)) for value in (left, right)]
-    zero, one = (node.constant(number, DType.INT64) for number in (0, 1))
+    zero = node.constant(0, DType.INT64)
     # The lowest integer of 64 bits has no size: half of it has the same divisors, but for itself.
     whole = [
         node.step(ir.Where(), node.step(ir.Less(), size, zero, suffix="lowest"), node.constant(1 << 62, DType.INT64),
@@ -163,8 +160,16 @@ def lcm(node: ImportNode, left: Value, right: Value) -> Value:
         node.step(ir.Add(), value, node.step(ir.Mul(), other, zero, suffix="zeros"), suffix="spread")
         for value, other in (whole, reversed(whole))
     ]
-    divisor = _greatest_divisor(node, *spread)
-    safe = node.step(ir.Max(), divisor, one, suffix="safe")
+    return sizes, _greatest_divisor(node, *spread)
+
+
+def lcm(node: ImportNode, left: Value, right: Value) -> Value:
+    """|left| / gcd * |right|, which wraps around; 0 where an operand is 0."""
+    dtype = left.dtype
+    if dtype is DType.BOOL:
+        return node.emit(ir.And(), left, right)
+    sizes, divisor = sizes_and_divisor(node, left, right)
+    safe = node.step(ir.Max(), divisor, node.constant(1, DType.INT64), suffix="safe")
     part = node.step(ir.Div(), sizes[0], safe, suffix="part")
     found = node.step(ir.Mul(), part, sizes[1], suffix="multiple")
     alike = node.step(ir.Equal(), *sizes, suffix="alike")
