@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.equivalence import (
     activation,
     algebra,
+    assignment,
     bitwise,
     convolution,
     densities,
@@ -55,6 +56,8 @@ FAMILIES = (
     quantized,
     normalization, numpy_creation, numpy_joining, numpy_shape, numpy_style,
     normalization, numpy_creation, numpy_joining, numpy_padding, numpy_shape, numpy_style,
+    activation, algebra, assignment, bitwise, convolution, detection, elementwise, image, indexing, integers, linear,
+    loss, normalization, numpy_creation, numpy_joining, numpy_padding, numpy_shape, numpy_style,
     pooling, recurrent, reduction, resize, shape,
     normalization, numpy_products, numpy_reduction, numpy_style, pooling, recurrent, reduction, resize, shape,
     normalization, numpy_style, pooling,

@@ -18,6 +18,7 @@ def operators() -> Mapping[str, Reference]:
     from graphir.converters.mxnet.reference import (
         activation,
         algebra,
+        assignment,
         bitwise,
         control,
         convolution,
@@ -61,6 +62,7 @@ def operators() -> Mapping[str, Reference]:
     families = (
         activation,
         algebra,
+        assignment,
         bitwise,
         control,
         convolution,

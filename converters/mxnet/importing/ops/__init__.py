@@ -21,6 +21,7 @@ FAMILIES = (
     "scalars",
     "shape_parts",
     "algebra",
+    "assignment",
     "bitwise",
     "control",
     "convolution_deformable",

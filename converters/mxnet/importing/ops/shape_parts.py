@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.sizes import axes_sizes, static_size
+from graphir.converters.mxnet.importing.sizes import axes_sizes, axis_size, static_size
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
-from graphir.ops.elementwise import Add, Div, Sub
+from graphir.ops.elementwise import Add, Cast, Div, Less, Mul, Sub
 from graphir.ops.shape import Pad, PadMode, Reshape, Shape, Squeeze, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, Concat, Slice, Split
 from graphir.ops.slicing import python_slice
-from graphir.types import UNKNOWN, TensorType, unify_dim
+from graphir.types import UNKNOWN, DType, TensorType, unify_dim
 
 
 def import_concat(node: ImportNode) -> Value:
@@ -78,10 +78,10 @@ def split(node: ImportNode, data: Value, axis: int) -> Sequence[Value]:
         node.refuse(f"indices {tuple(starts)} do not begin with 0, where the first part begins")
     if count == 1:
         parts: Sequence[Value] = [data]
-    elif sections and (lengths is None or len(set(lengths)) == 1):
+    elif sections and lengths is not None and len(set(lengths)) == 1:
         parts = node.steps(Split(count, axis), data) if squeeze else node.emit_all(Split(count, axis), data)
-    elif lengths is not None:
-        operands = (data, node.vector(lengths))
+    elif sections or lengths is not None:
+        operands = (data, _open_lengths(node, data, axis) if lengths is None else node.vector(lengths))
         parts = node.steps(Split(count, axis), *operands) if squeeze else node.emit_all(Split(count, axis), *operands)
     else:
         ends = [*starts[1:], BEYOND]
@@ -92,6 +92,17 @@ def split(node: ImportNode, data: Value, axis: int) -> Sequence[Value]:
         if static_size(part, axis) not in (None, 1):
             node.refuse(f"squeeze_axis wants parts of size 1, found {part.type}")
     return _squeezed(node, parts, axis)
+
+
+def _open_lengths(node: ImportNode, data: Value, axis: int) -> Value:
+    """The same for `sections` of an axis whose size is open; ONNX's own equal parts leave the rest to the last one."""
+    sections = node.attrs["sections"]
+    count = axis_size(node, data, axis)
+    parts = node.constant(sections, DType.INT64)
+    each = node.step(Div(), count, parts)
+    rest = node.step(Sub(), count, node.step(Mul(), each, parts))
+    larger = node.step(Cast(DType.INT64), node.step(Less(), node.vector(range(sections)), rest))
+    return node.step(Add(), larger, each)
 
 
 def _part_lengths(node: ImportNode, size: int) -> list[int]:
