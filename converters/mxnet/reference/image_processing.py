@@ -124,6 +124,7 @@ def border(attrs: Attributes, data: Array) -> Array:
     require(data.ndim == 3 and data.dtype.name in ("uint8", "float32", "float64"), f"{data.dtype}, {data.shape}")
     pads = (attrs["top"], attrs["bot"]), (attrs["left"], attrs["right"]), (0, 0)
     kind = int(attrs.get("type", 0))
+    require(kind in (0, *BORDERS) and min(*pads[0], *pads[1]) >= 0, f"type {kind} and margins {pads}")
     if kind:
         return np.pad(data, pads, BORDERS[kind])  # type: ignore[call-overload,no-any-return]
     numbers = attrs.get("values") or (attrs.get("value", 0.0),) * 4

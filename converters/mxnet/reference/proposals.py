@@ -43,6 +43,7 @@ def propose(attrs: Attributes, scores: Array, offsets: Array, info: Array) -> tu
     stride, base = int(attrs.get("feature_stride", 16)), base_anchors(attrs)
     count, height, width = scores.shape
     require(len(base) == count and offsets.shape == (4 * count, height, width), f"{len(base)} anchors, {scores.shape}")
+    require(info[0] / stride < height + 1 and info[1] / stride < width + 1, f"{info} of {height} x {width} places")
     rows, columns = np.mgrid[:height, :width]
     shifts = np.stack([columns, rows, columns, rows], axis=-1)[:, :, None] * stride
     anchors = (base + shifts).astype(SINGLE).reshape(-1, 4)

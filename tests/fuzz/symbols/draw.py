@@ -23,6 +23,7 @@ from tests.fuzz.symbols.values import DTYPES, FLOATS, INTEGERS, RANGE_SCALARS, S
 # Attributes that say where and how fast, not what; and counts that follow from the inputs.
 UNTOUCHED = frozenset(
     {"ctx", "num_arrays", "workspace", "cudnn_off", "cudnn_tune", "num_args", "num_outputs", "forward_stype"}
+    | {"min_factor", "max_factor"}  # two different ones draw a number between them
 )
 # A divisor of 0 ends the process that divides integers by it, MXNet's as much as onnxruntime's.
 DIVIDES = re.compile(r"div|mod|reciprocal")
@@ -113,7 +114,7 @@ def draw(seed: int, index: int, pattern: str = "") -> Drawn:
 PLAIN_ONLY = re.compile(
     r"^(argsort|topk|sort|Pooling|Pooling_v1|gather_nd|scatter_nd|RNN|Dropout|LRN|BilinearSampler|GridGenerator|SpatialTransformer|UpSampling)$"
     r"|Resize2D|AdaptiveAvg|ROI|[Bb]ox|_linalg|_npi_(cholesky|solve|svd|eig|pinv|tensorinv|tensorsolve)|Sequence|Deformable|Norm|CTC|Proposal|Correlation"
-    r"|_pdf_generalized"
+    r"|_pdf_generalized|_image_re|_cvimresize|_image_random"
 )
 WITHOUT_EXTREMES = re.compile(
     r"^(Convolution|Deconvolution|FullyConnected|dot|batch_dot|khatri_rao|moments|norm|softmax|softmin|log_softmax)"
@@ -124,7 +125,8 @@ WITHOUT_EXTREMES = re.compile(
 # Sorting is held against MXNet with distinct values only.
 ORDERS = frozenset({"argsort", "topk", "sort"})
 WEIGHTED = re.compile(r"^(Convolution|Deconvolution|FullyConnected)")
-BOXES = re.compile(r"_box_|MultiBox|ROI")  # whose values, in rows of other lengths, would be no boxes
+# Values that in rows of other lengths would be no boxes; an odd number of rows, whose middle MXNet leaves undefined.
+BOXES = re.compile(r"_box_|MultiBox|ROI|Proposal|_image_flip")
 COUNTS = re.compile(r"length|ind(ex|ices)|label")
 
 

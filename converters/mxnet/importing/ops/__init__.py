@@ -48,6 +48,7 @@ FAMILIES = (
     "numpy_selection",
     "numpy_norm",
     "numpy_statistics",
+    "matching",
     "numpy_style",
     "proposals",
     "quantized",

@@ -36,7 +36,7 @@ def import_foreach(node: ImportNode) -> Sequence[Value]:
     heads = node.symbol_inside(0, body, [value for _, value in sorted(places, key=lambda place: place[0])])
     if split < 0 or len(heads) - split != len(states):
         node.refuse(f"its symbol gives {len(heads)} values, expected {split} and {len(states)} states")
-    _close(node, body, [*heads[split:], *heads[:split]])
+    close_body(node, body, [*heads[split:], *heads[:split]])
     results = node.graph.add_node(
         Scan(count, len(heads)), [*states, *data], name=node.name, subgraphs=[body],
         output_names=_names(node, len(heads), split),
@@ -73,7 +73,7 @@ def import_while_loop(node: ImportNode) -> Sequence[Value]:
         node.refuse(f"its function gives {len(heads)} values, expected {split} and {len(variables)} loop variables")
     now |= zip(variables, heads[split:], strict=True)
     again = _truth(node, node.symbol_inside(0, body, [now[place] for place in condition_places]), body)
-    _close(node, body, [again, *heads[split:], *heads[:split]])
+    close_body(node, body, [again, *heads[split:], *heads[:split]])
     results = node.graph.add_node(
         Loop(len(heads)), [node.constant(most, DType.INT64), goes_on, *initial], name=node.name, subgraphs=[body],
         output_names=_names(node, len(heads), split, filled=True),
@@ -113,7 +113,7 @@ def import_cond(node: ImportNode) -> Sequence[Value]:
     branches = []
     for slot, name in ((1, "then"), (2, "else")):
         branch = Graph(f"{node.name}_{name}", parent=node.graph)
-        _close(node, branch, node.symbol_inside(slot, branch, pick[slot]))
+        close_body(node, branch, node.symbol_inside(slot, branch, pick[slot]))
         branches.append(branch)
     if len(branches[0].outputs) != len(branches[1].outputs):
         node.refuse(f"its branches give {len(branches[0].outputs)} and {len(branches[1].outputs)} values")
@@ -139,7 +139,7 @@ def _truth(node: ImportNode, heads: Sequence[Value], graph: Graph) -> Value:
     return graph.add(Reshape(), bit, graph.constant([], DType.INT64), name=graph.fresh_name(f"{node.name}_condition"))
 
 
-def _close(node: ImportNode, body: Graph, heads: Sequence[Value]) -> None:
+def close_body(node: ImportNode, body: Graph, heads: Sequence[Value]) -> None:
     """Make these the outputs of a body, and give what is in it names that nothing around it has."""
     outputs: list[Value] = []
     for value in heads:
@@ -190,4 +190,4 @@ IMPORTS: dict[str, ImportFunction] = {
     "_while_loop": import_while_loop,
 }
 
-__all__ = ["IMPORTS"]
+__all__ = ["IMPORTS", "close_body"]

@@ -90,7 +90,10 @@ def import_cv_resize(node: ImportNode) -> Value:
     if data.rank not in (None, 3):
         node.refuse(f"{data.name} is {data.type}, expected one image (H, W, C)")
     node.graph.refine(data, TensorType(None, (UNKNOWN,) * 3))
-    return _resized(node, *_axes(node, 3, (node.attrs["h"], node.attrs["w"])))
+    wanted = node.attrs["h"], node.attrs["w"]
+    if min(wanted) < 1:
+        node.refuse(f"h {wanted[0]} and w {wanted[1]}, expected 1 or more")
+    return _resized(node, *_axes(node, 3, wanted))
 
 
 def _axes(node: ImportNode, rank: int, wanted: tuple[int, int]) -> tuple[Axis, Axis]:
