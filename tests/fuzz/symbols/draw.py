@@ -93,7 +93,7 @@ def draw(seed: int, index: int, pattern: str = "") -> Drawn:
     if generator.random() < 0.5:
         inputs = _of_other_dtype(inputs, generator)
     if generator.random() < 0.6:
-        attrs = _other_attributes(case.op, attrs, generator)
+        attrs = changed_attributes(case.op, attrs, generator)
     if case.op in ORDERS:
         inputs = [replace(source, kind="distinct", values=None) for source in inputs]
     mood = _mood(case.op, generator)
@@ -189,7 +189,7 @@ def _of_other_dtype(inputs: Sequence[Input], generator: np.random.Generator) -> 
     return [replace(each, dtype=wanted) if each.dtype == common else each for each in inputs]
 
 
-def _other_attributes(op: str, attrs: Mapping[str, str], generator: np.random.Generator) -> dict[str, str]:
+def changed_attributes(op: str, attrs: Mapping[str, str], generator: np.random.Generator) -> dict[str, str]:
     """One to three attributes with other values of their kind."""
     skipped = UNTOUCHED | {"mode"} if op == "Dropout" else UNTOUCHED  # mode always draws numbers at inference
     parameters = [each for name, each in operator_schema(op).parameters.items() if name not in skipped]
@@ -263,4 +263,4 @@ def _tuple(kind: str, stated: str | None, generator: np.random.Generator) -> str
     return f"({', '.join(entries)}{',' if len(entries) == 1 else ''})"
 
 
-__all__ = ["FLOATS", "INTEGERS", "Drawn", "aliases", "canonical_names", "draw", "rows"]
+__all__ = ["FLOATS", "INTEGERS", "Drawn", "aliases", "canonical_names", "changed_attributes", "draw", "rows"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 UNTIL_DIFFERENT = "it draws until the numbers of a row differ and says how often; no fixed number of draws can"
+UNTIL_DIFFERENT = "it draws until all numbers of a row differ, and tells how often: no fixed number of draws does"
 WITHOUT_RESULT = "it gives nothing: it fills its own inputs with zeros, between two steps of training"
 CODE_OF_A_PROCESS = "it runs code in the memory of the process that made the symbol; the file does not hold that code"
 GRAPH_SAMPLING = "it works on compressed sparse matrices of graphs, which ONNX has no tensors for"

@@ -1,0 +1,1 @@
+"""Random MXNet networks against live MXNet."""

@@ -1,0 +1,223 @@
+"""What becomes of a drawn network: live MXNet's numbers against those of three roads.
+
+ONNX: import, export, onnxruntime. The reference: numpy. MXNet: import, export as a symbol again, live MXNet.
+
+A network enlarges errors of rounding, so a difference counts only where it is far beyond what MXNet's own results
+change when its inputs change by rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnxruntime
+
+from graphir.converters.mxnet import from_symbol, to_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
+from graphir.converters.mxnet.reference.evaluate import evaluate
+from graphir.converters.onnx import to_model
+from graphir.errors import GraphirError
+from graphir.graph import Graph
+from tests.equivalence.live import LiveError
+from tests.fuzz.networks.draw import Drawn
+from tests.fuzz.networks.network import Array
+from tests.fuzz.symbols.judge import Kind, Outcome, PatientLive
+
+ROADS = ("onnx", "reference", "mxnet")
+RTOL = {"float16": 1e-2, "float32": 1e-3, "float64": 1e-3}
+ROUNDING = {False: 3e-7, True: 1e-3}  # relative, of a network without and with float16
+TIMES = 20.0  # so many changes by rounding a difference may be
+
+
+class LiveNetworks:
+    """MXNet with its plain operators, and a second one with oneDNN for networks that need it."""
+
+    def __init__(self) -> None:
+        self._processes = {onednn: PatientLive(onednn=onednn) for onednn in (False, True)}
+
+    def __enter__(self) -> LiveNetworks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes.values():
+            process.__exit__()
+
+    def __call__(self, symbol: str, arrays: Mapping[str, Array], onednn: bool) -> list[Array]:
+        """The outputs. Raises LiveError where MXNet refuses the network, or does not survive it."""
+        return list(self._processes[onednn].run(symbol, arrays).values())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether MXNet runs a network, and what each road made of it."""
+
+    runs: bool
+    roads: Mapping[str, Outcome]
+
+
+def verdict(live: LiveNetworks, drawn: Drawn) -> Verdict:
+    """All roads of a network that MXNet runs. For one that it does not, whether our roads crash."""
+    try:
+        wanted: list[Array] | None = live(drawn.symbol, drawn.arrays, drawn.onednn)
+    except LiveError as error:
+        if "process ended" in str(error):
+            return Verdict(False, dict.fromkeys(ROADS, Outcome(Kind.UNJUDGED)))
+        wanted = None
+    graph = _imported(drawn)
+    if isinstance(graph, Outcome):
+        onnx_road = mxnet_road = graph
+    else:
+        onnx_road = _through_onnx(graph, drawn, wanted)
+        mxnet_road = _through_mxnet(graph, drawn, wanted, live)
+    roads = {"onnx": onnx_road, "reference": _through_reference(drawn, wanted), "mxnet": mxnet_road}
+    if wanted is not None and any(outcome.kind is Kind.WRONG for outcome in roads.values()):
+        roads = _beyond_rounding(live, drawn, wanted, roads)
+    return Verdict(wanted is not None, roads)
+
+
+def _imported(drawn: Drawn) -> Graph | Outcome:
+    values = drawn.arrays
+    fed = [name for name in values if name not in drawn.params]
+    try:
+        graph = from_symbol(
+            drawn.symbol,
+            {name: values[name] for name in drawn.params},
+            {name: values[name].shape for name in fed},
+            dtypes={name: values[name].dtype for name in fed},
+        )
+        graph.check()
+    except GraphirError as error:
+        return Outcome(Kind.REFUSED, str(error))
+    except Exception as error:
+        return Outcome(Kind.CRASH, f"{type(error).__name__}: {error}")
+    return graph
+
+
+@dataclass(frozen=True)
+class Results(Outcome):
+    """The outcome of a road that came to numbers."""
+
+    arrays: tuple[Array, ...] = ()
+
+
+def _through_onnx(graph: Graph, drawn: Drawn, wanted: Sequence[Array] | None) -> Outcome:
+    try:
+        model = to_model(graph)
+    except GraphirError as error:
+        return Outcome(Kind.REFUSED, str(error))
+    except Exception as error:
+        return Outcome(Kind.CRASH, f"{type(error).__name__}: {error}")
+    if wanted is None:
+        return Outcome(Kind.UNJUDGED)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        kind = Kind.NO_KERNEL if "NOT_IMPLEMENTED" in str(error) else Kind.CRASH
+        return Outcome(kind, f"{type(error).__name__}: {error}")
+    try:
+        found = session.run(None, {value.name: drawn.arrays[value.name] for value in graph.inputs})
+    except Exception as error:
+        return Outcome(Kind.STOPPED, f"{type(error).__name__}: {error}")
+    return compare(found, wanted)
+
+
+def _through_reference(drawn: Drawn, wanted: Sequence[Array] | None) -> Outcome:
+    try:
+        with np.errstate(all="ignore"):
+            found = list(evaluate(read_symbol(drawn.symbol), drawn.arrays).values())
+    except GraphirError as error:
+        return Outcome(Kind.REFUSED, str(error))
+    except Exception as error:
+        return Outcome(Kind.CRASH, f"{type(error).__name__}: {error}")
+    return Outcome(Kind.UNJUDGED) if wanted is None else compare(found, wanted)
+
+
+def _through_mxnet(graph: Graph, drawn: Drawn, wanted: Sequence[Array] | None, live: LiveNetworks) -> Outcome:
+    try:
+        text, params = to_symbol(graph)
+    except GraphirError as error:
+        return Outcome(Kind.REFUSED, str(error))
+    except Exception as error:
+        return Outcome(Kind.CRASH, f"{type(error).__name__}: {error}")
+    if wanted is None:
+        return Outcome(Kind.UNJUDGED)
+    fed = {value.name: drawn.arrays[value.name] for value in graph.inputs}
+    arrays = {name.partition(":")[2]: np.asarray(array) for name, array in params.items()} | fed
+    try:
+        found = live(text, arrays, drawn.onednn or "RNN" in text)
+    except LiveError as error:
+        return Outcome(Kind.STOPPED, str(error))
+    return compare(found, wanted)
+
+
+def compare(found: Sequence[Array], wanted: Sequence[Array], noise: Sequence[Array] | None = None) -> Outcome:
+    """Equal or wrong, output by output; a difference may be as large as MXNet's own `noise` allows."""
+    if len(found) != len(wanted):
+        return Outcome(Kind.WRONG, f"{len(found)} outputs, MXNet has {len(wanted)}")
+    for slot, (mine, true) in enumerate(zip(found, wanted, strict=True)):
+        text = _difference(np.asarray(mine), true, None if noise is None else noise[slot])
+        if text:
+            return Results(Kind.WRONG, f"output {slot}: {text}", tuple(np.asarray(each) for each in found))
+    return Outcome(Kind.EQUAL)
+
+
+def _difference(found: Array, wanted: Array, noise: Array | None) -> str:
+    if (found.dtype, found.shape) != (wanted.dtype, wanted.shape):
+        return f"{found.dtype}{list(found.shape)}, MXNet {wanted.dtype}{list(wanted.shape)}"
+    if wanted.dtype.kind != "f":
+        different = found != wanted
+    else:
+        left, right = found.astype(np.float64), wanted.astype(np.float64)
+        with np.errstate(all="ignore"):
+            largest = float(np.abs(right[np.isfinite(right)]).max(initial=0.0))
+            limit = RTOL[str(wanted.dtype)] * (np.abs(right) + largest) + 2e-5
+            limit = limit if noise is None else limit + TIMES * noise
+            near = np.isfinite(left) & np.isfinite(right) & (np.abs(left - right) <= limit)
+        different = ~(near | (left == right) | (np.isnan(left) & np.isnan(right)))
+    if not different.any():
+        return ""
+    place = int(np.flatnonzero(different)[0])
+    return (
+        f"{int(different.sum())} of {different.size} elements, at {place} found {found.ravel()[place]!r}, "
+        f"MXNet {wanted.ravel()[place]!r}"
+    )
+
+
+def _beyond_rounding(
+    live: LiveNetworks, drawn: Drawn, wanted: Sequence[Array], roads: Mapping[str, Outcome]
+) -> dict[str, Outcome]:
+    """The roads again, where MXNet's results change by themselves when the inputs are rounded otherwise."""
+    noise = [np.zeros(array.shape) for array in wanted]
+    for turn in range(3):
+        generator = np.random.Generator(np.random.PCG64(turn))
+        moved = {name: _moved(array, drawn.half, generator) for name, array in drawn.arrays.items()}
+        try:
+            again = live(drawn.symbol, moved, drawn.onednn)
+        except LiveError:
+            return dict(roads)
+        for slot, (now, before) in enumerate(zip(again, wanted, strict=True)):
+            if before.dtype.kind == "f" and now.shape == before.shape:
+                with np.errstate(all="ignore"):
+                    apart = np.abs(now.astype(np.float64) - before.astype(np.float64))
+                apart[np.isnan(apart)] = 0.0  # of what is not finite both times
+                noise[slot] = np.maximum(noise[slot], apart.max(initial=0.0))
+    return {
+        name: compare(outcome.arrays, wanted, noise) if isinstance(outcome, Results) else outcome
+        for name, outcome in roads.items()
+    }
+
+
+def _moved(array: Array, half: bool, generator: np.random.Generator) -> Array:
+    if array.dtype.kind != "f":
+        return array
+    with np.errstate(all="ignore"):
+        factors = 1 + ROUNDING[half or array.dtype == np.float16] * generator.uniform(-1, 1, array.shape)
+        return (array.astype(np.float64) * factors).astype(array.dtype)
+
+
+__all__ = ["ROADS", "LiveNetworks", "Verdict", "compare", "verdict"]
