@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from tests.equivalence.case import Case, Input, case, data, param, values
 
@@ -11,7 +12,7 @@ SPECIAL = (-1.51, -0.49, 0.0, 0.3, 0.51, 1.01, 1.52, 2.0, 2.5, 10.0, -10.0)
 TIES = (0.0, 1.0, 0.5, -0.5, 1.5, -1.5, 2.5, 3.5, 60.5, -60.5)
 ONE_STEP = 1 / 60
 LARGE = (2**30, 2**29 + 12345, 2**28, -(2**30), 777777777, 0, 100003)
-SOME_FILTERS = {"kernel": (3, 3), "num_filter": 8}
+SOME_FILTERS: dict[str, Any] = {"kernel": (3, 3), "num_filter": 8}
 
 
 def signed(*shape: int, name: str = "data") -> Input:
@@ -50,8 +51,8 @@ BIAS = spans("bias", -0.5, 0.4)
 SIDES = "{}_min {}_max"
 LEFT, RIGHT = spans("lhs", -1.0, 2.0, SIDES), spans("rhs", -0.3, 0.2, SIDES)
 PAIR = (*LEFT, *RIGHT)
-CALIBRATED = {"min_calib_range": -1.2, "max_calib_range": 1.25}
-POSITIVE = {"min_calib_range": 0.0, "max_calib_range": 1.25}
+CALIBRATED: dict[str, Any] = {"min_calib_range": -1.2, "max_calib_range": 1.25}
+POSITIVE: dict[str, Any] = {"min_calib_range": 0.0, "max_calib_range": 1.25}
 PARTS = (*spans("arg0", -1.0, 2.0, SIDES), *spans("arg1", -0.3, 0.2, SIDES))
 STATES = (
     param("gamma", 3, kind="positive"), param("beta", 3), Input("moving_mean", (3,), role="aux"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tests.equivalence.case import Case, Input, aux, case, data, param
 from tests.equivalence.quantized import signed, spans, unsigned
@@ -56,33 +57,54 @@ def inside(
     return made.text()
 
 
-def convolution(
-    variant: str, source: Input, *, bias: bool = True, bn: bool = False, act: Kind | None = None,
-    addend: Input | None = None, last: Kind | None = None, span: tuple[float, float] = (0.0, 2.0),
-    sums: tuple[float, float] = (-1.0, 3.0), calibrated: tuple[float, float] | None = None,
-    filters: int = 8, **kinds: str,
-) -> Case:  # fmt: skip
-    """A fused convolution: quantized where its data are."""
-    quantized = source.dtype != "float32"
-    attrs = {"kernel": "(3, 3)", "pad": "(1, 1)", "num_filter": str(filters), **kinds}
-    groups = int(kinds.get("num_group", "1"))
-    inputs = [source, param("weight", filters, source.shape[1] // groups, 3, 3)]
-    if bias:
+@dataclass(frozen=True)
+class Fusion:
+    """What is fused with a convolution, and the ranges of data, addend and result."""
+
+    bias: bool = True
+    bn: bool = False
+    act: Kind | None = None
+    addend: Input | None = None
+    last: Kind | None = None
+    span: tuple[float, float] = (0.0, 2.0)
+    sums: tuple[float, float] = (-1.0, 3.0)
+    calibrated: tuple[float, float] | None = None
+    num_group: int = 1
+    stride: str = "(1, 1)"
+
+    def flags(self) -> dict[str, Any]:
+        """The attributes of the node."""
+        flags = {"with_bn": self.bn, "with_act": self.act is not None, "with_sum": self.addend is not None}
+        flags["with_postsum_act"] = self.last is not None
+        return {name: flag for name, flag in flags.items() if flag} | in_range(self.calibrated)
+
+
+def in_range(calibrated: tuple[float, float] | None) -> dict[str, Any]:
+    """The attributes of a calibrated range."""
+    return {} if calibrated is None else dict(zip(("min_calib_range", "max_calib_range"), calibrated, strict=True))
+
+
+def convolution(variant: str, source: Input, **options: Any) -> Case:
+    """A fused convolution of 8 filters: quantized where its data are. The options are those of Fusion."""
+    how, quantized, filters = Fusion(**options), source.dtype != "float32", 8
+    inputs = [source, param("weight", filters, source.shape[1] // how.num_group, 3, 3)]
+    if how.bias:
         inputs.append(param("bias", filters))
-    if bn:
+    if how.bn:
         inputs += [param("gamma", filters, kind="positive"), param("beta", filters), aux("moving_mean", filters)]
         inputs.append(aux("moving_var", filters, kind="positive"))
-    if addend is not None:
-        inputs.append(addend)
+    if how.addend is not None:
+        inputs.append(how.addend)
     if quantized:
-        inputs += [*spans("data", *span, ORDER), *(spans("sum", *sums, ORDER) if addend is not None else ())]
-    flags: dict[str, object] = {"with_bn": bn, "with_act": act is not None, "with_sum": addend is not None}
-    flags |= {"with_postsum_act": last is not None, "quantized": quantized}
-    flags = {name: flag for name, flag in flags.items() if flag}
-    if calibrated is not None:
-        flags |= {"min_calib_range": calibrated[0], "max_calib_range": calibrated[1]}
-    made = case("_sg_mkldnn_conv", variant, *inputs, **flags)
-    text = inside(("Convolution", attrs), bias=bias, bn=bn, act=act, with_sum=addend is not None, last=last)
+        inputs += [
+            *spans("data", *how.span, ORDER),
+            *(spans("sum", *how.sums, ORDER) if how.addend is not None else ()),
+        ]
+    made = case("_sg_mkldnn_conv", variant, *inputs, **how.flags(), **({"quantized": True} if quantized else {}))
+    attrs = {"kernel": "(3, 3)", "pad": "(1, 1)", "num_filter": str(filters), "stride": how.stride}
+    layer = ("Convolution", attrs | {"num_group": str(how.num_group)})
+    with_sum = how.addend is not None
+    text = inside(layer, bias=how.bias, bn=how.bn, act=how.act, with_sum=with_sum, last=how.last)
     return replace(made, inside=text)
 
 
@@ -97,7 +119,7 @@ CONVOLUTIONS = (
     convolution("plain", FLOATS),
     convolution("bn_act", FLOATS, bias=False, bn=True, act=RELU),
     convolution("leaky_sum", FLOATS, act=LEAKY, addend=ADDED),
-    convolution("bn_sum_act", FLOATS, bn=True, addend=ADDED, last=RELU, num_group="2"),
+    convolution("bn_sum_act", FLOATS, bn=True, addend=ADDED, last=RELU, num_group=2),
     convolution("clip", FLOATS, act=CLIP, stride="(2, 1)"),
     convolution("tanh", FLOATS, act=TANH),
     convolution("int32", POSITIVE),
@@ -105,7 +127,7 @@ CONVOLUTIONS = (
     convolution("int32_act", BOTH, act=RELU, span=(-1.0, 2.0)),
     convolution("calibrated", POSITIVE, calibrated=WIDE),
     convolution("calibrated_int8", BOTH, span=(-1.0, 2.0), calibrated=WIDE),
-    convolution("calibrated_groups", POSITIVE, bias=False, calibrated=WIDE, num_group="4"),
+    convolution("calibrated_groups", POSITIVE, bias=False, calibrated=WIDE, num_group=4),
     convolution("calibrated_bn_act", POSITIVE, bias=False, bn=True, act=RELU, calibrated=(0.0, 22.0)),
     convolution("calibrated_leaky", POSITIVE, bn=True, act=LEAKY, calibrated=WIDE),
     convolution("calibrated_clip", POSITIVE, bn=True, act=CLIP, calibrated=(0.0, 4.0)),
@@ -122,34 +144,45 @@ CONVOLUTIONS = (
 
 SIGMOID, SOFTRELU = ("Activation", {"act_type": "sigmoid"}), ("Activation", {"act_type": "softrelu"})
 GELU, ELU = ("LeakyReLU", {"act_type": "gelu"}), ("LeakyReLU", {"act_type": "elu", "slope": "0.5"})
-SQUARE, SQRT, EXP, ABS = (("square", {}), ("sqrt", {}), ("exp", {}), ("abs", {}))
+SQUARE: Kind = ("square", {})
+SQRT: Kind = ("sqrt", {})
+EXP: Kind = ("exp", {})
+ABS: Kind = ("abs", {})
 
 
-def dense(
-    variant: str, source: Input, *, bias: bool = True, act: Kind | None = None, hidden: int = 7, flatten: bool = True,
-    span: tuple[float, float] = (0.0, 2.0), calibrated: tuple[float, float] | None = None, floats: bool = False,
-    rows: bool = False, bias_span: float = 0.5,
-) -> Case:  # fmt: skip
-    """A fused dense layer: quantized where its data are, with `rows` with a factor a row."""
-    quantized = source.dtype != "float32"
-    features = source.shape[-1] if not flatten else math.prod(source.shape[1:])
-    stored: dict[str, str] = {"dtype": "int8", "kind": "integers:-128:127"} if quantized and not rows else {}
+@dataclass(frozen=True)
+class Dense:
+    """What is fused with a dense layer, and the ranges; with `rows` there is a factor a row of a float32 weight."""
+
+    bias: bool = True
+    act: Kind | None = None
+    flatten: bool = True
+    span: tuple[float, float] = (0.0, 2.0)
+    calibrated: tuple[float, float] | None = None
+    floats: bool = False
+    rows: bool = False
+    bias_span: float = 0.5
+
+
+def dense(variant: str, source: Input, **options: Any) -> Case:
+    """A fused dense layer of 7 units: quantized where its data are. The options are those of Dense."""
+    how, quantized, hidden = Dense(**options), source.dtype != "float32", 7
+    features = math.prod(source.shape[1:]) if how.flatten else source.shape[-1]
+    stored: dict[str, str] = {"dtype": "int8", "kind": "integers:-128:127"} if quantized and not how.rows else {}
     inputs = [source, param("weight", hidden, features, **stored)]
-    if bias:
+    if how.bias:
         inputs.append(param("bias", hidden, **stored))
-    flags: dict[str, object] = {"with_eltwise": True} if act is not None else {}
+    flags: dict[str, Any] = {"with_eltwise": True} if how.act is not None else {}
     if quantized:
-        inputs += spans("data", *span)
+        inputs += spans("data", *how.span)
         flags["quantized"] = True
-    if quantized and not rows:
-        inputs += [*spans("weight", -0.3, 0.2), *(spans("bias", -bias_span, 0.4) if bias else ())]
-    flags |= {"channel_wise_quantize": True} if rows else {}
-    flags |= {"enable_float_output": True} if floats else {}
-    if calibrated is not None:
-        flags |= {"min_calib_range": calibrated[0], "max_calib_range": calibrated[1]}
-    made = case("_sg_mkldnn_fully_connected", variant, *inputs, **flags)
-    layer = ("FullyConnected", {"num_hidden": str(hidden), "flatten": str(flatten)})
-    return replace(made, inside=inside(layer, bias=bias, act=act))
+    if quantized and not how.rows:
+        inputs += [*spans("weight", -0.3, 0.2), *(spans("bias", -how.bias_span, 0.4) if how.bias else ())]
+    flags |= {"channel_wise_quantize": True} if how.rows else {}
+    flags |= {"enable_float_output": True} if how.floats else {}
+    made = case("_sg_mkldnn_fully_connected", variant, *inputs, **flags, **in_range(how.calibrated))
+    layer = ("FullyConnected", {"num_hidden": str(hidden), "flatten": str(how.flatten)})
+    return replace(made, inside=inside(layer, bias=how.bias, act=how.act))
 
 
 ROWS_OF_FLOATS, ROWS_OF_BYTES, SIGNED_ROWS = data(5, 12), unsigned(5, 12), signed(5, 12)
@@ -184,7 +217,7 @@ JOINED_BYTES, ATTENTION_BYTES = signed(5, 2, 24, name="qkv"), unsigned(4, 5, 5, 
 JOINED_SPAN, ATTENTION_SPAN = spans("qkv", -2.0, 1.5), spans("attention", 0.0, 1.0)
 
 
-def attention(op: str, variant: str, *inputs: Input, **flags: object) -> Case:
+def attention(op: str, variant: str, *inputs: Input, **flags: Any) -> Case:
     """A fused part of an attention with two heads: quantized where its first operand is."""
     made = Inside()
     operands = [made.add("null") for source in inputs if source.role == "data"]

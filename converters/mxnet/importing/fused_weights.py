@@ -85,7 +85,7 @@ def _folded(
 def _reach(node: ImportNode, weight: Known, axes: int, whole: bool) -> Known:
     """The largest magnitude of each filter, or of all."""
     if not isinstance(weight, Value):
-        return np.abs(weight).max(axis=None if whole else tuple(range(1, axes + 1)))
+        return np.asarray(np.abs(weight).max(axis=None if whole else tuple(range(1, axes + 1))))
     sizes = node.step(Abs(), weight, suffix="magnitudes")
     if whole:
         return node.step(ReduceMax(keepdims=False), sizes, suffix="reach")

@@ -129,9 +129,9 @@ def zero(node: ImportNode, dtype: DType, step: Known) -> Value:
 
 def real(node: ImportNode, value: Value, dtype: DType, step: Known, axis: int = 1, suffix: str = "real") -> Value:
     """What a quantized value stands for. int32 has no zero point in ONNX, and 0 may be left out."""
-    operands = (value, held(node, step))
+    operands = [value, held(node, step)]
     if dtype is not DType.INT32 and (not isinstance(step, Value) or step.rank == 0):
-        operands = (*operands, zero(node, dtype, step))
+        operands.append(zero(node, dtype, step))
     return node.step(DequantizeLinear(axis), *operands, suffix=suffix)
 
 
@@ -146,10 +146,10 @@ def quantized(node: ImportNode, value: Value, dtype: DType, step: Known, suffix:
 def cut(node: ImportNode, numbers: Known, *, rounded: bool) -> Known:
     """float32 numbers as int32: rounded to the nearest even, or cut."""
     if isinstance(numbers, Value):
-        whole = node.step(Round(), numbers) if rounded else numbers
-        return node.step(Cast(DType.INT32), whole, suffix="int32")
+        counts = node.step(Round(), numbers) if rounded else numbers
+        return node.step(Cast(DType.INT32), counts, suffix="int32")
     whole = np.rint(numbers) if rounded else np.trunc(numbers)
-    return np.clip(whole.astype(np.float64), -(2.0**31), 2.0**31 - 1).astype(np.int32)
+    return np.asarray(np.clip(whole.astype(np.float64), -(2.0**31), 2.0**31 - 1), np.int32)
 
 
 __all__ = [

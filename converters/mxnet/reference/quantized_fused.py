@@ -66,7 +66,7 @@ def activated(record: NNVMNode | None, data: Array) -> Array:
     """The activation of a record inside on real numbers, if there is one."""
     if record is None:
         return data
-    attrs = typed_attributes(record)
+    attrs: Any = typed_attributes(record)
     match record.op:
         case "Activation":
             return activation(attrs, data)
@@ -249,7 +249,7 @@ def self_attention_values(
     found = product_of(attrs, attention, values, (*ranges[2:], *ranges[:2]), 1.0)
     result = found if isinstance(found, np.ndarray) else found[0]
     length, batch = joined.shape[:2]
-    merged = result.reshape(batch, heads, length, -1).transpose(2, 0, 1, 3).reshape(length, batch, -1)
+    merged = np.asarray(result.reshape(batch, heads, length, -1).transpose(2, 0, 1, 3).reshape(length, batch, -1))
     return merged if isinstance(found, np.ndarray) else (merged, *found[1:])
 
 
@@ -258,14 +258,14 @@ def product_of(
 ) -> Array | tuple[Array, ...]:
     """A scaled batch of matrix products, quantized where the attributes say so."""
     if not attrs.get("quantized"):
-        return np.matmul(left * np.float32(scale), right)
+        return np.asarray(np.matmul(left * np.float32(scale), right))
     require_bytes(left)
     require(right.dtype == np.int8, f"queries, keys and values of {right.dtype}, expected int8")
     total = np.matmul(left.astype(np.int64), right.astype(np.int64))
     both = np.float32(factor(left.dtype, *ranges[:2]) * factor("int8", *ranges[2:]))
     found = calibrated(attrs)
     if attrs.get("enable_float_output"):
-        return total.astype(np.float32) * np.float32(np.float32(scale) / both)
+        return np.asarray(total.astype(np.float32) * np.float32(np.float32(scale) / both))
     if found is None:
         require(scale == 1.0, "scores of int32: MXNet gives them the range 0")
         return (total.astype(np.int32), *product_ends(product_step(str(left.dtype), "int8", tuple(ranges))))

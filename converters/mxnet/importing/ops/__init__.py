@@ -54,6 +54,7 @@ FAMILIES = (
     "quantized",
     "quantized_attention",
     "quantized_fused",
+    "quantized_products",
     "random",
     "random_counts",
     "random_numpy",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.fused import inner
 from graphir.converters.mxnet.importing.ops.linear import interleaved_part, interleaved_parts
-from graphir.converters.mxnet.importing.ops.quantized import product_ends
+from graphir.converters.mxnet.importing.ops.quantized_products import product_ends
 from graphir.converters.mxnet.importing.ranges import (
     LARGEST,
     SPANS,

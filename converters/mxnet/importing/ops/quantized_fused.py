@@ -1,7 +1,7 @@
 """oneDNN's fused operators: a layer with a batch normalization, activations and a sum, in float32 or quantized.
 
-What is fused stands as a symbol inside the node. MXNet takes its nodes by kind, and the operands by place: data, weight,
-bias, the normalization's states, the addend, and the ends of the ranges of data and addend.
+What is fused stands as a symbol inside the node. MXNet takes its nodes by kind, and the operands by place: data,
+weight, bias, the normalization's states, the addend, and the ends of the ranges of data and addend.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.fused import Fused, inner
 from graphir.converters.mxnet.importing.fused_weights import HALF_OF_INT32, Weights, layer_weights
-from graphir.converters.mxnet.importing.ops.quantized import (
+from graphir.converters.mxnet.importing.ops.quantized_products import (
     as_int32,
     fully_connected,
     integer_convolution,
