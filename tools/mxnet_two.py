@@ -75,6 +75,51 @@ class Attention(HybridBlock):  # type: ignore[misc]
         return self.gelu(self.norm(x + joined)).mean(axis=1)
 
 
+class Encoder(HybridBlock):  # type: ignore[misc]
+    """One layer of BERT: attention in heads that see valid words only, and two dense layers."""
+
+    def __init__(self, units: int, heads: int) -> None:
+        super().__init__()
+        self.heads, self.units = heads, units
+        self.query, self.key, self.value, self.out = (nn.Dense(units, flatten=False) for _ in range(4))
+        self.first, self.second = nn.LayerNorm(epsilon=1e-12), nn.LayerNorm(epsilon=1e-12)
+        self.wide, self.narrow = nn.Dense(2 * units, flatten=False), nn.Dense(units, flatten=False)
+        self.gelu, self.dropout = nn.GELU(), nn.Dropout(0.1)
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        parts = (npx.reshape(each(x), (-2, -2, self.heads, -1)) for each in (self.query, self.key, self.value))
+        query, key, value = (mx.np.transpose(each, (0, 2, 1, 3)) for each in parts)
+        scores = npx.batch_dot(
+            npx.reshape(query, (-5, -2, -2)), npx.reshape(key, (-5, -2, -2)), transpose_b=True
+        ) / float(np.sqrt(self.units / self.heads))
+        scores = npx.reshape(scores, (-6, -1, self.heads, -2, -2))
+        weights = self.dropout(npx.masked_softmax(scores, mx.np.expand_dims(mask, 1), axis=-1))
+        context = mx.np.transpose(mx.np.matmul(weights, value), (0, 2, 1, 3))
+        x = self.first(x + self.dropout(self.out(npx.reshape(context, (-2, -2, -1)))))
+        return self.second(x + self.dropout(self.narrow(self.gelu(self.wide(x)))))
+
+
+class Bert(HybridBlock):  # type: ignore[misc]
+    """BERT as GluonNLP 1.x writes it: embeddings, encoders, and a pooled first word."""
+
+    def __init__(self, units: int, heads: int, layers: int) -> None:
+        super().__init__()
+        self.words, self.kinds, self.places = nn.Embedding(19, units), nn.Embedding(2, units), nn.Embedding(12, units)
+        self.norm, self.pooler = nn.LayerNorm(epsilon=1e-12), nn.Dense(units, activation="tanh", flatten=False)
+        self.encoders = [Encoder(units, heads) for _ in range(layers)]
+        for place, encoder in enumerate(self.encoders):
+            setattr(self, f"encoder{place}", encoder)
+
+    def forward(self, tokens: Any, kinds: Any, lengths: Any) -> Any:
+        steps = npx.arange_like(tokens, axis=1)
+        x = self.norm(self.words(tokens) + self.kinds(kinds) + mx.np.expand_dims(self.places(steps), 0))
+        seen = mx.np.expand_dims(mx.np.expand_dims(steps, 0) < mx.np.expand_dims(lengths, 1), 1)
+        mask = mx.np.broadcast_to(seen, (2, 6, 6)).astype("bool")
+        for encoder in self.encoders:
+            x = encoder(x, mask)
+        return npx.sequence_mask(x, lengths, use_sequence_length=True, axis=1), self.pooler(x[:, 0, :])
+
+
 def sequential(*layers: Any) -> Any:
     """Layers one after the other."""
     net = nn.HybridSequential()
@@ -103,20 +148,23 @@ def networks() -> dict[str, tuple[Any, Made]]:
     return {
         "convolutions": (convolutions, {"data": image}),
         "recurrent": (recurrent, {"data": series}),
+        "bert": (
+            Bert(8, 2, 2),
+            {"data0": tokens, "data1": (tokens % 2).astype(np.int32), "data2": np.array([6, 3], np.int32)},
+        ),
         "attention": (Attention(8, 2), {"data0": tokens, "data1": np.array([6, 3], np.int32)}),
     }
 
 
-def operators() -> dict[str, tuple[Callable[..., Any], Made]]:  # noqa: PLR0915
+def operators() -> dict[str, tuple[Callable[..., Any], Made]]:
     """Single functions and their inputs, by name."""
     draw = np.random.Generator(np.random.PCG64(8))
-    x, y = (draw.standard_normal((2, 3, 4)).astype(np.float32) for _ in range(2))
+    x = draw.standard_normal((2, 3, 4)).astype(np.float32)
     row = draw.standard_normal((3, 1)).astype(np.float32)
     i, j = draw.integers(-9, 10, (2, 5)).astype(np.int32), draw.integers(1, 6, (5,)).astype(np.int32)
     u = draw.integers(0, 99, (2, 5)).astype(np.uint8)
     b, c = draw.integers(0, 2, (2, 5)).astype(bool), draw.integers(0, 2, (5,)).astype(bool)
     nan = np.array([np.nan, -1.5, 2.0, np.inf, -np.inf, 0.0], np.float32)
-    m = draw.standard_normal((3, 3)).astype(np.float32)
     pairs: dict[str, Callable[..., Any]] = {
         **{name: getattr(mx.np, name) for name in ("floor_divide", "fmax", "fmin", "fmod", "logaddexp", "mod")},
         **{name: getattr(mx.np, name) for name in ("add", "subtract", "multiply", "true_divide", "maximum")},
@@ -147,6 +195,15 @@ def operators() -> dict[str, tuple[Callable[..., Any], Made]]:  # noqa: PLR0915
     rows["floor_divide_nan"] = (lambda a: mx.np.floor_divide(a, 0.5)), {"data": nan}
     rows["fmax_nan"] = (lambda a: mx.np.fmax(a, 0.5)), {"data": nan}
     rows["fmod_negative"] = (lambda a: mx.np.fmod(a, 2)), {"data": i}
+    return rows | shapes_and_places(draw)
+
+
+def shapes_and_places(draw: np.random.Generator) -> dict[str, tuple[Callable[..., Any], Made]]:
+    """Functions that mask, rearrange, multiply shapes, write to places and create."""
+    rows: dict[str, tuple[Callable[..., Any], Made]] = {}
+    x, y = (draw.standard_normal((2, 3, 4)).astype(np.float32) for _ in range(2))
+    row, m = draw.standard_normal((3, 1)).astype(np.float32), draw.standard_normal((3, 3)).astype(np.float32)
+    i, b = draw.integers(-9, 10, (2, 5)).astype(np.int32), draw.integers(0, 2, (2, 5)).astype(bool)
     rows["mish"] = npx.mish if hasattr(npx, "mish") else (lambda a: npx.activation(a, "mish")), {"data": x * 9}
     rows["log_sigmoid"] = (lambda a: npx.activation(a, "log_sigmoid")), {"data": x * 9}
     masks = draw.integers(0, 2, (2, 3, 4)).astype(bool)

@@ -23,12 +23,10 @@ from graphir.converters.mxnet.importing.input_shapes import (
 from graphir.converters.mxnet.importing.likely_shapes import likely_shape
 from graphir.converters.mxnet.importing.operand_checks import check_node
 from graphir.converters.mxnet.importing.ops import import_table
-from graphir.converters.mxnet.importing.ops.refused import REASONS
+from graphir.converters.mxnet.importing.ops.refused import means_something_else, why_not
 from graphir.converters.mxnet.importing.storage import sparse_nodes
 from graphir.converters.mxnet.importing.symbol_inputs import entry_names, needed_nodes, variables_in_order
 from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, typed_attributes
-from graphir.converters.mxnet.schema.registry import changed_operators
-from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO
 from graphir.decisions import DecisionKind
 from graphir.errors import GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
@@ -41,9 +39,6 @@ from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType, format_sh
 PARAMETER_INPUTS = frozenset(
     {"weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "running_mean", "running_var", "parameters"}
 )
-NOT_CONVERTED = "graphir cannot convert this operator of MXNet yet"
-NOT_IN_MXNET = "neither MXNet 1.9.1 nor 2.0 has such an operator: it comes from a plugin or a build of one's own"
-OTHERWISE = "MXNet 2.0 computes something else under this name of MXNet 1.9.1, which graphir cannot convert yet"
 
 
 @dataclass(frozen=True)
@@ -184,11 +179,9 @@ class Importer(BaseImporter):
         return [head for place, head in enumerate(heads) if place not in dropped]
 
     def _import(self, index: int, record: NNVMNode, function: ImportFunction | None) -> None:
-        changed = record.op in changed_operators() and self.source.version >= FIRST_OF_TWO
-        if function is None or changed:
+        if function is None or means_something_else(record.op, self.source.version):
             name = canonical_name(record.op)
-            reason = NOT_IN_MXNET if name is None else REASONS.get(name, NOT_CONVERTED)
-            self.refuse(record.op, OTHERWISE if changed else reason, record.name)
+            self.refuse(record.op, why_not(record.op, self.source.version), record.name)
             self._break(index, record, 1 if name is None else node_signature(record).visible)
             return
         attrs = typed_attributes(record)

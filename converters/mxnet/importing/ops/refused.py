@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from graphir.converters.mxnet.schema.operators import canonical_name
+from graphir.converters.mxnet.schema.registry import changed_operators
+from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO
+
+NOT_CONVERTED = "graphir cannot convert this operator of MXNet yet"
+NOT_IN_MXNET = "neither MXNet 1.9.1 nor 2.0 has such an operator: it comes from a plugin or a build of one's own"
+OTHERWISE = "MXNet 2.0 computes something else under this name of MXNet 1.9.1, which graphir cannot convert yet"
+
 UNTIL_DIFFERENT = "it draws until the numbers of a row differ and says how often; no fixed number of draws can"
 UNTIL_DIFFERENT = "it draws until all numbers of a row differ, and tells how often: no fixed number of draws does"
 WITHOUT_RESULT = "it gives nothing: it fills its own inputs with zeros, between two steps of training"
@@ -44,8 +52,22 @@ REASONS: Mapping[str, str] = {
     "_npi_rbitwise_left_shift_scalar": NO_GRAPH,
     "_npi_rbitwise_right_shift_scalar": NO_GRAPH,
     "_sample_unique_zipfian": UNTIL_DIFFERENT,
-    "reset_arrays": WITHOUT_RESULT,
     "_square_sum": ROW_SPARSE,
+    "reset_arrays": WITHOUT_RESULT,
 }
 
-__all__ = ["REASONS"]
+
+def means_something_else(operator: str, version: int) -> bool:
+    """Whether the name stands for another operator in a file of that version of MXNet than in those of 1.9.1."""
+    return operator in changed_operators() and version >= FIRST_OF_TWO
+
+
+def why_not(operator: str, version: int) -> str:
+    """Why an operator of a file of that version is not imported."""
+    if means_something_else(operator, version):
+        return OTHERWISE
+    name = canonical_name(operator)
+    return NOT_IN_MXNET if name is None else REASONS.get(name, NOT_CONVERTED)
+
+
+__all__ = ["REASONS", "means_something_else", "why_not"]

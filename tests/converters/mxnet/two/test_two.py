@@ -21,7 +21,7 @@ from tests.equivalence.test_onnx import run_model
 
 HERE = Path(__file__).resolve().parent
 SYMBOLS: dict[str, Any] = json.loads((HERE / "rows.json").read_text(encoding="ascii"))
-NETWORKS = ("attention", "convolutions", "recurrent")
+NETWORKS = ("attention", "bert", "convolutions", "recurrent")
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-5}  # float64: of float32 operands
 Arrays = dict[str, NDArray[Any]]
 
