@@ -176,6 +176,11 @@ class Case:
                 return 1 + states if attrs.get("state_outputs") in true else 1
             case op if ("quantize" in op or attrs.get("quantized") in true) and op != "_contrib_dequantize":
                 return 1 if attrs.get("enable_float_output") in true else 3
+            case "_npi_unique":
+                flags = ("return_index", "return_inverse", "return_counts")
+                return 1 + sum(attrs.get(flag) in true for flag in flags)
+            case "moments":
+                return 2
             case "_np_atleast_1d" | "_np_atleast_2d" | "_np_atleast_3d":
                 return int(attrs["num_args"])
             case "_npi_average":

@@ -162,6 +162,15 @@ def _choice_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str
 def _chances_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
     """The chances, unless an attribute states them."""
     return ("data",) if attributes.get("pvals") in (None, "None") else ()
+def _delete_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    """What is deleted is an input, unless it is a number or a slice, which has a step."""
+    stated = attributes.get("int_ind") is not None or attributes.get("step") is not None
+    return ("arr",) if stated else ("arr", "obj")
+
+
+def _inserted_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    """The values are an input, unless they are one number."""
+    return names if attributes.get("val") is None else tuple(name for name in names if name != "values")
 
 
 def _subgraph_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
@@ -201,7 +210,9 @@ _INPUT_RULES: Mapping[str, _InputRule] = {
     **dict.fromkeys(("_npi_exponential", "_npi_rayleigh"), _sampler("scale")),
     **dict.fromkeys(("_npi_pareto", "_npi_weibull"), _sampler("a")),
     "_npi_bernoulli": _bernoulli_inputs,
+    **dict.fromkeys(("_npi_insert_scalar", "_npi_insert_slice", "_npi_insert_tensor"), _inserted_inputs),
     "_npi_choice": _choice_inputs,
+    "_npi_delete": _delete_inputs,
     "_npi_gamma": _sampler("shape", "scale"),
     "_npi_multinomial": _chances_inputs,
     "CTCLoss": _ctc_inputs,

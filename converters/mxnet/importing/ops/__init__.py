@@ -40,6 +40,7 @@ FAMILIES = (
     "later_elementwise",
     "later_shape",
     "numpy_creation",
+    "numpy_insertion",
     "numpy_joining",
     "numpy_padding",
     "numpy_shape",
@@ -63,6 +64,7 @@ FAMILIES = (
     "resize",
     "sparse",
     "training",
+    "selection",
 )
 
 

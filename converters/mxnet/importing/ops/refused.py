@@ -17,6 +17,7 @@ UNTIL_DIFFERENT = "it draws until all numbers of a row differ, and tells how oft
 WITHOUT_RESULT = "it gives nothing: it fills its own inputs with zeros, between two steps of training"
 CODE_OF_A_PROCESS = "it runs code in the memory of the process that made the symbol; the file does not hold that code"
 GRAPH_SAMPLING = "it works on compressed sparse matrices of graphs, which ONNX has no tensors for"
+IMPERATIVE = "MXNet runs it on arrays only: it tells no element type of its result, and no symbol with it can be bound"
 IMAGE_FILE = "it reads the bytes of an image file; decode the image before the model and feed it pixels"
 ROW_SPARSE = "it is defined for row-sparse arrays only, which MXNet has no network give and ONNX has no tensors for"
 
@@ -41,6 +42,7 @@ REASONS: Mapping[str, str] = {
     "_contrib_edge_id": GRAPH_SAMPLING,
     "_contrib_quantize_asym": NO_WORKING_KERNEL,
     "_contrib_quantized_rnn": QUANTIZED_RECURRENCE,
+    "_copyto": IMPERATIVE,
     "_CustomFunction": CODE_OF_A_PROCESS,
     "_cvimdecode": IMAGE_FILE,
     "_cvimread": IMAGE_FILE,
@@ -54,6 +56,10 @@ REASONS: Mapping[str, str] = {
     "_sample_unique_zipfian": UNTIL_DIFFERENT,
     "_square_sum": ROW_SPARSE,
     "reset_arrays": WITHOUT_RESULT,
+    "_NoGradient": "it stands for a gradient that is not there, in graphs of training, and has no value",
+    "_onehot_encode": IMPERATIVE,
+    "_set_value": IMPERATIVE,
+    "fill_element_0index": IMPERATIVE,
 }
 
 
