@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from graphir.converters.detection import detect_format
 from graphir.converters.opening import read_model
@@ -49,8 +50,17 @@ class Session(OnnxSession):
         provider_names(providers)  # one that is missing is refused before anything is read or written
         with _as_onnx(model, opset, format) as source:
             super().__init__(
-                source, providers=providers, optimize=optimize, tf32=tf32, threads=threads, external=external
-            )
+                source, providers=providers, optimize=optimize, tf32=tf32, threads=threads, external=external,
+                parts=_in_parts,
+            )  # fmt: skip
+
+
+def _in_parts(source: str | bytes, start: Callable[[bytes], Any]) -> Any | None:
+    """What runs a model with operators of plugins; None for a model without any."""
+    from graphir.converters.onnx.plugged import PluggedSession, plugged_model
+
+    model = plugged_model(source)
+    return None if model is None else PluggedSession(model, start)
 
 
 @contextmanager

@@ -148,6 +148,7 @@ class DecisionKind(StrEnum):
     PARAMETER_NAMES = "parameter names", "Parameters were matched to the names of the network by kind, shape and order."
     PLACEMENT_DROPPED = "placement dropped", "On which devices nodes run was left out."
     PLACES = "places", "Places that no index names are zeros, where the framework leaves them undefined."
+    PLUGIN = "plugin", "An operator was read as a plugin of the user says, which nobody else has checked."
     POOLING_CONVENTION = (
         "pooling convention",
         "How many windows a pooling has is counted by another rule than the target's, and was expressed in it.",

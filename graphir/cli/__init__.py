@@ -11,6 +11,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
 TYPE_CHECKING = False
@@ -132,6 +133,16 @@ def _overview() -> Parser:
     return parser
 
 
+def _plugins(options: argparse.Namespace) -> AbstractContextManager[None]:
+    """While the command runs, the plugins that it names are known."""
+    files = getattr(options, "plugins", None)
+    if not files:
+        return nullcontext()
+    from graphir.plugins import using
+
+    return using(*files)
+
+
 def _guarded(options: argparse.Namespace) -> int:
     """Run the chosen command; every failure becomes one clear text on stderr."""
     from graphir.errors import GraphirError
@@ -143,7 +154,7 @@ def _guarded(options: argparse.Namespace) -> int:
 
     console = Console(json=options.json, verbose=options.verbose, quiet=options.quiet)
     try:
-        with limited(getattr(options, "limits", None)), sources_kept():
+        with limited(getattr(options, "limits", None)), sources_kept(), _plugins(options):
             code = import_module(f"graphir.cli.{options.command}").run(options, console)
         if sys.stdout is not None:  # it is where the shell closed it, as in >&-
             sys.stdout.flush()

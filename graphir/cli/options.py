@@ -141,6 +141,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         help="raise what a model may ask for beyond what its files hold: elements, nodes, expansion, depth (see "
         "docs/limits.md)",
     )
+    add_plugin_option(parser)
     parser.add_argument(
         "-p", "--params", metavar="FILE", help="the parameters, where they are not found beside the model"
     )
@@ -174,6 +175,14 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="values or layers that become inputs, so that what comes before them is left out",
     )
+
+
+def add_plugin_option(parser: argparse.ArgumentParser) -> None:
+    """--plugin."""
+    parser.add_argument(
+        "--plugin", dest="plugins", metavar="FILE", action="append", default=[],
+        help="a Python file of your own that says what operators mean (see docs/plugins.md): it is run; repeatable",
+    )  # fmt: skip
 
 
 def add_format_option(parser: argparse.ArgumentParser, option: str = "--format", of: str = "the model") -> None:
@@ -325,6 +334,7 @@ __all__ = [
     "add_model_options",
     "add_other_options",
     "add_output_options",
+    "add_plugin_option",
     "add_target_options",
     "comparison_options",
     "constant_value",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
 
-from .options import SOURCE_HELP, add_format_option, add_output_options, one_of
+from .options import SOURCE_HELP, add_format_option, add_output_options, add_plugin_option, one_of
 
 if TYPE_CHECKING:
     from graphir.converters.formats import StoredArrays
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("file", metavar="FILE", help=f"a .params file or .npz, or a model: {SOURCE_HELP}")
     add_format_option(parser)
+    add_plugin_option(parser)
     parser.add_argument("--to", metavar="TARGET", type=one_of(TARGETS), help="write the arrays: .safetensors or .npz")
     parser.add_argument("--strip-prefix", action="store_true", help="write names without arg: and aux:")
     add_output_options(parser)

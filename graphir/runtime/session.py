@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ ELEMENT_TYPES = {
     DType.FLOAT8E5M2FNUZ: 20,
     DType.FLOAT8E8M0: 24,
 }
+# What onnxruntime says of an operator of a domain that it does not know.
+UNREGISTERED = "is not a registered function/op"
 EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
@@ -48,7 +50,8 @@ class OnnxSession:
     (the GPU of that number) or a sequence of onnxruntime's names. A provider that was asked for and cannot run is a
     ProviderError, never a fallback; `session.providers` says which ones do run. On CUDA, TF32 is off unless `tf32`.
     `optimize=False` turns onnxruntime's graph optimisations off. `external` is the folder of the external data that the
-    bytes of a model name, `entries` are session options by onnxruntime's names.
+    bytes of a model name, `entries` are session options by onnxruntime's names. `parts` is asked for a model that
+    onnxruntime refuses: given it, and what starts a session of a part on the CPU, it gives what runs it all, or None.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class OnnxSession:
         threads: int = 0,
         external: str | os.PathLike[str] | None = None,
         entries: Mapping[str, str] | None = None,
+        parts: Callable[[str | bytes, Callable[[bytes], Any]], Any] | None = None,
     ) -> None:
         expect(model, (bytes, str, os.PathLike), "the model", "the bytes of an ONNX model or a path")
         expect(threads, int, "threads")
@@ -78,7 +82,18 @@ class OnnxSession:
         self._placement = Placement(runtime, options)
         source = model if isinstance(model, bytes) else os.fspath(model)
         cuda = {"use_tf32": int(tf32), "device_id": device_number(providers)}
-        self._session = _started(runtime, source, options, asked, providers == "auto", cuda)
+        self.computed: tuple[str, ...] = ()
+        try:
+            self._session = _started(runtime, source, options, asked, providers == "auto", cuda)
+        except VerificationError as error:
+            if parts is None or UNREGISTERED not in str(error):
+                raise
+            whole = parts(source, _on_cpu(runtime, options))
+            if whole is None:
+                raise
+            self._session = whole
+            self.computed = tuple(whole.computed)
+            asked = [PROVIDERS["cpu"]] if providers == "auto" else asked
         self.providers: tuple[str, ...] = tuple(self._session.get_providers())
         if providers != "auto":
             check_running(asked, self.providers, self._placement.at_start(self._session))
@@ -172,6 +187,15 @@ class OnnxSession:
             _array_of(result, self._dtypes[name])
             for name, result in zip(names, self._session.run_with_ort_values(list(names), feeds), strict=True)
         ]
+
+
+def _on_cpu(runtime: Any, options: Any) -> Callable[[bytes], Any]:
+    """What starts a session on the CPU with these options. Raises VerificationError for what onnxruntime refuses."""
+
+    def start(model: bytes) -> Any:
+        return _started(runtime, model, options, [PROVIDERS["cpu"]], False, {})
+
+    return start
 
 
 def _started(

@@ -13,6 +13,7 @@ from graphir.files.reading import open_plain
 from graphir.graph import Decision, Graph, Node, Value
 from graphir.ops import operator_table
 from graphir.ops.base import Operator
+from graphir.plugins import own_operator
 from graphir.safety.collector import paused_collector
 from graphir.safety.limits import bounded, check_depth
 from graphir.tensor import Tensor
@@ -131,7 +132,7 @@ def _unknown_operators(document: Json) -> list[Gap]:
     found: dict[str, list[str]] = {}
     for node in _raw_nodes(document):
         op = node.get("op")
-        if isinstance(op, str) and op not in table:
+        if isinstance(op, str) and op not in table and own_operator(op) is None:
             found.setdefault(op, []).append(str(node.get("name")))
     return [Gap(op, "no such operator in this version", tuple(nodes)) for op, nodes in sorted(found.items())]
 
@@ -324,8 +325,12 @@ class _Reader:
             _describe(value, fields["outputs"][index], f"{where}.outputs[{index}]")
 
     def _operator(self, fields: dict[str, Json], where: str) -> Operator:
-        cls = self._table.get(name_from_json(fields["op"], f"{where}.op"))
-        assert cls is not None
+        name = name_from_json(fields["op"], f"{where}.op")
+        cls = self._table.get(name)
+        if cls is None:
+            own = own_operator(name)
+            assert own is not None
+            cls = own.cls
         raw = fields.get("attributes", {})
         try:
             op = operator_from_json(cls, raw, f"{where}.attributes", self._attribute_tensor)

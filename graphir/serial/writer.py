@@ -11,6 +11,7 @@ from graphir.errors import ExportFailure, Gap, UnsupportedOpError
 from graphir.files.writing import replacing, replacing_pair
 from graphir.graph import Graph, Node, Value
 from graphir.ops import operator_table
+from graphir.plugins import own_operator
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, Type
 
@@ -123,7 +124,8 @@ class _Writer:
     def _node(self, node: Node, indent: str, scopes: list[Graph]) -> str:
         found: dict[str, Json] = {"name": text_to_json(node.name), "op": node.op.name}
         try:
-            if self._table.get(node.op.name) is not type(node.op):
+            own = own_operator(node.op.name) if node.op.domain else None
+            if (self._table.get(node.op.name) if own is None else own.cls) is not type(node.op):
                 raise Unencodable("it is not one of graphir's operators")
             attributes = attributes_to_json(node.op, lambda tensor: self._tensor(tensor, node.name))
             if attributes:

@@ -86,7 +86,8 @@ class OnnxCandidate:
             for name in self.session.providers
         ]
         version = import_onnxruntime().__version__
-        return f"onnxruntime {version} on {', '.join(names)}" + ("" if self._optimize else ", no optimisation")
+        own = f", {', '.join(self.session.computed)} by the plugin's own numpy" if self.session.computed else ""
+        return f"onnxruntime {version} on {', '.join(names)}{own}" + ("" if self._optimize else ", no optimisation")
 
     def twin(self) -> OnnxCandidate:
         """The same file with onnxruntime's optimisations the other way. It must not outlive this one."""

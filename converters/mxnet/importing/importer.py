@@ -24,6 +24,7 @@ from graphir.converters.mxnet.importing.likely_shapes import likely_shape
 from graphir.converters.mxnet.importing.operand_checks import check_node
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.importing.ops.refused import means_something_else, why_not
+from graphir.converters.mxnet.importing.plugged import import_of_plugin
 from graphir.converters.mxnet.importing.storage import sparse_nodes
 from graphir.converters.mxnet.importing.symbol_inputs import entry_names, needed_nodes, variables_in_order
 from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, typed_attributes
@@ -179,6 +180,8 @@ class Importer(BaseImporter):
         return [head for place, head in enumerate(heads) if place not in dropped]
 
     def _import(self, index: int, record: NNVMNode, function: ImportFunction | None) -> None:
+        if function is None:
+            function = import_of_plugin(self.graph, record)
         if function is None or means_something_else(record.op, self.source.version):
             name = canonical_name(record.op)
             self.refuse(record.op, why_not(record.op, self.source.version), record.name)

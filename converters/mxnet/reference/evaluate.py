@@ -14,10 +14,24 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.input_dtypes import OWN_RESULT
 from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
 from graphir.converters.mxnet.reference import operators
-from graphir.converters.mxnet.reference.contract import NP_SHAPE, RECORDS, SYMBOLS, bfloat16, is_bfloat16
+from graphir.converters.mxnet.reference.contract import (
+    NP_SHAPE,
+    RECORDS,
+    SYMBOLS,
+    Reference,
+    bfloat16,
+    is_bfloat16,
+)
 from graphir.converters.mxnet.reference.loss import LABELLED
-from graphir.converters.mxnet.schema.operators import output_names, typed_attributes
+from graphir.converters.mxnet.schema.operators import (
+    name_for_plugins,
+    node_signature,
+    output_names,
+    plugged,
+    typed_attributes,
+)
 from graphir.errors import Gap, UnsupportedOpError, VerificationError
+from graphir.plugins import source_operator
 
 Array = NDArray[Any]
 Entry = tuple[int, int]
@@ -123,7 +137,13 @@ def entry_of(names: Mapping[Entry, str], wanted: str) -> Entry:
 
 def read_inputs(node: NNVMNode) -> list[Entry]:
     """The inputs that inference reads: all but the label of a loss head."""
-    return node.inputs[:1] if node.op in LABELLED else node.inputs
+    if node.op in LABELLED:
+        return node.inputs[:1]
+    plugin = plugged(node)
+    if plugin is None or not plugin.unread:
+        return node.inputs
+    names = node_signature(node).inputs
+    return [entry for entry, name in zip(node.inputs, names, strict=False) if name not in plugin.unread]
 
 
 def ancestors(symbol: NNVMGraph, wanted: Iterable[Entry]) -> set[int]:
@@ -142,10 +162,19 @@ def computable(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> set[int]:
     """The nodes of known operators all of whose variables are given."""
     found: set[int] = set()
     for index, node in enumerate(symbol.nodes):
-        known = node.name in arrays if node.op == VARIABLE else node.op in operators()
+        known = node.name in arrays if node.op == VARIABLE else reference_of(node) is not None
         if known and all(producer in found for producer, _ in read_inputs(node)):
             found.add(index)
     return found
+
+
+def reference_of(node: NNVMNode) -> Reference | None:
+    """What computes the node in numpy: graphir's own function, or that of a plugin."""
+    known = operators().get(node.op)
+    if known is not None:
+        return known
+    plugin = source_operator("mxnet", name_for_plugins(node))
+    return None if plugin is None else plugin.reference
 
 
 def refuse_unknown_operators(symbol: NNVMGraph, needed: set[int]) -> None:
@@ -153,7 +182,7 @@ def refuse_unknown_operators(symbol: NNVMGraph, needed: set[int]) -> None:
     unknown: dict[str, list[str]] = {}
     for index in sorted(needed):
         node = symbol.nodes[index]
-        if node.op != VARIABLE and node.op not in operators():
+        if node.op != VARIABLE and reference_of(node) is None:
             unknown.setdefault(node.op, []).append(node.name)
     if unknown:
         gaps = [Gap(name, "the reference evaluator does not know it", tuple(nodes)) for name, nodes in unknown.items()]
@@ -247,7 +276,9 @@ def compute(symbol: NNVMGraph, node: NNVMNode, inputs: Sequence[Array], open_siz
         attributes = {**attributes, "shape": tuple(open_size if n == mark else n for n in attributes["shape"])}
     single = node.op not in CASTS and any(is_bfloat16(array.dtype) for array in inputs)
     try:
-        result = operators()[node.op](attributes, *(map(_widened, inputs) if single else inputs))
+        function = reference_of(node)
+        assert function is not None
+        result = function(attributes, *(map(_widened, inputs) if single else inputs))
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:
         shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in inputs)
         raise Refusal(node.name, node.op, f"refuses its inputs ({shapes}): {error}") from error

@@ -98,7 +98,7 @@ def percentile(attrs: Attributes, data: Array, *asked: Array) -> Array:
     place = percents.astype(np.float64) * (rows.shape[-1] - 1) / 100
     kind = attrs.get("interpolation", "linear")
     if kind in ("lower", "higher", "nearest"):
-        rounded = {"lower": np.floor, "higher": np.ceil, "nearest": lambda value: np.floor(value + 0.5)}[kind](place)
+        rounded = np.ceil(place) if kind == "higher" else np.floor(place + 0.5 * (kind == "nearest"))
         found = rows[..., rounded.astype(np.int64)]
     else:
         if kind == "midpoint":

@@ -14,6 +14,7 @@ from graphir.converters.mxnet.schema.registry import (
 from graphir.converters.mxnet.schema.signature import Signature, signature
 from graphir.converters.mxnet.schema.values import Parameter
 from graphir.errors import FormatError
+from graphir.plugins import SourceOperator, source_operator
 
 
 class Attributes(Mapping[str, object]):
@@ -62,6 +63,8 @@ OPEN_ENTRIES = frozenset({"begin", "end", "step"})
 OPEN_TUPLES = frozenset({("_npi_flip", "axis")})
 """Tuples that have to be stated and may all the same be None, by operator and name."""
 
+CUSTOM = "Custom"
+
 _Key = tuple[str, tuple[tuple[str, str], ...], int]
 _KNOWN: dict[_Key, Attributes] = {}
 _KNOWN_LIMIT = 1 << 14
@@ -86,10 +89,33 @@ def typed_attributes(node: NNVMNode) -> Attributes:
     key = (node.op, tuple(node.attrs.items()), len(node.inputs))
     found = _KNOWN.get(key)
     if found is None:
+        if _may_be_plugged(node):  # not kept: which plugins there are may change
+            plugin = plugged(node)
+            return _typed(node) if plugin is None else _of_plugin(node, plugin)
         if len(_KNOWN) >= _KNOWN_LIMIT:
             _KNOWN.clear()
         found = _KNOWN[key] = _typed(node)
     return found
+
+
+def plugged(node: NNVMNode) -> SourceOperator | None:
+    """What a plugin says of the node's operator, of which MXNet 1.9.1 says nothing; None if no plugin does."""
+    return source_operator("mxnet", name_for_plugins(node)) if _may_be_plugged(node) else None
+
+
+def _may_be_plugged(node: NNVMNode) -> bool:
+    return node.op != VARIABLE and (node.op == CUSTOM or node.op not in canonical_names())
+
+
+def name_for_plugins(node: NNVMNode) -> str:
+    """What plugins call the node's operator: `Custom` is one for each op_type, `Custom:my_type`."""
+    return f"{CUSTOM}:{node.attrs.get('op_type', '')}" if node.op == CUSTOM else node.op
+
+
+def _of_plugin(node: NNVMNode, plugin: SourceOperator) -> Attributes:
+    stated = frozenset(name for name in plugin.attributes if name in node.attrs)
+    unknown = {name: text for name, text in node.attrs.items() if name not in stated and name != "op_type"}
+    return Attributes(node.op, plugin.typed(node.attrs), stated, unknown)
 
 
 def _typed(node: NNVMNode) -> Attributes:
@@ -150,6 +176,11 @@ def _unstated(node: NNVMNode, schema: OperatorSchema, parameter: Parameter) -> o
 
 def node_signature(node: NNVMNode) -> Signature:
     """The names of the node's inputs and outputs. Raises FormatError as `typed_attributes` does."""
+    plugin = plugged(node)
+    if plugin is not None:
+        further = tuple(f"arg{slot}" for slot in range(len(plugin.inputs), len(node.inputs)))
+        takes = None if plugin.unread or not plugin.inputs else len(plugin.inputs)
+        return Signature((*plugin.inputs, *further), (), plugin.outputs, len(plugin.outputs), takes)
     attributes = typed_attributes(node)
     try:
         return signature(node.op, attributes, len(node.inputs))
@@ -170,9 +201,11 @@ __all__ = [
     "OperatorSchema",
     "Signature",
     "canonical_name",
+    "name_for_plugins",
     "node_signature",
     "operator_schema",
     "output_names",
+    "plugged",
     "signature",
     "typed_attributes",
 ]

@@ -16,6 +16,7 @@ from graphir.converters.onnx.exporting.choice import (
 from graphir.converters.onnx.exporting.context import (
     Casts,
     Export,
+    ExportFunction,
     ExportNode,
     opset_of_source,
     unchanged_opset,
@@ -25,8 +26,10 @@ from graphir.converters.onnx.exporting.types import type_text, types_of
 from graphir.converters.onnx.files.records import FIELD, OnnxGraph, OnnxModel, OnnxNode
 from graphir.converters.onnx.importing.notes import needs_metadata
 from graphir.converters.onnx.ops import export_table
+from graphir.converters.onnx.ops.foreign import export_own
 from graphir.errors import ExportFailure
 from graphir.graph import Graph, Node
+from graphir.plugins import own_operator
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, TensorType, Type
 
@@ -131,7 +134,7 @@ def _export_records(graph: Graph, export: Export) -> OnnxGraph:
 
 def _export_node(node: Node, export: Export) -> None:
     """Add what a node becomes to the export, or why it cannot be said to what was refused."""
-    function = export_table().get(type(node.op))
+    function = export_table().get(type(node.op)) or _of_plugin(node)
     before = len(export.nodes)
     try:
         if function is None:
@@ -145,6 +148,14 @@ def _export_node(node: Node, export: Export) -> None:
             make_runnable(export, made, types, node.name)
     except Refusal as error:
         export.refused.setdefault((node.op.name, str(error)), []).append(node)
+
+
+def _of_plugin(node: Node) -> ExportFunction | None:
+    """How an operator of a plugin is written: as the plugin says, or in its own domain."""
+    own = own_operator(node.op.name, node.op.domain) if node.op.domain else None
+    if own is None or own.cls is not type(node.op):
+        return None
+    return own.export or export_own
 
 
 def _known_types(node: Node, made: Sequence[OnnxNode], export: Export) -> dict[str, str]:

@@ -17,12 +17,13 @@ from graphir.converters.onnx.importing.function_calls import expanded
 from graphir.converters.onnx.importing.notes import keep_graph_notes, keep_node_notes
 from graphir.converters.onnx.importing.order import free_names, sorted_nodes
 from graphir.converters.onnx.ops import import_table
-from graphir.converters.onnx.ops.foreign import import_foreign
+from graphir.converters.onnx.ops.foreign import import_foreign, import_own
 from graphir.decisions import DecisionKind
 from graphir.errors import FormatError, GraphError, GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference.rules import UNFIT
 from graphir.ops.elementwise import Identity
+from graphir.plugins import own_operator
 from graphir.safety.foreign_text import listing
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, Sym, Type, unify
@@ -297,7 +298,7 @@ class Scope:
             raise Refusal("it has no outputs")
         if proto.domain not in DEFAULT_DOMAINS:
             self.importer.foreign_version(proto.domain, opset)
-            return import_foreign
+            return import_foreign if own_operator(proto.op_type, proto.domain) is None else import_own
         versions = import_table().get(proto.op_type)
         if schema_defaults(proto.op_type, opset) is None:
             raise Refusal(f"ONNX has no such operator at opset {opset}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from graphir.converters.onnx.exporting.context import ExportNode, row, table
@@ -9,7 +10,10 @@ from graphir.converters.onnx.files.records import DEFAULT_DOMAINS, SerializedAtt
 from graphir.converters.onnx.importing import attributes as import_attributes
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.schema_types import inferred_types
+from graphir.decisions import DecisionKind
+from graphir.ops.base import Operator
 from graphir.ops.foreign import Foreign
+from graphir.plugins import own_operator
 
 
 def import_foreign(node: ImportNode) -> None:
@@ -31,6 +35,31 @@ def import_foreign(node: ImportNode) -> None:
     )
     for value, type_ in zip(results, types, strict=True):
         value.declared = value.type = type_
+
+
+def import_own(node: ImportNode) -> None:
+    """An operator of a plugin's domain, as its class: the attributes are its fields."""
+    own = own_operator(node.op, node.domain)
+    assert own is not None
+    stated = {proto.name: _held(node, proto) for proto in node.attribute_protos()}
+    node.decide(DecisionKind.PLUGIN, f"{node.op} of the domain {node.domain} is the operator of {own.plugin}")
+    node.emit_all(own.cls(**stated), *node.inputs)
+
+
+def export_own(node: ExportNode[Operator]) -> None:
+    """An operator of a plugin, in its own domain: the fields that are not unset are attributes."""
+    fields = {name: _plain(getattr(node.op, name)) for name in node.op.field_names}
+    attributes = {name: value for name, value in fields.items() if value is not None}
+    node.emit_as_is(node.op.domain, node.op.name, (), attributes, name=node.node.name)
+
+
+def _plain(value: Any) -> Any:
+    """A field as an attribute of ONNX, which has no bool and no enums."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, bool):
+        return int(value)
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _held(node: ImportNode, proto: Any) -> object:
@@ -102,4 +131,4 @@ def _means_the_same(node: Any, own: int, target: int) -> bool:
 EXPORTS = table(row(Foreign, export_foreign))
 IMPORTS: ImportTable = {}
 
-__all__ = ["EXPORTS", "IMPORTS", "export_foreign", "import_foreign"]
+__all__ = ["EXPORTS", "IMPORTS", "export_foreign", "export_own", "import_foreign", "import_own"]

@@ -1,0 +1,211 @@
+"""ONNX models with operators of plugins that onnxruntime has no kernel for: what lies between them runs there.
+
+The nodes are taken in their order. Those between two operators of plugins are a model of their own, which onnxruntime
+runs; the operators themselves are computed by their plugins, in numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.errors import VerificationError
+from graphir.ops.base import Operator
+from graphir.plugins import OwnOperator, PluginError, own_operator
+from graphir.types import DType
+
+Array = NDArray[Any]
+Start = Callable[[bytes], Any]
+
+
+class Item(NamedTuple):
+    """An input or output as onnxruntime describes it."""
+
+    name: str
+    type: str
+    shape: tuple[int | str | None, ...]
+
+
+class Own(NamedTuple):
+    """A node that a plugin computes."""
+
+    op: Operator
+    plugin: OwnOperator
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+class Part(NamedTuple):
+    """Nodes that onnxruntime runs, what they take and what others want of them."""
+
+    nodes: list[Any]
+    inputs: list[str]
+    outputs: list[str]
+
+
+def plugged_model(source: str | bytes) -> Any | None:
+    """The model, if operators of plugins that say what they compute are among its nodes; else None."""
+    import onnx
+
+    model = onnx.load_model_from_string(source) if isinstance(source, bytes) else onnx.load(source)
+    return model if any(_own(node) is not None for node in model.graph.node) else None
+
+
+def _own(node: Any) -> OwnOperator | None:
+    found = own_operator(node.op_type, node.domain) if node.domain else None
+    return None if found is None or found.compute is None else found
+
+
+class PluggedSession:
+    """What `OnnxSession` asks of onnxruntime's session, of a model in parts. `start` makes the session of a part."""
+
+    def __init__(self, model: Any, start: Start) -> None:
+        self._model = model
+        self._start = start
+        self._initializers = {tensor.name: tensor for tensor in model.graph.initializer}
+        self._steps = self._split()
+        self._sessions: dict[tuple[int, tuple[str, ...]], Any] = {}
+        self.computed = sorted({f"{step.op.domain}.{step.op.name}" for step in self._steps if isinstance(step, Own)})
+
+    def get_providers(self) -> list[str]:
+        """The CPU."""
+        return ["CPUExecutionProvider"]
+
+    def get_provider_graph_assignment_info(self) -> list[Any]:
+        """Nothing is known before a run."""
+        return []
+
+    def get_inputs(self) -> list[Item]:
+        """The model's inputs that no initializer gives."""
+        return [_item(value) for value in self._model.graph.input if value.name not in self._initializers]
+
+    def get_outputs(self) -> list[Item]:
+        """The model's outputs."""
+        return [_item(value) for value in self._model.graph.output]
+
+    def run(self, names: Sequence[str], feeds: Mapping[str, Array]) -> list[Array]:
+        """The named outputs. Raises PluginError for what a plugin computes of another number."""
+        import onnx
+
+        values = dict(feeds)
+        for index, step in enumerate(self._steps):
+            if isinstance(step, Own):
+                for name in step.inputs:
+                    if name and name not in values:
+                        values[name] = onnx.numpy_helper.to_array(self._initializers[name])
+                operands = [values[name] if name else None for name in step.inputs]
+                values.update(zip(step.outputs, computed(step.op, step.plugin, operands), strict=True))
+            else:
+                found = self._session(index, step, values).run(
+                    step.outputs, {name: values[name] for name in step.inputs}
+                )
+                values.update(zip(step.outputs, found, strict=True))
+        for name in names:
+            if name not in values and name in self._initializers:
+                values[name] = onnx.numpy_helper.to_array(self._initializers[name])
+        return [values[name] for name in names]
+
+    def run_with_ort_values(self, names: Sequence[str], feeds: Mapping[str, Any]) -> list[Any]:
+        """Not of models in parts."""
+        raise VerificationError("a model with operators of plugins runs with dtypes that numpy has only")
+
+    def _split(self) -> list[Own | Part]:
+        import onnx
+
+        steps: list[Own | Part] = []
+        for node in self._model.graph.node:
+            own = _own(node)
+            if own is not None:
+                stated = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
+                fields = {name: _field(value) for name, value in stated.items()}
+                steps.append(Own(own.cls(**fields), own, tuple(node.input), tuple(node.output)))
+                continue
+            if not steps or isinstance(steps[-1], Own):
+                steps.append(Part([], [], []))
+            steps[-1].nodes.append(node)  # type: ignore[union-attr]
+        self._join(steps)
+        return steps
+
+    def _join(self, steps: list[Own | Part]) -> None:
+        """Say what each part takes and gives: what later steps, or the outputs, read."""
+        wanted = {value.name for value in self._model.graph.output}
+        for step in reversed(steps):
+            if isinstance(step, Own):
+                wanted |= set(step.inputs)
+                continue
+            made = {name for node in step.nodes for name in node.output if name}
+            read = {name for node in step.nodes for name in _reads(node)}
+            step.outputs.extend(sorted(made & wanted))
+            step.inputs.extend(sorted(name for name in read - made if name and name not in self._initializers))
+            wanted |= read
+
+    def _session(self, index: int, part: Part, values: Mapping[str, Array]) -> Any:
+        """The session of a part for operands of these dtypes and numbers of axes."""
+        import onnx
+
+        kinds = tuple(f"{values[name].dtype}{values[name].ndim}" for name in part.inputs)
+        if (index, kinds) not in self._sessions:
+            inputs = [_stated(name, values[name]) for name in part.inputs]
+            outputs = [onnx.ValueInfoProto(name=name) for name in part.outputs]
+            read = {name for node in part.nodes for name in _reads(node)}
+            held = [tensor for name, tensor in self._initializers.items() if name in read]
+            graph = onnx.helper.make_graph(part.nodes, f"part{index}", inputs, outputs, held)
+            model = onnx.helper.make_model(
+                graph, opset_imports=self._model.opset_import, ir_version=self._model.ir_version,
+                functions=self._model.functions,
+            )  # fmt: skip
+            self._sessions[index, kinds] = self._start(model.SerializeToString())
+        return self._sessions[index, kinds]
+
+
+def computed(op: Operator, plugin: OwnOperator, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    """What a plugin computes. Raises PluginError for results that are not as many arrays as the operator has."""
+    assert plugin.compute is not None
+    result = plugin.compute(op, *operands)
+    results = result if isinstance(result, tuple | list) else (result,)
+    if len(results) != op.output_count:
+        raise PluginError(f"{plugin.plugin}: {op.name} computed {len(results)} results, expected {op.output_count}")
+    return tuple(np.asarray(array) for array in results)
+
+
+def _reads(node: Any) -> set[str]:
+    """The values that a node reads, those of graphs inside it included."""
+    found = set(node.input)
+    for attribute in node.attribute:
+        for inner in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
+            own = {value.name for value in inner.input} | {tensor.name for tensor in inner.initializer}
+            own |= {name for one in inner.node for name in one.output}
+            found |= {name for one in inner.node for name in _reads(one)} - own
+            found |= {value.name for value in inner.output} - own
+    return found
+
+
+def _field(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode()
+    return tuple(map(_field, value)) if isinstance(value, list) else value
+
+
+def _stated(name: str, array: Array) -> Any:
+    import onnx
+
+    dtype = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+    return onnx.helper.make_tensor_value_info(name, dtype, [None] * array.ndim)
+
+
+def _item(value: Any) -> Item:
+    import onnx
+
+    tensor = value.type.tensor_type
+    dtype = DType.of(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)) if tensor.elem_type else None
+    shape = tuple(
+        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None for dim in tensor.shape.dim
+    )
+    text = {"float32": "float", "float64": "double"}.get(str(dtype), str(dtype))
+    return Item(value.name, "" if dtype is None else f"tensor({text})", shape)
+
+
+__all__ = ["PluggedSession", "computed", "plugged_model"]
