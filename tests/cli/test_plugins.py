@@ -175,6 +175,27 @@ def test_the_python_of_the_page(levels: tuple[Path, Path], monkeypatch: pytest.M
     assert (done.returncode, done.stdout) == (0, shown.wanted), done.stderr
 
 
+def test_an_export_function_writes_the_operator(levels: tuple[Path, Path], tmp_path: Path, graphir: Command) -> None:
+    source, plugin = levels
+    text = plugin.read_text()
+    lines = "    node.emit('OtherLevels', node.input_names(), domain='com.other', levels=node.op.count)"
+    text = text.replace("def register", f"def export(node):\n{lines}\n\n\ndef register")
+    plugin.write_text(text.replace("compute=compute_levels)", "compute=compute_levels, export=export)"))
+    target = tmp_path / "net.onnx"
+    assert graphir("convert", source, target, "--plugin", plugin, "-i", "data:2,3").code == 0
+    model = onnx.load(target)
+    onnx.checker.check_model(model)
+    (made,) = [one for one in model.graph.node if one.domain == "com.other"]
+    assert (made.op_type, made.attribute[0].name, made.attribute[0].i) == ("OtherLevels", "levels", 5)
+
+
+def test_mxnet_cannot_hold_it(levels: tuple[Path, Path], tmp_path: Path, graphir: Command) -> None:
+    source, plugin = levels
+    told = graphir("convert", source, tmp_path / "out-symbol.json", "--plugin", plugin, "-i", "data:2,3")
+    assert told.code == 1
+    assert "Levels: 1 node (levels_output)" in told.err or "Levels: 1 node (levels)" in told.err
+
+
 BAD = {
     "raise ValueError('no')": r"bad\.py, line 1, in <module>: ValueError: no",
     "def register(registry:": r"bad\.py, line 1: SyntaxError",

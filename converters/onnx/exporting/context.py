@@ -85,7 +85,9 @@ class Export:
         attributes: dict[str, Any],
         domain: str = "",
     ) -> None:
-        """Add one ONNX node. No two get the same name, but any number none."""
+        """Add one ONNX node. No two get the same name, but any number none. A domain is of version 1 unless stated."""
+        if domain:
+            self.domains.setdefault(domain, 1)
         unique = self._node_names.fresh(name) if name else ""
         self.nodes.append(OnnxNode(op_type, inputs, outputs, unique, attributes, domain))
 
