@@ -212,8 +212,7 @@ def _linear_floats(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> 
 
 def _linear_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis, method: int = LINEAR) -> Value:
     """Between two pixels of each axis, in whole numbers as OpenCV rounds them."""
-    numbers = node.step(Cast(DType.INT32), data, suffix="numbers")
-    across = _blended(node, numbers, columns, (-1, 1), method)
+    across = _blended(node, data, columns, (-1, 1), method)
     total = node.step(Add(), *across, suffix="columns")
     coarse = node.step(Div(), total, node.constant(16, DType.INT32), suffix="coarse")
     down = [
@@ -234,17 +233,17 @@ def _blended(node: ImportNode, data: Value, axis: Axis, shape: tuple[int, ...], 
         whole = np.rint(weights * np.float32(UNIT)).astype(np.int32)
         factors = [node.constant(whole[:, side].reshape(shape)) for side in (0, 1)]
     else:
-        indices, found = _open_neighbours(node, axis, rows=rows)
+        indices, shares = _open_neighbours(node, axis, rows=rows)
         unit = node.constant(float(UNIT), DType.FLOAT32)
         factors = [
             node.step(Reshape(), node.step(Cast(DType.INT32), node.step(Round(), node.step(Mul(), weight, unit))),
                       node.vector(shape), suffix="weight")
-            for weight in found
+            for weight in shares
         ]  # fmt: skip
-    return [
-        node.step(Mul(), node.step(Gather(axis.axis), data, index, suffix="neighbour"), factor, suffix="weighted")
-        for index, factor in zip(indices, factors, strict=True)
-    ]
+    found = [node.step(Gather(axis.axis), data, index, suffix="neighbour") for index in indices]
+    if data.dtype is DType.UINT8:
+        found = [node.step(Cast(DType.INT32), value, suffix="numbers") for value in found]
+    return [node.step(Mul(), value, factor, suffix="weighted") for value, factor in zip(found, factors, strict=True)]
 
 
 def _open_neighbours(node: ImportNode, axis: Axis, *, rows: bool) -> tuple[list[Value], list[Value]]:
