@@ -51,6 +51,7 @@ FAMILIES = (
     "numpy_statistics",
     "matching",
     "numpy_style",
+    "pooling_of_regions",
     "proposals",
     "quantized",
     "quantized_attention",
