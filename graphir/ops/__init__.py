@@ -37,6 +37,7 @@ FAMILIES = (
     "shape",
     "shape_parts",
     "signal",
+    "special_functions",
     "text",
 )
 

@@ -45,6 +45,7 @@ from tests.equivalence import (
     sparse,
     special,
     training,
+    special_functions,
 )
 from tests.equivalence.case import Case
 
@@ -76,6 +77,7 @@ FAMILIES = (
     special, sparse, training,
     normalization, numpy_norm, numpy_products, numpy_reduction, numpy_statistics, numpy_style, pooling, recurrent,
     reduction, resize, shape, special,
+    special, special_functions,
 )  # fmt: skip
 
 CASES: tuple[Case, ...] = tuple(row for family in FAMILIES for row in family.CASES)

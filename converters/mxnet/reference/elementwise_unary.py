@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, accumulator
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, accumulator, require
 
 Unary = Callable[[Array], Array]
 
@@ -22,24 +22,42 @@ def scalar_function(function: Callable[[float], float]) -> Unary:
 
 
 def gamma_function(value: float) -> float:
-    """Gamma, infinite at 0 and at the negative integers."""
-    return math.inf if value <= 0 and value == math.floor(value) else math.gamma(value)
+    """Gamma, infinite at 0 with its sign, not a number at the negative integers, infinite where it overflows."""
+    if value == 0:
+        return math.copysign(math.inf, value)
+    if value < 0 and (value == -math.inf or value == math.floor(value)):
+        return math.nan
+    try:
+        return math.gamma(value)
+    except OverflowError:
+        return math.inf
 
 
 def log_gamma(value: float) -> float:
     """log |Gamma|, infinite at 0 and at the negative integers."""
-    return math.inf if value <= 0 and value == math.floor(value) else math.lgamma(value)
+    if math.isinf(value) or (value <= 0 and value == math.floor(value)):
+        return math.inf
+    try:
+        return math.lgamma(value)
+    except OverflowError:
+        return math.inf
 
 
 def inverse_error_function(value: float) -> float:
     """The x with erf(x) = value, by Newton's method from Winitzki's approximation; infinite at -1 and 1."""
-    if abs(value) >= 1:
+    if not abs(value) < 1:
         return math.copysign(math.inf, value) if abs(value) == 1 else math.nan
+    if value == 0:
+        return value
     logarithm = math.log1p(-value * value)
     part = 2 / (math.pi * 0.147) + logarithm / 2
     found = math.copysign(math.sqrt(math.sqrt(part * part - logarithm / 0.147) - part), value)
     for _ in range(4):
-        found -= (math.erf(found) - value) * math.sqrt(math.pi) / 2 * math.exp(found * found)
+        # near 1 by what is missing there, of which no digits are lost
+        far = abs(value) > 0.5
+        missing = 1 - abs(value) - math.erfc(abs(found))
+        excess = math.copysign(1.0, value) * missing if far else math.erf(found) - value
+        found -= excess * math.sqrt(math.pi) / 2 * math.exp(found * found)
     return found
 
 
@@ -108,8 +126,12 @@ UNARY: Mapping[str, Unary] = {
 # In which dtype MXNet computes integers, where it is not float64: these in float32, those in their own.
 IN_SINGLE = frozenset({"degrees", "radians", "square"})
 # What libm gives where numpy may give the number next to it, which is a whole one.
-EXACT: Mapping[str, Unary] = {"tanh": scalar_function(math.tanh)}
+EXACT: Mapping[str, Unary] = {
+    "tanh": scalar_function(math.tanh),
+    "erfinv": lambda data: np.where(np.abs(data) == 1, np.copysign(np.inf, data), 0.0),
+}
 IN_THEIR_OWN = frozenset({"logical_not", "negative", "relu", "sign"})
+NOT_OF_TRUTHS = frozenset({"erfinv", "gamma", "gammaln"})
 
 
 def sigmoid_of_integers(data: Array) -> Array:
@@ -122,6 +144,7 @@ def unary(name: str, function: Unary) -> Reference:
     """An operator that applies the function to each element and keeps the dtype: integers drop the fraction."""
 
     def run(attrs: Attributes, data: Array) -> Array:
+        require(data.dtype != np.bool_ or name not in NOT_OF_TRUTHS, f"{name} of {data.dtype}")
         wide, chosen = data, function
         if data.dtype.kind in "iu" and name == "sigmoid":
             chosen = sigmoid_of_integers

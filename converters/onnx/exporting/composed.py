@@ -47,6 +47,10 @@ class Maker:
         names = [self._name(op.name.lower()) for _ in range(op.output_count)]
         return self.graph.add_node(op, values, name=names[0], output_names=names, subgraphs=subgraphs).outputs
 
+    def of(self, dtype: DType) -> Maker:
+        """The same with numbers of another dtype."""
+        return Maker(self.graph, dtype, self._name, self)
+
     def constant(self, elements: object, dtype: DType) -> Value:
         """A constant, one for all equal ones."""
         if self._outer is not None:

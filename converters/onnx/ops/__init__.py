@@ -36,6 +36,7 @@ FAMILIES = (
     "resize",
     "sequence",
     "signal",
+    "special_functions",
     "text",
 )
 

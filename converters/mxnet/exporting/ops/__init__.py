@@ -40,6 +40,7 @@ FAMILIES = (
     "shape",
     "shape_parts",
     "signal",
+    "special_functions",
 )
 
 

@@ -20,6 +20,7 @@ FAMILIES = (
     "elementwise",
     "scalars",
     "shape_parts",
+    "special_functions",
     "algebra",
     "assignment",
     "bitwise",
