@@ -16,6 +16,7 @@ from tests.equivalence import (
     image_processing,
     indexing,
     integers,
+    likelihood,
     linear,
     loss,
     matching,
@@ -77,6 +78,7 @@ FAMILIES = (
     special, sparse, training,
     normalization, numpy_norm, numpy_products, numpy_reduction, numpy_statistics, numpy_style, pooling, recurrent,
     reduction, resize, shape, special,
+    likelihood, loss, normalization, numpy_style, pooling, recurrent, reduction, resize, shape,
     special, special_functions,
 )  # fmt: skip
 

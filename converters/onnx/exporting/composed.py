@@ -6,86 +6,11 @@ Types are known inside it, so that kernels and opsets are chosen for each of its
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
+from graphir.converters.kernel.maker import Maker
 from graphir.converters.onnx.exporting.context import ExportNode, P
 from graphir.graph import Graph, Value
-from graphir.ops.base import Operator
-from graphir.ops.control import Loop
 from graphir.ops.elementwise import Identity
-from graphir.tensor import Tensor
-from graphir.types import DType, TensorType
-
-Naming = Callable[[str], str]
-
-
-class Step(NamedTuple):
-    """What an iteration gives: the next states, a row of each stacked result, and whether another one follows (None:
-    it does)."""
-
-    states: Sequence[Value]
-    rows: Sequence[Value] = ()
-    again: Value | None = None
-
-
-class Maker:
-    """Adds nodes to a graph, all of whose names are the export's own. `dtype` is that of its numbers."""
-
-    def __init__(self, graph: Graph, dtype: DType, name: Naming, outer: Maker | None = None) -> None:
-        self.graph = graph
-        self.dtype = dtype
-        self._name = name
-        self._outer = outer
-        self._constants: dict[object, Value] = {}
-
-    def __call__(self, op: Operator, *values: Value) -> Value:
-        """Add an operator; its first result."""
-        return self.all(op, *values)[0]
-
-    def all(self, op: Operator, *values: Value | None, subgraphs: Sequence[Graph] = ()) -> tuple[Value, ...]:
-        """Add an operator; its results."""
-        names = [self._name(op.name.lower()) for _ in range(op.output_count)]
-        return self.graph.add_node(op, values, name=names[0], output_names=names, subgraphs=subgraphs).outputs
-
-    def of(self, dtype: DType) -> Maker:
-        """The same with numbers of another dtype."""
-        return Maker(self.graph, dtype, self._name, self)
-
-    def constant(self, elements: object, dtype: DType) -> Value:
-        """A constant, one for all equal ones."""
-        if self._outer is not None:
-            return self._outer.constant(elements, dtype)
-        tensor = Tensor.of(elements, dtype)
-        key = (tensor.dtype, tensor.shape, tensor.numpy().tobytes())
-        if key not in self._constants:
-            self._constants[key] = self.graph.add_parameter(self._name("const"), tensor)
-        return self._constants[key]
-
-    def number(self, number: float) -> Value:
-        """A scalar of the composition's dtype."""
-        return self.constant(number, self.dtype)
-
-    def vector(self, *numbers: int) -> Value:
-        """A vector of int64."""
-        return self.constant(list(numbers), DType.INT64)
-
-    def loop(
-        self, count: int, starts: Sequence[Value], step: Callable[[Maker, Value, Sequence[Value]], Step]
-    ) -> Sequence[Value]:
-        """Up to `count` iterations: the last states, then the rows of all iterations, stacked along a new first axis.
-
-        `step` gets what makes nodes of the body, the iteration's number (an int64 scalar) and the states.
-        """
-        body = Graph(self._name("body"), parent=self.graph)
-        inner = Maker(body, self.dtype, self._name, self)
-        number = body.add_input(self._name("number"), TensorType(DType.INT64, ()))
-        running = body.add_input(self._name("running"), TensorType(DType.BOOL, ()))
-        states = [body.add_input(self._name("state"), start.type) for start in starts]
-        made = step(inner, number, states)
-        again = inner(Identity(), running) if made.again is None else made.again
-        body.set_outputs([again, *made.states, *made.rows])
-        op = Loop(len(made.states) + len(made.rows))
-        return self.all(op, self.constant(count, DType.INT64), None, *starts, subgraphs=[body])
 
 
 def composed(compose: Callable[[Maker, P, Sequence[Value]], Sequence[Value]]) -> Callable[[ExportNode[P]], None]:
@@ -117,4 +42,4 @@ def composed(compose: Callable[[Maker, P, Sequence[Value]], Sequence[Value]]) ->
     return export_composed
 
 
-__all__ = ["Maker", "Step", "composed"]
+__all__ = ["composed"]

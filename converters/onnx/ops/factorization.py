@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphir.converters.onnx.exporting.composed import Maker, Step, composed
+from graphir.converters.kernel.maker import Maker, Step
+from graphir.converters.onnx.exporting.composed import composed
 from graphir.converters.onnx.exporting.context import row, table
 from graphir.converters.onnx.importing.context import ImportTable
 from graphir.converters.onnx.ops.factorization_steps import diagonal, known_sizes, places_of, turned, unstacked

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from graphir.converters.kernel.maker import Maker
 from graphir.converters.kernel.refusals import Refusal
-from graphir.converters.onnx.exporting.composed import Maker
 from graphir.graph import Value
 from graphir.ops.indexing import Gather
 from graphir.ops.shape import Reshape, Transpose

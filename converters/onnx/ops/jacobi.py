@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphir.converters.onnx.exporting.composed import Maker, Step
+from graphir.converters.kernel.maker import Maker, Step
 from graphir.converters.onnx.ops.factorization_steps import diagonal, known_sizes, places_of, turned
 from graphir.graph import Value
 from graphir.ops import factorization as ir

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from graphir.converters.onnx.exporting.composed import Maker, composed
+from graphir.converters.kernel.maker import Maker
+from graphir.converters.onnx.exporting.composed import composed
 from graphir.converters.onnx.exporting.context import row, table
 from graphir.converters.onnx.importing.context import ImportTable
 from graphir.graph import Value

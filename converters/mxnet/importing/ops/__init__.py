@@ -51,6 +51,7 @@ FAMILIES = (
     "numpy_norm",
     "numpy_statistics",
     "matching",
+    "likelihood",
     "numpy_style",
     "pooling_of_regions",
     "proposals",

@@ -1,0 +1,144 @@
+"""Likelihoods of sequences, as loops over their steps: CTC's of labels, Hawkes's of events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphir.converters.kernel.maker import Maker, Step
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.decisions import DecisionKind
+from graphir.graph import Value
+from graphir.ops.activation import LogSoftmax
+from graphir.ops.elementwise import Add, And, Cast, Equal, Exp, Less, Log, Max, Mul, Neg, Not, Sub, Where
+from graphir.ops.indexing import Gather, GatherElements
+from graphir.ops.reduction import ReduceMin, ReduceSum
+from graphir.ops.shape import Expand, Pad, Shape, Squeeze, Unsqueeze
+from graphir.types import DType
+
+IMPOSSIBLE = -1e30
+"""The logarithm of a probability of 0: finite, so that differences of two are numbers."""
+
+
+def _maker(node: ImportNode, dtype: DType) -> Maker:
+    return Maker(node.graph, dtype, lambda suffix: node.fresh_name(f"{node.name}_{suffix}"))
+
+
+def _log_sum(make: Maker, *values: Value) -> Value:
+    """log(e^a + e^b + ...)."""
+    largest = make(Max(), *values)
+    total, *others = (make(Exp(), make(Sub(), value, largest)) for value in values)
+    for other in others:
+        total = make(Add(), total, other)
+    return make(Add(), largest, make(Log(), total))
+
+
+def _lengths(make: Maker, labels: Value, stated: Value | None, padding: int, size: int) -> Value:
+    """How many labels each row has (N): as many as stated, else those before the first padding."""
+    if stated is not None:
+        return make(Cast(DType.INT64), stated)
+    is_padding = make(Equal(), labels, make.constant(padding, DType.INT64))
+    places = make(Where(), is_padding, make.vector(*range(size)), make.constant(size, DType.INT64))
+    return make(ReduceMin(keepdims=False), places, make.vector(1))
+
+
+def import_ctc_loss(node: ImportNode) -> Value:
+    """The negative logarithm of the probability of each row of labels (N), given activations (T, N, C); 0 where it is
+    impossible. Forward probabilities of the labels with blanks around them, step by step."""
+    attrs, data = node.attrs, node.input(0)
+    further = [node.input(slot) for slot in range(2, len(node))]
+    data_lengths = further.pop(0) if attrs["use_data_lengths"] else None
+    stated = further.pop(0) if attrs["use_label_lengths"] else None
+    if data.dtype is not DType.FLOAT32:
+        node.refuse(f"{data.name} is {data.dtype}; MXNet computes this of float32 only")
+    if node.rank(data) != 3 or node.rank(node.input(1)) != 2:
+        node.refuse(f"data {data.type} and label {node.input(1).type}, expected 3 axes and 2")
+    steps, classes = node.sizes(data, (0, 2))
+    (size,) = node.sizes(1, (1,))
+    if not 0 < size <= steps:
+        node.refuse(f"{size} labels of {steps} steps; MXNet wants 1 label or more, and not more than steps")
+    is_first = attrs["blank_label"] == "first"
+    make = _maker(node, DType.FLOAT32)
+    labels = make(Cast(DType.INT64), node.input(1))
+    lengths = _lengths(make, labels, stated, 0 if is_first else -1, size)
+    blank = make.constant(0 if is_first else classes - 1, DType.INT64)
+    between = make.constant([place % 2 == 1 for place in range(2 * size + 1)], DType.BOOL)
+    spread = make(Gather(1), labels, make.vector(*(max(place - 1, 0) // 2 for place in range(2 * size + 1))))
+    symbols = make(Where(), between, spread, blank)
+    before = make(Pad(), symbols, make.vector(0, 2, 0, -2), make.constant(-9, DType.INT64))
+    may_skip = make(And(), make(Not(), make(Equal(), symbols, before)), make(Not(), make(Equal(), symbols, blank)))
+    least = make.number(IMPOSSIBLE)
+    until = None if data_lengths is None else make(Unsqueeze(), make(Cast(DType.INT64), data_lengths), make.vector(1))
+
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+        (chances,) = states
+        scores = make(LogSoftmax(axis=-1), make(Gather(0), data, number))
+        one = make(Pad(), chances, make.vector(0, 1, 0, -1), least)
+        two = make(Where(), may_skip, make(Pad(), chances, make.vector(0, 2, 0, -2), least), least)
+        found = make(Add(), _log_sum(make, chances, one, two), make(GatherElements(1), scores, symbols))
+        return Step([found if until is None else make(Where(), make(Less(), number, until), found, chances)])
+
+    start = make(Expand(), make.constant([0.0, *[IMPOSSIBLE] * (2 * size)], DType.FLOAT32), make(Shape(), symbols))
+    (chances,) = make.loop(steps, [start], step)
+    end = make(Unsqueeze(), make(Add(), lengths, lengths), make.vector(1))
+    zero = make.constant(0, DType.INT64)
+    final = make(GatherElements(1), chances, end)
+    previous = make(GatherElements(1), chances, make(Max(), make(Sub(), end, make.vector(1)), zero))
+    previous = make(Where(), make(Equal(), end, zero), least, previous)
+    total = make(Squeeze(), _log_sum(make, final, previous), make.vector(1))
+    possible = make(Less(), make.number(IMPOSSIBLE / 2), total)
+    node.decide(DecisionKind.LOSS_HEAD_KEPT, "the loss is computed, with its labels as inputs")
+    return node.emit(Where(), possible, make(Neg(), total), make.number(0.0))
+
+
+def import_hawkes(node: ImportNode) -> Sequence[Value]:
+    """The log likelihood (N) of events at times that `lags` tell, of kinds `marks` (N, T), and what remains of their
+    excitement at `max_time` (N, K). Of `valid_length` events only the first count."""
+    rates, alpha, beta, state, lags, marks, valid, end = node.inputs
+    dtype = rates.dtype or DType.FLOAT32
+    for value in (rates, alpha, beta, state, lags, valid, end):
+        if value.dtype not in (None, dtype) or dtype not in (DType.FLOAT32, DType.FLOAT64):
+            node.refuse(f"{value.name} is {value.dtype}; MXNet wants one dtype, float32 or float64")
+    (steps,), (kinds,) = node.sizes(lags, (1,)), node.sizes(rates, (1,))
+    make = _maker(node, dtype)
+    column, one = make.vector(1), make.number(1.0)
+    counts, ends = (make(Unsqueeze(), value, column) for value in (valid, end))
+    places = make(Cast(DType.INT64), marks)
+
+    def spent(make: Maker, gap: Value, parts: Sequence[Value]) -> tuple[Value, Value]:
+        """What remains of an excitement of 1 after a gap, and the expected number of events in it."""
+        rate, strength, decay, held = parts
+        rest = make(Exp(), make(Neg(), make(Mul(), decay, gap)))
+        excited = make(Mul(), make(Mul(), strength, held), make(Sub(), one, rest))
+        return rest, make(Add(), make(Mul(), rate, gap), excited)
+
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+        held, last, now, total = states
+        at = make(Unsqueeze(), number, make.vector(0))
+        kind = make(Gather(1), places, at)
+        own_rate, own_held, own_last = (make(GatherElements(1), value, kind) for value in (rates, held, last))
+        strength, decay = (make(Gather(0), value, kind) for value in (alpha, beta))
+        after = make(Add(), now, make(Gather(1), lags, at))
+        rest, expected = spent(make, make(Sub(), after, own_last), (own_rate, strength, decay, own_held))
+        excited = make(Mul(), make(Mul(), strength, decay), make(Mul(), own_held, rest))
+        gained = make(Sub(), make(Log(), make(Add(), own_rate, excited)), expected)
+        is_kind = make(Equal(), make.vector(*range(kinds)), kind)
+        is_valid = make(Less(), make(Cast(dtype), number), counts)
+        chosen = make(And(), is_valid, is_kind)
+        return Step([
+            make(Where(), chosen, make(Add(), one, make(Mul(), own_held, rest)), held),
+            make(Where(), chosen, after, last),
+            make(Where(), is_valid, after, now),
+            make(Where(), is_valid, make(Add(), total, gained), total),
+        ])  # fmt: skip
+
+    zeros = make(Expand(), make.number(0.0), make(Shape(), counts))
+    none = make(Expand(), make.number(0.0), make(Shape(), state))
+    held, last, _, total = make.loop(steps, [state, none, zeros, zeros], step)
+    rest, expected = spent(make, make(Sub(), ends, last), (rates, alpha, beta, held))
+    missed = make(ReduceSum(), expected, column)
+    return [make(Squeeze(), make(Sub(), total, missed), column), make(Mul(), held, rest)]
+
+
+IMPORTS: dict[str, ImportFunction] = {"CTCLoss": import_ctc_loss, "_contrib_hawkesll": import_hawkes}
+
+__all__ = ["IMPORTS"]

@@ -1,0 +1,73 @@
+"""Likelihoods of sequences in numpy, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, require
+
+
+def _chance(scores: Array, labels: list[int], blank: int) -> float:
+    """The probability of the labels, of the probabilities (T, C) of each step."""
+    symbols = [blank]
+    for label in labels:
+        symbols += [label, blank]
+    chances = np.zeros(len(symbols) + 2)  # two places in front of the first stand for nothing
+    chances[2] = 1.0
+    for step in scores:
+        found = np.zeros_like(chances)
+        for place, symbol in enumerate(symbols):
+            skips = place > 1 and symbol not in (blank, symbols[place - 2])
+            found[place + 2] = (chances[place + 2] + chances[place + 1] + chances[place] * skips) * step[symbol]
+        chances = found
+    return float(chances[-1] + (chances[-2] if labels else 0.0))
+
+
+def ctc_loss(attrs: Attributes, data: Array, label: Array, *lengths: Array) -> Array:
+    """The negative logarithm of the probability of each row of labels, 0 where it is impossible."""
+    require(data.dtype == np.float32 and data.ndim == 3 and label.ndim == 2, f"{data.dtype}{data.shape}, {label.shape}")
+    require(label.shape[1] <= data.shape[0], f"{label.shape[1]} labels of {data.shape[0]} steps")
+    further = list(lengths)
+    steps = further.pop(0) if attrs.get("use_data_lengths") else np.full(len(label), data.shape[0])
+    counts = further.pop(0) if attrs.get("use_label_lengths") else None
+    is_first = attrs.get("blank_label", "first") == "first"
+    blank, padding = (0, 0) if is_first else (data.shape[2] - 1, -1)
+    scores = np.exp(data.astype(np.float64) - data.max(-1, keepdims=True))
+    scores /= scores.sum(-1, keepdims=True)
+    found = []
+    for place, row in enumerate(label.astype(np.int64).tolist()):
+        count = [*row, padding].index(padding) if counts is None else int(counts[place])
+        chance = _chance(scores[: int(steps[place]), place], row[:count], blank)
+        found.append(-np.log(chance) if chance > 0 else 0.0)
+    return np.array(found, data.dtype)
+
+
+def hawkes(
+    attrs: Attributes, rates: Array, alpha: Array, beta: Array, state: Array, lags: Array, marks: Array, valid: Array,
+    end: Array,
+) -> tuple[Array, Array]:  # fmt: skip
+    """The log likelihood of events, and what remains of their excitement."""
+    require(len({value.dtype for value in (rates, alpha, beta, state, lags, valid, end)}) == 1, "several dtypes")
+    require(rates.dtype in (np.float32, np.float64), f"dtype {rates.dtype}")
+    total, states = np.zeros(len(rates)), state.astype(np.float64)
+    for row, held in enumerate(states):
+        now, last = 0.0, np.zeros(rates.shape[1])
+        for place in range(min(int(np.ceil(valid[row])), lags.shape[1])):
+            kind = int(marks[row, place])
+            now += float(lags[row, place])
+            gap = now - last[kind]
+            rest = np.exp(-beta[kind] * gap)
+            total[row] += np.log(rates[row, kind] + alpha[kind] * beta[kind] * held[kind] * rest)
+            total[row] -= rates[row, kind] * gap + alpha[kind] * held[kind] * (1 - rest)
+            held[kind], last[kind] = 1 + held[kind] * rest, now
+        rests = np.exp(-beta * (end[row] - last))
+        total[row] -= (rates[row] * (end[row] - last) + alpha * held * (1 - rests)).sum()
+        held *= rests
+    return total.astype(rates.dtype), states.astype(rates.dtype)
+
+
+OPERATORS: Mapping[str, Reference] = {"CTCLoss": ctc_loss, "_contrib_hawkesll": hawkes}
+
+__all__ = ["OPERATORS"]
