@@ -45,9 +45,9 @@ def multi_lars(attrs: Attributes, rates: Array, weights: Array, gradients: Array
 def allclose(attrs: Attributes, left: Array, right: Array) -> Array:
     """Whether every |a - b| <= atol + rtol |b|."""
     require((left.dtype, left.shape) == (right.dtype, right.shape), "operands of several dtypes or shapes")
-    wide = np.float32 if left.dtype in (np.float16, np.float32) else np.float64
+    wide = np.dtype(np.float32 if left.dtype in (np.float16, np.float32) else np.float64)
     a, b = left.astype(wide), right.astype(wide)
-    rtol, atol = (wide(np.float32(attrs.get(name, default))) for name, default in (("rtol", 1e-5), ("atol", 1e-8)))
+    rtol, atol = (np.array(attrs.get(*pair), np.float32).astype(wide) for pair in (("rtol", 1e-5), ("atol", 1e-8)))
     with np.errstate(all="ignore"):
         near = (a == b) | (np.abs(a - b) <= atol + rtol * np.abs(b))
     if attrs.get("equal_nan", True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphir.errors import GraphirError, UnsupportedOpError
 from tests.converters.mxnet.test_import_random import moments, run
-from tests.equivalence.case import Case, case, data, values
+from tests.equivalence.case import Case, Input, case, data, values
 from tests.equivalence.live import Live, LiveError
 from tests.requirements import needing
 
@@ -19,12 +18,13 @@ MANY = (6000,)
 EULER = 0.57721566
 
 
-def np_style(op: str, variant: str, *inputs: object, **attrs: object) -> Case:
+def np_style(op: str, variant: str, *inputs: Input, **attrs: object) -> Case:
     """A case under np_shape semantics."""
-    return replace(case(op, variant, *inputs, **attrs), np_shape=True)  # type: ignore[arg-type]
+    texts = {name: str(value) for name, value in attrs.items()}
+    return Case(op, texts, inputs, variant, np_shape=True)
 
 
-def pair(first: float, second: float, name: str = "input1", dtype: str = "float32") -> object:
+def pair(first: float, second: float, name: str = "input1", dtype: str = "float32") -> Input:
     """A parameter of two distributions, one a column."""
     return values(first, second, name=name, dtype=dtype)
 

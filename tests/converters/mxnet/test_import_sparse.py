@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import onnxruntime
@@ -17,7 +17,7 @@ from graphir.graph import Graph
 from tests.equivalence.live import Live
 from tests.requirements import needing
 
-Node = tuple[str, dict[str, object]]
+Node = tuple[str, Mapping[str, object]]
 ROWS, MATRIX, DENSE = ({"stype": name} for name in ("row_sparse", "csr", "default"))
 DATA = np.array([[0, 1, 0], [0, 0, 0], [2, -3, 0], [0, 0, np.nan]], np.float32)
 OTHER = np.array([[0, 2, 1], [1, 1, 0], [2, 0, 0], [1, 1, 1]], np.float32)

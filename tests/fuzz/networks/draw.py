@@ -98,6 +98,7 @@ def rows(np_shape: bool, wild: bool, layers: bool = False) -> tuple[tuple[Case, 
         and (np_shape or not case.np_shape)
         and not (case.op == "Dropout" and case.attrs.get("mode") == "always")
         and not (wild and (PLAIN_ONLY.search(case.op) or WITHOUT_EXTREMES.search(case.op)))
+        and (wild or all(np.isfinite(source.values or ()).all() for source in case.inputs))
         and all(np.prod(source.shape, dtype=np.int64) <= LARGEST for source in case.inputs)
     )
     for case in usable:

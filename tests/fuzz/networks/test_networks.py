@@ -1,6 +1,7 @@
 """Random MXNet networks: live MXNet and the three roads agree, and nothing crashes.
 
-GRAPHIR_FUZZ_NETWORKS and GRAPHIR_FUZZ_SEED make it longer and other; `python -m tests.fuzz.networks` sorts what it finds.
+GRAPHIR_FUZZ_NETWORKS and GRAPHIR_FUZZ_SEED make it longer and other; `python -m tests.fuzz.networks` sorts what it
+finds.
 """
 
 from __future__ import annotations

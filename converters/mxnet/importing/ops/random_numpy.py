@@ -208,6 +208,7 @@ def _keys(node: ImportNode, places: int | Value, chances: Value | None) -> Value
     if chances is None and isinstance(places, int):
         return node.step(draws.RandomUniform((places,), DOUBLE), suffix="keys")
     if chances is None:
+        assert isinstance(places, Value)
         zeros = node.step(ConstantOfShape(0.0, SINGLE), places, suffix="zeros")
         return node.step(draws.RandomUniformLike(DOUBLE), zeros, suffix="keys")
     steps = Steps(node, DOUBLE)
