@@ -49,7 +49,7 @@ def allclose(attrs: Attributes, left: Array, right: Array) -> Array:
     a, b = left.astype(wide), right.astype(wide)
     rtol, atol = (np.array(attrs.get(*pair), np.float32).astype(wide) for pair in (("rtol", 1e-5), ("atol", 1e-8)))
     with np.errstate(all="ignore"):
-        near = (a == b) | (np.abs(a - b) <= atol + rtol * np.abs(b))
+        near = (a == b) | (np.abs(np.subtract(a, b)) <= atol + rtol * np.abs(b))
     if attrs.get("equal_nan", True):
         near |= np.isnan(a) & np.isnan(b)
     return np.array(near.all(), np.uint8)

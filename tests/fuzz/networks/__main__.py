@@ -49,9 +49,9 @@ def main() -> int:
     if arguments.log:
         lines = [json.dumps([*row, causes[row], shown[row]]) for row, _ in causes.most_common()]
         arguments.log.write_text("\n".join(lines) + "\n", encoding="ascii")
-    for row, number in causes.most_common():
-        road, kind, cause = row
-        print(f"{road} {kind} x{number}: {cause if kind not in FAULTS else shown[row]}")
+    for found_row, number in causes.most_common():
+        road, kind, cause = found_row
+        print(f"{road} {kind} x{number}: {cause if kind not in FAULTS else shown[found_row]}")
     print(f"{count} networks, MXNet runs {accepted}")
     for road in ROADS:
         print(f"  {road}: " + ", ".join(f"{kind} {counts[road, kind]}" for kind in Kind))

@@ -30,9 +30,8 @@ Generator = np.random.Generator
 
 JUMPS = re.compile(
     r"round|rint|ceil|floor|fix|trunc|sign|equal|greater|lesser|logical|mod|arg|sort|topk|one_hot|quantize|nms|Proposal"
-    r"|_ste$|allclose|around|int8|MultiBox|box_|histogram|unique|nonzero|boolean|where|digitize|searchsorted|divide|div"
-    r"|pick|take|Embedding|gather|scatter|index|isnan|isinf|isfinite|finite|hard|power|rcbrt|rsqrt|log|tan$|arc|gamma"
-    r"|reciprocal|Sequence|ROI|Bilinear|Spatial|Deformable|Grid|Correlation|linalg|norm|prod|getnnz|CTC|bernoulli|L2"
+    r"|_ste$|allclose|around|int8|MultiBox|box_|histogram|unique|nonzero|boolean|where|digitize|searchsorted|pick|take"
+    r"|Embedding|gather|scatter|index|isnan|isinf|isfinite|finite|power|rcbrt|rsqrt|log|gamma|Sequence|ROI|linalg|CTC"
 )
 MOVES = re.compile(
     r"^(Reshape|Flatten|transpose|expand_dims|squeeze|slice|slice_axis|slice_like|Concat|stack|SliceChannel|_split_v2|"
@@ -139,6 +138,7 @@ class Drawing:
         heads = [entries[-1]]
         for _ in range(int(self.draw.integers(0, 4))):
             heads.append(entries[int(self.draw.integers(len(entries)))])
+        heads.extend(self.network.first_results(heads))
         text = self.network.text(list(dict.fromkeys(heads)))  # MXNet has one name for a value that comes twice
         names = {node["name"] for node in json.loads(text)["nodes"] if node["op"] == "null"}
         arrays = {name: array for name, array in self.network.arrays.items() if name in names}

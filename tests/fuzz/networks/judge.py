@@ -86,6 +86,7 @@ def _imported(drawn: Drawn) -> Graph | Outcome:
             {name: values[name] for name in drawn.params},
             {name: values[name].shape for name in fed},
             dtypes={name: values[name].dtype for name in fed},
+            keep_loss=True,
         )
         graph.check()
     except GraphirError as error:

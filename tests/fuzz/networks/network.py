@@ -114,8 +114,14 @@ class Network:
             raise NoNode(f"{len(found)} results of {heads}")
         return found
 
-    def text(self, heads: Sequence[Entry]) -> str:
-        """The symbol's JSON, of what the heads need."""
+    def first_results(self, heads: Sequence[Entry]) -> list[Entry]:
+        """The first results of normalizations whose statistics the heads need: MXNet computes none without them."""
+        needed = self._needed(heads)
+        asked = {node for place in needed for node, slot, _ in self.nodes[place]["inputs"] if slot}
+        asked |= {each.node for each in heads if each.slot}
+        return [each for each in self.entries if each.node in asked and not each.slot and each.node in needed]
+
+    def _needed(self, heads: Sequence[Entry]) -> set[int]:
         needed: set[int] = set()
         pending = [each.node for each in heads]
         while pending:
@@ -123,6 +129,11 @@ class Network:
             if place not in needed:
                 needed.add(place)
                 pending.extend(node for node, *_ in self.nodes[place]["inputs"])
+        return needed
+
+    def text(self, heads: Sequence[Entry]) -> str:
+        """The symbol's JSON, of what the heads need."""
+        needed = self._needed(heads)
         places = {old: new for new, old in enumerate(sorted(needed))}
         nodes = [
             self.nodes[old] | {"inputs": [[places[node], slot, 0] for node, slot, _ in self.nodes[old]["inputs"]]}
