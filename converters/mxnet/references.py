@@ -27,6 +27,19 @@ PYTHON_VARIABLE = "GRAPHIR_MXNET_PYTHON"
 NEEDS_ONEDNN = frozenset({"RNN"})
 
 
+def quantizes(symbol: NNVMGraph) -> bool:
+    """Whether the symbol has quantized operators."""
+    return any("quantize" in node.op or "quantized" in node.attrs for node in symbol.nodes)
+
+
+def needs_onednn(symbol: NNVMGraph) -> bool:
+    """Whether MXNet's CPU build computes the symbol through oneDNN only, or elsewise without it."""
+    names = {node.op for node in symbol.nodes}
+    if names & NEEDS_ONEDNN or any(_names_bfloat16(node) for node in symbol.nodes):
+        return True
+    return quantizes(symbol) or any(name.startswith("_sg_mkldnn") for name in names)
+
+
 def refuse_effects(symbol: NNVMGraph) -> None:
     """Raise MXNetRefuses, with all of them, for operators that have no meaning here: none of those that have one calls
     Python, loads a library or reads a file, as `Custom`, `_CustomFunction` and `_cvimread` do."""
@@ -55,6 +68,7 @@ class _OfSymbol(ABC):
         self._symbol = symbol
         self._arrays = _used_arrays(symbol, tensors)
         self._names = entry_names(symbol)
+        self.quantized = quantizes(symbol)
 
     @property
     def outputs(self) -> list[str]:
@@ -116,9 +130,8 @@ class LiveMXNet(_OfSymbol):
         MXNet's own message, or with the signal that ended it."""
         if self._process is None:
             refuse_effects(self._symbol)
-            onednn = any(node.op in NEEDS_ONEDNN or _names_bfloat16(node) for node in self._symbol.nodes)
             symbol = with_plain_labels(self._symbol, self._arrays)
-            self._process = LiveProcess(self._python, symbol, self._arrays, onednn=onednn)
+            self._process = LiveProcess(self._python, symbol, self._arrays, onednn=needs_onednn(self._symbol))
         self.label = f"MXNet {self._process.version} in a child process"
         return self._process.evaluate(feeds, list(dict.fromkeys(names)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ PLAIN_NOISE = 1e-6
 # Limits in units of the element type's own precision, where that is coarse (float16, bfloat16).
 LEAST_STEPS = 4
 MOST_STEPS = 32
+# One step of 8 bits, relative to the largest magnitude that they hold.
+QUANTIZED_STEP = 1 / 127
 ELEMENTS_AT_ONCE = 1 << 20
 
 
@@ -182,6 +184,23 @@ def compare(
     if not note and reference.dtype != candidate.dtype and not _is_text(reference):
         note = f"the dtypes differ: {reference.dtype} and {candidate.dtype}"
     return Comparison(name, tuple(reference.shape), scale, max_abs, relative, floor, limit, verdict, note)
+
+
+def within_a_step(found: Comparison, reference: Array, candidate: Array) -> Comparison:
+    """The comparison of results that are rounded to 8 bits on the way: one step of that is rounding too.
+
+    A step of quantized numbers is 1; of what is computed from them it is taken to be 1/127 of the largest magnitude.
+    """
+    if found.verdict.passes or not math.isfinite(found.relative):
+        return found
+    if _is_exact(reference) and _is_exact(candidate):
+        if max(reference.dtype.itemsize, candidate.dtype.itemsize) > 1 or reference.dtype.kind == "b":
+            return found
+        limit = 1.0 / found.scale if found.scale else math.inf
+        passes = found.max_abs <= 1.0
+        return replace(found, limit=limit, verdict=Verdict.NOISE if passes else found.verdict)
+    limit = max(found.limit, QUANTIZED_STEP)
+    return replace(found, limit=limit, verdict=grade(found.relative, limit))
 
 
 def grade(relative: float, limit: float) -> Verdict:

@@ -14,7 +14,7 @@ from graphir.graph import Graph
 from graphir.runtime.providers import PROVIDERS
 
 from .candidate import OnnxCandidate
-from .compare import Comparison, Verdict, compare
+from .compare import Comparison, Verdict, compare, within_a_step
 from .heads import Wiring, hides_errors, values_before_heads
 from .hidden_heads import HiddenHead, compare_hidden, hidden_heads
 from .layouts import laid_out, laid_out_inside
@@ -32,6 +32,10 @@ Array = NDArray[Any]
 SLICE_BYTES = 256 << 20
 PERTURBATIONS = 3
 LAYERS_INSIDE = 8
+QUANTIZED = (
+    "both models compute with 8-bit numbers: an output may differ by one step of them, taken as 1/127 of its largest "
+    "magnitude, and a quantized value inside by 1; a wrong scale below that shows in no number"
+)
 RANDOM = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 )
@@ -43,6 +47,7 @@ class _Tolerances:
     atol: float | None
     step: float = 0.0
     elsewhere: bool = False
+    quantized: bool = False
 
     def compare(self, name: str, reference: Array, candidate: Array, floor: float) -> Comparison:
         candidate, _ = laid_out(candidate, reference)
@@ -57,10 +62,12 @@ class _Tolerances:
         return self._compare(name, reference, candidate, 0.0)
 
     def _compare(self, name: str, reference: Array, candidate: Array, floor: float) -> Comparison:
-        return compare(
+        found = compare(
             name, reference, candidate, floor=floor, rtol=self.rtol, atol=self.atol, step=self.step,
             elsewhere=self.elsewhere,
         )  # fmt: skip
+        stated = self.rtol is not None or self.atol is not None
+        return within_a_step(found, reference, candidate) if self.quantized and not stated else found
 
 
 class _Stated(NamedTuple):
@@ -171,7 +178,10 @@ def verify_against(
     coarse = max(step, candidate.structure.coarsest_step)
     moved, *more = [perturbed(origin, feeds, how.seed + turn, coarse) for turn in range(PERTURBATIONS)]
     elsewhere = candidate.session.providers[0] != PROVIDERS["cpu"]
-    limits = _Tolerances(how.rtol, how.atol, coarse, elsewhere)
+    quantized = candidate.structure.quantizes and bool(getattr(reference, "quantized", False))
+    limits = _Tolerances(how.rtol, how.atol, coarse, elsewhere, quantized)
+    if quantized:
+        report.notes.append(QUANTIZED)
     bench = _Bench(reference, candidate, feeds, moved, layers, limits)
     wanted = dict.fromkeys([*(source for source, _ in pairs), *heads.sources])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
@@ -261,7 +271,8 @@ def _lacking(reference: Reference, pairs: Sequence[tuple[str, str]]) -> list[Com
 def _look_inside(bench: _Bench, report: VerificationReport, numb: Sequence[str], *, blind: bool) -> None:
     """Where outputs agree and show little (they are in doubt, or `numb`: they do not react to the inputs, and `blind`:
     nothing before a head was compared), add the layers that differ."""
-    doubtful = any(not found.explained for found in report.outputs)
+    quantized = bench.limits.quantized
+    doubtful = any(not found.explained or (quantized and found.relative > 0) for found in report.outputs)
     if not report.ok or not (doubtful or (numb and blind)):
         return
     known = [name for name in bench.layers if name not in bench.reference.outputs]

@@ -13,6 +13,7 @@ import numpy as np
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.converters.mxnet.importing.fused import Fused
 from graphir.converters.mxnet.importing.ranges import SPANS, Known, apply, cut, held, known, single
+from graphir.converters.mxnet.importing.ranges import stored as stored_value
 from graphir.converters.mxnet.schema.operators import typed_attributes
 from graphir.graph import Value
 from graphir.ops.elementwise import Abs, Add, Cast, Clip, Div, Max, Min, Mul, Round, Sqrt, Sub
@@ -30,7 +31,7 @@ LARGEST_FACTOR = 2.0**120
 class Weights:
     """The integers; one step a filter, or one for all; the bias as int32; the reach and the factor of one for all."""
 
-    integers: Known
+    integers: Value
     step: Known
     bias: Known | None
     reach: Known
@@ -54,6 +55,7 @@ def layer_weights(node: ImportNode, fused: Fused, data_factor: Known, *, whole: 
         factor = apply(node, Min(), factor, limit)
     used = factor if whole else _of_groups(node, factor, attrs.get("num_group") or 1, filters)
     integers = _bytes(node, apply(node, Mul(), weight, _along(node, used, 0 if whole else axes)))
+    integers = stored_value(node, integers, DType.INT8, node.input(1))
     if bias is not None:
         bias = cut(node, apply(node, Mul(), bias, apply(node, Mul(), factor, data_factor)), rounded=True)
     step = apply(node, Div(), single(1.0), factor)

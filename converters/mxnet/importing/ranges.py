@@ -20,6 +20,7 @@ from graphir.ops.elementwise import Abs, Add, Cast, Div, Max, Min, Mul, Neg, Rou
 from graphir.ops.quantization import DequantizeLinear, QuantizeLinear
 from graphir.ops.reduction import ReduceMax, ReduceMin
 from graphir.ops.shape import Reshape
+from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
 
 # What an operator is computed from: elements that are known, or a value of the graph.
@@ -49,6 +50,15 @@ def single(number: float) -> NDArray[Any]:
 def held(node: ImportNode, operand: Known, dtype: DType = DType.FLOAT32) -> Value:
     """The operand as a value of the graph: large ones as a parameter, small ones as a shared constant."""
     return operand if isinstance(operand, Value) else node.constant(operand, dtype)
+
+
+def stored(node: ImportNode, elements: Known, dtype: DType, origin: Value) -> Value:
+    """What was made of a parameter of the file: a parameter too, where its elements are known."""
+    if isinstance(elements, Value):
+        return elements
+    value = node.graph.add_parameter(node.fresh_name(f"{origin.name}_{dtype}"), Tensor.of(elements, dtype))
+    value.sources = origin.sources
+    return value
 
 
 def apply(node: ImportNode, op: Operator, *operands: Known) -> Known:
@@ -154,5 +164,6 @@ def cut(node: ImportNode, numbers: Known, *, rounded: bool) -> Known:
 
 __all__ = [
     "LARGEST", "LIMITS", "SPANS", "Known", "apply", "as_end", "byte_dtype", "calibrated", "cut", "end", "held",
-    "known", "magnitude", "own_ends", "quantized", "range_step", "real", "single", "step_of", "symmetric_ends",
+    "known", "magnitude", "own_ends", "quantized", "range_step", "real", "single", "step_of", "stored",
+    "symmetric_ends",
 ]  # fmt: skip

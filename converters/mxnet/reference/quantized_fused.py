@@ -212,7 +212,8 @@ def rescaled(
         return weight, None, np.array([own])
     bias_factor = factor("int8", *ranges[4:6])
     rescale = np.float32(np.float32(scale * own) / bias_factor)
-    most = np.float32(np.float32(INT32.max // 2) / magnitude(*ranges[4:6]) / bias_factor)
+    with np.errstate(all="ignore"):
+        most = np.float32(np.float32(INT32.max // 2) / magnitude(*ranges[4:6]) / bias_factor)
     if rescale > most:
         rescale = most
         smaller = np.float32(rescale * bias_factor / scale / own)

@@ -13,6 +13,7 @@ from graphir.converters.onnx.files.wire import strip_weights
 from graphir.errors import FormatError
 from graphir.files.reading import open_plain
 
+QUANTIZING = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
 COARSE_STEPS = {10: 2.0**-10, 16: 2.0**-7}  # float16, bfloat16
 
 
@@ -26,6 +27,11 @@ class Structure:
     producers: dict[str, tuple[str, tuple[str, ...]]]
     external: bool
     element_types: frozenset[int] = frozenset()
+
+    @property
+    def quantizes(self) -> bool:
+        """Whether real numbers are rounded to quantized ones on the way."""
+        return any(operator in QUANTIZING for operator, _ in self.producers.values())
 
     @property
     def coarsest_step(self) -> float:

@@ -40,6 +40,7 @@ from graphir.converters.mxnet.importing.ranges import (
     real,
     single,
     step_of,
+    stored,
 )
 from graphir.converters.mxnet.schema.operators import typed_attributes
 from graphir.decisions import DecisionKind
@@ -124,7 +125,7 @@ def _real_convolution(
     dtype, data_step, weight_step = how
     operands = [
         real(node, node.input(0), dtype, data_step, suffix="data"),
-        real(node, held(node, weights.integers, DType.INT8), DType.INT8, weight_step, 0, "weight"),
+        real(node, weights.integers, DType.INT8, weight_step, 0, "weight"),
     ]
     operands += real_bias(node, weights.bias, apply(node, Mul(), data_step, weight_step))
     return inner(node, fused.with_bias(weights.bias is not None), *operands)
@@ -133,7 +134,7 @@ def _real_convolution(
 def _integers(node: ImportNode, fused: Fused, weights: Weights) -> Value:
     """The integers' convolution, with the bias."""
     op = integer_convolution(fused.view(node))
-    total = node.step(op, node.input(0), held(node, weights.integers, DType.INT8), suffix="integers")
+    total = node.step(op, node.input(0), weights.integers, suffix="integers")
     return as_int32(node, total, weights.bias, len(op.kernel_shape))
 
 
@@ -186,11 +187,10 @@ def import_fused_fully_connected(node: ImportNode) -> Sequence[Value] | Value:
         weights = layer_weights(node, fused, factor, whole=False)
     else:
         weights = _stored_weights(node, fused, layer, factor)
-    integers = held(node, weights.integers, DType.INT8)
     if found is None and not floats:
         steps = step_of(node, reach, LARGEST[dtype]), step_of(node, weights.reach, LARGEST[DType.INT8])
         step = apply(node, Mul(), *steps)
-        whole, stands = fully_connected(node, layer, integers, (dtype, *steps, step), weights.bias)
+        whole, stands = fully_connected(node, layer, weights.integers, (dtype, *steps, step), weights.bias)
         if fused.before is not None:
             if not fused.is_relu(fused.before):
                 node.refuse(f"MXNet computes its {fused.before.op} of quantized numbers as if they were real ones")
@@ -199,7 +199,7 @@ def import_fused_fully_connected(node: ImportNode) -> Sequence[Value] | Value:
         return [whole, *product_ends(node, step)]
     data_step = step_of(node, reach, SPANS[dtype])
     how = (dtype, data_step, weights.step, apply(node, Mul(), data_step, weights.step))
-    stands = _activated(node, fused, fully_connected(node, layer, integers, how, weights.bias)[1])
+    stands = _activated(node, fused, fully_connected(node, layer, weights.integers, how, weights.bias)[1])
     if floats:
         return stands
     assert found is not None
@@ -225,33 +225,35 @@ def _stored_weights(node: ImportNode, fused: Fused, layer: object, factor: Known
     first = fused.operands + 2
     reach = magnitude(node, end(node, node.input(first)), end(node, node.input(first + 1)))
     own = apply(node, Div(), single(SPANS[DType.INT8]), reach)
-    stored, bias = known(stated_weight(node, layer)), None
+    weight, bias = stated_weight(node, layer), None
+    elements = known(weight)
     if fused.operands == 3:
         byte_dtype(node, 2, DType.INT8)
-        stored, own, bias = _with_bias(node, stored, own, factor, first + 2)
-    return Weights(stored, apply(node, Div(), single(1.0), own), bias, reach, apply(node, Mul(), own, factor))
+        smaller, own, bias = _with_bias(node, elements, own, factor, first + 2)
+        weight = weight if smaller is elements else stored(node, smaller, DType.INT8, weight)
+    return Weights(weight, apply(node, Div(), single(1.0), own), bias, reach, apply(node, Mul(), own, factor))
 
 
 def _with_bias(
-    node: ImportNode, stored: Known, own: Known, factor: Known, first: int
+    node: ImportNode, elements: Known, own: Known, factor: Known, first: int
 ) -> tuple[Known, Known, Known]:
     found = known(node.input(2))
     bias = node.step(Cast(DType.FLOAT32), found) if isinstance(found, Value) else found.astype(np.float32)
     reach = magnitude(node, end(node, node.input(first)), end(node, node.input(first + 1)))
     bias_factor = apply(node, Div(), single(SPANS[DType.INT8]), reach)
     rescale = apply(node, Div(), apply(node, Mul(), factor, own), bias_factor)
-    known_ones = [part for part in (stored, own, factor, rescale, reach) if not isinstance(part, Value)]
+    known_ones = [part for part in (elements, own, factor, rescale, reach) if not isinstance(part, Value)]
     if len(known_ones) == 5:
         most = apply(node, Div(), apply(node, Div(), single(HALF_OF_INT32 - 1), reach), bias_factor)
         if known_ones[3] > most:
             rescale = most
             smaller = apply(node, Div(), apply(node, Div(), apply(node, Mul(), most, bias_factor), factor), own)
-            stored = halves_away(known_ones[0] * smaller).astype(np.int8)
+            elements = halves_away(known_ones[0] * smaller).astype(np.int8)
             own = apply(node, Mul(), own, smaller)
     numbers = apply(node, Mul(), bias, rescale)
     if isinstance(numbers, Value):
-        return stored, own, cut(node, numbers, rounded=True)
-    return stored, own, cut(node, halves_away(numbers), rounded=False)
+        return elements, own, cut(node, numbers, rounded=True)
+    return elements, own, cut(node, halves_away(numbers), rounded=False)
 
 
 def halves_away(numbers: NDArray[Any]) -> NDArray[Any]:

@@ -28,6 +28,7 @@ from graphir.converters.mxnet.importing.ranges import (
     real,
     single,
     step_of,
+    stored,
 )
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
@@ -173,7 +174,7 @@ def _turned(node: ImportNode, weight: Value) -> Value:
     found = known(weight)
     if isinstance(found, Value):
         return node.step(Transpose((1, 0)), weight, suffix="turned")
-    return node.constant(np.ascontiguousarray(found.T), DType.INT8)
+    return stored(node, np.ascontiguousarray(found.T), DType.INT8, weight)
 
 
 IMPORTS: dict[str, ImportFunction] = {
