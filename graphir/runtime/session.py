@@ -236,7 +236,7 @@ def _ort_value(value: Any, array: NDArray[Any], dtype: DType | None) -> Any:
         return value.ortvalue_from_numpy(array)
     if dtype.bits < 8:
         raise VerificationError(f"inputs of {dtype} cannot be handed to onnxruntime from Python")
-    flat = np.ascontiguousarray(array).view(f"uint{dtype.bits}")
+    flat = np.ascontiguousarray(array).reshape(array.shape).view(f"uint{dtype.bits}")  # which makes a scalar a vector
     return value.ortvalue_from_numpy_with_onnx_type(flat, ELEMENT_TYPES[dtype])
 
 

@@ -20,7 +20,7 @@ from graphir.ops import operator_table
 from graphir.ops.activation import Relu, Softmax
 from graphir.ops.control import If, Loop
 from graphir.ops.convolution import Conv
-from graphir.ops.elementwise import Add, Cast, Mul, Sqrt, Where
+from graphir.ops.elementwise import Add, Cast, Floor, Mul, Sqrt, Where
 from graphir.ops.indexing import Gather
 from graphir.ops.linear import MatMul
 from graphir.ops.normalization import BatchNormalization, LayerNormalization
@@ -41,8 +41,8 @@ CLOSE = {"float16": 4e-3, "bfloat16": 3e-2}
 
 
 def weights(*shape: int, scale: float = 0.3) -> Array:
-    drawn: Array = np.random.default_rng(7).standard_normal(shape, np.float32) * np.float32(scale)
-    return drawn
+    drawn: Array = np.asarray(np.random.default_rng(7).standard_normal(shape), np.float32)
+    return drawn * np.float32(scale)
 
 
 def graph_with(*shape: int) -> tuple[Graph, Value]:
@@ -203,6 +203,25 @@ def test_inputs_and_outputs_may_be_narrow() -> None:
     made.check()
 
 
+def test_an_end_whose_numbers_do_not_fit_stays() -> None:
+    made = to_half(network(), HalfOptions("float16", io=True), {"data": 1e6, "scores": 1.0})
+    assert [str(value.dtype) for value in (*made.inputs, *made.outputs)] == ["float32", "float16"]
+    assert "data stays float32: numbers up to 1e+06" in kept(made)["data"]
+
+
+def test_numbers_that_become_places_stay() -> None:
+    graph, data = graph_with(2, 6)
+    place = graph.add(Floor(), graph.add(Mul(), data, graph.constant(np.float32(3)), name="scaled"), name="floor")
+    whole = graph.add(Cast(DType.INT64), place, name="place")
+    back = graph.add(Cast(FLOAT32), whole, name="back")
+    made = graph.add(MatMul(), back, graph.add_parameter("w", Tensor.of(weights(6, 6))), name="fc")
+    graph.set_outputs([made, whole])
+    found = kept(to_half(graph, "float16", {"back": 3000.0}))
+    assert {"scaled", "floor", "fc"} <= found.keys()
+    assert "integers up to 3000, and float16 has all of them up to 2048 only" in found["fc"]
+    assert "fc" not in kept(to_half(graph, "float16", {"back": 2000.0}))
+
+
 @pytest.mark.parametrize(
     ("net", "node", "reason"),
     [
@@ -312,7 +331,7 @@ def test_float64_and_integers_stay() -> None:
 
 def test_without_onnxruntimes_kernels_weights_alone_become_narrow() -> None:
     made = to_half(network(), "bfloat16")
-    assert "onnxruntime has no bfloat16 kernel for Conv on the CPU" in kept(made)["conv"]
+    assert "onnxruntime has no bfloat16 Conv on the CPU" in kept(made)["conv"]
     assert {str(node.inputs[0].dtype) for node in casts(made)} == {"bfloat16"}
 
 

@@ -71,7 +71,7 @@ def _as_mxnet_has_it(array: Array) -> Array:
     if array.dtype.kind != "V":
         return array
     if DType.of(array.dtype) is DType.BFLOAT16:
-        return np.ascontiguousarray(array).view(BFLOAT16)
+        return np.ascontiguousarray(array).reshape(array.shape).view(BFLOAT16)
     return array.astype(np.float32)
 
 

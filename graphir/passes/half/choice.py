@@ -12,7 +12,7 @@ from graphir.structure.record import record
 from graphir.types import DType
 
 from .numbers import Form, why_lost, why_out_of_range
-from .rules import HEAVY, MOVES, READS, RECURRENT, STAYS, WIDE_SLOTS, has_kernel
+from .rules import HEAVY, MOVES, READS, RECURRENT, STAYS, TO_WHOLE, WIDE_SLOTS, has_kernel
 
 WIDE = DType.FLOAT32
 WORTH_A_CAST = 64
@@ -37,7 +37,7 @@ class Choice:
     """The choice for a graph and the graphs inside it. `kept` holds the nodes that stay float32."""
 
     def __init__(
-        self, graph: Graph, form: Form, measured: Mapping[str, float], keep: Sequence[str], narrow_inputs: bool
+        self, graph: Graph, form: Form, measured: Mapping[str, float], keep: Sequence[str], narrow_ends: bool
     ) -> None:
         self.form = form
         self.kept: dict[Node, Kept] = {}
@@ -45,9 +45,10 @@ class Choice:
         self._graph = graph
         self._measured = measured
         self._keep = keep
-        self._narrow_inputs = narrow_inputs
+        self._narrow_ends = narrow_ends
         self._lost: dict[Value, str] = {}
         self._nodes = list(all_nodes(graph))
+        self._whole = _becoming_whole(self._nodes)
         for node in self._nodes:
             found = self._why(node)
             if found is not None:
@@ -66,7 +67,18 @@ class Choice:
             return self.is_narrow(value.producer) and not value.producer.subgraphs
         if value.is_parameter:
             return self.is_narrow_weight(value)
-        return self._narrow_inputs and value.graph is self._graph
+        return self.has_narrow_end(value)
+
+    def has_narrow_end(self, value: Value) -> bool:
+        """Whether an input or output of the whole graph is narrow: where that is asked for and its numbers fit."""
+        if not self._narrow_ends or value.graph is not self._graph or value.dtype is not WIDE or value.is_parameter:
+            return False
+        return not self.why_wide_end(value)
+
+    def why_wide_end(self, value: Value) -> str:
+        """What speaks against an input or output that is narrow, "" if nothing."""
+        largest = self._measured.get(value.name)
+        return "" if largest is None else why_out_of_range(largest, self.form)
 
     def is_narrow_weight(self, value: Value) -> bool:
         """Whether a parameter is stored in the narrow dtype: it can be, and a node that uses it wants it so."""
@@ -99,6 +111,8 @@ class Choice:
             return Kept(f"asked for by {asked!r}")
         if node.op.name in STAYS:
             return Kept(STAYS[node.op.name])
+        if node in self._whole:
+            return Kept("its numbers become integers, of which a rounding makes others")
         lost = self._why_lost(node)
         if lost:
             return Kept(lost)
@@ -106,7 +120,7 @@ class Choice:
         if node.op.name in RECURRENT:
             return Kept(f"its state is carried from step to step in float32; {weights}", weights=True)
         if not has_kernel(node.op.name, self.form.dtype):
-            reason = f"onnxruntime has no {self.form.dtype} kernel for {node.op.name} on the CPU"
+            reason = f"onnxruntime has no {self.form.dtype} {node.op.name} on the CPU"
             return Kept(f"{reason}; {weights}", weights=True)
         if node.op.name in MOVES and not self._moves_narrow(node):
             return FOLLOWS
@@ -137,6 +151,10 @@ class Choice:
 
     def _why_measured(self, value: Value) -> str:
         largest = self._measured.get(value.name) if value.graph is self._graph else None
+        exact = 2 / self.form.step
+        if _is_whole(value) and (largest is None or largest > exact):
+            size = "of unknown size" if largest is None else f"up to {largest:g}"
+            return f"it holds integers {size}, and {self.form.dtype} has all of them up to {exact:g} only"
         return "" if largest is None else why_out_of_range(largest, self.form)
 
     def _moves_narrow(self, node: Node) -> bool:
@@ -165,12 +183,40 @@ class Choice:
         computed = [value for value in sources if not value.is_parameter]
         if not computed or any(self.gives_narrow(value) for value in computed):
             return False
-        if self._narrow_inputs and any(value.is_held for value in node.outputs):
+        if any(value.is_held and self.has_narrow_end(value) for value in node.outputs):
             return False
         return not any(
             self.is_narrow(user) or isinstance(user.op, Cast)
             for value in node.outputs if value.dtype is WIDE for user in value.users()
         )  # fmt: skip
+
+
+def _is_whole(value: Value) -> bool:
+    """Whether a float value is made of integers: places, lengths, numbers of classes."""
+    made = value.producer
+    if made is None or value.dtype is not WIDE:
+        return False
+    if isinstance(made.op, Cast):
+        source = made.inputs[0]
+        return source is not None and source.dtype is not None and source.dtype.is_integer and source.dtype.bits > 8
+    return made.op.name == "Range"
+
+
+def _becoming_whole(nodes: Sequence[Node]) -> set[Node]:
+    """The light nodes from which integers are made by a Cast, straight or through other such nodes."""
+    pending = [
+        node.inputs[0] for node in nodes
+        if isinstance(node.op, Cast) and node.op.to.is_integer and node.inputs[0] is not None
+    ]  # fmt: skip
+    found: set[Node] = set()
+    while pending:
+        value = pending.pop()
+        node = value.producer
+        if node is None or node in found or node.op.name not in TO_WHOLE or value.dtype is not WIDE:
+            continue
+        found.add(node)
+        pending.extend(operand for operand in node.inputs if operand is not None and operand.dtype is WIDE)
+    return found
 
 
 def is_concerned(node: Node) -> bool:

@@ -13,7 +13,7 @@ from graphir.structure.record import record
 from graphir.structure.store import REWRITTEN
 from graphir.types import DType
 
-from .choice import Choice
+from .choice import WIDE, Choice
 from .numbers import form_of
 from .rebuild import Rebuilder, parameter_bytes
 
@@ -57,14 +57,16 @@ def to_half(graph: Graph, options: HalfOptions | str, measured: Mapping[str, flo
     unmatched = [glob for glob in options.keep if glob not in choice.matched]
     if unmatched:
         raise ArgumentError(f"no layer that takes float32 is called {', '.join(unmatched)} (see `graphir layers`)")
-    builder = Rebuilder(graph, choice, narrow_io=options.io)
+    builder = Rebuilder(graph, choice)
     made = builder.build(graph)
     made.metadata[REWRITTEN] = options.dtype
-    _tell(graph, made, choice, builder, bool(held))
+    _tell(graph, made, choice, builder, options, bool(held))
     return made
 
 
-def _tell(graph: Graph, made: Graph, choice: Choice, builder: Rebuilder, is_measured: bool) -> None:
+def _tell(
+    graph: Graph, made: Graph, choice: Choice, builder: Rebuilder, options: HalfOptions, is_measured: bool
+) -> None:
     """The decisions: what became narrow, and why each layer that did not stayed."""
     dtype = choice.form.dtype
     before = parameter_bytes([value.tensor for value in graph.parameters if value.tensor is not None])
@@ -79,6 +81,10 @@ def _tell(graph: Graph, made: Graph, choice: Choice, builder: Rebuilder, is_meas
     for node, kept in choice.kept.items():
         if kept.told:
             _decide(made, DecisionKind.KEPT_FLOAT32, _label(node), f"{node.op.name} stays float32: {kept.reason}")
+    for value in (*graph.inputs, *graph.outputs) if options.io else ():
+        reason = choice.why_wide_end(value) if value.dtype is WIDE else ""
+        if reason:
+            _decide(made, DecisionKind.KEPT_FLOAT32, value.name, f"{value.name} stays float32: {reason}")
     for node, text in builder.refused:
         _decide(made, DecisionKind.KEPT_FLOAT32, _label(node), text)
 

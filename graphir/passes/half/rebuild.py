@@ -16,10 +16,9 @@ from .rules import READS, WIDE_SLOTS
 class Rebuilder:
     """Builds the graph anew. What a value is in it is made once for each dtype that is asked for."""
 
-    def __init__(self, graph: Graph, choice: Choice, *, narrow_io: bool) -> None:
+    def __init__(self, graph: Graph, choice: Choice) -> None:
         self._choice = choice
         self._narrow = choice.form.dtype
-        self._narrow_io = narrow_io
         self._native: dict[Value, Value] = {}
         self._casts: dict[tuple[Value, DType], Value] = {}
         self._taken = {value.name for value in graph.values}
@@ -35,7 +34,7 @@ class Rebuilder:
         made.metadata, made.decisions = dict(old.metadata), list(old.decisions)
         whole = old.parent is None
         for value in old.inputs:
-            type_ = self._narrow_type(value.type) if whole and self._narrow_io else value.type
+            type_ = self._narrow_type(value.type) if whole and self._choice.has_narrow_end(value) else value.type
             self._take(value, made.add_input(value.name, type_))
         for value in old.parameters:
             self._take(value, self._parameter(made, value))
@@ -45,7 +44,7 @@ class Rebuilder:
         return made
 
     def _output(self, value: Value, whole: bool) -> Value:
-        wanted = self._narrow if whole and self._narrow_io and value.dtype is WIDE else value.dtype
+        wanted = self._narrow if whole and self._choice.has_narrow_end(value) else value.dtype
         found = self._want(value, wanted)
         if whole and found.name != value.name and found.producer is not None:
             graph = found.graph
@@ -126,10 +125,7 @@ class Rebuilder:
     def _is_cast_behind(self, value: Value) -> bool:
         if not value.is_held or value.dtype is not WIDE:
             return False
-        return self._choice.gives_narrow(value) is not self._gives_narrow_output(value)
-
-    def _gives_narrow_output(self, value: Value) -> bool:
-        return self._narrow_io and value.graph.parent is None
+        return self._choice.gives_narrow(value) is not self._choice.has_narrow_end(value)
 
     def _take(self, old: Value, new: Value) -> None:
         self._native[old] = new

@@ -70,6 +70,11 @@ MOVES = frozenset({
 })  # fmt: skip
 """Operators that move elements and compute none: in which dtype follows from what they are given."""
 
+TO_WHOLE = MOVES | {
+    "Abs", "Add", "Ceil", "Clip", "Div", "Floor", "Max", "Min", "Mod", "Mul", "Neg", "Round", "Sign", "Sub",
+}  # fmt: skip
+"""Operators by which numbers become places and lengths, on their way to a Cast to integers."""
+
 READS = frozenset({"Shape", "Size", "IsInf", "IsNaN", "NonZero"})
 """Operators that take what there is and give no floats: they take it in either dtype."""
 
@@ -79,16 +84,25 @@ HEAVY = frozenset({"Conv", "ConvTranspose", "Einsum", "Gemm", "MatMul"})
 WIDE_SLOTS: Mapping[str, frozenset[int]] = {"BatchNormalization": frozenset({1, 2, 3, 4}), "Dropout": frozenset({1})}
 """Operands that stay float32 where the others are narrow: variance + epsilon has to keep its digits."""
 
+UNSAID = {
+    DType.FLOAT16: frozenset({"Celu"}),
+    DType.BFLOAT16: frozenset({"Compress", "ReverseSequence", "Shrink"}),
+}
+"""Operators that ONNX has not in the dtype, whatever onnxruntime has."""
+
 _TEXTS = {DType.FLOAT16: "float16", DType.BFLOAT16: "bfloat16"}
 
 
 def has_kernel(operator: str, dtype: DType) -> bool:
-    """Whether the newest onnxruntime that is known here runs an operator in the dtype on the CPU; float16 goes through
-    float32 there by itself where it has no kernel.
+    """Whether ONNX has an operator in the dtype and the newest onnxruntime that is known here runs it on the CPU.
+
+    Where it has no kernel for float16 it goes through float32 by itself.
 
     >>> has_kernel("Conv", DType.FLOAT16), has_kernel("Conv", DType.BFLOAT16), has_kernel("Reshape", DType.BFLOAT16)
     (True, False, True)
     """
+    if operator in UNSAID[dtype]:
+        return False
     release = releases()[-1]
     wanted = _TEXTS[dtype]
     rows = [*release.kernels.get(operator, ()), *release.functions.get(operator, ())]
@@ -98,4 +112,4 @@ def has_kernel(operator: str, dtype: DType) -> bool:
     return any(wanted in found for found in texts) or (dtype is DType.FLOAT16 and any("float" in one for one in texts))
 
 
-__all__ = ["HEAVY", "MOVES", "READS", "RECURRENT", "STAYS", "WIDE_SLOTS", "has_kernel"]
+__all__ = ["HEAVY", "MOVES", "READS", "RECURRENT", "STAYS", "TO_WHOLE", "WIDE_SLOTS", "has_kernel"]
