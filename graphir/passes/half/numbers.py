@@ -14,6 +14,12 @@ from graphir.types import DType
 ROWS_AT_ONCE = 1 << 18
 """How many elements are looked at in one piece."""
 
+OF_ONE_ROW = 1 / 32
+"""The part of a row's norm that underflow may take."""
+
+SCALED_UP = 1024
+"""How much a channel may be scaled up behind its filter: 1 / sqrt(epsilon) for epsilon 1e-6."""
+
 HEADROOM = 4.0
 """How much larger than the measured numbers other inputs may make them."""
 
@@ -51,22 +57,27 @@ def form_of(dtype: DType) -> Form:
 def why_lost(tensor: Tensor, form: Form) -> str:
     """What a tensor of float32 loses in the narrow dtype beyond its rounding, "" if nothing.
 
-    Infinities and NaN are the same in both. Of a single number no digit may be lost to underflow; of more, no row of
-    the first axis (the filter of one channel) may lose more of its norm than twice what rounding takes.
+    Infinities and NaN are the same in both. What is lost is measured by norms, row by row of the first axis (the filter
+    of one channel): no row may lose more than a step of the largest row's norm, nor more than 1/32 of its own unless
+    that is less than what a batch normalization behind it can scale up to such a step, by 1 / sqrt(epsilon). A single
+    number may so lose no digit to underflow.
     """
     array = tensor.numpy()
     if not array.size:
         return ""
     rows = array.reshape(array.shape[0], -1) if array.ndim > 1 else array.reshape(1, -1)
     step = max(1, ROWS_AT_ONCE // max(rows.shape[1], 1))
-    for start in range(0, rows.shape[0], step):
-        found = _why_rows_lost(rows[start : start + step], form)
-        if found:
-            return found
-    return ""
+    parts = [rows[start : start + step] for start in range(0, rows.shape[0], step)]
+    largest = max(_largest_norm(part) for part in parts)
+    return next(filter(None, (_why_rows_lost(part, largest, form) for part in parts)), "")
 
 
-def _why_rows_lost(rows: NDArray[Any], form: Form) -> str:
+def _largest_norm(rows: NDArray[Any]) -> float:
+    finite = np.where(np.isfinite(rows), rows, 0).astype(np.float64)
+    return float(np.sqrt((finite * finite).sum(axis=1)).max(initial=0.0))
+
+
+def _why_rows_lost(rows: NDArray[Any], largest: float, form: Form) -> str:
     finite = np.where(np.isfinite(rows), rows, 0)
     size = float(np.abs(finite).max(initial=0.0))
     if size > form.largest:
@@ -77,8 +88,10 @@ def _why_rows_lost(rows: NDArray[Any], form: Form) -> str:
         return f"it holds {_extreme(finite):.6g}, which rounds to infinity in {form.dtype}"
     norms = np.sqrt((wide * wide).sum(axis=1))
     lost = np.sqrt(((wide - rounded) ** 2).sum(axis=1))
-    worst = int(np.argmax(lost - form.step * norms))
-    if lost[worst] <= form.step * norms[worst]:
+    allowed = form.step * largest
+    excess = lost - np.minimum(allowed, np.maximum(norms * OF_ONE_ROW, allowed / SCALED_UP))
+    worst = int(np.argmax(excess))
+    if excess[worst] <= 0:
         return ""
     share = lost[worst] / norms[worst]
     small = float(np.abs(wide[worst][wide[worst] != 0]).min())
