@@ -22,7 +22,7 @@ Role = Literal["data", "param", "aux", "label"]
 # The number of outputs of operators that always show the same.
 SEVERAL = {
     **dict.fromkeys(("moments", "_histogram", "_contrib_bipartite_matching", "_contrib_box_encode"), 2),
-    **dict.fromkeys(("_linalg_slogdet", "_linalg_gelqf", "_linalg_syevd", "_npi_eigh"), 2),
+    **dict.fromkeys(("_linalg_slogdet", "_linalg_gelqf", "_linalg_syevd", "_npi_eigh", "_contrib_hawkesll"), 2),
     **dict.fromkeys(("_contrib_MultiBoxTarget", "_npi_svd"), 3),
 }
 
@@ -179,9 +179,6 @@ class Case:
             case "_npi_unique":
                 flags = ("return_index", "return_inverse", "return_counts")
                 return 1 + sum(attrs.get(flag) in true for flag in flags)
-            case "moments":
-            case "moments" | "_linalg_slogdet" | "_linalg_gelqf" | "_linalg_syevd" | "_npi_eigh" | "_contrib_hawkesll":
-                return 2
             case "_np_atleast_1d" | "_np_atleast_2d" | "_np_atleast_3d":
                 return int(attrs["num_args"])
             case "_npi_average":

@@ -45,8 +45,8 @@ from tests.equivalence import (
     shape,
     sparse,
     special,
-    training,
     special_functions,
+    training,
 )
 from tests.equivalence.case import Case
 

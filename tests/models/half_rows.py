@@ -14,7 +14,6 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 import graphir
