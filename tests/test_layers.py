@@ -11,7 +11,8 @@ import pytest
 
 from graphir.converters.mxnet import reference
 from graphir.converters.mxnet.importing import ops as mxnet_ops
-from graphir.converters.mxnet.importing.ops import import_table
+from graphir.converters.mxnet.importing.ops import import_table, random, random_counts, random_numpy
+from graphir.converters.mxnet.importing.ops.image_random import IMPORTS as IMAGE_RANDOM
 from graphir.converters.mxnet.schema.registry import canonical_names
 from graphir.converters.onnx import ops as onnx_ops
 from graphir.converters.onnx.ops import export_table
@@ -31,15 +32,9 @@ WITHOUT_MXNET = {
 NOT_EXPORTED = {"Foreign", "Fill"}
 # Operators whose kernel MXNet has on GPUs only.
 WITHOUT_REFERENCE = {"CuDNNBatchNorm", "_contrib_SyncBatchNorm"}
-# Of random numbers only the distribution can be compared: test_export_random.py, test_import_random.py and
-# test_import_image_random.py do.
-RANDOM = {
-    *("_random_exponential", "_random_exponential_like", "_random_normal", "_random_normal_like", "_random_randint"),
-    *("_random_uniform", "_random_uniform_like", "_sample_exponential", "_sample_multinomial", "_sample_normal"),
-    "_sample_uniform",
-    *("_image_random_color_jitter", "_image_random_flip_left_right", "_image_random_flip_top_bottom"),
-    "_image_random_lighting",
-}
+# Of random numbers only the distribution can be compared: test_export_random.py, test_import_random.py and those beside
+# them do.
+RANDOM = {*random.IMPORTS, *random_counts.IMPORTS, *random_numpy.IMPORTS, *IMAGE_RANDOM}
 # Made by other operators' gradients only, which MXNet cannot build from a symbol file of its own; and nodes with
 # symbols inside them, whose cases are whole symbols (test_control_flow).
 WITHOUT_CASE = {"_zeros_without_dtype", "_cond", "_foreach", "_while_loop"}

@@ -1,86 +1,18 @@
-"""All cases of all families, for tests that walk them."""
+"""All cases of all families, for tests that walk them: every module beside this one that has CASES."""
 
 from __future__ import annotations
 
-from tests.equivalence import (
-    activation,
-    algebra,
-    assignment,
-    bitwise,
-    convolution,
-    densities,
-    detection,
-    elementwise,
-    factorization,
-    image,
-    image_processing,
-    indexing,
-    integers,
-    likelihood,
-    linear,
-    loss,
-    matching,
-    normalization,
-    numpy_arithmetic,
-    numpy_creation,
-    numpy_elementwise,
-    numpy_joining,
-    numpy_norm,
-    numpy_padding,
-    numpy_products,
-    numpy_reduction,
-    numpy_selection,
-    numpy_shape,
-    numpy_statistics,
-    numpy_style,
-    pooling,
-    pooling_of_regions,
-    proposals,
-    quantized,
-    quantized_fused,
-    recurrent,
-    reduction,
-    resize,
-    selection,
-    shape,
-    sparse,
-    special,
-    special_functions,
-    training,
-)
+import importlib
+from pathlib import Path
+
 from tests.equivalence.case import Case
 
-FAMILIES = (
-    activation, algebra, bitwise, convolution, detection, elementwise, image, indexing, integers, linear, loss,
-    numpy_arithmetic,
-    numpy_elementwise,
-    numpy_selection,
-    activation, algebra, bitwise, convolution, detection, elementwise, image,
-    image_processing, indexing, integers, linear, loss,
-    normalization, numpy_style, pooling, recurrent, reduction, resize, shape,
-    quantized,
-    normalization, numpy_creation, numpy_joining, numpy_shape, numpy_style,
-    normalization, numpy_creation, numpy_joining, numpy_padding, numpy_shape, numpy_style,
-    activation, algebra, assignment, bitwise, convolution, detection, elementwise, image, indexing, integers, linear,
-    loss, normalization, numpy_creation, numpy_joining, numpy_padding, numpy_shape, numpy_style,
-    pooling, recurrent, reduction, resize, shape,
-    normalization, numpy_products, numpy_reduction, numpy_style, pooling, recurrent, reduction, resize, shape,
-    image_processing, indexing, integers, linear, loss, matching,
-    normalization, numpy_style, pooling,
-    proposals, recurrent, reduction, resize, shape,
-    activation, algebra, bitwise, convolution, detection, elementwise, factorization, image, indexing, integers, linear,
-    loss, normalization, numpy_style, pooling, recurrent, reduction, resize, shape,
-    quantized, quantized_fused,
-    pooling, recurrent, reduction, resize, selection, shape,
-    pooling_of_regions, proposals, recurrent, reduction, resize, shape,
-    special,
-    activation, algebra, bitwise, convolution, densities, detection, elementwise, image, indexing, integers, linear,
-    special, sparse, training,
-    normalization, numpy_norm, numpy_products, numpy_reduction, numpy_statistics, numpy_style, pooling, recurrent,
-    reduction, resize, shape, special,
-    likelihood, loss, normalization, numpy_style, pooling, recurrent, reduction, resize, shape,
-    special, special_functions,
-)  # fmt: skip
+OTHERS = {"__init__", "case", "live", "table"}
+FAMILIES = tuple(
+    importlib.import_module(f"tests.equivalence.{path.stem}")
+    for path in sorted(Path(__file__).parent.glob("*.py"))
+    if path.stem not in OTHERS and not path.stem.startswith("test_")
+)
 
 CASES: tuple[Case, ...] = tuple(row for family in FAMILIES for row in family.CASES)
 REFUSED: tuple[Case, ...] = tuple(row for family in FAMILIES for row in family.REFUSED)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -14,108 +16,18 @@ from graphir.converters.mxnet.reference.contract import Reference
 
 @cache
 def operators() -> Mapping[str, Reference]:
-    """Every operator's reference function by MXNet's canonical name; one that two families claim is an error."""
-    from graphir.converters.mxnet.reference import (
-        activation,
-        algebra,
-        assignment,
-        bitwise,
-        control,
-        convolution,
-        densities,
-        detection,
-        elementwise,
-        factorization,
-        image,
-        image_processing,
-        image_resize,
-        indexing,
-        later_elementwise,
-        later_shape,
-        likelihood,
-        linear,
-        loss,
-        matching,
-        normalization,
-        numpy_arithmetic,
-        numpy_creation,
-        numpy_elementwise,
-        numpy_joining,
-        numpy_norm,
-        numpy_padding,
-        numpy_products,
-        numpy_reduction,
-        numpy_selection,
-        numpy_shape,
-        numpy_statistics,
-        numpy_style,
-        pooling,
-        pooling_of_regions,
-        proposals,
-        quantized,
-        quantized_fused,
-        recurrent,
-        reduction,
-        resize,
-        selection,
-        shape,
-        sparse,
-        training,
-    )
+    """Every operator's reference function by MXNet's canonical name; one that two families claim is an error.
 
-    families = (
-        activation,
-        algebra,
-        assignment,
-        bitwise,
-        control,
-        convolution,
-        densities,
-        detection,
-        elementwise,
-        factorization,
-        image,
-        image_processing,
-        image_resize,
-        indexing,
-        later_elementwise,
-        later_shape,
-        likelihood,
-        linear,
-        loss,
-        matching,
-        normalization,
-        numpy_arithmetic,
-        numpy_elementwise,
-        numpy_creation,
-        numpy_joining,
-        numpy_padding,
-        numpy_shape,
-        numpy_products,
-        numpy_reduction,
-        numpy_selection,
-        numpy_norm,
-        numpy_statistics,
-        numpy_style,
-        pooling,
-        quantized,
-        pooling_of_regions,
-        proposals,
-        quantized_fused,
-        recurrent,
-        reduction,
-        resize,
-        selection,
-        shape,
-        sparse,
-        training,
-    )
+    A family is a module of this package that has OPERATORS.
+    """
     table: dict[str, Reference] = {}
-    for family in families:
-        claimed = table.keys() & family.OPERATORS.keys()
+    for module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
+        family = importlib.import_module(f"{__name__}.{module}")
+        found: Mapping[str, Reference] = getattr(family, "OPERATORS", {})
+        claimed = [name for name, function in found.items() if table.get(name, function) is not function]
         if claimed:
             raise ValueError(f"{family.__name__} defines {', '.join(sorted(claimed))} a second time")
-        table.update(family.OPERATORS)
+        table.update(found)
     return MappingProxyType(table)
 
 
