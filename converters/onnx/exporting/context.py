@@ -119,6 +119,10 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         """The target's opset."""
         return self._export.opset
 
+    def opset_is_asked(self) -> bool:
+        """Whether the opset was asked for, and not chosen as the lowest that says all nodes."""
+        return self._export.asked
+
     def source_opset(self) -> int | None:
         """The opset of the ONNX model that the graph came from, None if it came from elsewhere."""
         return opset_of_source(self._export.graph)
@@ -310,6 +314,19 @@ def by_opset(versions: Mapping[int, Callable[[ExportNode[P]], None]]) -> Callabl
     return export_version
 
 
+def born(since: int, compose: Callable[[ExportNode[P]], None]) -> Callable[[ExportNode[P]], None]:
+    """The operator itself from opset `since` on. Below, it is composed where that opset was asked for: where the opset
+    is free, a higher one says it better."""
+
+    def export_born(node: ExportNode[P]) -> None:
+        if node.opset >= since or not node.opset_is_asked():
+            direct(since=since)(node)
+        else:
+            compose(node)
+
+    return export_born
+
+
 __all__ = [
     "AnyNode",
     "Casts",
@@ -319,6 +336,7 @@ __all__ = [
     "ExportTable",
     "P",
     "WriteBody",
+    "born",
     "by_opset",
     "direct",
     "onnx_value",

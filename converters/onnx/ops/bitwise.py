@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, table
+import numpy as np
+
+from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, born, direct, onnx_value, row, table
 from graphir.converters.onnx.importing.context import ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import bitwise as ir
@@ -30,6 +33,47 @@ def export_bit_shift(node: ExportNode[ir.BitShift]) -> None:
     node.emit("BitShift", node.input_names(), direction=node.op.direction.value)
 
 
+def compose_bitwise(node: AnyNode) -> None:
+    """Before opset 18: the bytes of both operands, as int64, looked up together in a table of what a & b is.
+
+    a | b is a + b - (a & b), and a ^ b is a + b - 2 (a & b); int64 wraps around, and so does the Cast back.
+    """
+    dtype = node.dtype()
+    left, right = (node.step("Cast", [name], to=CODES[DType.INT64], suffix="wide") for name in node.input_names())
+    both = _common_bits(node, left, right, dtype.bits // 8)
+    if not isinstance(node.op, ir.BitwiseAnd):
+        total = node.step("Add", [left, right], suffix="total")
+        twice = isinstance(node.op, ir.BitwiseXor)
+        twofold = node.step("Add", [both, both], suffix="twofold") if twice else both
+        both = node.step("Sub", [total, twofold], suffix="bits")
+    node.emit("Cast", [both], to=CODES[dtype])
+
+
+def _common_bits(node: AnyNode, left: str, right: str, count: int) -> str:
+    """a & b of the lowest `count` bytes of int64 operands."""
+    places = np.arange(256)
+    bytes_ = node.constant((places[:, None] & places[None, :]).reshape(-1).astype(np.uint8), suffix="bytes")
+    width = node.constant(256, DType.INT64)
+    found, rest = "", [left, right]
+    for place in range(count):
+        low = [node.step("Mod", [name, width], suffix="byte") for name in rest]
+        row_ = node.step("Add", [node.step("Mul", [low[0], width], suffix="row"), low[1]], suffix="place")
+        both = node.step("Cast", [node.step("Gather", [bytes_, row_])], to=CODES[DType.INT64], suffix="both")
+        if place:
+            both = node.step("Mul", [both, node.constant(1 << 8 * place, DType.INT64)], suffix="moved")
+        found = node.step("Add", [found, both], suffix="sum") if place else both
+        if place + 1 < count:
+            pairs = zip(rest, low, strict=True)
+            rest = [node.step("Div", [node.step("Sub", [*pair]), width], suffix="rest") for pair in pairs]
+    return found
+
+
+def compose_bitwise_not(node: ExportNode[ir.BitwiseNot]) -> None:
+    """Before opset 18: -1 - x, which of unsigned numbers keeps the low bits."""
+    wide = node.step("Cast", node.input_names(), to=CODES[DType.INT64], suffix="wide")
+    node.emit("Cast", [node.step("Sub", [node.constant(-1, DType.INT64), wide])], to=CODES[node.dtype()])
+
+
 def export_cast_like(node: ExportNode[ir.CastLike]) -> None:
     """CastLike; before opset 15 a Cast to the dtype that is known."""
     op = node.op
@@ -50,10 +94,10 @@ def export_cast_like(node: ExportNode[ir.CastLike]) -> None:
 
 
 EXPORTS = table(
-    row(ir.BitwiseAnd, direct(since=18)),
-    row(ir.BitwiseOr, direct(since=18)),
-    row(ir.BitwiseXor, direct(since=18)),
-    row(ir.BitwiseNot, direct(since=18)),
+    row(ir.BitwiseAnd, born(18, compose_bitwise)),
+    row(ir.BitwiseOr, born(18, compose_bitwise)),
+    row(ir.BitwiseXor, born(18, compose_bitwise)),
+    row(ir.BitwiseNot, born(18, compose_bitwise_not)),
     row(ir.BitShift, export_bit_shift),
     row(ir.BitCast, direct(since=26)),
     row(ir.CastLike, export_cast_like),

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportNode, direct, row, table
+import math
+
+import numpy as np
+
+from graphir.converters.onnx.exporting.context import ExportNode, born, direct, row, table
 from graphir.converters.onnx.importing.context import ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.image import CenterCropPad, Col2Im, Correlation, ImageDecoder
 from graphir.ops.shape_parts import BEYOND
+from graphir.padding import window_size
 from graphir.safety.limits import charge_nodes
 
 
@@ -54,10 +59,41 @@ def _alike(node: ExportNode[Correlation], first: str, second: str) -> str:
     return node.step("ReduceMean", [both, node.vector([1])], suffix="alike")
 
 
+def compose_col2im(node: ExportNode[Col2Im]) -> None:
+    """Before opset 18: a transposed convolution by channels, whose filters each put one row of X in its place."""
+    op = node.op
+    image, block = node.integers(1, "the image's shape"), node.integers(2, "the block's shape")
+    rows, count, rank = node.sizes(0, [1])[0], math.prod(block), len(image)
+    strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
+    pads = op.padding.pads or ((0, 0),) * rank
+    if not node.dtype().is_float:
+        node.refuse(f"Col2Im of {node.dtype()} exists from opset 18 on, the target is {node.opset}")
+    blocks = [window_size(*sizes) for sizes in zip(image, block, strides, dilations, pads, strict=True)]
+    rest = [
+        size + sum(pair) - (number - 1) * stride - (width - 1) * dilation - 1  # type: ignore[operator]
+        for size, width, stride, dilation, pair, number in zip(
+            image, block, strides, dilations, pads, blocks, strict=True
+        )
+    ]
+    node.charge(rows * count, "the filters of its composition")
+    filters = np.tile(np.eye(count, dtype=node.dtype().numpy()), (rows // count, 1)).reshape(rows, 1, *block)
+    spread = node.step("Reshape", [node.input_names()[0], node.vector([0, 0, *blocks])])  # type: ignore[list-item]
+    node.emit(
+        "ConvTranspose",
+        [spread, node.constant(filters, suffix="filters")],
+        kernel_shape=block,
+        group=rows // count,
+        strides=strides,
+        dilations=dilations,
+        pads=[*(pair[0] for pair in pads), *(pair[1] for pair in pads)],
+        output_padding=rest if any(rest) else None,
+    )
+
+
 EXPORTS = table(
     row(ImageDecoder, direct(since=20)),
     row(CenterCropPad, direct(since=18)),
-    row(Col2Im, direct(since=18)),
+    row(Col2Im, born(18, compose_col2im)),
     row(Correlation, export_correlation),
 )
 

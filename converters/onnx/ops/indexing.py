@@ -60,6 +60,18 @@ def export_one_hot(node: ExportNode[ir.OneHot]) -> None:
     node.emit("Where", [node.step("Cast", [hot], to=CODES[DType.BOOL]), on, off])
 
 
+def export_cum_sum(node: ExportNode[ir.CumSum]) -> None:
+    """CumSum; before opset 14 floats of 16 bits are added up as float32, and the sums rounded."""
+    if node.opset >= 14 or node.dtype() not in (DType.FLOAT16, DType.BFLOAT16):
+        direct()(node)
+        return
+    op = node.op
+    data, axis = node.input_names()
+    wide = node.step("Cast", [data], to=CODES[DType.FLOAT32], suffix="wide")
+    flags = {"exclusive": 1 if op.exclusive else None, "reverse": 1 if op.reverse else None}
+    node.emit("Cast", [node.step("CumSum", [wide, axis], **flags)], to=CODES[node.dtype()])
+
+
 EXPORTS = table(
     row(ir.Gather, direct()),
     row(ir.GatherElements, direct()),
@@ -70,7 +82,7 @@ EXPORTS = table(
     row(ir.Compress, direct()),
     row(ir.NonZero, direct()),
     row(ir.Unique, direct()),
-    row(ir.CumSum, direct()),
+    row(ir.CumSum, export_cum_sum),
     row(ir.CumProd, direct(since=26)),
 )
 

@@ -23,6 +23,7 @@ from graphir.ops.shape import (
     Unsqueeze,
 )
 from graphir.padding import Explicit
+from graphir.tensor import Tensor
 from graphir.types import DType
 
 
@@ -107,6 +108,10 @@ def export_reshape(node: ExportNode[Reshape]) -> None:
     op = node.op
     sizes = node.known(1)
     allowzero = op.allowzero and (sizes is None or 0 in sizes)
+    if allowzero and node.opset < 14 and sizes is not None and -1 not in sizes:
+        # There are no elements: what is left of the data are its dtype and the shape.
+        node.emit("ConstantOfShape", [node.input_names()[1]], value=Tensor.of([0], node.dtype()))
+        return
     if allowzero and node.opset < 14:
         node.refuse(f"Reshape with allowzero exists from opset 14 on, the target is {node.opset}")
     node.emit("Reshape", node.input_names(), allowzero=1 if op.allowzero and node.opset >= 14 else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, direct, row, table
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, born, direct, row, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.elementwise import Cast
@@ -77,11 +77,28 @@ def export_space_to_depth(node: ExportNode[SpaceToDepth]) -> None:
     node.emit("Reshape", [blocks, node.vector([*sizes, 0, 0])])
 
 
+def compose_trilu(node: ExportNode[Trilu]) -> None:
+    """Before opset 14: the elements whose column less their row is at most, or at least, k; zeros elsewhere."""
+    data, *moved = node.input_names()
+    sizes = node.step("Shape", [data])
+    zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
+    places = []
+    for axis, name in ((-2, "rows"), (-1, "columns")):
+        size = node.step("Gather", [sizes, node.constant(axis, DType.INT64)], suffix="size")
+        places.append(node.step("Range", [zero, size, one], suffix=name))
+    rows = node.step("Unsqueeze", [places[0], node.vector([1])])
+    diagonals = node.step("Sub", [places[1], rows], suffix="diagonals")
+    if moved:
+        diagonals = node.step("Sub", [diagonals, *moved], suffix="moved")
+    outside = node.step("Less" if node.op.upper else "Greater", [diagonals, zero], suffix="outside")
+    node.emit("Where", [outside, node.scalar(0), data])
+
+
 EXPORTS = table(
     row(Concat, direct()),
     row(Split, export_split),
     row(Slice, direct()),
-    row(Trilu, direct(since=14)),
+    row(Trilu, born(14, compose_trilu)),
     row(ReverseSequence, direct()),
     row(DepthToSpace, export_depth_to_space),
     row(SpaceToDepth, export_space_to_depth),
