@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.equivalence.case import Case, case, data, values
 
 TIES = (0.5, 1.5, 2.5, 3.5, -0.5, -1.5, -2.5, 0.49999997, 8388609.0)
+DIGITS = (0.0, 1.25, 1.35, 2.675, -3.15, 127.0, 55.0, 45.0, -1234.5678, 1e30, float("nan"), float("inf"))
 
 
 def np_shape(row: Case) -> Case:
@@ -27,6 +28,9 @@ CASES: tuple[Case, ...] = (
     np_shape(case("_np_reshape", "of_no_axes", data(name="a"), newshape=(1, 1))),
     np_shape(case("_np_reshape", "no_elements", data(0, 3, name="a"), newshape=(3, 0))),
     case("_npi_around", "ties", values(*TIES, name="x"), decimals=0),
+    *(case("_npi_around", f"{dtype}_{decimals}", values(*DIGITS, name="x", dtype=dtype), decimals=decimals)
+      for dtype in ("float32", "float64") for decimals in (1, 2, 5, -1, -2)),
+    case("_npi_around", "infinite_powers", values(0.0, 1.5, -2.0, name="x"), decimals=40),
     case("_npi_around", "float64", values(*TIES, name="x", dtype="float64"), decimals=0),
     case("_npi_tril", "default", data(3, 4)),
     case("_npi_tril", "above", data(2, 3, 4), k=1),
@@ -54,7 +58,7 @@ CASES: tuple[Case, ...] = (
     np_shape(case("squeeze", "all", data(1, 1))),
     np_shape(case("dot", "vectors", data(3, name="lhs"), data(3, name="rhs"))),
     np_shape(case("take", "no_axes", data(4, 2, name="a"), data(name="indices", kind="indices:4"), axis=0)),
-)
+)  # fmt: skip
 
 REFUSED: tuple[Case, ...] = (
     case("_np_reshape", "other size", data(2, 3, name="a"), newshape=(4, 2)),

@@ -8,11 +8,11 @@ OPS = ("BitwiseAnd", "BitwiseOr", "BitwiseXor")
 SHIFTS = ("LeftShift", "RightShift")
 
 CASES: tuple[Case, ...] = (
-    *(case(op, "int32", data(3, 4, dtype="int32"), data(4, dtype="int32"), least_opset=18) for op in OPS),
-    *(case(op, "int64", data(5, dtype="int64"), data(5, dtype="int64"), least_opset=18) for op in OPS),
-    *(case(op, "uint8", data(5, dtype="uint8", kind="integers:0:255"), data(5, dtype="uint8", kind="integers:0:255"),
-           least_opset=18) for op in OPS),
-    *(case("Invert", dtype, data(5, dtype=dtype, kind="integers:0:99"), least_opset=18)
+    *(case(op, "int32", data(3, 4, dtype="int32"), data(4, dtype="int32")) for op in OPS),
+    *(case(op, "int64", data(5, dtype="int64"), data(5, dtype="int64")) for op in OPS),
+    *(case(op, "uint8", data(5, dtype="uint8", kind="integers:0:255"), data(5, dtype="uint8", kind="integers:0:255"))
+      for op in OPS),
+    *(case("Invert", dtype, data(5, dtype=dtype, kind="integers:0:99"))
       for dtype in ("int32", "uint8", "int64")),
     *(case(op, dtype, data(6, dtype=dtype), data(6, dtype=dtype, kind="integers:0:6"))
       for op in SHIFTS for dtype in ("int32", "int64")),

@@ -10,19 +10,18 @@ def number(value: int) -> Input:
     return ints(value, shape=())
 
 
-def band(variant: str, lower: int, upper: int, *shape: int, dtype: str = "float32", least_opset: int = 14) -> Case:
-    """A MatrixBandPart; dtypes that are no Trilu's exist from the first opset on."""
-    return case("MatrixBandPart", variant, data(*shape, dtype=dtype), number(lower), number(upper),
-                least_opset=least_opset)  # fmt: skip
+def band(variant: str, lower: int, upper: int, *shape: int, dtype: str = "float32") -> Case:
+    """A MatrixBandPart."""
+    return case("MatrixBandPart", variant, data(*shape, dtype=dtype), number(lower), number(upper))
 
 
 CASES: tuple[Case, ...] = (
     band("lower", -1, 0, 4, 4),
     band("upper", 0, -1, 2, 3, 5),
     band("band", 1, 2, 5, 4),
-    band("whole", -1, -1, 3, 4, least_opset=0),
-    band("int32", 1, 0, 4, 4, dtype="int32", least_opset=0),
-    band("float16", 0, 1, 2, 4, 3, dtype="float16", least_opset=0),
+    band("whole", -1, -1, 3, 4),
+    band("int32", 1, 0, 4, 4, dtype="int32"),
+    band("float16", 0, 1, 2, 4, 3, dtype="float16"),
     band("int64", 1, 0, 4, 4, dtype="int64"),
     case("Diag", "vector", data(4)),
     case("Diag", "int32", data(3, dtype="int32")),

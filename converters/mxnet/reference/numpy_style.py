@@ -25,8 +25,15 @@ def around(attrs: Attributes, data: Array) -> Array:
             return data.astype(np.float64).astype(data.dtype) if data.dtype.itemsize == 8 else data
         unit = 10 ** min(-decimals, 19)
         return np.zeros_like(data) if unit > np.iinfo(data.dtype).max else divide(data, data.dtype.type(unit)) * unit
-    require(not decimals, f"decimals {decimals}, expected 0")
-    return np.rint(data)
+    require(abs(decimals) <= 308, f"decimals {decimals}")
+    ten = data.dtype.type(10)
+    with np.errstate(all="ignore"):
+        for _ in range(abs(decimals)):
+            data = data * ten if decimals > 0 else data / ten
+        data = np.rint(data)
+        for _ in range(abs(decimals)):
+            data = data / ten if decimals > 0 else data * ten
+    return np.asarray(data)
 
 
 def tril(attrs: Attributes, data: Array) -> Array:

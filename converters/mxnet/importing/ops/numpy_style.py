@@ -5,10 +5,12 @@ from __future__ import annotations
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.integers import import_whole, is_integer
 from graphir.graph import Value
-from graphir.ops.elementwise import Div, Mul, Round
+from graphir.ops.elementwise import Div, Identity, Mul, Round
 from graphir.ops.shape import Expand, Reshape, Shape
 from graphir.ops.shape_parts import Trilu
 from graphir.types import DType
+
+DECIMALS = 308
 
 
 def import_reshape(node: ImportNode) -> Value:
@@ -21,15 +23,24 @@ def import_reshape(node: ImportNode) -> Value:
 
 
 def import_around(node: ImportNode) -> Value:
-    """Numbers rounded to integers, ties to even ones."""
+    """Numbers rounded to so many decimals, ties to even ones."""
     data, decimals = node.input(0), node.attrs["decimals"]
     if is_integer(data):
         return _around_integers(node, data, decimals)
-    if decimals:
-        node.refuse(f"decimals {node.attrs['decimals']}: only rounding to integers is known")
     if data.dtype is DType.FLOAT16:
         node.refuse("float16, which MXNet does not round")
-    return node.emit(Round(), data)
+    if abs(decimals) > DECIMALS:
+        node.refuse(f"decimals {decimals}, expected {DECIMALS} at most: float64 has no more")
+    if not decimals:
+        return node.emit(Round(), data)
+    ten = node.scalar_like(data, 10)
+    to, back = (Mul(), Div()) if decimals > 0 else (Div(), Mul())
+    for _ in range(abs(decimals)):  # one by one, as MXNet does: each step rounds
+        data = node.step(to, data, ten, suffix="shifted")
+    data = node.step(Round(), data)
+    for _ in range(abs(decimals)):
+        data = node.step(back, data, ten, suffix="back")
+    return node.emit(Identity(), data)
 
 
 def _around_integers(node: ImportNode, data: Value, decimals: int) -> Value:

@@ -60,6 +60,7 @@ REASONS: Mapping[str, str] = {
     "_onehot_encode": IMPERATIVE,
     "_set_value": IMPERATIVE,
     "fill_element_0index": IMPERATIVE,
+    "_npi_share_memory": "it asks whether two arrays lie in the same memory of MXNet's process; a graph has no memory",
 }
 
 
