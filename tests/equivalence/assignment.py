@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.equivalence.case import Case, Input, case, data, values
 from tests.equivalence.numpy_style import np_shape
 
@@ -18,7 +20,7 @@ SLICES: tuple[tuple[str, tuple[object, ...], tuple[object, ...], tuple[object, .
 )
 
 
-def taken(begin: object, end: object, step: object) -> dict[str, object]:
+def taken(begin: object, end: object, step: object) -> dict[str, Any]:
     """The attributes of a slice."""
     return {"begin": begin, "end": end} | ({"step": step} if step else {})
 

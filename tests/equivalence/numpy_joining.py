@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.equivalence.case import Case, Input, case, data
 from tests.equivalence.numpy_style import np_shape
 
@@ -11,13 +13,13 @@ def arrays(*shapes: tuple[int, ...], stem: str = "arg", dtype: str = "float32") 
     return tuple(data(*shape, name=f"{stem}{slot}", dtype=dtype) for slot, shape in enumerate(shapes))
 
 
-def joined(op: str, variant: str, *shapes: tuple[int, ...], dtype: str = "float32", **attrs: object) -> Case:
+def joined(op: str, variant: str, *shapes: tuple[int, ...], dtype: str = "float32", **attrs: Any) -> Case:
     """A case of an operator that joins all its operands."""
     stem = "data" if op in ("_npi_concatenate", "_npi_hstack", "_npi_dstack") else "arg"
     return case(op, variant, *arrays(*shapes, stem=stem, dtype=dtype), num_args=len(shapes), **attrs)
 
 
-def numpy_joined(op: str, variant: str, *shapes: tuple[int, ...], **attrs: object) -> Case:
+def numpy_joined(op: str, variant: str, *shapes: tuple[int, ...], **attrs: Any) -> Case:
     """The same under numpy's shape semantics."""
     return np_shape(joined(op, variant, *shapes, **attrs))
 

@@ -58,15 +58,15 @@ DELETED: tuple[Case, ...] = (
       for place in (0, 1, 3, -1, -3)),
     case("_npi_delete", "flat", arr(3, 4), int_ind=5),
     case("_npi_delete", "int8", arr(3, dtype="int8"), int_ind=1),
-    *(case("_npi_delete", name, arr(6), **attrs)
-      for name, attrs in {
-          "slice": {"start": 1, "stop": 4, "step": 1},
-          "steps": {"start": 1, "stop": 6, "step": 2},
-          "back": {"start": -1, "stop": -5, "step": -2},
-          "beyond": {"start": -99, "stop": 2, "step": 1},
-          "nothing": {"start": 4, "stop": 2, "step": 1},
-          "every_second": {"step": 2},
-      }.items()),
+    *(case("_npi_delete", name, arr(6), start=start, stop=stop, step=step)
+      for name, start, stop, step in (
+          ("slice", 1, 4, 1),
+          ("steps", 1, 6, 2),
+          ("back", -1, -5, -2),
+          ("beyond", -99, 2, 1),
+          ("nothing", 4, 2, 1),
+          ("every_second", None, None, 2),
+      )),
     case("_npi_delete", "slice_of_axis", arr(3, 4), start=1, stop=99, step=1, axis=-1),
     *(case("_npi_delete", f"places_{dtype}", arr(6), obj(1, 3, dtype=dtype))
       for dtype in ("int64", "int32", "float32")),

@@ -75,7 +75,7 @@ def unravel_index(attrs: Attributes, data: Array) -> Array:
     for size in reversed(shape[1:]):
         left, rest = divided(left, size)
         rows.insert(0, rest)
-    return np.stack([left, *rows]).astype(data.dtype)
+    return np.asarray(np.stack([left, *rows]), data.dtype)
 
 
 def ravel_multi_index(attrs: Attributes, data: Array) -> Array:
@@ -86,7 +86,7 @@ def ravel_multi_index(attrs: Attributes, data: Array) -> Array:
     for row, size in zip(data[1:], shape[1:], strict=True):
         product = total * size
         total = (product.astype(row.dtype) + row if row.dtype.kind == "f" else product + row).astype(np.int64)
-    return total.astype(data.dtype)
+    return np.asarray(total, data.dtype)
 
 
 def index_array(attrs: Attributes, data: Array) -> Array:

@@ -57,7 +57,7 @@ def identity(attrs: Attributes) -> Array:
     require_room(math.prod(shape), "a matrix")
     places = np.arange(math.prod(shape))
     ones_there = (places % (shape[0] + 1) == 0) & (places < shape[0] ** 2)
-    return ones_there.astype(named_dtype(attrs.get("dtype"), FLOAT)).reshape(shape)
+    return np.asarray(ones_there.reshape(shape), named_dtype(attrs.get("dtype"), FLOAT))
 
 
 def logspace(attrs: Attributes) -> Array:

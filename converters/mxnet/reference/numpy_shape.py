@@ -125,7 +125,8 @@ def rot90(attrs: Attributes, data: Array) -> Array:
     """A plane turned k times by 90 degrees from its first axis toward the second."""
     axes = attrs.get("axes") or ()
     require(len(axes) == 2, f"axes {axes}, expected two")
-    return np.rot90(data, int(attrs.get("k", 1)), normalized_axes(axes, data.ndim))
+    first, second = normalized_axes(axes, data.ndim)
+    return np.rot90(data, int(attrs.get("k", 1)), (first, second))
 
 
 def broadcast_to(attrs: Attributes, data: Array) -> Array:

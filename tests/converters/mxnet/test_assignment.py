@@ -27,7 +27,8 @@ ROWS = (
 def test_all_roads_agree(
     name: str, old: tuple[int, ...], new: tuple[int, ...], indices: list[object], dtype: str
 ) -> None:
-    variables = [{"op": "null", "name": each, "inputs": []} for each in ("old", "new", "indices")]
+    names = ("old", "new", "indices")
+    variables: list[dict[str, object]] = [{"op": "null", "name": each, "inputs": []} for each in names]
     computed = {"op": "relu", "name": "computed", "inputs": [[0, 0, 0]]}
     attrs = {"shape": str(old)}
     set_ = {"op": "_scatter_set_nd", "name": "set", "attrs": attrs, "inputs": [[3, 0, 0], [1, 0, 0], [2, 0, 0]]}

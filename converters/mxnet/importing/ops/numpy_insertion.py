@@ -86,6 +86,7 @@ def import_insert_slice(node: ImportNode) -> Value:
     if not attrs["step"]:
         node.refuse(f"step {attrs['step']}, which MXNet has to be given")
     (size,) = node.sizes(data, [axis])
+    node.charge(size, "the places of its slice")
     places = list(range(size)[slice(attrs["start"], attrs["stop"], attrs["step"])])
     if len(places) != 1 and attrs["val"] is not None:
         node.refuse("val at other than one place, which MXNet does not take; give an array")
@@ -97,7 +98,6 @@ def import_insert_slice(node: ImportNode) -> Value:
         node.refuse(f"{count} values for {len(places)} places")
     if not places:
         return node.emit(ew.Identity(), data)
-    node.charge(size + len(places), "the places of its slice")
     whole = _repeated(node, block, axis, len(places))
     keys = [2 * place + 1 for place in range(size)] + [2 * place for place in places]
     order = sorted(range(len(keys)), key=keys.__getitem__)
