@@ -67,6 +67,8 @@ DELETED: tuple[Case, ...] = (
           ("nothing", 4, 2, 1),
           ("every_second", None, None, 2),
       )),
+    case("_npi_delete", "slice_and_number", arr(6), int_ind=1, step=2),
+    case("_npi_delete", "all", arr(3, 4), step=1, axis=1),
     case("_npi_delete", "slice_of_axis", arr(3, 4), start=1, stop=99, step=1, axis=-1),
     *(case("_npi_delete", f"places_{dtype}", arr(6), obj(1, 3, dtype=dtype))
       for dtype in ("int64", "int32", "float32")),

@@ -48,13 +48,11 @@ def delete(attrs: Attributes, data: Array, *places: Array) -> Array:
     """Without one place, those of a slice, or those that an array names and that exist."""
     data, axis = target(attrs, data)
     size, one = data.shape[axis], attrs.get("int_ind")
+    if attrs.get("step") is not None:
+        return np.delete(data, slice(attrs.get("start"), attrs.get("stop"), attrs["step"]), axis)
     if one is not None:
         require(-size <= one < size, f"place {one} of {size}")
         return np.delete(data, one, axis)
-    if attrs.get("step") is not None:
-        found = np.delete(data, slice(attrs.get("start"), attrs.get("stop"), attrs["step"]), axis)
-        require(found.shape[axis] > 0, "nothing is left")
-        return found
     named = places[0].reshape(-1)
     return np.delete(data, np.unique(named[(named >= 0) & (named < size)].astype(np.int64)), axis)
 

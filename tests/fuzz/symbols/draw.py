@@ -112,7 +112,7 @@ def draw(seed: int, index: int, pattern: str = "") -> Drawn:
 # elimination, statistics); boxes that are no boxes; indices outside an array, which MXNet reads all the same;
 # densities of negative counts, where rounding decides whether a factorial is infinite.
 PLAIN_ONLY = re.compile(
-    r"^(argsort|topk|sort|_npi_unique|Pooling|Pooling_v1|gather_nd|scatter_nd|RNN|Dropout|LRN|BilinearSampler|GridGenerator|SpatialTransformer|UpSampling)$"
+    r"^(argsort|topk|sort|_npi_unique|_unravel_index|_ravel_multi_index|Pooling|Pooling_v1|gather_nd|scatter_nd|RNN|Dropout|LRN|BilinearSampler|GridGenerator|SpatialTransformer|UpSampling)$"
     r"|Resize2D|AdaptiveAvg|ROI|[Bb]ox|_linalg|_npi_(cholesky|solve|svd|eig|pinv|tensorinv|tensorsolve)|Sequence|Deformable|Norm|CTC|Proposal|Correlation"
     r"|_pdf_generalized|_image_re|_cvimresize|_image_random"
 )
@@ -127,7 +127,7 @@ ORDERS = frozenset({"argsort", "topk", "sort"})
 WEIGHTED = re.compile(r"^(Convolution|Deconvolution|FullyConnected)")
 # Values that in rows of other lengths would be no boxes; an odd number of rows, whose middle MXNet leaves undefined.
 BOXES = re.compile(r"_box_|MultiBox|ROI|Proposal|_image_flip")
-COUNTS = re.compile(r"length|ind(ex|ices)|label")
+COUNTS = re.compile(r"length|ind(ex|ices)|label|^obj$")
 
 
 def _is_counted(source: Input) -> bool:

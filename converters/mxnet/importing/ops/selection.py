@@ -64,7 +64,7 @@ def import_delete(node: ImportNode) -> Value:
         data, axis = node.step(Reshape(), data, node.vector([-1]), suffix="flat"), 0
     else:
         axis = node.axis(axis, node.rank(data))
-    if attrs["int_ind"] is not None:
+    if attrs["step"] is None and attrs["int_ind"] is not None:
         return _without_one(node, data, axis, attrs["int_ind"])
     if attrs["step"] is None:
         return _without_those(node, data, axis, node.input(1))
@@ -77,7 +77,7 @@ def import_delete(node: ImportNode) -> Value:
     if not gone:
         return node.emit(ew.Identity(), data)
     if not kept:
-        node.refuse("nothing is left, which MXNet does not take")
+        return node.emit(Slice(), data, node.vector([0]), node.vector([0]), node.vector([axis]))
     return node.emit(Gather(axis), data, node.vector(kept))
 
 
