@@ -43,6 +43,7 @@ MXNET_KNOWS_MORE = {
     "diag": "the import needs the rank of the data, MXNet takes it for a vector",
     "scatter_nd": "the import needs the rank of the indices",
     "_contrib_interleaved_matmul_encdec_valatt": "the import needs the rank of both operands",
+    "CTCLoss": "the import needs the numbers of steps, labels and classes",
     "_linalg_makediag": "the import makes a table of places, whose number it must know",
     "_linalg_sumlogdiag": "the import makes a table of places, whose number it must know",
 }

@@ -13,7 +13,7 @@ from graphir.converters.mxnet.reference.contract import NP_SHAPE, Array, Attribu
 def _mirrored(data: Array, lower: bool) -> Array:
     """The symmetric matrices of which a triangle is given, in float64."""
     held = triangle(data.astype(np.float64), lower)
-    return held + np.swapaxes(held, -1, -2) - held * np.eye(data.shape[-1])
+    return np.asarray(held + np.swapaxes(held, -1, -2) - held * np.eye(data.shape[-1]))
 
 
 def potrf(attrs: Attributes, data: Array) -> Array:

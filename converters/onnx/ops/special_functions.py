@@ -7,7 +7,7 @@ Lanczos's series with the coefficients of P. Godfrey (g = 607/128, 15 terms) and
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from graphir.converters.kernel.maker import Maker
 from graphir.converters.onnx.exporting.composed import composed
@@ -192,7 +192,11 @@ def _wide(make: Maker, op: Operator, operands: Sequence[Value]) -> Sequence[Valu
     return [found if make.dtype is WIDE else inner(Cast(make.dtype), found)]
 
 
-FUNCTIONS = {ir.ErfInv: compose_erf_inv, ir.Gamma: compose_gamma, ir.LogGamma: compose_log_gamma}
+FUNCTIONS: dict[type[Operator], Callable[[Maker, Value], Value]] = {
+    ir.ErfInv: compose_erf_inv,
+    ir.Gamma: compose_gamma,
+    ir.LogGamma: compose_log_gamma,
+}
 EXPORTS = table(*(row(op, composed(_wide)) for op in FUNCTIONS))
 IMPORTS: ImportTable = {}
 

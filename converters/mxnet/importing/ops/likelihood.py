@@ -13,7 +13,7 @@ from graphir.ops.elementwise import Add, And, Cast, Equal, Exp, Less, Log, Max, 
 from graphir.ops.indexing import Gather, GatherElements
 from graphir.ops.reduction import ReduceMin, ReduceSum
 from graphir.ops.shape import Expand, Pad, Shape, Squeeze, Unsqueeze
-from graphir.types import DType
+from graphir.types import UNKNOWN, DType
 
 IMPOSSIBLE = -1e30
 """The logarithm of a probability of 0: finite, so that differences of two are numbers."""
@@ -52,6 +52,10 @@ def import_ctc_loss(node: ImportNode) -> Value:
         node.refuse(f"{data.name} is {data.dtype}; MXNet computes this of float32 only")
     if node.rank(data) != 3 or node.rank(node.input(1)) != 2:
         node.refuse(f"data {data.type} and label {node.input(1).type}, expected 3 axes and 2")
+    batch = node.shape(data)[1]
+    node.shaped(1, (batch, UNKNOWN))
+    for slot in range(2, len(node)):
+        node.shaped(slot, (batch,))
     steps, classes = node.sizes(data, (0, 2))
     (size,) = node.sizes(1, (1,))
     if not 0 < size <= steps:
@@ -98,6 +102,11 @@ def import_hawkes(node: ImportNode) -> Sequence[Value]:
     for value in (rates, alpha, beta, state, lags, valid, end):
         if value.dtype not in (None, dtype) or dtype not in (DType.FLOAT32, DType.FLOAT64):
             node.refuse(f"{value.name} is {value.dtype}; MXNet wants one dtype, float32 or float64")
+    batch, kind_count = node.shape(rates) if node.rank(rates) == 2 else (UNKNOWN, UNKNOWN)
+    step_count = node.shape(lags)[-1]
+    kind, table, events = (kind_count,), (batch, kind_count), (batch, step_count)
+    for slot, shape in enumerate((table, kind, kind, table, events, events, (batch,), (batch,))):
+        node.shaped(slot, shape)
     (steps,), (kinds,) = node.sizes(lags, (1,)), node.sizes(rates, (1,))
     make = _maker(node, dtype)
     column, one = make.vector(1), make.number(1.0)
