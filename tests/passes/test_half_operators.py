@@ -1,5 +1,5 @@
-"""Every operator that MXNet has, in float16 and bfloat16 from input to output: what is written is valid, runs, and gives
-the float32 model's numbers up to the rounding of its inputs and results."""
+"""Every operator that MXNet has, in float16 and bfloat16 from input to output: what is written is valid, runs, and
+gives the float32 model's numbers up to the rounding of its inputs and results."""
 
 from __future__ import annotations
 

@@ -193,11 +193,8 @@ class Importer(BaseImporter):
         operands = [self._operand(record, slot, names.inputs) for slot in range(len(record.inputs))]
         node = ImportNode(self, record, attrs, operands, output_names)
         if attrs.unknown:
-            self.graph.decide(
-                DecisionKind.UNKNOWN_ATTRIBUTE,
-                record.name,
-                f"{record.op} has no {', '.join(sorted(attrs.unknown))}: ignored",
-            )
+            unknown = f"{record.op} has no {', '.join(sorted(attrs.unknown))}: ignored"
+            self.graph.decide(DecisionKind.UNKNOWN_ATTRIBUTE, record.name, unknown)
         try:
             check_node(node, names)
             result = function(node)
