@@ -256,6 +256,8 @@ def nodes() -> dict[str, tuple[str, dict[str, str], Made]]:
     draw = np.random.Generator(np.random.PCG64(9))
     x = draw.standard_normal((2, 5)).astype(np.float32) * 20
     rows: dict[str, tuple[str, dict[str, str], Made]] = {}
+    odd = np.array([0.5, 1, 3.7, 100, 1e6, -0.5, -2.3, 0, -1, -3, 1e-5, np.nan, np.inf, -np.inf], np.float32)
+    rows["digamma"] = "digamma", {}, {"data": odd}
     for name in ("mish", "log_sigmoid"):
         for dtype in ("float16", "float32", "float64"):
             rows[f"{name}_{dtype}"] = name, {}, {"data": x.astype(dtype)}

@@ -39,6 +39,7 @@ FAMILIES = (
     "numpy_arithmetic",
     "numpy_scalars",
     "later_elementwise",
+    "later_functions",
     "later_shape",
     "numpy_creation",
     "numpy_insertion",

@@ -197,7 +197,15 @@ def at_places(reduction: Reduction) -> ImportFunction:
     return import_places
 
 
+def import_copyto(node: ImportNode) -> Value:
+    """A copy of the one input, as MXNet 2.0 writes `copy()`; 1.9.1 binds no symbol with it."""
+    if len(node) != 1:
+        node.refuse(f"{len(node)} inputs, of which one is written to: a graph has no memory")
+    return node.emit(ir.Identity(), node.input(0))
+
+
 IMPORTS: dict[str, ImportFunction] = {
+    "_copyto": import_copyto,
     "_npi_cross": import_cross,
     "_npi_interp": import_interp,
     "_npi_kron": import_kron,
