@@ -130,6 +130,8 @@ def _typed(node: NNVMNode) -> Attributes:
         if name not in values:
             text = node.attrs.get(name)
             values[name] = parameter.default if text is None else _parsed(node, parameter, text)
+    if schema.free:  # it reads its attributes itself, whose kinds the registry does not tell: they stay texts
+        values |= {name: node.attrs.get(name) for name in schema.keywords}
     unknown = {name: text for name, text in node.attrs.items() if name not in values}
     stated = frozenset(node.attrs) - frozenset(unknown)
     return Attributes(node.op, values, stated, unknown)

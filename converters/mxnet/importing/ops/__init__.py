@@ -37,6 +37,7 @@ FAMILIES = (
     "indexing",
     "numpy_elementwise",
     "numpy_arithmetic",
+    "numpy_masks",
     "numpy_scalars",
     "later_elementwise",
     "later_functions",
