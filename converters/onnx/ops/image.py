@@ -77,7 +77,7 @@ def compose_col2im(node: ExportNode[Col2Im]) -> None:
     ]
     node.charge(rows * count, "the filters of its composition")
     filters = np.tile(np.eye(count, dtype=node.dtype().numpy()), (rows // count, 1)).reshape(rows, 1, *block)
-    spread = node.step("Reshape", [node.input_names()[0], node.vector([0, 0, *blocks])])  # type: ignore[list-item]
+    spread = node.step("Reshape", [node.input_names()[0], node.vector([0, 0, *blocks])])
     node.emit(
         "ConvTranspose",
         [spread, node.constant(filters, suffix="filters")],

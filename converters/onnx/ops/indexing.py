@@ -68,8 +68,8 @@ def export_cum_sum(node: ExportNode[ir.CumSum]) -> None:
     op = node.op
     data, axis = node.input_names()
     wide = node.step("Cast", [data], to=CODES[DType.FLOAT32], suffix="wide")
-    flags = {"exclusive": 1 if op.exclusive else None, "reverse": 1 if op.reverse else None}
-    node.emit("Cast", [node.step("CumSum", [wide, axis], **flags)], to=CODES[node.dtype()])
+    sums = node.step("CumSum", [wide, axis], exclusive=int(op.exclusive) or None, reverse=int(op.reverse) or None)
+    node.emit("Cast", [sums], to=CODES[node.dtype()])
 
 
 EXPORTS = table(

@@ -91,7 +91,7 @@ def arctan2(node: ImportNode, y: Value, x: Value) -> Value:
     node.decide(DecisionKind.COMPOSITION, "arctan2 became atan(|y| / |x|) and the quadrant that the signs name")
     # Of integers the few whole results are far enough from others that float32 tells them.
     atan = in_single(ir.Atan()) if is_integer(y) else _atan
-    return through(node, lambda inner, *values: _angle(inner, *values, atan), y, x, DType.FLOAT32)
+    return through(node, lambda inner, above, beside: _angle(inner, above, beside, atan), y, x, DType.FLOAT32)
 
 
 def copysign(node: ImportNode, left: Value, right: Value) -> Value:

@@ -21,14 +21,13 @@ Combine = Callable[[ImportNode, Value, Value], Value]
 
 def common_dtype(node: ImportNode, left: Value, right: Value) -> DType | None:
     """The dtype of the result of two operands; None where one is unknown. Refuses signed with unsigned bytes."""
-    found = (left.dtype, right.dtype)
-    if found[0] is None or found[1] is None or found[0] is found[1]:
-        return found[0] or found[1]
-    floats = [dtype for dtype in found if dtype is not None and dtype.is_float]
+    first, second = left.dtype, right.dtype
+    if first is None or second is None or first is second:
+        return first or second
+    floats = [dtype for dtype in (first, second) if dtype.is_float]
     if floats:
         return max(floats, key=lambda dtype: dtype.bits)
-    first, second = found
-    if DType.BOOL not in found and first.bits == second.bits:
+    if DType.BOOL not in (first, second) and first.bits == second.bits:
         node.refuse(f"operands of {first} and {second}, of which MXNet knows no common dtype")
     return second if first is DType.BOOL or (second is not DType.BOOL and second.bits > first.bits) else first
 
@@ -81,7 +80,8 @@ def import_power(node: ImportNode) -> Value:
     if dtype in (DType.FLOAT16, DType.FLOAT32) and any(integers):
         wide = (as_dtype(node, value, DType.FLOAT64) for value in (left, right))
         return node.emit(ir.Cast(dtype), node.step(ir.Pow(), *wide, suffix="power"))
-    return mixed(raised, of_bool=raised_bool)(node)
+    function = raised_bool if dtype is DType.BOOL else raised
+    return function(node, as_dtype(node, left, dtype), as_dtype(node, right, dtype))
 
 
 def import_true_divide(node: ImportNode) -> Value:
