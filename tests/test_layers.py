@@ -35,16 +35,13 @@ WITHOUT_REFERENCE = {"CuDNNBatchNorm", "_contrib_SyncBatchNorm"}
 # Of random numbers only the distribution can be compared: test_export_random.py, test_import_random.py and those beside
 # them do.
 RANDOM = {*random.IMPORTS, *random_counts.IMPORTS, *random_numpy.IMPORTS, *IMAGE_RANDOM}
-# Made by other operators' gradients only, which MXNet cannot build from a symbol file of its own; and nodes with
-# symbols inside them, whose cases are whole symbols (test_control_flow).
+# MXNet runs them on no input of a test's own (test_assignment, test_import_masks).
 IN_PLACE = {"_scatter_set_nd", "_npi_boolean_mask_assign_scalar", "_npi_boolean_mask_assign_tensor"}
-# So are those of sparse arrays (test_import_sparse) and of what is written in place (test_assignment, test_import_masks); how many numbers
-# bincount gives depends on the data (tests/equivalence/test_counts.py).
+# Made by other operators' gradients only, which MXNet cannot build from a symbol file of its own; nodes with symbols
+# inside them, whose cases are whole symbols (test_control_flow); counts that depend on the data (test_counts).
 WITHOUT_CASE = {"_zeros_without_dtype", "_cond", "_foreach", "_while_loop", "_npi_bincount", *IN_PLACE}
+# Of sparse arrays, which the reference has not (test_import_sparse).
 SPARSE = {"_contrib_getnnz", "_sparse_retain"}
-WITHOUT_CASE = {"_zeros_without_dtype", "_cond", "_foreach", "_while_loop"} | {
-    f"_npi_boolean_mask_assign_{kind}" for kind in ("scalar", "tensor")
-}
 
 
 @pytest.mark.parametrize("name", sorted(operator_table()))
