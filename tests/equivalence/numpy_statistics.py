@@ -136,6 +136,8 @@ ROWS: tuple[Case, ...] = (
         for dtype in ("uint8", "int32", "int64", "float32", "float64")
     ),
     case("_histogram", "limits", values(1, 2, 1, 0, 5, 5, 3.3, -1), values(0, 1, 2.5, 5, name="bins")),
+    case("_histogram", "last_limit_twice", values(1, 2, 1, 0, 2), values(0, 1, 2, 2, name="bins")),
+    case("_histogram", "one_point_int64", values(1, 2, 1, 0, 2, 3, dtype="int64"), bin_cnt=3, range=(2, 2)),
     case("_histogram", "limits_twice", values(1, 2, 1, 0, 5, 5, 3.3, -1), values(0, 1, 1, 2, name="bins")),
     case(
         "_histogram",

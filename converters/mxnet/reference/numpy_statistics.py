@@ -40,7 +40,7 @@ def variance(attrs: Attributes, data: Array) -> Array:
         else:
             require(bool(as_c(number, data.dtype)), f"{number} elements, a number that is 0 in {data.dtype}")
             center = divide(np.asarray(center), as_c(number, data.dtype))
-        deviation = (data - center).astype(accumulator(data.dtype))
+        deviation = data - center
         summed = total(np.sum, attrs, deviation * deviation, dtype)
         divisor = number - int(attrs.get("ddof", 0))
         if dtype.kind == "f":
@@ -130,6 +130,7 @@ def bincount(attrs: Attributes, data: Array, *weights: Array) -> Array:
 def histogram(attrs: Attributes, data: Array, *bins: Array) -> tuple[Array, Array]:
     """The number of elements in each bin, the last one's upper limit included, and the limits."""
     require(data.dtype.kind != "b", "bool data")
+    low, high = -np.inf, np.inf
     if bins:
         edges = bins[0]
     else:
@@ -141,10 +142,11 @@ def histogram(attrs: Attributes, data: Array, *bins: Array) -> tuple[Array, Arra
         edges = np.linspace(low, high, count + 1).astype(data.dtype)
     require(edges.ndim == 1, f"limits of {edges.ndim} axes")
     flat = data.reshape(-1)
-    last = edges[1:] == edges[-1]
+    flat = flat[(flat >= low) & (flat <= high)]
+    last = np.arange(1, len(edges)) == len(edges) - 1
     counts = [
-        np.count_nonzero((flat >= low) & ((flat < high) | (is_last & (flat == high))))
-        for low, high, is_last in zip(edges[:-1], edges[1:], last, strict=True)
+        np.count_nonzero((flat >= begin) & ((flat < end) | (is_last & (flat == end))))
+        for begin, end, is_last in zip(edges[:-1], edges[1:], last, strict=True)
     ]
     return np.array(counts, np.int64), edges
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.exact_reduction import of_integers
+from graphir.converters.mxnet.importing.ops.integers import is_integer
 from graphir.converters.mxnet.importing.ops.numpy_reduction import (
     Axes,
     axes_of,
@@ -247,8 +248,8 @@ def import_bincount(node: ImportNode) -> Value:
     return node.emit(ew.Cast(dtype), node.step(ir.ReduceSum(keepdims=False), chosen, node.vector([0])))
 
 
-def _edges(node: ImportNode, data: Value) -> Value:
-    """The limits of the bins in the data's dtype."""
+def _edges(node: ImportNode, data: Value) -> tuple[Value, tuple[float, float] | None]:
+    """The limits of the bins in the data's dtype, and the range that is stated."""
     # The registry does not say of which kind the attribute is: its text is left to the operator.
     stated = str(node.attrs["range"] or "").strip("()[] ").split(",")
     limits = [float(end) for end in stated if end.strip() not in ("", "None")]
@@ -256,7 +257,7 @@ def _edges(node: ImportNode, data: Value) -> Value:
     if (count is None) != (not limits):
         node.refuse(f"bin_cnt {count} and range {limits}; MXNet takes both or neither")
     if count is None:
-        return node.input(1)
+        return node.input(1), None
     if len(limits) != 2:
         node.refuse(f"range {limits}, expected two numbers")
     low, high = limits
@@ -267,14 +268,14 @@ def _edges(node: ImportNode, data: Value) -> Value:
     node.charge(count, "limits of bins")
     edges = low + np.arange(count + 1) * ((high - low) / count)
     edges[-1] = high
-    return cast(node, node.constant(edges, DType.FLOAT64), data.dtype or DType.FLOAT32)
+    return cast(node, node.constant(edges, DType.FLOAT64), data.dtype or DType.FLOAT32), (low, high)
 
 
 def import_histogram(node: ImportNode) -> list[Value]:
     """How many elements lie in each bin, the last one's upper limit included, and the limits."""
     data = node.input(0)
     _refuse_bool(node, data)
-    edges = _edges(node, data)
+    edges, limits = _edges(node, data)
     if node.rank(edges) != 1:
         node.refuse(f"limits {edges.type}, expected a vector")
     flat = data if node.rank(data) == 1 else node.step(Reshape(), data, node.vector([-1]), suffix="flat")
@@ -283,13 +284,17 @@ def import_histogram(node: ImportNode) -> list[Value]:
     def part(begin: int, end: int, suffix: str) -> Value:
         return node.step(Slice(), edges, node.vector([begin]), node.vector([end]), suffix=suffix)
 
-    low, high = part(0, -1, "low"), part(1, np.iinfo(np.int64).max, "high")
-    last = part(-1, np.iinfo(np.int64).max, "last")
-    from_low = node.step(ew.GreaterOrEqual(), column, low, suffix="from_low")
-    below = node.step(ew.Less(), column, high, suffix="below_high")
-    inside = node.step(ew.And(), from_low, below, suffix="inside")
-    at_last = node.step(ew.And(), node.step(ew.Equal(), column, last), node.step(ew.Equal(), high, last))
-    inside = node.step(ew.Or(), inside, at_last, suffix="inside_or_last")
+    from_low = node.step(ew.GreaterOrEqual(), column, part(0, -1, "low"), suffix="from_low")
+    below = node.step(ew.Less(), column, part(1, -1, "high"), suffix="below_high")
+    to_last = node.step(ew.LessOrEqual(), column, part(-1, np.iinfo(np.int64).max, "last"), suffix="to_last")
+    upper = node.step(Concat(axis=1), below, to_last, suffix="upper")
+    inside = node.step(ew.And(), from_low, upper, suffix="inside")
+    if limits is not None and is_integer(data):  # whose limits lost their fraction
+        number = cast(node, column, DType.FLOAT64)
+        above = node.step(ew.GreaterOrEqual(), number, node.constant(limits[0], DType.FLOAT64), suffix="above_all")
+        under = node.step(ew.LessOrEqual(), number, node.constant(limits[1], DType.FLOAT64), suffix="under_all")
+        in_range = node.step(ew.And(), above, under, suffix="in_range")
+        inside = node.step(ew.And(), inside, in_range, suffix="inside_range")
     counted = node.step(ew.Cast(DType.INT64), inside, suffix="counted")
     counts = node.emit(ir.ReduceSum(keepdims=False), counted, node.vector([0]))
     return [counts, node.step(ew.Identity(), edges, suffix="edges")]
