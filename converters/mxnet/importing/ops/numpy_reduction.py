@@ -24,7 +24,8 @@ from graphir.converters.mxnet.importing.sizes import static_size
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import reduction as ir
-from graphir.ops.shape import Reshape, Size
+from graphir.ops.indexing import Gather
+from graphir.ops.shape import Reshape, Shape, Size
 from graphir.types import DType
 
 Axes = tuple[int, ...] | None
@@ -168,8 +169,11 @@ def count_like(node: ImportNode, data: Value, result: Value, axes: Axes, less: i
     dtype = result.dtype or DType.FLOAT32
     sizes = [static_size(data, axis) for axis in (range(node.rank(data)) if axes is None else axes)]
     if None in sizes:
-        counted = (node.step(Size(), data), node.step(Size(), result))
-        found = node.step(ew.Div(), *counted, suffix="count")
+        if axes is None:
+            found = node.step(Size(), data, suffix="count")
+        else:
+            chosen = node.step(Gather(axis=0), node.step(Shape(), data), node.vector(axes), suffix="sizes")
+            found = node.step(ir.ReduceProd(keepdims=False), chosen, suffix="count")
         if less:
             found = node.step(ew.Sub(), found, node.constant(less, DType.INT64), suffix="count")
         return cast(node, found, dtype)
