@@ -331,6 +331,12 @@ def source_operator(format: str, name: str) -> SourceOperator | None:
     )
 
 
+def stated_operators(format: str) -> Iterator[SourceOperator]:
+    """The operators of a format that the plugins in use state, without those of installed ones, which nobody named."""
+    for registry in (*_named.get(), *_used):
+        yield from (found for (of, _), found in registry.sources.items() if of == format)
+
+
 def own_operator(name: str, domain: str | None = None) -> OwnOperator | None:
     """The operator class of a plugin by its name, and its domain if that is given; None if there is none."""
     for registry in _registries():
@@ -349,6 +355,7 @@ __all__ = [
     "operator",
     "own_operator",
     "source_operator",
+    "stated_operators",
     "use",
     "using",
 ]

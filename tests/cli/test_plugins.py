@@ -204,6 +204,8 @@ BAD = {
     "def register(registry):\n    registry.source('mxnet', 'MoonOutput', 3)": r"bad\.py: 3 is no function",
     "def register(registry):\n    registry.source('caffe', 'A', print)": r"bad\.py: operators are read of mxnet",
     "def register(registry):\n    registry.operator(int)": r"bad\.py: .* is no operator class",
+    "def register(registry):\n    registry.source('mxnet', 'Convolution', print)": "graphir reads Convolution itself",
+    "def register(registry):\n    registry.source('mxnet', 'Custom', print)": "state Custom:my_type",
     "def register(registry):\n    for _ in 'ab': registry.source('mxnet', 'A', print)": "stated twice",
 }
 

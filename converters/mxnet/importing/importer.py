@@ -24,7 +24,7 @@ from graphir.converters.mxnet.importing.likely_shapes import likely_shape
 from graphir.converters.mxnet.importing.operand_checks import check_node
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.importing.ops.refused import means_something_else, why_not
-from graphir.converters.mxnet.importing.plugged import import_of_plugin
+from graphir.converters.mxnet.importing.plugged import import_of_plugin, refuse_taken
 from graphir.converters.mxnet.importing.storage import sparse_nodes
 from graphir.converters.mxnet.importing.symbol_inputs import entry_names, needed_nodes, variables_in_order
 from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, typed_attributes
@@ -97,6 +97,7 @@ class Importer(BaseImporter):
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
         functions = import_table()
+        refuse_taken(functions)
         check_inputs(self.source, self.shapes, self.dtypes, self.params or {}, self.graph)
         heads = self._heads()
         needed = needed_nodes(self.source, heads)

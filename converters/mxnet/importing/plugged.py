@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from graphir.converters.mxnet.files.records import NNVMNode
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.schema.operators import name_for_plugins
+from graphir.converters.mxnet.schema.operators import CUSTOM, name_for_plugins
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Value
-from graphir.plugins import PluginError, source_operator
+from graphir.plugins import PluginError, source_operator, stated_operators
+
+
+def refuse_taken(known: Container[str]) -> None:
+    """Raise PluginError for a plugin that states an operator which graphir reads itself: it would never be asked."""
+    for plugin in stated_operators("mxnet"):
+        if plugin.name == CUSTOM:
+            raise PluginError(f"{plugin.plugin}: {CUSTOM} is one operator for each op_type; state {CUSTOM}:my_type")
+        if plugin.name in known:
+            raise PluginError(f"{plugin.plugin}: graphir reads {plugin.name} itself; no plugin changes what it means")
 
 
 def import_of_plugin(graph: Graph, record: NNVMNode) -> ImportFunction | None:
@@ -33,4 +42,4 @@ def import_of_plugin(graph: Graph, record: NNVMNode) -> ImportFunction | None:
     return import_plugged
 
 
-__all__ = ["import_of_plugin"]
+__all__ = ["import_of_plugin", "refuse_taken"]

@@ -199,6 +199,7 @@ def output_names(node: NNVMNode) -> list[str]:
 
 
 __all__ = [
+    "CUSTOM",
     "Attributes",
     "OperatorSchema",
     "Signature",

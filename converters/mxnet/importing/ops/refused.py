@@ -9,12 +9,14 @@ from graphir.converters.mxnet.schema.registry import changed_operators
 from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO
 
 NOT_CONVERTED = "graphir cannot convert this operator of MXNet yet"
-NOT_IN_MXNET = "neither MXNet 1.9.1 nor 2.0 has such an operator: it comes from a plugin or a build of one's own"
+NOT_IN_MXNET = "neither MXNet 1.9.1 nor 2.0 has such an operator: it comes from a build of one's own; see docs/plugins.md"
 OTHERWISE = "MXNet 2.0 computes something else under this name of MXNet 1.9.1, which graphir cannot convert yet"
 
-UNTIL_DIFFERENT = "it draws until the numbers of a row differ and says how often; no fixed number of draws can"
 UNTIL_DIFFERENT = "it draws until all numbers of a row differ, and tells how often: no fixed number of draws does"
 WITHOUT_RESULT = "it gives nothing: it fills its own inputs with zeros, between two steps of training"
+CODE_OF_A_CLASS = (
+    "what it computes stands in a Python class that the file does not hold; a plugin can say it (docs/plugins.md)"
+)
 CODE_OF_A_PROCESS = "it runs code in the memory of the process that made the symbol; the file does not hold that code"
 GRAPH_SAMPLING = "it works on compressed sparse matrices of graphs, which ONNX has no tensors for"
 IMPERATIVE = "MXNet runs it on arrays only: it tells no element type of its result, and no symbol with it can be bound"
@@ -60,6 +62,7 @@ REASONS: Mapping[str, str] = {
     "_square_sum": ROW_SPARSE,
     "fill_element_0index": IMPERATIVE,
     "reset_arrays": WITHOUT_RESULT,
+    "Custom": CODE_OF_A_CLASS,
 }
 
 
