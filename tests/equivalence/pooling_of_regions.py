@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.equivalence.case import Case, Input, case, data, values
 
 
@@ -22,7 +24,7 @@ TURNED = (
     (0, 25, 25, -3, 0, 45),
 )  # fmt: skip
 DATA, WIDE = data(2, 18, 7, 9), data(2, 32, 6, 8)
-NINE = {"spatial_scale": 0.125, "output_dim": 2, "pooled_size": 3}
+NINE: dict[str, Any] = {"spatial_scale": 0.125, "output_dim": 2, "pooled_size": 3}
 
 
 def trans(classes: int, parts: int) -> Input:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.equivalence.case import Case, Input, case, data, values
 
-SMALL = {"scales": (2, 4), "ratios": (0.5, 1, 2), "feature_stride": 8, "rpn_min_size": 4}
+SMALL: dict[str, Any] = {"scales": (2, 4), "ratios": (0.5, 1, 2), "feature_stride": 8, "rpn_min_size": 4}
 
 
 def inputs(images: int, anchors: int, rows: int, columns: int, *info: float, spread: float = 0.5) -> tuple[Input, ...]:

@@ -37,7 +37,8 @@ def nearest(size: int, wanted: int) -> Array:
     >>> nearest(4, 6).tolist()
     [0, 0, 1, 2, 2, 3]
     """
-    return np.minimum(np.floor(np.arange(wanted) * _ratio(size, wanted)).astype(np.int64), size - 1)
+    found: Array = np.floor(np.arange(wanted) * _ratio(size, wanted)).astype(np.int64)
+    return np.minimum(found, size - 1)
 
 
 def _starts(size: int, wanted: int) -> tuple[Array, Array]:
@@ -85,7 +86,8 @@ def _cubic(x: Array) -> Array:
     first = ((a * (x + one) - 5 * a) * (x + one) + 8 * a) * (x + one) - 4 * a
     second = ((a + 2) * x - (a + 3)) * x * x + one
     third = ((a + 2) * (one - x) - (a + 3)) * (one - x) * (one - x) + one
-    return np.stack([first, second, third, one - first - second - third], axis=1).astype(np.float32)
+    found: Array = np.stack([first, second, third, one - first - second - third], axis=1).astype(np.float32)
+    return found
 
 
 def _lanczos(fractions: Array) -> Array:

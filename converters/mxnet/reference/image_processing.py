@@ -9,11 +9,11 @@ import numpy as np
 
 from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, require
 
-EIGENVALUES = np.float64([55.46, 4.794, 1.148])
-EIGENVECTORS = np.float64(
+EIGENVALUES = np.array([55.46, 4.794, 1.148])
+EIGENVECTORS = np.array(
     [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
 )
-GREY = np.float32([0.299, 0.587, 0.114])
+GREY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 def expect_image(data: Array, channels: tuple[int, ...] = (1, 3)) -> None:
@@ -42,12 +42,12 @@ def normalize(attrs: Attributes, data: Array) -> Array:
     channels = data.shape[-3]
     found = []
     for name, default in (("mean", (0.0,) * 4), ("std", (1.0,) * 4)):
-        numbers = np.float32(attrs.get(name, default))
+        numbers = np.array(attrs.get(name, default), np.float32)
         require(channels in (1, 3) and len(numbers) in (1, channels), f"{name} {numbers} for {channels} channels")
         found.append(numbers.reshape(-1, 1, 1))
     wide = data if data.dtype == np.float64 else data.astype(np.float32)
     scaled = (wide - found[0]) / found[1]
-    return scaled.astype(data.dtype) if data.dtype.kind == "f" else scaled.astype(np.int64).astype(data.dtype)
+    return np.asarray(scaled if data.dtype.kind == "f" else scaled.astype(np.int64)).astype(data.dtype)
 
 
 def crop(attrs: Attributes, data: Array) -> Array:
@@ -73,7 +73,7 @@ def flip(axis: int) -> Reference:
 def adjust_lighting(attrs: Attributes, data: Array) -> Array:
     """Every pixel moved along the principal components of colours."""
     expect_image(data, (3,))
-    moved = EIGENVECTORS @ (EIGENVALUES * np.float32(attrs["alpha"]))
+    moved = EIGENVECTORS @ (EIGENVALUES * np.array(attrs["alpha"], np.float32))
     return stored(data.astype(np.float32) + moved.astype(np.float32), data.dtype)
 
 
@@ -100,7 +100,7 @@ def hue(data: Array, factor: np.float32) -> Array:
     for place in np.ndindex(*data.shape[:2]):
         red, green, blue = (float(number) / 255 for number in data[place])
         angle, light, strength = colorsys.rgb_to_hls(red, green, blue)
-        found[place] = [number * 255 for number in colorsys.hls_to_rgb((angle + factor) % 1, light, strength)]
+        found[place] = [number * 255 for number in colorsys.hls_to_rgb((angle + float(factor)) % 1, light, strength)]
     return found
 
 

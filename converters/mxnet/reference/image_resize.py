@@ -40,14 +40,14 @@ def resized(image: Array, height: int, width: int, method: int) -> Array:
     require(image.dtype.name in names and 0 <= method <= LANCZOS, f"{image.dtype}, interpolation {method}")
     rows, columns, channels = image.shape
     if method == NEAREST:
-        return image[_nearest(rows, height)][:, _nearest(columns, width)]
+        return np.asarray(image[_nearest(rows, height)][:, _nearest(columns, width)])
     is_bytes = image.dtype == np.uint8
     if (rows, columns) == (2 * height, 2 * width) and method in (LINEAR, AREA) and is_bytes:
         sums = image.reshape(height, 2, width, 2, channels).astype(np.float64).sum(axis=(1, 3)) / 4
-        return (np.floor(sums + 0.5) if channels in (1, 3, 4) else np.rint(sums)).astype(np.uint8)
+        return np.asarray(np.floor(sums + 0.5) if channels in (1, 3, 4) else np.rint(sums)).astype(np.uint8)
     if method == AREA and rows >= height and columns >= width:
         found = _applied(_applied(image.astype(np.float64), _areas(columns, width), 1), _areas(rows, height), 0)
-        return (np.clip(np.rint(found), 0, 255) if is_bytes else found).astype(image.dtype)
+        return np.asarray(np.clip(np.rint(found), 0, 255) if is_bytes else found).astype(image.dtype)
     across, down = _taps(columns, width, method, inside=True), _taps(rows, height, method, inside=False)
     if not is_bytes:
         return _applied(_applied(image.astype(np.float64), across, 1), down, 0).astype(image.dtype)
@@ -63,7 +63,7 @@ def _bytes(image: Array, across: Taps, down: Taps) -> Array:
         sum((weight * (sums[place] >> 4)) >> 16 for place, weight in zip(places, weights, strict=True))
         for places, weights in down
     ]
-    return ((np.stack(found) + 2) >> 2).astype(np.uint8)  # type: ignore[arg-type]
+    return np.asarray((np.stack(found) + 2) >> 2, np.uint8)
 
 
 def _whole(taps: Taps) -> Taps:
@@ -106,18 +106,18 @@ def _taps(size: int, wanted: int, method: int, *, inside: bool) -> Taps:
 def _kernel(method: int, x: np.float32) -> Array:
     one = np.float32(1)
     if method in (LINEAR, AREA):
-        return np.float32([one - x, x])
+        return np.array([one - x, x], np.float32)
     if method == CUBIC:
         a = np.float32(-0.75)
         outer = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (x + one,)]
         inner = [((a + 2) * d - (a + 3)) * d * d + one for d in (x, one - x)]
-        return np.float32([*outer, *inner, one - outer[0] - inner[0] - inner[1]])
+        return np.array([*outer, *inner, one - outer[0] - inner[0] - inner[1]], np.float32)
     if x < np.finfo(np.float32).eps:
-        return np.float32([0, 0, 0, 1, 0, 0, 0, 0])
+        return np.array([0, 0, 0, 1, 0, 0, 0, 0], np.float32)
     # sin(pi d) sin(pi d / 4) / d^2 at the distances d, of which sin(pi d) is the same but for its sign
     distances = np.array([float(x) + 3 - place for place in range(8)])
     weights = np.array([(-1) ** place * math.sin(math.pi / 4 * d) / d**2 for place, d in enumerate(distances)])
-    return (weights / weights.sum()).astype(np.float32)
+    return np.asarray(weights / weights.sum(), np.float32)
 
 
 def _areas(size: int, wanted: int) -> Taps:

@@ -19,12 +19,13 @@ from graphir.types import UNKNOWN, DType, TensorType
 
 BEYOND = 2**31 - 1
 # The principal components of the colours of ImageNet, each times its deviation, by channel and component.
-COMPONENTS = np.float32(
+COMPONENTS = np.array(
     [
         [55.46 * -0.5675, 4.794 * 0.7192, 1.148 * 0.4009],
         [55.46 * -0.5808, 4.794 * -0.0045, 1.148 * -0.8140],
         [55.46 * -0.5836, 4.794 * -0.6948, 1.148 * 0.4203],
-    ]
+    ],
+    np.float32,
 )
 PIXELS = (DType.UINT8, DType.INT8, DType.INT32, DType.INT64, DType.FLOAT16, DType.FLOAT32, DType.FLOAT64)
 
@@ -104,7 +105,7 @@ def import_normalize(node: ImportNode) -> Value:
     if wanted is not dtype:
         data = node.step(Cast(dtype), data, suffix="numbers")
     mean, deviation = (
-        node.constant(np.float32(numbers).reshape(-1, 1, 1).astype(dtype.numpy()))
+        node.constant(np.array(numbers, np.float32).reshape(-1, 1, 1).astype(dtype.numpy()))
         for numbers in (means, deviations)
     )
     moved = node.step(Sub(), data, mean, suffix="centered")
@@ -162,8 +163,9 @@ def import_adjust_lighting(node: ImportNode) -> Value:
     """_image_adjust_lighting: every pixel moved by `alpha` of the principal components of colours."""
     # Of images of one channel MXNet leaves the result undefined.
     data, _ = single_image(node, channels=(3,))
-    alpha = np.float32(node.several("alpha", 3))
-    moved = np.float32([(row[0] * alpha[0] + row[1] * alpha[1]) + row[2] * alpha[2] for row in COMPONENTS])
+    alpha = np.array(node.several("alpha", 3), np.float32)
+    parts = COMPONENTS * alpha
+    moved = (parts[:, 0] + parts[:, 1]) + parts[:, 2]
     dtype = dtype_of(node, data)
     numbers = node.step(Cast(DType.FLOAT32), data, suffix="numbers")
     return as_pixels(node, node.step(Add(), numbers, node.constant(moved), suffix="moved"), dtype)

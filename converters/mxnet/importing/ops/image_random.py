@@ -40,7 +40,7 @@ from graphir.ops.shape import Reshape
 from graphir.ops.shape_parts import Concat, Slice
 from graphir.types import DType
 
-LUMA = np.float32([0.299, 0.587, 0.114])
+LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 # Takes an image of float32, the number of its channels and a factor; gives an image of float32.
 Adjust = Callable[[ImportNode, Value, int, Value], Value]
 
@@ -48,7 +48,7 @@ Adjust = Callable[[ImportNode, Value, int, Value], Value]
 def _random(node: ImportNode, low: float, high: float) -> Value:
     """A number of float32 between two, a constant if they are one."""
     if low == high:
-        return node.constant(np.float32([low]))
+        return node.constant(np.array([low], np.float32))
     node.decide(DecisionKind.RANDOM_NUMBERS, "drawn by the runtime's generator: of the same distribution, but others")
     return node.step(RandomUniform((1,), DType.FLOAT32, low=low, high=high), suffix="factor")
 

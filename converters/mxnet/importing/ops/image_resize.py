@@ -97,11 +97,9 @@ def import_cv_resize(node: ImportNode) -> Value:
 
 
 def _axes(node: ImportNode, rank: int, wanted: tuple[int, int]) -> tuple[Axis, Axis]:
-    rows, columns = (
-        Axis(axis, *(node.sizes_if_known(0, (axis,)) or (None,)), wanted=size)
-        for axis, size in zip((rank - 3, rank - 2), wanted, strict=True)
-    )
-    return rows, columns
+    found = [node.sizes_if_known(0, (axis,)) for axis in (rank - 3, rank - 2)]
+    height, width = (None if size is None else size[0] for size in found)
+    return Axis(rank - 3, height, wanted[0]), Axis(rank - 2, width, wanted[1])
 
 
 def _keeping_ratio(node: ImportNode, rank: int, short: int) -> tuple[Axis, Axis]:
@@ -109,8 +107,8 @@ def _keeping_ratio(node: ImportNode, rank: int, short: int) -> tuple[Axis, Axis]
     axes = (rank - 3, rank - 2)
     known = node.sizes_if_known(0, axes)
     if known is not None:
-        height, width = known
-        wanted = (short * height // width, short) if height > width else (short, short * width // height)
+        tall, wide = known
+        wanted = (short * tall // wide, short) if tall > wide else (short, short * wide // tall)
         return _axes(node, rank, wanted)
     height, width = (
         node.step(Shape(start=axis, end=axis + 1), node.input(0), suffix=suffix)

@@ -117,7 +117,7 @@ class _Regions:
 def _channels(outputs: int, group: int, cells: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     """Which channel of the data an output's cell reads, (outputs, cells, cells)."""
     part = np.clip(np.arange(cells) * group // cells, 0, group - 1)
-    return (np.arange(outputs)[:, None, None] * group + part[:, None]) * group + part
+    return np.asarray((np.arange(outputs)[:, None, None] * group + part[:, None]) * group + part)
 
 
 def _stated(node: ImportNode) -> tuple[int, int, int]:
@@ -232,8 +232,9 @@ def _moves(at: _Regions, outputs: int, cells: int) -> tuple[Value, Value]:
     if count % 2 or classes < 1 or outputs % classes:
         node.refuse(f"trans {trans.type} for {outputs} outputs: expected two numbers for each of the classes")
     pairs = at.do(Reshape(), trans, node.vector([0, classes, 2, parts, parts]), suffix="pairs")
-    pairs = at.do(Gather(1), pairs, node.vector(np.arange(outputs) // (outputs // classes)), suffix="of_outputs")
-    part = node.vector(np.arange(cells) * parts // cells)
+    kinds = node.vector([output // (outputs // classes) for output in range(outputs)])
+    pairs = at.do(Gather(1), pairs, kinds, suffix="of_outputs")
+    part = node.vector([cell * parts // cells for cell in range(cells)])
     for axis in (3, 4):
         pairs = at.do(Gather(axis), pairs, part, suffix="of_cells")
     scaled = at.do(Mul(), pairs, at.number(to_single(node.attrs["trans_std"])), suffix="scaled")
