@@ -44,11 +44,9 @@ def ctc_loss(attrs: Attributes, data: Array, label: Array, *lengths: Array) -> A
     return np.array(found, data.dtype)
 
 
-def hawkes(
-    attrs: Attributes, rates: Array, alpha: Array, beta: Array, state: Array, lags: Array, marks: Array, valid: Array,
-    end: Array,
-) -> tuple[Array, Array]:  # fmt: skip
+def hawkes(attrs: Attributes, *operands: Array) -> tuple[Array, Array]:
     """The log likelihood of events, and what remains of their excitement."""
+    rates, alpha, beta, state, lags, marks, valid, end = operands
     require(len({value.dtype for value in (rates, alpha, beta, state, lags, valid, end)}) == 1, "several dtypes")
     require(rates.dtype in (np.float32, np.float64), f"dtype {rates.dtype}")
     total, states = np.zeros(len(rates)), state.astype(np.float64)

@@ -70,6 +70,7 @@ FAMILIES = (
     "sparse",
     "training",
     "selection",
+    "transforms",
 )
 
 

@@ -17,7 +17,12 @@ WITHOUT_RESULT = "it gives nothing: it fills its own inputs with zeros, between 
 CODE_OF_A_CLASS = (
     "what it computes stands in a Python class that the file does not hold; a plugin can say it (docs/plugins.md)"
 )
+CALIBRATION = "it chooses ranges from histograms while a network is quantized; no network that is run holds it"
 CODE_OF_A_PROCESS = "it runs code in the memory of the process that made the symbol; the file does not hold that code"
+GENERAL_EIGENVALUES = (
+    "eigenvalues of matrices that are not symmetric come in the order, and vectors with the signs, that LAPACK's "
+    "iteration finds them in; of symmetric matrices take numpy.linalg.eigh, whose order is fixed"
+)
 GRAPH_SAMPLING = "it works on compressed sparse matrices of graphs, which ONNX has no tensors for"
 IMPERATIVE = "MXNet runs it on arrays only: it tells no element type of its result, and no symbol with it can be bound"
 IMAGE_FILE = "it reads the bytes of an image file; decode the image before the model and feed it pixels"
@@ -36,6 +41,7 @@ QUANTIZED_RECURRENCE = (
 REASONS: Mapping[str, str] = {
     "_CachedOp": CODE_OF_A_PROCESS,
     "_CachedOpThreadSafe": CODE_OF_A_PROCESS,
+    "_contrib_calibrate_entropy": CALIBRATION,
     "_contrib_dgl_adjacency": GRAPH_SAMPLING,
     "_contrib_dgl_csr_neighbor_non_uniform_sample": GRAPH_SAMPLING,
     "_contrib_dgl_csr_neighbor_uniform_sample": GRAPH_SAMPLING,
@@ -63,6 +69,8 @@ REASONS: Mapping[str, str] = {
     "fill_element_0index": IMPERATIVE,
     "reset_arrays": WITHOUT_RESULT,
     "Custom": CODE_OF_A_CLASS,
+    "_npi_eig": GENERAL_EIGENVALUES,
+    "_npi_eigvals": GENERAL_EIGENVALUES,
 }
 
 
