@@ -17,7 +17,7 @@ from graphir.graph import Graph
 from graphir.ops.factorization import Cholesky
 from graphir.types import DType, TensorType, symbol
 from tests.equivalence.algebra import CASES as ALGEBRA
-from tests.equivalence.case import Case
+from tests.equivalence.case import Case, case, values
 from tests.equivalence.factorization import CASES as FACTORS
 
 OF_NO_BATCH = {"_npi_tensorinv", "_npi_tensorsolve", "khatri_rao"}
@@ -63,11 +63,30 @@ def test_an_open_batch_changes_nothing(row: Case) -> None:
 
 @pytest.mark.parametrize("op", BACK)
 def test_it_goes_back_as_an_operator_of_mxnet(op: str) -> None:
-    row = next(case for case in FACTORS if case.op == op)
+    row = next(each for each in FACTORS if each.op == op)
     text, _ = to_symbol(imported(row, is_open=False))
     written = {node["op"] for node in json.loads(text)["nodes"]}
     assert BACK[op] in written
     assert not written & {"_while_loop", "_foreach"}
+
+
+LOST_RANK = (
+    (1.0, 2.0, 2.0, 4.0, 0.5, 1.0),
+    (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    (3.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+)
+
+
+@pytest.mark.parametrize("numbers", LOST_RANK, ids=str)
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3)])
+def test_a_lost_rank_is_cut_off(numbers: tuple[float, ...], shape: tuple[int, int]) -> None:
+    matrix = np.reshape(numbers, (3, 2))
+    turned = matrix if shape == (3, 2) else matrix.T
+    row = case("_npi_pinv_scalar_rcond", "lost rank", values(*turned.ravel(), shape=shape, name="A"), rcond=0.01)
+    ((name, array),) = row.arrays().items()
+    model = to_model(imported(row, is_open=False))
+    (found,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {name: array})
+    assert np.allclose(found, np.linalg.pinv(array, 0.01), atol=1e-6)
 
 
 def test_open_matrices_are_refused_with_what_to_do() -> None:

@@ -178,6 +178,10 @@ def import_svd(node: ImportNode) -> Sequence[Value]:
 def _pseudo_inverse(node: ImportNode, data: Value, cutoff: Value) -> Value:
     """V diag(1 / S) U of the singular values above the largest one times `cutoff`."""
     require_wide(node, data)
+    node.decide(
+        DecisionKind.PRECISION,
+        "singular values that are 0 but for rounding count unless rcond is above it, and their reciprocals are noise",
+    )
     rows, columns = node.sizes(data, (-2, -1)) if node.rank(data) > 1 else (0, 0)
     if not rows or not columns:
         node.refuse(f"{data.name} is {data.type}, expected matrices")
