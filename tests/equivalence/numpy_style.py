@@ -57,6 +57,8 @@ CASES: tuple[Case, ...] = (
     np_shape(case("Reshape", "of_no_axes", data(), shape=(1, 1))),
     np_shape(case("squeeze", "all", data(1, 1))),
     np_shape(case("dot", "vectors", data(3, name="lhs"), data(3, name="rhs"))),
+    np_shape(case("pick", "vector", values(1.0, 2.0, 3.0), values(1.0, name="index"))),
+    np_shape(case("pick", "matrix", data(2, 3), values(2.0, 0.0, name="index"))),
     np_shape(case("take", "no_axes", data(4, 2, name="a"), data(name="indices", kind="indices:4"), axis=0)),
 )  # fmt: skip
 

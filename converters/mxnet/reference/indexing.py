@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.mxnet.reference.contract import (
-    NP_SHAPE,
     Array,
     Attributes,
     Reference,
@@ -59,7 +58,7 @@ def pick(attrs: Attributes, data: Array, indices: Array) -> Array:
     kept = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
     chosen = limited(indices, data.shape[axis], attrs.get("mode", "clip")).reshape(kept)
     result = np.take_along_axis(data, chosen, axis=axis)
-    if attrs.get("keepdims") or (data.ndim == 1 and not attrs.get(NP_SHAPE)):
+    if attrs.get("keepdims") or data.ndim == 1:
         return result
     return np.squeeze(result, axis)
 

@@ -16,7 +16,7 @@ from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.reduction import ReduceSum
 from graphir.ops.shape import Expand, Reshape, Shape, Unsqueeze
-from graphir.types import DType, unify_shape
+from graphir.types import DType, TensorType, unify_shape
 
 CIRCLE = to_single(2 * math.pi)  # in single precision for float64 too, as MXNet has it
 
@@ -29,6 +29,22 @@ def _checked_dtype(node: ImportNode) -> DType:
     if dtype is None or not dtype.is_float or any(value.dtype is not dtype for value in node.inputs):
         node.refuse(f"operands {', '.join(str(value.type) for value in node.inputs)}, expected floats of one dtype")
     return dtype
+
+
+def _share_sizes(node: ImportNode, last: int = 0) -> None:
+    """Let the parameters share what is known of their shape, and the sample and they what is known of their axes."""
+    sample, *parameters = node.inputs
+    node.same_shapes(*parameters)
+    if sample.shape is None or parameters[0].shape is None:
+        return
+    own, rank = parameters[0].shape, len(sample.shape)
+    if not max(1, last) <= len(own) <= rank:
+        return
+    first = len(own) - last
+    inner = sample.shape[first : rank - last]
+    for value in parameters:
+        node.graph.refine(value, TensorType(None, (*sample.shape[:first], *sample.shape[rank - last :])))
+    node.graph.refine(sample, TensorType(None, (*own[:first], *inner, *own[first:])))
 
 
 def _with_sample_axes(node: ImportNode, sample: Value, parameters: Sequence[Value], last: int = 0) -> list[Value]:
@@ -57,6 +73,7 @@ def density(logarithm: Density, plain: Plain | None = None, *, exact: bool = Fal
     def import_density(node: ImportNode) -> Value:
         dtype = _checked_dtype(node)
         wide = DType.FLOAT64 if dtype is DType.FLOAT64 else DType.FLOAT32
+        _share_sizes(node)
         steps = Steps(node, wide)
         sample, *parameters = (
             value if value.dtype is wide else node.step(ir.Cast(wide), value, suffix="wide") for value in node.inputs
@@ -169,6 +186,7 @@ def log_generalized_negative_binomial(steps: Steps, sample: Value, mean: Value, 
 def import_dirichlet(node: ImportNode) -> Value:
     """The density of each vector along the last axis: sum (a - 1) log(x) - sum log gamma(a) + log gamma(sum a)."""
     dtype = _checked_dtype(node)
+    _share_sizes(node, last=1)
     node.decide(DecisionKind.COMPOSITION, "its logarithms of factorials are composed of ONNX's operators, in float64")
     steps = Steps(node, DType.FLOAT64)
     sample, alpha = (node.step(ir.Cast(DType.FLOAT64), value, suffix="wide") for value in node.inputs)

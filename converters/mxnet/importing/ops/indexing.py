@@ -92,7 +92,7 @@ def import_pick(node: ImportNode) -> Value:
     else:
         unify_shape(indices.shape, (*kept[:axis], *kept[axis + 1 :]))
         chosen = node.step(Unsqueeze(), chosen, node.vector([axis]))
-    if node.attrs["keepdims"] or (rank == 1 and not node.np_shape):  # a vector's one element stays a vector
+    if node.attrs["keepdims"] or rank == 1:  # a vector's one element stays a vector
         return node.emit(GatherElements(axis), data, chosen)
     return node.emit(Squeeze(), node.step(GatherElements(axis), data, chosen), node.vector([axis]))
 

@@ -184,7 +184,8 @@ def import_lamb_direction(node: ImportNode) -> Value:
 
 def import_lamb_direction_mixed(node: ImportNode) -> Value:
     """The same for float16 weights, from the float32 ones that go with them."""
-    _, gradient, mean, variance, weight = (node.input(slot) for slot in range(5))
+    _, gradient, mean, variance, weight = node.inputs
+    node.same_shapes(*node.inputs)
     return _direction(node, weight, _as(node, gradient, SINGLE, "single"), mean, variance)
 
 
@@ -197,6 +198,7 @@ def import_lamb_step(node: ImportNode) -> Value:
 def import_lamb_step_mixed(node: ImportNode) -> Value:
     """The same for float16 weights, from the float32 ones that go with them."""
     half, direction, first, second, weight = (node.input(slot) for slot in range(5))
+    node.same_shapes(half, direction, weight)
     found = _stepped(node, weight, direction, (first, second))
     return node.emit(ir.Cast(half.dtype or DType.FLOAT16), found)
 
