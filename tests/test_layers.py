@@ -37,22 +37,16 @@ WITHOUT_REFERENCE = {"CuDNNBatchNorm", "_contrib_SyncBatchNorm"}
 RANDOM = {*random.IMPORTS, *random_counts.IMPORTS, *random_numpy.IMPORTS, *IMAGE_RANDOM}
 # MXNet runs them on no input of a test's own (test_assignment, test_import_masks).
 IN_PLACE = {"_scatter_set_nd", "_npi_boolean_mask_assign_scalar", "_npi_boolean_mask_assign_tensor"}
+# MXNet gives them sparse arrays only, which other operators make (test_import_sparse).
+SPARSE = {"_contrib_getnnz", "_sparse_retain"}
+# Those of GPUs only, by their documentation (test_transforms).
+ON_GPUS = {"_contrib_count_sketch", "_contrib_fft", "_contrib_ifft"}
 # Made by other operators' gradients only, which MXNet cannot build from a symbol file of its own; nodes with symbols
 # inside them, whose cases are whole symbols (test_control_flow); counts that depend on the data (test_counts).
-WITHOUT_CASE = {"_zeros_without_dtype", "_cond", "_foreach", "_while_loop", "_npi_bincount", *IN_PLACE}
-# Of sparse arrays, which the reference has not (test_import_sparse).
-SPARSE = {"_contrib_getnnz", "_sparse_retain"}
-# Of random numbers only the distribution can be compared: test_export_random.py and test_import_random.py do.
-RANDOM = {
-    *("_random_exponential", "_random_exponential_like", "_random_normal", "_random_normal_like", "_random_randint"),
-    *("_random_uniform", "_random_uniform_like", "_sample_exponential", "_sample_multinomial", "_sample_normal"),
-    "_sample_uniform",
+WITHOUT_CASE = {
+    *("_zeros_without_dtype", "_cond", "_foreach", "_while_loop", "_npi_bincount"),
+    *(IN_PLACE | SPARSE | ON_GPUS),
 }
-# Made by other operators' gradients only, which MXNet cannot build from a symbol file of its own; and nodes with
-# symbols inside them, whose cases are whole symbols (test_control_flow).
-WITHOUT_CASE = {"_zeros_without_dtype", "_cond", "_foreach", "_while_loop"}
-# Those of GPUs only again, by their documentation: tests/converters/mxnet/test_transforms.py has their cases.
-WITHOUT_CASE |= {"_contrib_count_sketch", "_contrib_fft", "_contrib_ifft"}
 
 
 @pytest.mark.parametrize("name", sorted(operator_table()))
@@ -67,7 +61,7 @@ def test_imported_operator_exists_in_mxnet(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(import_table()))
 def test_imported_operator_has_a_reference_and_cases(name: str) -> None:
-    assert name in WITHOUT_REFERENCE | RANDOM | SPARSE or (
+    assert name in WITHOUT_REFERENCE | RANDOM or (
         name in reference.supported() and name in {case.op for case in CASES} | OF_TWO | WITHOUT_CASE
     )
 

@@ -1,8 +1,9 @@
-"""Operators on sparse arrays in numpy, of dense ones: MXNet's own fallback."""
+"""Operators on sparse arrays in numpy: dense arrays that remember, from the cast on, what MXNet stores of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -11,17 +12,69 @@ from graphir.converters.mxnet.reference.elementwise import OPERATORS as ELEMENTW
 from graphir.converters.mxnet.reference.indexing import OPERATORS as INDEXING
 
 
+class Rows(np.ndarray[Any, np.dtype[Any]]):
+    """An array of which MXNet stores the rows that are not 0 throughout."""
+
+
+class Matrix(np.ndarray[Any, np.dtype[Any]]):
+    """A matrix of which MXNet stores the elements other than 0."""
+
+
 def cast_storage(attrs: Attributes, data: Array) -> Array:
     """The same elements; csr has two axes."""
     require(attrs["stype"] != "csr" or data.ndim == 2, f"rank {data.ndim} as csr")
-    return np.array(data)
+    kind = {"csr": Matrix, "row_sparse": Rows}.get(attrs["stype"])
+    return np.array(data) if kind is None else np.array(data).view(kind)
+
+
+def stored(data: Array) -> Array:
+    """Which elements are stored: all of a dense array."""
+    if isinstance(data, Matrix):
+        return np.asarray(data) != 0
+    if isinstance(data, Rows):
+        rows = (np.asarray(data).reshape(len(data), -1) != 0).any(1)
+        return np.broadcast_to(rows.reshape(-1, *[1] * (data.ndim - 1)), data.shape)
+    return np.ones(data.shape, bool)
+
+
+def scattered(function: Reference, *, of_rows_only: bool = False) -> Reference:
+    """The function of what the first operand stores; 0 elsewhere."""
+
+    def evaluate_scattered(attrs: Attributes, data: Array, *others: Array) -> Array:
+        found = function(attrs, np.asarray(data), *(np.asarray(each) for each in others))
+        assert isinstance(found, np.ndarray)
+        if of_rows_only and not isinstance(data, Rows):
+            return found
+        return np.where(stored(data), found, np.zeros((), found.dtype))
+
+    return evaluate_scattered
+
+
+def retain(attrs: Attributes, data: Array, indices: Array) -> Array:
+    """The rows that `indices` names, zeros in place of the others."""
+    require(isinstance(data, Rows), "data that is not row_sparse")
+    require(indices.ndim == 1, f"indices of rank {indices.ndim}")
+    found = np.zeros_like(data)
+    kept = np.isin(np.arange(len(data)), indices.astype(np.int64))
+    found[kept] = data[kept]
+    return found
+
+
+def getnnz(attrs: Attributes, data: Array) -> Array:
+    """How many elements a matrix stores, in all or in each row."""
+    require(isinstance(data, Matrix), "data that is not csr")
+    require(attrs.get("axis") in (None, 1), f"axis {attrs.get('axis')}")
+    counts = stored(data).sum(1, dtype=np.int64)
+    return np.asarray(counts if attrs.get("axis") == 1 else counts.sum(keepdims=True))
 
 
 OPERATORS: Mapping[str, Reference] = {
     "_contrib_SparseEmbedding": INDEXING["Embedding"],
-    "_scatter_elemwise_div": ELEMENTWISE["elemwise_div"],
-    "_scatter_minus_scalar": ELEMENTWISE["_minus_scalar"],
-    "_scatter_plus_scalar": ELEMENTWISE["_plus_scalar"],
+    "_contrib_getnnz": getnnz,
+    "_scatter_elemwise_div": scattered(ELEMENTWISE["elemwise_div"], of_rows_only=True),
+    "_scatter_minus_scalar": scattered(ELEMENTWISE["_minus_scalar"]),
+    "_scatter_plus_scalar": scattered(ELEMENTWISE["_plus_scalar"]),
+    "_sparse_retain": retain,
     "cast_storage": cast_storage,
 }
 

@@ -11,6 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet import from_symbol
+from graphir.converters.mxnet.files.nnvm_json import read_symbol
+from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
 from graphir.errors import UnsupportedOpError
 from graphir.graph import Graph
@@ -87,6 +89,10 @@ def test_onnxruntime_computes_what_mxnet_does(text: str, other: NDArray[np.gener
     assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
     assert np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f")
     assert graph.outputs[0].shape == wanted.shape
+    with np.errstate(all="ignore"):
+        (computed,) = evaluate(read_symbol(text), arrays).values()
+    assert (computed.dtype, computed.shape) == (wanted.dtype, wanted.shape)
+    assert np.array_equal(computed, wanted, equal_nan=wanted.dtype.kind == "f")
     assert any(decision.kind == "sparse weights" for decision in graph.decisions)
 
 

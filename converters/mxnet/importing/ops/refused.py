@@ -59,6 +59,8 @@ REASONS: Mapping[str, str] = {
     "_NoGradient": "it stands for a gradient that is not there, in graphs of training, and has no value",
     "_npi_bitwise_left_shift_scalar": NO_GRAPH,
     "_npi_bitwise_right_shift_scalar": NO_GRAPH,
+    "_npi_eig": GENERAL_EIGENVALUES,
+    "_npi_eigvals": GENERAL_EIGENVALUES,
     "_npi_rbitwise_left_shift_scalar": NO_GRAPH,
     "_npi_rbitwise_right_shift_scalar": NO_GRAPH,
     "_npi_share_memory": "it asks whether two arrays lie in the same memory of MXNet's process; a graph has no memory",
@@ -66,11 +68,9 @@ REASONS: Mapping[str, str] = {
     "_sample_unique_zipfian": UNTIL_DIFFERENT,
     "_set_value": IMPERATIVE,
     "_square_sum": ROW_SPARSE,
+    "Custom": CODE_OF_A_CLASS,
     "fill_element_0index": IMPERATIVE,
     "reset_arrays": WITHOUT_RESULT,
-    "Custom": CODE_OF_A_CLASS,
-    "_npi_eig": GENERAL_EIGENVALUES,
-    "_npi_eigvals": GENERAL_EIGENVALUES,
 }
 
 
