@@ -30,10 +30,10 @@ def cast_storage(attrs: Attributes, data: Array) -> Array:
 def stored(data: Array) -> Array:
     """Which elements are stored: all of a dense array."""
     if isinstance(data, Matrix):
-        return np.asarray(data) != 0
+        return np.asarray(np.asarray(data) != 0)
     if isinstance(data, Rows):
         rows = (np.asarray(data).reshape(len(data), -1) != 0).any(1)
-        return np.broadcast_to(rows.reshape(-1, *[1] * (data.ndim - 1)), data.shape)
+        return np.array(np.broadcast_to(rows.reshape(-1, *[1] * (data.ndim - 1)), data.shape))
     return np.ones(data.shape, bool)
 
 

@@ -26,6 +26,9 @@ Plain = Callable[..., Value]
 
 def _checked_dtype(node: ImportNode) -> DType:
     dtype = node.input(0).dtype
+    for value in node.inputs:
+        if value.dtype is None:
+            node.graph.refine(value, TensorType(dtype))
     if dtype is None or not dtype.is_float or any(value.dtype is not dtype for value in node.inputs):
         node.refuse(f"operands {', '.join(str(value.type) for value in node.inputs)}, expected floats of one dtype")
     return dtype

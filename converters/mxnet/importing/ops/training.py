@@ -6,6 +6,7 @@ A step of an optimizer gives its result; the states that MXNet changes in place 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
 from graphir.converters.mxnet.importing.ops.elementwise import IMPORTS as ELEMENTWISE
@@ -16,15 +17,23 @@ from graphir.ops.base import Operator
 from graphir.ops.reduction import ReduceMin, ReduceSum
 from graphir.ops.shape import Reshape
 from graphir.ops.shape_parts import Concat
-from graphir.types import DType
+from graphir.types import DType, TensorType
 
 SINGLE = DType.FLOAT32
 BEYOND_HALF = 65520.0  # what float16 rounds to infinity
 
 
+def _share_dtype(node: ImportNode, values: Sequence[Value]) -> None:
+    """Values whose dtype is not known have that of the first."""
+    for value in values:
+        if value.dtype is None:
+            node.graph.refine(value, TensorType(values[0].dtype))
+
+
 def _floats(node: ImportNode) -> tuple[Value, ...]:
     """The operands, floats of one dtype. Refuses others, as MXNet does, and counts that are not theirs."""
     values = node.inputs
+    _share_dtype(node, values)
     if node.attrs.get("num_arrays", len(values)) != len(values):
         node.refuse(f"num_arrays {node.attrs['num_arrays']} of {len(values)} operands")
     for value in values:
@@ -133,6 +142,7 @@ class _Step:
 
 
 def _step_of(node: ImportNode, values: tuple[Value, ...]) -> _Step:
+    _share_dtype(node, values)
     dtype = values[0].dtype
     if dtype not in (DType.FLOAT32, DType.FLOAT64) or any(value.dtype is not dtype for value in values):
         shown = ", ".join(str(value.type) for value in values)
