@@ -140,11 +140,6 @@ def test_symbol_with_repeated_names_converts(shared: Path) -> None:
     "model, operators",
     [
         ("mxnet/bmxnet-mnist-32", {"QActivation", "QConvolution", "QFullyConnected"}),
-        ("mxnet_symbol_only/int8-mobilenet1.0", {"_sg_mkldnn_conv", "_contrib_quantize_v2", "_contrib_dequantize"}),
-        (
-            "mxnet_symbol_only/int8-ssd300-vgg16",
-            {"_sg_mkldnn_conv", "_contrib_quantize_v2", "_contrib_dequantize", "_contrib_quantized_pooling"},
-        ),
     ],
 )
 def test_refusal_names_every_unknown_operator(shared: Path, model: str, operators: set[str]) -> None:

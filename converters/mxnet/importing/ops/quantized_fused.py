@@ -21,6 +21,7 @@ from graphir.converters.mxnet.importing.ops.quantized_products import (
     integer_convolution,
     product_ends,
     real_bias,
+    real_product,
     stated_weight,
 )
 from graphir.converters.mxnet.importing.ranges import (
@@ -97,14 +98,18 @@ def _quantized_convolution(node: ImportNode, fused: Fused) -> Sequence[Value]:
     made = DType.UINT8 if fused.is_positive(fused.last) else DType.INT8
     step = step_of(node, magnitude(node, *found), SPANS[made])
     sides = [as_end(node, found[0]), as_end(node, found[1])]
-    if fused.addend is None:
+    # onnxruntime makes no integer kernel of a real convolution of data whose step is found at run time, nor of one that
+    # a leaky ReLU follows.
+    plain = fused.addend is None and (fused.before is None or fused.is_positive(fused.before))
+    if plain and not isinstance(data_step, Value):
         stands = _real_convolution(node, fused, weights, (dtype, data_step, weights.step))
         return [quantized(node, _finished(node, fused, stands, None), made, step), *sides]
     product = apply(node, Mul(), data_step, weights.step)
     counts = node.step(Cast(DType.FLOAT32), _integers(node, fused, weights), suffix="counts")
     stands = node.step(Mul(), counts, _along_channels(node, product), suffix="real")
-    kept = byte_dtype(node, fused.addend)
-    total = _finished(node, fused, stands, _real_addend(node, fused, kept))
+    kept = made if fused.addend is None else byte_dtype(node, fused.addend)
+    addend = None if fused.addend is None else _real_addend(node, fused, kept)
+    total = _finished(node, fused, stands, addend)
     if kept is made:
         return [quantized(node, total, made, step), *sides]
     node.decide(DecisionKind.QUANTIZATION, f"MXNet limits the sum to {kept}, as the addend is, and takes it for {made}")
@@ -151,8 +156,11 @@ def _as_integers(
     """The result as int32, and what it stands for by the range that MXNet gives it."""
     steps = step_of(node, reach, LARGEST[dtype]), step_of(node, weights.reach, LARGEST[DType.INT8])
     step = apply(node, Mul(), *steps)
-    stands = _real_convolution(node, fused, weights, (dtype, *steps))
     whole = _integers(node, fused, weights)
+    if isinstance(step, Value):
+        stands = real(node, whole, DType.INT32, step)
+    else:
+        stands = _real_convolution(node, fused, weights, (dtype, *steps))
     if fused.addend is None and all(record is None or fused.is_relu(record) for record in (fused.before, fused.behind)):
         if fused.before is not None:
             whole = node.step(Max(), whole, node.constant(0, DType.INT32), suffix="positive")
@@ -199,11 +207,14 @@ def import_fused_fully_connected(node: ImportNode) -> Sequence[Value] | Value:
         return [whole, *product_ends(node, step)]
     data_step = step_of(node, reach, SPANS[dtype])
     how = (dtype, data_step, weights.step, apply(node, Mul(), data_step, weights.step))
-    stands = _activated(node, fused, fully_connected(node, layer, weights.integers, how, weights.bias)[1])
+    made = DType.UINT8 if fused.is_unsigned(fused.before) else DType.INT8
+    whole, stands = fully_connected(node, layer, weights.integers, how, weights.bias)
+    if dtype is not made and not floats and fused.is_positive(fused.before):
+        stands = real_product(node, whole, how[3])  # onnxruntime's integer kernel keeps the dtype
+    stands = _activated(node, fused, stands)
     if floats:
         return stands
     assert found is not None
-    made = DType.UINT8 if fused.is_unsigned(fused.before) else DType.INT8
     result = quantized(node, stands, made, step_of(node, magnitude(node, *found), SPANS[made]))
     return [result, as_end(node, found[0]), as_end(node, found[1])]
 

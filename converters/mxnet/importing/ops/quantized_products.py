@@ -84,9 +84,12 @@ def import_quantized_conv(node: ImportNode) -> Sequence[Value]:
     op = convolution_operator(node)
     total = node.step(integer_convolution(node), data, weight, suffix="integers")
     whole = as_int32(node, total, bias, 2)
-    operands = (real(node, data, DType.UINT8, steps[0], suffix="data"), real(node, weight, DType.INT8, steps[1], 0,
-                                                                              suffix="weight"))
-    node.importer.reals[whole] = node.step(op, *operands, *real_bias(node, bias, step), suffix="real")
+    if isinstance(step, Value):
+        node.importer.reals[whole] = real(node, whole, DType.INT32, step)
+    else:
+        left = real(node, data, DType.UINT8, steps[0], suffix="data")
+        right = real(node, weight, DType.INT8, steps[1], 0, suffix="weight")
+        node.importer.reals[whole] = node.step(op, left, right, *real_bias(node, bias, step), suffix="real")
     return [whole, *product_ends(node, step)]
 
 
@@ -159,15 +162,24 @@ def fully_connected(
     data, flat = node.input(0), attrs["flatten"]
     if flat and data.rank != 2:
         data = node.step(Flatten(), data, suffix="flatten")
-    operand = real(node, data, dtype, data_step, suffix="data")
     turned = _turned(node, weight)
     whole = as_int32(node, node.step(MatMulInteger(), data, turned, suffix="integers"), bias, 0)
+    if isinstance(data_step, Value):
+        return whole, real_product(node, whole, step)
+    operand = real(node, data, dtype, data_step, suffix="data")
     biases = real_bias(node, bias, step)
     if flat or data.rank == 2:
         factor = real(node, weight, DType.INT8, weight_step, 0, suffix="weight")
         return whole, node.step(Gemm(transB=True), operand, factor, *biases, suffix="real")
     stands = node.step(MatMul(), operand, real(node, turned, DType.INT8, weight_step, 1, "weight"), suffix="real")
     return whole, node.step(Add(), stands, *biases, suffix="biased") if biases else stands
+
+
+def real_product(node: ImportNode, whole: Value, step: Known) -> Value:
+    """What an integer product stands for, where onnxruntime makes no integer kernel of the real layer (the data's step
+    is found at run time). There is one step, or one for each entry of the last axis."""
+    counts = node.step(Cast(DType.FLOAT32), whole, suffix="counts")
+    return node.step(Mul(), counts, held(node, step), suffix="real")
 
 
 def _turned(node: ImportNode, weight: Value) -> Value:
@@ -183,5 +195,6 @@ IMPORTS: dict[str, ImportFunction] = {
 }
 
 __all__ = [
-    "IMPORTS", "as_int32", "fully_connected", "integer_convolution", "product_ends", "real_bias", "stated_weight",
+    "IMPORTS", "as_int32", "fully_connected", "integer_convolution", "product_ends", "real_bias", "real_product",
+    "stated_weight",
 ]  # fmt: skip
