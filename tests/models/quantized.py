@@ -2,8 +2,8 @@
 
     python -m tests.models.quantized OUT
 
-OUT receives `float-symbol.json` and `float-0000.params`, the fused network as `fused-...`, and MODE-DTYPE-... for modes of
-calibration (none, naive, entropy) and dtypes (auto, int8), each with `MODE-DTYPE.npz`: `data` and `output`.
+OUT receives `float-symbol.json` and `float-0000.params`, the fused network as `fused-...`, and MODE-DTYPE-... for modes
+of calibration (none, naive, entropy) and dtypes (auto, int8), each with `MODE-DTYPE.npz`: `data` and `output`.
 Parameters and data are random, from one seed.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from tests.models import symbols
 
-# The mode of calibration and the dtype. MXNet itself cannot run entropy-int8: it wants int8 behind a ReLU, and has uint8.
+# Modes of calibration and dtypes. MXNet itself cannot run entropy-int8: behind a ReLU it wants int8 and has uint8.
 KINDS = (("none", "auto"), ("none", "int8"), ("naive", "auto"), ("naive", "int8"), ("entropy", "auto"))
 SHAPE = (4, 3, 32, 32)
 
