@@ -10,6 +10,7 @@ from numpy.typing import NDArray as NumpyArray
 
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.ndarray import array as array_of
+from graphir.converters.mxnet.mx.refusals import refuse_training
 
 ROLL_OVER, PAD, DISCARD = "roll_over", "pad", "discard"
 
@@ -240,6 +241,20 @@ def _named(given: Any, name: str) -> list[tuple[str, NDArray]]:
         (key, held if isinstance(held, NDArray) else array_of(held))
         for key, held in sorted(given.items())
     ]  # fmt: skip
+
+
+_OF_FILES = frozenset({
+    "CSVIter", "ImageDetRecordIter", "ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1", "LibSVMIter", "MNISTIter", "MXDataIter", "PrefetchingIter",
+    "ResizeIter",
+})  # fmt: skip
+"""MXNet's other iterators: those that read files, and those that put one around another."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_FILES:
+        refuse_training(f"mx.io.{name}", "read the data with NumPy and hand the arrays to mx.io.NDArrayIter")
+    raise AttributeError(f"mx.io.{name} is not here; there are {', '.join(__all__)}")
 
 
 __all__ = ["DataBatch", "DataDesc", "DataIter", "NDArrayIter"]

@@ -90,7 +90,8 @@ def flat(argument: Any) -> Iterator[Held | None]:
 class Layer:
     """One call: the layer's configuration and weights, the arguments, and the nodes that are made for it.
 
-    `mask` is the mask of the results; `call` expresses another layer, which this one holds, on values.
+    `mask` is the mask of the results; `call` expresses another layer, which this one holds, on values. `owner` is the
+    layer's path in the model, the same for all of its calls; `shared` holds what calls made of weights, by it.
     """
 
     name: str
@@ -102,6 +103,8 @@ class Layer:
     nodes: list[TFNode] = field(default_factory=list)
     mask: Endpoint | None = None
     dtype: DType = DType.FLOAT32
+    owner: str = ""
+    shared: dict[tuple[object, ...], Any] = field(default_factory=dict)
     call: Callable[[Mapping[str, Any], str, Weights, Sequence[Held]], list[Held]] = lambda *_: []
 
     def __post_init__(self) -> None:
@@ -109,16 +112,25 @@ class Layer:
         self.weights = self.stored.tensors()
 
     def constant(self, suffix: str, value: object, dtype: type = np.int32) -> Endpoint:
-        """A constant node; tensors stay where they lie, floats are of the dtype that the layer computes in."""
+        """A constant node; tensors stay where they lie, floats are of the dtype that the layer computes in.
+
+        A tensor is a weight: all calls of a layer have the one of the first call.
+        """
         if isinstance(value, Tensor):
-            tensor = value
-        else:
-            wanted = self.dtype.numpy() if dtype is np.float32 else dtype
-            try:
-                tensor = Tensor.of(np.array(value, wanted))
-            except (TypeError, ValueError, OverflowError) as error:
-                raise FormatError(f"layer {self.name}: its {suffix} is no array of numbers: {error}") from error
+            return self._stored(suffix, value)
+        wanted = self.dtype.numpy() if dtype is np.float32 else dtype
+        try:
+            tensor = Tensor.of(np.array(value, wanted))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise FormatError(f"layer {self.name}: its {suffix} is no array of numbers: {error}") from error
         return self.add("Const", suffix, (), value=tensor, dtype=tensor.dtype)
+
+    def _stored(self, suffix: str, tensor: Tensor) -> Endpoint:
+        key = self.owner, suffix, tensor.type
+        if not self.owner or key not in self.shared:
+            self.shared[key] = self.add("Const", suffix, (), value=tensor, dtype=tensor.dtype)
+        found: Endpoint = self.shared[key]
+        return found
 
     def tensor(self, slot: int) -> Tensor:
         """The elements of a weight. Raises FormatError if the file holds fewer."""

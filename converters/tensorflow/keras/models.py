@@ -56,6 +56,8 @@ class Reader:
         self._names = Names()
         self._casts = False
         self._depth = 0
+        self._owners: dict[str, str] = {}  # of what a call's names begin with, the path of its layer, without calls
+        self._shared: dict[tuple[object, ...], Any] = {}
 
     def run(self, entry: Entry, stored: Weights) -> tuple[dict[str, Endpoint], dict[str, Endpoint]]:
         """The endpoints of the inputs and outputs by name, in the order of the model's `inputs` and `outputs`."""
@@ -125,6 +127,7 @@ class Reader:
                     inputs[name] = values[0].value
                 continue
             argument = values[0] if len(values) == 1 else values
+            self._owners[f"{name}/"] = f"{self._owners.get(prefix, prefix)}{_name(entry, self.path)}/"
             values = self._call(entry, part, name, [argument], {})
         return values
 
@@ -159,6 +162,7 @@ class Reader:
                     continue
                 title = prefix + (name if place == 0 else f"{name}_call_{place}")
                 given = filled(args, results), filled(kwargs, results)
+                self._owners[f"{title}/"] = f"{self._owners.get(prefix, prefix)}{name}/"
                 made = self._call(entries[name], weights.get(name, stored), title, *given)
                 results[name, place + first.get(name, 0)] = made
             if len(left) == len(calls):
@@ -209,6 +213,7 @@ class Reader:
             check_layer(entry, name, self.path)
         entry = modern(entry)
         class_name = entry["class_name"]
+        owner = self._owners.setdefault(f"{name}/", f"{name}/")
         if class_name in MODELS and _layers_of(entry) is not None:
             return self._told(name, self._model(entry, stored, name, args, kwargs))
         charge_nodes(1, f"layer {name}")
@@ -216,7 +221,7 @@ class Reader:
         try:
             if _is_operation(entry):
                 return self._told(name, self._operation(entry, stored, name, args, kwargs))
-            return self._told(name, self._layer(entry, stored, name, args, kwargs))
+            return self._told(name, self._layer(entry, stored, name, args, kwargs, owner))
         except Refusal as error:
             self._refusals.refuse(class_name, str(error), name)
             found = list(held_in([args, kwargs]))
@@ -247,7 +252,7 @@ class Reader:
         return found
 
     def _layer(
-        self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], owner: str
     ) -> list[Held]:
         class_name, config = entry["class_name"], entry["config"]
         if not any(held_in([args, kwargs])):
@@ -271,7 +276,7 @@ class Reader:
             if policy not in ("string", "int32", "int64"):
                 raise Refusal(f"the dtype policy {policy}")
             dtype = DType.FLOAT32
-        layer = Layer(name, config, stored, args, kwargs, self.version, dtype=dtype)
+        layer = Layer(name, config, stored, args, kwargs, self.version, dtype=dtype, owner=owner, shared=self._shared)
         layer.call = lambda inner, suffix, part, held: self._inner(layer, inner, suffix, part, held)
         if self._casts:
             layer.args, layer.kwargs = (mapped(given, layer.autocast) for given in (list(args), dict(kwargs)))
@@ -289,6 +294,7 @@ class Reader:
         self.nodes += outer.nodes
         outer.nodes = []
         argument = operands[0] if len(operands) == 1 else list(operands)
+        self._owners[f"{outer.name}/{suffix}/"] = f"{outer.owner}{suffix}/"
         return self._call(entry, stored, f"{outer.name}/{suffix}", [argument], {})
 
     def _operation(

@@ -11,7 +11,7 @@ number is the sequence's length, and each step takes the output of the last one 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ Function = tuple[str, tuple[float, ...], tuple[float, ...]]
 @dataclass(frozen=True)
 class Cell:
     """One direction of one layer: what it computes, its weights in the graph's order, its states' places among the
-    operands, and whether it runs from the last step to the first."""
+    operands, whether it runs from the last step to the first, and the parameters that its first call `made`."""
 
     kind: str
     units: int
@@ -47,6 +47,7 @@ class Cell:
     weight: Tensor
     recurrent: Tensor
     bias: Tensor | None
+    made: dict[tuple[str, int], Value] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def fits(self) -> tuple[object, ...]:
@@ -207,9 +208,9 @@ def _operator(
         fields["linear_before_reset"] = cell.reset_after
     parts = [("W", [held.weight for held in cells]), ("R", [held.recurrent for held in cells])]
     operands: list[Value | None] = [x]
-    operands += [_stacked(node, tensors, name) for name, tensors in parts]
+    operands += [_stacked(node, cell, tensors, name) for name, tensors in parts]
     biases = [held.bias for held in cells if held.bias is not None]
-    operands.append(_biases(node, biases, cell.weight.shape[1]) if biases else None)
+    operands.append(_biases(node, cell, biases) if biases else None)
     operands.append(lengths)
     for slot in range(STATES[cell.kind]):
         rows = [held[slot] for held in states if held]
@@ -220,23 +221,41 @@ def _operator(
     return node.steps(OPERATORS[cell.kind](**fields), *operands, suffix=cell.kind.lower())
 
 
-def _stacked(node: ImportNode, tensors: Sequence[Tensor], suffix: str) -> Value:
-    """The directions' weights in one parameter, computed when it is needed."""
+def _stacked(node: ImportNode, cell: Cell, tensors: Sequence[Tensor], suffix: str) -> Value:
+    """The directions' weights in one parameter, computed when it is needed; `cell` is the first one's, which keeps it
+    for other calls of the layer."""
+    key = suffix, len(tensors)
+    held = _held(node, cell, key)
+    if held is not None:
+        return held
     tensor = tensors[0]
     if len(tensors) > 1:
         shape = (len(tensors), *tensor.shape[1:])
         tensor = Tensor.computed(tensor.dtype, shape, lambda: np.concatenate([held.numpy() for held in tensors]))
     value = node.graph.add_parameter(node.fresh_name(f"{node.name}_{suffix}"), tensor)
     value.sources = (f"{value.name}:0",)  # a weight of the model, of its size, though in another order
+    cell.made[key] = value
     return value
 
 
-def _biases(node: ImportNode, tensors: Sequence[Tensor], wide: int) -> Value:
+def _biases(node: ImportNode, cell: Cell, tensors: Sequence[Tensor]) -> Value:
     """The input's and the state's biases; where a layer has one, the state's are zeros, which are no weights."""
+    wide = cell.weight.shape[1]
     if tensors[0].shape[1] != wide:
-        return _stacked(node, tensors, "B")
+        return _stacked(node, cell, tensors, "B")
+    key = "biases", len(tensors)
+    held = _held(node, cell, key)
+    if held is not None:
+        return held
     zeros = node.graph.constant(np.zeros((len(tensors), wide), tensors[0].dtype.numpy()), name=f"{node.name}_zeros")
-    return node.step(Concat(1), _stacked(node, tensors, "B"), zeros, suffix="biases")
+    cell.made[key] = node.step(Concat(1), _stacked(node, cell, tensors, "B"), zeros, suffix="biases")
+    return cell.made[key]
+
+
+def _held(node: ImportNode, cell: Cell, key: tuple[str, int]) -> Value | None:
+    """What an earlier call of the layer made, where it can be used."""
+    held = cell.made.get(key)
+    return held if held is not None and held.graph is node.graph and node.graph.holds(held) else None
 
 
 def _merged(node: ImportNode, layer: Recurrence, outputs: list[Value]) -> list[Value]:

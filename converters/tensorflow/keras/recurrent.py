@@ -34,8 +34,13 @@ HARD_SIGMOID: Function = ("HardSigmoid", (1.0 / 6.0,), (0.5,))
 OLD_HARD_SIGMOID: Function = ("HardSigmoid", (0.2,), (0.5,))
 
 
-def _cell(layer: Layer, config: Mapping[str, Any], kind: str, stored: Weights, *, backward: bool) -> Cell:
-    """A cell from its configuration. Raises Refusal for what the graph's operators cannot say."""
+def _cell(
+    layer: Layer, config: Mapping[str, Any], kind: str, stored: Weights, *, backward: bool, place: int = 0
+) -> Cell:
+    """A cell from its configuration, the layer's cell number `place`: all calls of the layer have the first one's.
+
+    Raises Refusal for what the graph's operators cannot say.
+    """
     names = ("recurrent_activation", "activation") if kind != "SimpleRNN" else ("activation",)
     found = [_activation(layer, config.get(name, usual)) for name, usual in zip(names, USUAL[kind], strict=True)]
     if kind == "LSTM":
@@ -56,7 +61,9 @@ def _cell(layer: Layer, config: Mapping[str, Any], kind: str, stored: Weights, *
     reset_after = bool(config.get("reset_after", False)) if kind == "GRU" else False
     weight, recurrent = (_ordered(tensor, gates, layer.dtype) for tensor in tensors[:2])
     bias = _bias(tensors[2], gates, units, layer.dtype) if use_bias else None
-    return Cell(kind, units, tuple(found), reset_after, backward, weight, recurrent, bias)
+    cell = Cell(kind, units, tuple(found), reset_after, backward, weight, recurrent, bias)
+    shared: Cell = layer.shared.setdefault((layer.owner, "cell", place), cell) if layer.owner else cell
+    return shared
 
 
 def _activation(layer: Layer, held: Any) -> Function:
@@ -233,7 +240,7 @@ def rnn(layer: Layer) -> list[Endpoint]:
         count = 2 + bool(inner["config"].get("use_bias", True))
         key = f"{title}_{number}" if number else title
         stored = layer.stored.count_from(start, count, "cell", "cells", key)
-        cells.append(_cell(layer, inner["config"], kind, stored, backward=backward))
+        cells.append(_cell(layer, inner["config"], kind, stored, backward=backward, place=len(cells)))
         start += count
     mask = _mask(layer)
     value = layer.data
@@ -269,7 +276,7 @@ def bidirectional(layer: Layer) -> list[Endpoint]:
             kind, inner = _cell_kind(cell), {**cell["config"], "go_backwards": inner.get("go_backwards")}
         if kind not in GATES:
             raise Refusal(f"two directions of a {kind}; LSTM, GRU and SimpleRNN are read")
-        cells.append(_cell(layer, inner, kind, stored, backward=bool(inner.get("go_backwards"))))
+        cells.append(_cell(layer, inner, kind, stored, backward=bool(inner.get("go_backwards")), place=len(cells)))
     if any(config.get(key) != backward["config"].get(key) for key in ("return_sequences", "return_state")):
         raise Refusal("two directions that return different things")
     # version 2 does not write this down, both do it

@@ -288,6 +288,18 @@ def test_training_is_one_error_that_names_what_to_do(expression: str) -> None:
     assert not hasattr(mx.optimizer, "SGD")
 
 
+@pytest.mark.parametrize("name", ["CSVIter", "ImageRecordIter", "MNISTIter", "PrefetchingIter"])
+def test_iterators_of_files_name_the_one_of_arrays(name: str) -> None:
+    with pytest.raises(mx.TrainingError, match=rf"mx\.io\.{name} is not here: read the data with NumPy.*NDArrayIter"):
+        getattr(mx.io, name)
+    assert not hasattr(mx.io, name)
+
+
+def test_a_name_that_mxnet_does_not_have_names_those_that_are_here() -> None:
+    with pytest.raises(AttributeError, match=r"mx\.io\.Nothing is not here; there are DataBatch.*NDArrayIter"):
+        _ = mx.io.Nothing
+
+
 def test_checkpoints_come_back(tmp_path: Path) -> None:
     made = module()
     prefix = str(tmp_path / "m")
