@@ -14,6 +14,7 @@ from .compare import relative_change
 Array = NDArray[Any]
 NARROW = ("float16", "bfloat16")
 VALUES_AT_ONCE = 64
+MOST_SESSIONS = 16
 
 
 def noise_floors(
@@ -35,8 +36,9 @@ def noise_floors(
 def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Iterator[str]:
     """The inner values of a narrow type in which there is an infinity or NaN; a few values at a time are held."""
     names = list(candidate.structure.producers)
-    for start in range(0, len(names), VALUES_AT_ONCE):
-        for name, array in candidate.run(feeds, names[start : start + VALUES_AT_ONCE]).items():
+    step = max(VALUES_AT_ONCE, len(names) // MOST_SESSIONS + 1)
+    for start in range(0, len(names), step):
+        for name, array in candidate.run(feeds, names[start : start + step]).items():
             is_narrow = isinstance(array, np.ndarray) and array.dtype.name in NARROW
             if is_narrow and not np.isfinite(array.astype(np.float32)).all():
                 yield name

@@ -132,7 +132,7 @@ def feeds(graph: Graph) -> dict[str, Array]:
     rng = np.random.default_rng(3)
     return {
         value.name: rng.integers(0, 8, value.shape) if value.dtype is DType.INT64
-        else rng.standard_normal(value.shape).astype(np.float32)
+        else np.asarray(rng.standard_normal(value.shape), np.float32)
         for value in graph.inputs
     }  # fmt: skip
 
@@ -191,7 +191,7 @@ def test_weights_become_narrow(dtype: str) -> None:
 
 def test_a_network_of_float16_has_casts_at_its_ends_only() -> None:
     made = to_half(network(), "float16")
-    assert [node.inputs[0].name for node in casts(made)] == ["data", "fc"]  # type: ignore[union-attr]
+    assert [node.inputs[0].name for node in casts(made)] == ["data", "fc"]
     assert made["sum"].dtype is FLOAT16
     assert made["scores"].dtype is FLOAT32
 

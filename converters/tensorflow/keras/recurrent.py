@@ -231,7 +231,8 @@ def rnn(layer: Layer) -> list[Endpoint]:
     if not isinstance(stacked, list) or not stacked:
         raise FormatError(f"layer {layer.name}: its cells are {str(stacked)[:60]}, expected a list of them")
     entries = [_checked(layer, inner) for inner in stacked]
-    cells, start = [], 0
+    cells: list[Cell] = []
+    start = 0
     names: dict[str, int] = {}
     for inner in entries:
         kind = _cell_kind(inner)
@@ -267,7 +268,7 @@ def bidirectional(layer: Layer) -> list[Endpoint]:
     merge = layer.config.get("merge_mode") if "merge_mode" in layer.config else "concat"
     if merge not in ("concat", "sum", "mul", "ave", None):
         raise Refusal(f"merge_mode {merge!r}")
-    cells = []
+    cells: list[Cell] = []
     for place, (entry, title) in enumerate(((forward, "forward_layer"), (backward, "backward_layer"))):
         inner, stored = entry["config"], layer.stored.part(title, place, 2).part("cell")
         kind = entry["class_name"]
