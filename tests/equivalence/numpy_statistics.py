@@ -122,7 +122,7 @@ ROWS: tuple[Case, ...] = (
     # Of float64 data MXNet weighs with float32 parts.
     case(
         "_npi_percentile",
-        "float64",
+        "percents_of_float64",
         data(2, 4, name="a", dtype="float64"),
         percents(10, 50, dtype="float64"),
         axis=0,

@@ -150,7 +150,7 @@ def test_every_reference_operator_has_a_case() -> None:
         "_npi_boolean_mask_assign_tensor",
         "_scatter_set_nd",
     }
-    elsewhere = {"_npi_bincount"} | later_operators()  # test_counts.py; tests/converters/mxnet/two
+    elsewhere = {"_npi_bincount", "_copyto"} | later_operators()  # test_counts.py; tests/converters/mxnet/two
     sparse_only = {"_contrib_getnnz", "_sparse_retain"}  # tests/converters/mxnet/test_import_sparse.py has them
     without = sparse_only | gpu_only | unnamed | with_symbols_inside | in_place | elsewhere
     assert set(supported()) - {case.op for case in CASES} - without == set()

@@ -114,8 +114,8 @@ def draw(seed: int, index: int, pattern: str = "") -> Drawn:
 #
 # The order of equals and of NaN is no promise of MXNet's sorting; how a loss of order of magnitude or an infinity that
 # meets a weight of 0 spreads is a matter of the order of summation (interpolation, windows, products, recurrence,
-# elimination, statistics); boxes that are no boxes; limits that do not rise; indices outside an array, which MXNet reads
-# all the same; densities of negative counts, where rounding decides whether a factorial is infinite.
+# elimination, statistics); boxes that are no boxes; limits that do not rise; indices outside an array, which MXNet
+# reads all the same; densities of negative counts, where rounding decides whether a factorial is infinite.
 PLAIN_ONLY = re.compile(
     r"^(argsort|topk|sort|_npi_unique|_unravel_index|_ravel_multi_index|Pooling|Pooling_v1|gather_nd|scatter_nd|RNN|Dropout|LRN|BilinearSampler|GridGenerator|SpatialTransformer|UpSampling)$"
     r"|^(_histogram|_npi_average|_npi_einsum|_npi_percentile)$"

@@ -9,7 +9,7 @@ from graphir.converters.mxnet.schema.registry import changed_operators
 from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO
 
 NOT_CONVERTED = "graphir cannot convert this operator of MXNet yet"
-NOT_IN_MXNET = "neither MXNet 1.9.1 nor 2.0 has such an operator: it comes from a build of one's own; see docs/plugins.md"
+NOT_IN_MXNET = "neither MXNet 1.9.1 nor 2.0 has this operator: it comes from a build of one's own; see docs/plugins.md"
 OTHERWISE = "MXNet 2.0 computes something else under this name of MXNet 1.9.1, which graphir cannot convert yet"
 
 UNTIL_DIFFERENT = "it draws until all numbers of a row differ, and tells how often: no fixed number of draws does"
