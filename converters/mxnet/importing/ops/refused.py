@@ -26,6 +26,7 @@ GENERAL_EIGENVALUES = (
 GRAPH_SAMPLING = "it works on compressed sparse matrices of graphs, which ONNX has no tensors for"
 IMPERATIVE = "MXNet runs it on arrays only: it tells no element type of its result, and no symbol with it can be bound"
 IMAGE_FILE = "it reads the bytes of an image file; decode the image before the model and feed it pixels"
+WITHOUT_ATTRIBUTES = "MXNet 2.0 writes it without its attributes, and reads its own file no more"
 ROW_SPARSE = "it is defined for row-sparse arrays only, which MXNet has no network give and ONNX has no tensors for"
 
 NO_GRAPH = "MXNet 2.0 itself builds no graph with it: its gradient is registered with another number of inputs"
@@ -64,6 +65,9 @@ REASONS: Mapping[str, str] = {
     "_npi_rbitwise_left_shift_scalar": NO_GRAPH,
     "_npi_rbitwise_right_shift_scalar": NO_GRAPH,
     "_npi_share_memory": "it asks whether two arrays lie in the same memory of MXNet's process; a graph has no memory",
+    "_npx_cond": WITHOUT_ATTRIBUTES,
+    "_npx_foreach": WITHOUT_ATTRIBUTES,
+    "_npx_while_loop": WITHOUT_ATTRIBUTES,
     "_onehot_encode": IMPERATIVE,
     "_sample_unique_zipfian": UNTIL_DIFFERENT,
     "_set_value": IMPERATIVE,
