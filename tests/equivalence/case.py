@@ -165,7 +165,7 @@ class Case:
             case "SliceChannel" | "amp_multicast":
                 return int(attrs["num_outputs"])
             case "_split_v2" | "_npi_hsplit" | "_npi_dsplit":
-                sections = int(attrs.get("sections", "0"))
+                sections = max(int(attrs.get("sections", "0")), 0)
                 return sections or len([entry for entry in attrs["indices"].strip("()[] ").split(",") if entry.strip()])
             case "BatchNorm" | "BatchNorm_v1" | "_contrib_BatchNormWithReLU" | "LayerNorm" | "GroupNorm":
                 return 3 if attrs.get("output_mean_var") in true else 1
