@@ -97,6 +97,8 @@ def draw(seed: int, index: int, pattern: str = "") -> Drawn:
         inputs = _of_other_dtype(inputs, generator)
     if fragile and "ddof" in attrs:
         attrs["ddof"] = "0"
+    if fragile and inputs[0].dtype == "float16":  # whose squares are rounded to it: a whole number may be off by one
+        attrs.pop("dtype", None)
     if generator.random() < 0.6 and not fragile:
         attrs = changed_attributes(case.op, attrs, generator)
     if case.op in ORDERS:
@@ -107,6 +109,8 @@ def draw(seed: int, index: int, pattern: str = "") -> Drawn:
         case.variable(source): draw_values(source, mood if _may_be_wild(case.op, slot, source) else Mood(), generator)
         for slot, source in enumerate(inputs)
     }
+    if case.op == "_histogram" and len(inputs) > 1:  # limits rise
+        arrays[case.variable(inputs[1])].sort()
     return Drawn(case, arrays, mood.special > 0)
 
 
@@ -114,8 +118,8 @@ def draw(seed: int, index: int, pattern: str = "") -> Drawn:
 #
 # The order of equals and of NaN is no promise of MXNet's sorting; how a loss of order of magnitude or an infinity that
 # meets a weight of 0 spreads is a matter of the order of summation (interpolation, windows, products, recurrence,
-# elimination, statistics); boxes that are no boxes; limits that do not rise; indices outside an array, which MXNet
-# reads all the same; densities of negative counts, where rounding decides whether a factorial is infinite.
+# elimination, statistics); boxes that are no boxes; indices outside an array, which MXNet reads all the same; densities
+# of negative counts, where rounding decides whether a factorial is infinite.
 PLAIN_ONLY = re.compile(
     r"^(argsort|topk|sort|_npi_unique|_unravel_index|_ravel_multi_index|Pooling|Pooling_v1|gather_nd|scatter_nd|RNN|Dropout|LRN|BilinearSampler|GridGenerator|SpatialTransformer|UpSampling)$"
     r"|^(_histogram|_npi_average|_npi_einsum|_npi_percentile)$"
