@@ -5,7 +5,7 @@ Source: G. Golub, C. Van Loan, Matrix Computations, 8.5 (the rotation, the paral
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from graphir.ops import factorization as ir
 from graphir.ops.elementwise import (
     Abs,
     Add,
+    Cast,
     Div,
     Equal,
     Greater,
@@ -39,6 +40,7 @@ from graphir.ops.shape_parts import Concat
 from graphir.types import DType
 
 MOST_SWEEPS = 16
+Compose = Callable[[Maker, Value], Sequence[Value]]
 
 
 class Pairs(NamedTuple):
@@ -84,12 +86,14 @@ def _rotation(make: Maker, size: int, pairs: Pairs, products: Value) -> Value:
     beside = make(ReduceSum(keepdims=False), make(Where(), pairs.meets, products, zero), last)
     other = make(Gather(-1), own, pairs.partner)
     slope = make(Div(), make(Sub(), other, own), make(Add(), beside, beside))
-    order = make(Where(), make(Less(), places, pairs.partner), one, make.number(-1.0))
-    sign = make(Where(), make(Equal(), slope, zero), order, make(Sign(), slope))
+    sign = make(Where(), make(Equal(), slope, zero), one, make(Sign(), slope))
     root = make(Sqrt(), make(Add(), one, make(Mul(), slope, slope)))
     tangent = make(Div(), sign, make(Add(), make(Abs(), slope), root))
     stays = make(Or(), make(Equal(), beside, zero), make(Equal(), places, pairs.partner))
     tangent = make(Where(), stays, zero, tangent)
+    # that of a pair's second row is the first one's: a rotation only if both agree to the last digit
+    others = make(Neg(), make(Gather(-1), tangent, pairs.partner))
+    tangent = make(Where(), make(Less(), places, pairs.partner), tangent, others)
     cosine = make(Reciprocal(), make(Sqrt(), make(Add(), one, make(Mul(), tangent, tangent))))
     sine = make(Mul(), tangent, cosine)
     spread = make(Where(), pairs.meets, make(Unsqueeze(), sine, last), zero)
@@ -125,9 +129,26 @@ def _leads_below_zero(make: Maker, rows: Value) -> Value:
     return make(Less(), lead, make.number(0.0))
 
 
+def _widely(compose: Compose, make: Maker, a: Value) -> Sequence[Value]:
+    """What is composed of the operand as float64, in the operand's dtype: hundreds of rotations would drift in less."""
+    if make.dtype is DType.FLOAT64:
+        return compose(make, a)
+    wide = make.of(DType.FLOAT64)
+    return [wide(Cast(make.dtype), value) for value in compose(wide, wide(Cast(DType.FLOAT64), a))]
+
+
 def compose_symmetric_eigen(make: Maker, op: ir.SymmetricEigen, operands: Sequence[Value]) -> Sequence[Value]:
     """Rotations from both sides until the matrix is diagonal."""
-    (a,) = operands
+    return _widely(_symmetric_eigen, make, operands[0])
+
+
+def compose_svd(make: Maker, op: ir.SVD, operands: Sequence[Value]) -> Sequence[Value]:
+    """Rotations of the rows until all are orthogonal; their lengths are the singular values."""
+    return _widely(_svd, make, operands[0])
+
+
+def _symmetric_eigen(make: Maker, a: Value) -> Sequence[Value]:
+    """Vectors and values."""
     size, _ = known_sizes(a)
     axes = make.vector(-2, -1)
 
@@ -136,6 +157,7 @@ def compose_symmetric_eigen(make: Maker, op: ir.SymmetricEigen, operands: Sequen
         pairs = _pairs(make, size, number)
         rotation = _rotation(make, size, pairs, matrix)
         matrix = make(MatMul(), make(MatMul(), rotation, matrix), turned(make, rotation))
+        matrix = make(Mul(), make(Add(), matrix, turned(make, matrix)), make.number(0.5))
         sizes = make(Abs(), matrix)
         beside = make(ReduceMax(), make(Where(), pairs.diagonal, make.number(0.0), sizes), axes)
         limit = make(Mul(), make(ReduceMax(), sizes, axes), _tolerance(make, size))
@@ -150,9 +172,8 @@ def compose_symmetric_eigen(make: Maker, op: ir.SymmetricEigen, operands: Sequen
     return [make(Where(), _leads_below_zero(make, vectors), make(Neg(), vectors), vectors), values]
 
 
-def compose_svd(make: Maker, op: ir.SVD, operands: Sequence[Value]) -> Sequence[Value]:
-    """Rotations of the rows until all are orthogonal; their lengths are the singular values."""
-    (a,) = operands
+def _svd(make: Maker, a: Value) -> Sequence[Value]:
+    """U, S and V."""
     size, _ = known_sizes(a)
     zero, last = make.number(0.0), make.vector(-1)
 

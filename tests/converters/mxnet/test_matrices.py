@@ -7,6 +7,7 @@ import json
 import numpy as np
 import onnxruntime
 import pytest
+from numpy.typing import NDArray
 
 from graphir.converters.mxnet import from_symbol, to_symbol
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
@@ -17,7 +18,7 @@ from graphir.graph import Graph
 from graphir.ops.factorization import Cholesky
 from graphir.types import DType, TensorType, symbol
 from tests.equivalence.algebra import CASES as ALGEBRA
-from tests.equivalence.case import Case, case, values
+from tests.equivalence.case import Case, case, data, values
 from tests.equivalence.factorization import CASES as FACTORS
 
 OF_NO_BATCH = {"_npi_tensorinv", "_npi_tensorsolve", "khatri_rao"}
@@ -68,6 +69,29 @@ def test_it_goes_back_as_an_operator_of_mxnet(op: str) -> None:
     written = {node["op"] for node in json.loads(text)["nodes"]}
     assert BACK[op] in written
     assert not written & {"_while_loop", "_foreach"}
+
+
+def near(size: int, dtype: str) -> NDArray[np.float64]:
+    """A symmetric matrix whose eigenvalues are equal but for rounding."""
+    noise = np.random.Generator(np.random.PCG64(7)).standard_normal((size, size))
+    return np.asarray(np.eye(size) + (noise + noise.T) * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [2, 5, 24])
+@pytest.mark.parametrize("kind", ["near", "random"])
+def test_eigenvectors_are_orthonormal_and_make_the_matrix(kind: str, size: int, dtype: str) -> None:
+    numbers = near(size, dtype).ravel().tolist()
+    equal = values(*numbers, shape=(size, size), name="A", dtype=dtype)
+    row = case("_linalg_syevd", "any", equal if kind == "near" else data(size, size, name="A", dtype=dtype))
+    ((name, array),) = row.arrays().items()
+    model = to_model(imported(row, is_open=False))
+    vectors, found = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {name: array})
+    limit = 100 * float(np.finfo(dtype).eps)
+    assert np.abs(vectors @ vectors.T - np.eye(size)).max() < limit
+    lower = np.tril(array) + np.tril(array, -1).T
+    assert np.abs(vectors.T @ (found[:, None] * vectors) - lower).max() < limit * np.abs(lower).max()
+    assert (np.diff(found) >= 0).all()
 
 
 LOST_RANK = (

@@ -86,8 +86,18 @@ def import_gelqf(node: ImportNode) -> Sequence[Value]:
     return node.emit_all(LQ(), data)
 
 
+def _decide_vectors(node: ImportNode, of: str) -> None:
+    """Say which vectors are one's own choice."""
+    node.decide(
+        DecisionKind.COMPOSITION,
+        f"ONNX's model finds the vectors by Jacobi's rotations in float64: those of equal {of} may be another basis of "
+        "the same space, and one whose largest components are equal but for rounding may have the other sign",
+    )
+
+
 def import_syevd(node: ImportNode) -> Sequence[Value]:
     """Eigenvectors as rows, and eigenvalues."""
+    _decide_vectors(node, "eigenvalues")
     return node.emit_all(SymmetricEigen(), _squares(node))
 
 
@@ -158,6 +168,7 @@ def _symmetric(node: ImportNode) -> Value:
 
 def import_eigh(node: ImportNode) -> Sequence[Value]:
     """Eigenvalues, and eigenvectors as columns."""
+    _decide_vectors(node, "eigenvalues")
     rows, found = node.steps(SymmetricEigen(), _symmetric(node))
     return [found, turned(node, rows, "columns")]
 
@@ -171,6 +182,7 @@ def import_svd(node: ImportNode) -> Sequence[Value]:
     """U, the singular values, and V."""
     data = node.input(0)
     require_wide(node, data)
+    _decide_vectors(node, "singular values")
     node.decide(DecisionKind.UNDEFINED_ELEMENTS, "rows of V that belong to singular values of 0 are zeros")
     return node.emit_all(SVD(), data)
 
