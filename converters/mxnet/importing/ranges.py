@@ -31,6 +31,7 @@ LARGEST = {DType.INT8: 127.0, DType.UINT8: 255.0, DType.INT32: 2147483647.0}
 LIMITS = {DType.INT8: (-128, 127), DType.UINT8: (0, 255)}
 # The smallest normal number: a range without extent has no step of its own, and all that it holds is 0.
 SMALLEST = np.float32(2.0**-126)
+LEAST_REACH = np.float32(2.0**-100)
 _FUNCTIONS: dict[type[Operator], Callable[..., Any]] = {
     Abs: np.abs, Add: np.add, Div: np.divide, Max: np.maximum, Min: np.minimum, Mul: np.multiply, Neg: np.negative,
     Sqrt: np.sqrt, Sub: np.subtract,
@@ -82,6 +83,11 @@ def end(node: ImportNode, value: Value) -> Known:
 def magnitude(node: ImportNode, low: Known, high: Known) -> Known:
     """The larger magnitude of the two ends."""
     return apply(node, Max(), apply(node, Abs(), low), apply(node, Abs(), high))
+
+
+def some_magnitude(node: ImportNode, low: Known, high: Known) -> Known:
+    """The larger magnitude of the two ends, and never 0: of data that are all 0 only a bias is left."""
+    return apply(node, Max(), magnitude(node, low, high), np.asarray(LEAST_REACH))
 
 
 def step_of(node: ImportNode, reach: Known, span: float) -> Known:
@@ -163,7 +169,8 @@ def cut(node: ImportNode, numbers: Known, *, rounded: bool) -> Known:
 
 
 __all__ = [
-    "LARGEST", "LIMITS", "SPANS", "Known", "apply", "as_end", "byte_dtype", "calibrated", "cut", "end", "held",
-    "known", "magnitude", "own_ends", "quantized", "range_step", "real", "single", "step_of", "stored",
-    "symmetric_ends",
+    "LARGEST", "LIMITS", "SPANS",
+    "Known", "apply", "as_end", "byte_dtype", "calibrated", "cut", "end", "held",
+    "known", "magnitude", "own_ends", "quantized", "range_step", "real", "single", "some_magnitude", "step_of",
+    "stored", "symmetric_ends",
 ]  # fmt: skip

@@ -40,6 +40,7 @@ from graphir.converters.mxnet.importing.ranges import (
     quantized,
     real,
     single,
+    some_magnitude,
     step_of,
     stored,
 )
@@ -88,11 +89,12 @@ def _quantized_convolution(node: ImportNode, fused: Fused) -> Sequence[Value]:
     _check_clip(node, fused)
     dtype, first = byte_dtype(node), fused.first_range
     low, high = end(node, node.input(first)), end(node, node.input(first + 1))
-    factor = apply(node, Div(), single(SPANS[dtype]), magnitude(node, low, high))
+    reach = some_magnitude(node, low, high)
+    factor = apply(node, Div(), single(SPANS[dtype]), reach)
     weights = layer_weights(node, fused, factor, whole=calibrated(node) is None)
     if calibrated(node) is None:
-        return _as_integers(node, fused, weights, dtype, magnitude(node, low, high))
-    data_step = step_of(node, magnitude(node, low, high), SPANS[dtype])
+        return _as_integers(node, fused, weights, dtype, reach)
+    data_step = step_of(node, reach, SPANS[dtype])
     found = calibrated(node)
     assert found is not None
     made = DType.UINT8 if fused.is_positive(fused.last) else DType.INT8
@@ -188,7 +190,7 @@ def import_fused_fully_connected(node: ImportNode) -> Sequence[Value] | Value:
     if rows and found is None and not floats:
         node.refuse("factors a row need a calibrated range or a float32 result: MXNet refuses it too")
     first = fused.operands
-    reach = magnitude(node, end(node, node.input(first)), end(node, node.input(first + 1)))
+    reach = some_magnitude(node, end(node, node.input(first)), end(node, node.input(first + 1)))
     factor = apply(node, Div(), single(SPANS[dtype]), reach)
     if rows:
         stated_weight(node, layer)
