@@ -96,7 +96,6 @@ SPLIT: tuple[Case, ...] = (
     case("_npi_dsplit", "whole", data(2, 3, 4), indices=(0,), axis=2),
     np_shape(case("_npi_dsplit", "no_elements", data(0, 3, 2), indices=(), sections=2, axis=2)),
     case("_split_v2", "unequal", data(4, 2), indices=(), axis=0, sections=3),
-    case("_split_v2", "no_sections", data(4, 2), indices=(0, 1), axis=0, sections=-1),
 )
 CASES = (*CASES, *SPLIT)
 

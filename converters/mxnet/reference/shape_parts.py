@@ -98,7 +98,8 @@ def split_v2(attrs: Attributes, data: Array) -> tuple[Array, ...]:
     """`sections` parts, the first ones larger by one where they are not equal, or one part from each of `indices` (the
     first being 0) to the next, along axis."""
     axis = normalized_axis(attrs.get("axis", 1), data.ndim)
-    size, sections = data.shape[axis], max(int(attrs.get("sections") or 0), 0)
+    size, sections = data.shape[axis], int(attrs.get("sections") or 0)
+    require(sections >= 0, f"sections {sections}, of which only the first part is computed")
     starts = list(attrs["indices"])
     if sections:
         starts = [part * (size // sections) + min(part, size % sections) for part in range(sections)]

@@ -69,7 +69,9 @@ def import_split_v2(node: ImportNode) -> Sequence[Value]:
 
 def split(node: ImportNode, data: Value, axis: int) -> Sequence[Value]:
     """The parts that `sections` or `indices` ask for, along this axis; `squeeze_axis` drops it."""
-    sections, squeeze = max(node.attrs["sections"], 0), node.attrs["squeeze_axis"]
+    sections, squeeze = node.attrs["sections"], node.attrs["squeeze_axis"]
+    if sections < 0:
+        node.refuse(f"sections {sections}, expected 0 or more: MXNet computes the first part only")
     starts = list(node.attrs["indices"] or ())
     size = static_size(data, axis)
     count = sections or len(starts)
@@ -107,7 +109,7 @@ def _open_lengths(node: ImportNode, data: Value, axis: int) -> Value:
 
 def _part_lengths(node: ImportNode, size: int) -> list[int]:
     """The sizes of the parts of an axis: of `sections` the first ones have one more where they are not equal."""
-    sections, starts = max(node.attrs["sections"], 0), list(node.attrs["indices"] or ())
+    sections, starts = node.attrs["sections"], list(node.attrs["indices"] or ())
     if sections:
         return [size // sections + (place < size % sections) for place in range(sections)]
     lengths = [end - start for start, end in zip(starts, [*starts[1:], size], strict=True)]
