@@ -5,7 +5,8 @@ A loop touches whole batches at once. What it leaves behind in rows and columns 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,8 @@ from graphir.ops.reduction import ArgMax, ReduceL2, ReduceProd, ReduceSum
 from graphir.ops.shape import Expand, Shape, Squeeze, Unsqueeze
 from graphir.ops.shape_parts import Concat, Slice
 from graphir.types import DType
+
+Composition = Callable[[Maker, Any, Sequence[Value]], Sequence[Value]]
 
 
 def compose_cholesky(make: Maker, op: ir.Cholesky, operands: Sequence[Value]) -> Sequence[Value]:
@@ -189,13 +192,27 @@ def compose_lq(make: Maker, op: ir.LQ, operands: Sequence[Value]) -> Sequence[Va
     return [make(Slice(), product, make.vector(0), make.vector(rows), axis), lower]
 
 
+def in_double(compose: Composition) -> Composition:
+    """The same of the operands as float64, in the operands' dtype: elimination loses three digits of a matrix of 33
+    rows in float32, where MXNet's library loses none."""
+
+    def widely(make: Maker, op: Any, operands: Sequence[Value]) -> Sequence[Value]:
+        if make.dtype is DType.FLOAT64:
+            return compose(make, op, operands)
+        wide = make.of(DType.FLOAT64)
+        found = compose(wide, op, [wide(Cast(DType.FLOAT64), value) for value in operands])
+        return [wide(Cast(make.dtype), value) for value in found]
+
+    return widely
+
+
 EXPORTS = table(
     row(ir.Cholesky, composed(compose_cholesky)),
-    row(ir.Inverse, composed(compose_inverse)),
+    row(ir.Inverse, composed(in_double(compose_inverse))),
     row(ir.LQ, composed(compose_lq)),
     row(ir.SVD, composed(compose_svd)),
-    row(ir.SignLogDet, composed(compose_sign_log_det)),
-    row(ir.Solve, composed(compose_solve)),
+    row(ir.SignLogDet, composed(in_double(compose_sign_log_det))),
+    row(ir.Solve, composed(in_double(compose_solve))),
     row(ir.SymmetricEigen, composed(compose_symmetric_eigen)),
     row(ir.TriangularSolve, composed(compose_triangular_solve)),
 )
