@@ -11,7 +11,6 @@ from graphir.converters.onnx.importing.context import ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.image import CenterCropPad, Col2Im, Correlation, ImageDecoder
 from graphir.ops.shape_parts import BEYOND
-from graphir.padding import window_size
 from graphir.safety.limits import charge_nodes
 
 
@@ -68,13 +67,11 @@ def compose_col2im(node: ExportNode[Col2Im]) -> None:
     pads = op.padding.pads or ((0, 0),) * rank
     if not node.dtype().is_float:
         node.refuse(f"Col2Im of {node.dtype()} exists from opset 18 on, the target is {node.opset}")
-    blocks = [window_size(*sizes) for sizes in zip(image, block, strides, dilations, pads, strict=True)]
-    rest = [
-        size + sum(pair) - (number - 1) * stride - (width - 1) * dilation - 1  # type: ignore[operator]
-        for size, width, stride, dilation, pair, number in zip(
-            image, block, strides, dilations, pads, blocks, strict=True
-        )
-    ]
+    blocks, rest = [], []
+    for size, width, stride, dilation, pair in zip(image, block, strides, dilations, pads, strict=True):
+        room = size + sum(pair) - (width - 1) * dilation - 1
+        blocks.append(room // stride + 1)
+        rest.append(room % stride)
     node.charge(rows * count, "the filters of its composition")
     filters = np.tile(np.eye(count, dtype=node.dtype().numpy()), (rows // count, 1)).reshape(rows, 1, *block)
     spread = node.step("Reshape", [node.input_names()[0], node.vector([0, 0, *blocks])])
