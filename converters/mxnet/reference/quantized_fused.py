@@ -173,6 +173,7 @@ def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[
             return activated(fused.before, fully_connected(fused.layer, *operands))
     data, weight, *rest = operands
     require_bytes(data)
+    require_one_scale(attrs)
     bias = None if fused.layer.get("no_bias") else rest.pop(0)
     scale = factor(data.dtype, *rest[:2])
     if attrs.get("channel_wise_quantize"):
@@ -221,6 +222,12 @@ def rescaled(
     return weight, half_up(bias * rescale), np.array([own])
 
 
+def require_one_scale(attrs: Attributes) -> None:
+    """Refuse a calibrated range beside a float32 result, by both of which MXNet scales."""
+    both = calibrated(attrs) is not None and bool(attrs.get("enable_float_output"))
+    require(not both, "a calibrated range and a float32 result")
+
+
 def half_up(values: Array) -> Array:
     """C's round: halves away from 0."""
     return np.asarray(np.sign(values) * np.floor(np.abs(values) + 0.5))
@@ -261,6 +268,7 @@ def product_of(
     if not attrs.get("quantized"):
         return np.asarray(np.matmul(left * np.float32(scale), right))
     require_bytes(left)
+    require_one_scale(attrs)
     require(right.dtype == np.int8, f"queries, keys and values of {right.dtype}, expected int8")
     total = np.matmul(left.astype(np.int64), right.astype(np.int64))
     both = np.float32(factor(left.dtype, *ranges[:2]) * factor("int8", *ranges[2:]))

@@ -10,13 +10,23 @@ from graphir.converters.onnx import to_model
 from graphir.errors import UnsupportedOpError
 from tests.equivalence.case import Case, case
 from tests.equivalence.quantized import PAIR, signed, unsigned
-from tests.equivalence.quantized_fused import JOINED_BYTES, JOINED_SPAN, POSITIVE, TANH, attention, convolution
+from tests.equivalence.quantized_fused import (
+    JOINED_BYTES,
+    JOINED_SPAN,
+    POSITIVE,
+    ROWS_OF_BYTES,
+    TANH,
+    attention,
+    convolution,
+    dense,
+)
 from tests.equivalence.test_onnx import imported, run_model
 
 REFUSED = (
     (convolution("tanh", POSITIVE, act=TANH, calibrated=(-1.0, 1.0)), "as if they were real ones"),
     (convolution("clip", POSITIVE, act=("clip", {"a_min": "-1", "a_max": "6"}), calibrated=(-1.0, 1.0)), "from 0 on"),
     (attention("selfatt_qk", "int32", JOINED_BYTES, *JOINED_SPAN), "the range 0"),
+    (dense("both", ROWS_OF_BYTES, floats=True, calibrated=(-1.0, 1.0)), "scales by both"),
     (
         case(
             "_contrib_quantized_elemwise_add", "unlike", unsigned(3, 4, name="lhs"), signed(3, 4, name="rhs"), *PAIR

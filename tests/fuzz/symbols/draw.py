@@ -125,6 +125,7 @@ PLAIN_ONLY = re.compile(
     r"|^(_histogram|_npi_average|_npi_einsum|_npi_percentile)$"
     r"|Resize2D|AdaptiveAvg|ROI|[Bb]ox|_linalg|_npi_(cholesky|solve|svd|eig|pinv|tensorinv|tensorsolve)|Sequence|Deformable|Norm|CTC|Proposal|Correlation"
     r"|_pdf_generalized|_image_re|_cvimresize|_image_random"
+    r"|quantize|^_sg_mkldnn"  # a range with an infinite end holds no number
 )
 WITHOUT_EXTREMES = re.compile(
     r"^(Convolution|Deconvolution|FullyConnected|dot|batch_dot|khatri_rao|moments|norm|softmax|softmin|log_softmax)"
