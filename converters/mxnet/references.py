@@ -18,6 +18,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.heads import dropped_heads
 from graphir.converters.mxnet.importing.input_dtypes import stated_dtype
 from graphir.converters.mxnet.live.process import LiveProcess, MXNetMissing, MXNetRefuses
+from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO, as_two_writes
 from graphir.errors import VerificationError
 from graphir.tensor import Tensor
 from graphir.types import DType
@@ -130,8 +131,10 @@ class LiveMXNet(_OfSymbol):
         MXNet's own message, or with the signal that ended it."""
         if self._process is None:
             refuse_effects(self._symbol)
-            symbol = with_plain_labels(self._symbol, self._arrays)
+            symbol = as_two_writes(with_plain_labels(self._symbol, self._arrays))
             self._process = LiveProcess(self._python, symbol, self._arrays, onednn=needs_onednn(self._symbol))
+        if self._symbol.version >= FIRST_OF_TWO and self._process.version.startswith("1."):
+            raise MXNetRefuses(f"MXNet {self._process.version} does not read files of MXNet 2.0")
         self.label = f"MXNet {self._process.version} in a child process"
         return self._process.evaluate(feeds, list(dict.fromkeys(names)))
 

@@ -17,6 +17,7 @@ Then, where graphir is:
 from __future__ import print_function
 
 import io
+import json
 import os
 import sys
 import zipfile
@@ -65,8 +66,19 @@ def read_arguments(words):
 
 def read_params(mx, path):
     """Arrays by name, without the prefixes arg: and aux:."""
-    stored = mx.nd.load(path)
+    with open(path, "rb") as stream:
+        is_npz = stream.read(2) == b"PK"  # as MXNet 2.0 writes them
+    if is_npz:
+        with np.load(path) as archive:
+            stored = dict((name, mx.nd.array(archive[name], dtype=archive[name].dtype)) for name in archive.files)
+    else:
+        stored = mx.nd.load(path)
     return dict((name[4:] if name[:4] in ("arg:", "aux:") else name, array) for name, array in stored.items())
+
+
+def wants_np_shape(symbol):
+    """Whether the symbol was written for NumPy's shape semantics."""
+    return bool(json.loads(symbol.tojson()).get("attrs", {}).get("is_np_shape", ["int", 0])[1])
 
 
 def inner_values(symbol):
@@ -96,6 +108,9 @@ def main(words):
     (symbol_path, params_path, out), feeds, with_internals = read_arguments(words)
     mx = import_mxnet()
     symbol = mx.sym.load(symbol_path)
+    if mx.__version__.startswith("2."):
+        mx.npx.reset_np()  # 2.0 begins with NumPy's semantics; the symbol says which it has
+        mx.util.set_np_shape(wants_np_shape(symbol))
     params = read_params(mx, params_path)
     outputs = symbol.list_outputs()
     inner = inner_values(symbol) if with_internals else []
@@ -119,7 +134,8 @@ def main(words):
                 arrays[name] = mx.nd.zeros(shapes[name])
         return arrays
 
-    executor = whole.bind(mx.cpu(), held(arguments), aux_states=held(states), grad_req="null")
+    bind = getattr(whole, "bind", None) or whole._bind  # MXNet 2.0 hides it
+    executor = bind(mx.cpu(), held(arguments), aux_states=held(states), grad_req="null")
     results = [result.asnumpy() for result in executor.forward(is_train=False)]
     stored = [("input:" + name, array) for name, array in feeds.items() if name in arguments]
     stored += [

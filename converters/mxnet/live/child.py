@@ -122,7 +122,8 @@ def evaluate(mx: Any, symbol: Any, parameters: dict[str, Any], folder: str, outp
         def held(wanted: list[str], shapes: dict[str, Any] = shapes) -> dict[str, Any]:
             return {name: arrays[name] if name in arrays else mx.nd.zeros(shapes[name]) for name in wanted}
 
-        executor = group.bind(
+        bind = getattr(group, "bind", None) or group._bind  # MXNet 2.0 hides it
+        executor = bind(
             mx.cpu(), held(group.list_arguments()), aux_states=held(group.list_auxiliary_states()), grad_req="null"
         )
         results = executor.forward(is_train=False)
@@ -165,12 +166,14 @@ def main(folder: str) -> None:
     output.flush()
     symbol = parameters = None
     text = read_text(folder, "symbol.json")
+    if mx.__version__.startswith("2."):
+        mx.npx.reset_np()  # 2.0 begins with NumPy's semantics; the symbol says which it has
     if wants_np_shape(text):
         mx.util.set_np_shape(True)
     for _ in sys.stdin:
         try:
             if symbol is None:
-                symbol = mx.sym.load_json(text)
+                symbol = (getattr(mx.sym, "load_json", None) or mx.sym.fromjson)(text)
                 stored = read_arrays(folder, "parameters")
                 parameters = {name: mx.nd.array(array, dtype=array.dtype) for name, array in stored.items()}
             evaluate(mx, symbol, parameters or {}, folder, output)

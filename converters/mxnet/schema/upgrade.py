@@ -8,6 +8,7 @@ changed. R6 is ours: it brings what MXNet 2.0 spells otherwise to the spelling o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode, Upgrade
 from graphir.converters.mxnet.schema.operators import node_signature
@@ -163,8 +164,27 @@ def _state_one_value(graph: NNVMGraph) -> None:
                 node.attrs.pop(each, None)
 
 
+def as_two_writes(graph: NNVMGraph) -> NNVMGraph:
+    """The graph with the names that MXNet 2.0 has for its operators, where it has no longer those of 1.9.1; what R6
+    changed stays, for 2.0 reads both."""
+    if graph.version < FIRST_OF_TWO:
+        return graph
+    nodes = [
+        replace(node, op=node.source_op) if node.source_op and node.op not in _NUMBERS else node for node in graph.nodes
+    ]
+    return replace(graph, nodes=nodes)
+
+
 def _join(kind: str, name: str) -> str:
     return f"{kind}_{name}" if name == "value" else f"{name}_{kind}"
 
 
-__all__ = ["FIRST_OF_TWO", "HIDDEN_KEYS", "RUNNING_VERSION", "initial_value", "is_hidden_key", "upgrade"]
+__all__ = [
+    "FIRST_OF_TWO",
+    "HIDDEN_KEYS",
+    "RUNNING_VERSION",
+    "as_two_writes",
+    "initial_value",
+    "is_hidden_key",
+    "upgrade",
+]
