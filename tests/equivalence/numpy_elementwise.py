@@ -51,6 +51,7 @@ UNARY = (
       for op in ("absolute", "negative", "sign", "exp", "square", "tanh", "cbrt", "logical_not", "fix")),
     *(case(f"_npi_{op}", "uint8", values(*WHOLE, name="x", dtype="uint8"))
       for op in ("absolute", "negative", "sqrt", "log", "sin", "floor")),
+    case("_npi_arccosh", "float64", values(1.0, 0.5, -1e30, 1e200, 1e-6, 30.0, name="x", dtype="float64")),
     case("_npi_sqrt", "float16", x(4, dtype="float16", kind="positive")),
     case("_npi_exp", "float64", x(4, dtype="float64")),
     case("_npi_logical_not", "bool", x(5, dtype="bool", kind="bits")),

@@ -95,10 +95,11 @@ def ediff1d(attrs: Attributes, data: Array, *others: Array) -> Array:
     given = list(others)
     parts = []
     for name in ("to_begin", "to_end"):
+        number = attrs.get(f"{name}_scalar")
         if attrs.get(f"{name}_arr_given"):
+            require(number is None, f"{name} as an array and as a scalar, of which an element is left undefined")
             parts.append(given.pop(0).ravel())
         else:
-            number = attrs.get(f"{name}_scalar")
             parts.append(np.zeros(0, data.dtype) if number is None else as_c(float(number), data.dtype).reshape(1))
     require(all(part.dtype == data.dtype for part in parts), "elements of another dtype")
     with np.errstate(all="ignore"):

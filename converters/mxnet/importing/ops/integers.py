@@ -94,21 +94,22 @@ def _tan(node: ImportNode, data: Value) -> Value:
     return node.step(ir.Div(), node.step(ir.Sin(), data), node.step(ir.Cos(), data))
 
 
-def _root_of_square(node: ImportNode, data: Value, offset: float) -> Value:
-    square = node.step(ir.Mul(), data, data, suffix="square")
-    return node.step(ir.Sqrt(), node.step(ir.Add(), square, node.scalar_like(data, offset)))
+def _root_beyond(node: ImportNode, data: Value, offset: float) -> Value:
+    return node.step(ir.Sqrt(), node.step(ir.Add(), data, node.scalar_like(data, offset), suffix="beyond"))
 
 
 def _arcsinh(node: ImportNode, data: Value) -> Value:
     """sign(x) log(|x| + sqrt(x^2 + 1))."""
     size = node.step(ir.Abs(), data)
-    found = node.step(ir.Log(), node.step(ir.Add(), size, _root_of_square(node, size, 1.0), suffix="sum"))
+    square = node.step(ir.Mul(), size, size, suffix="square")
+    found = node.step(ir.Log(), node.step(ir.Add(), size, _root_beyond(node, square, 1.0), suffix="sum"))
     return node.step(ir.Mul(), node.step(ir.Sign(), data), found)
 
 
 def _arccosh(node: ImportNode, data: Value) -> Value:
-    """log(x + sqrt(x^2 - 1))."""
-    return node.step(ir.Log(), node.step(ir.Add(), data, _root_of_square(node, data, -1.0), suffix="sum"))
+    """log(x + sqrt(x - 1) sqrt(x + 1)), which below 1 is not a number whatever is rounded."""
+    root = node.step(ir.Mul(), _root_beyond(node, data, -1.0), _root_beyond(node, data, 1.0), suffix="root")
+    return node.step(ir.Log(), node.step(ir.Add(), data, root, suffix="sum"))
 
 
 def in_single(op: Operator) -> Composition:

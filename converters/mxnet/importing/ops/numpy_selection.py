@@ -158,6 +158,8 @@ def import_ediff1d(node: ImportNode) -> Value:
     slot = 1
     for name, place in (("to_begin", 0), ("to_end", 2)):
         added = None
+        if attrs[f"{name}_arr_given"] and attrs[f"{name}_scalar"] is not None:
+            node.refuse(f"{name} is given as an array and as a scalar, of which MXNet leaves an element undefined")
         if attrs[f"{name}_arr_given"]:
             added = node.step(Reshape(), node.input(slot), node.vector([-1]), suffix=name)
             slot += 1
