@@ -56,6 +56,10 @@ def layer_weights(node: ImportNode, fused: Fused, data_factor: Known, *, whole: 
     used = factor if whole else _of_groups(node, factor, attrs.get("num_group") or 1, filters)
     integers = _bytes(node, apply(node, Mul(), weight, _along(node, used, 0 if whole else axes)))
     integers = stored_value(node, integers, DType.INT8, node.input(1))
+    if integers.producer is None:
+        states = 4 if fused.normalization is not None else 0
+        made_of = (node.input(slot) for slot in range(1, fused.operands + states))
+        integers.sources = tuple(dict.fromkeys(name for value in made_of for name in value.sources))
     if bias is not None:
         bias = cut(node, apply(node, Mul(), bias, apply(node, Mul(), factor, data_factor)), rounded=True)
     step = apply(node, Div(), single(1.0), factor)
