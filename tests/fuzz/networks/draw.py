@@ -140,6 +140,7 @@ class Drawing:
         heads = [entries[-1]]
         for _ in range(int(self.draw.integers(0, 4))):
             heads.append(entries[int(self.draw.integers(len(entries)))])
+        heads.extend(each for each in entries if not each.array.size)  # which later nodes do not read
         heads.extend(self.network.first_results(heads))
         text = self.network.text(list(dict.fromkeys(heads)))  # MXNet has one name for a value that comes twice
         names = {node["name"] for node in json.loads(text)["nodes"] if node["op"] == "null"}
