@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.equivalence.case import Case, case, data, values
 
 CUBE = data(2, 3, 4)
@@ -87,7 +89,12 @@ ORDER = (
     case("_np_cumsum", "flattened", CUBE),
 )
 
-CASES: tuple[Case, ...] = (*PLAIN, *POSITIONS, *ORDER)
+NOTHING = tuple(
+    replace(case(op, f"nothing_{dtype}", data(2, 0, 3, dtype=dtype), axis=1), np_shape=True)
+    for op in ("sum", "prod")
+    for dtype in ("int8", "int32", "int64", "float32")
+)
+CASES: tuple[Case, ...] = (*PLAIN, *POSITIONS, *ORDER, *NOTHING)
 
 REFUSED: tuple[Case, ...] = (
     case("sum", "axis", CUBE, axis=3),

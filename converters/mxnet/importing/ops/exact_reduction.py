@@ -63,10 +63,10 @@ def of_integers(node: ImportNode, kind: Kind, data: Value, axes: Axes, reduce: R
     if kind not in (ir.ReduceSum, ir.ReduceProd):
         return reduce(kind, data)
     sizes = _reduced_sizes(data, axes)
-    if sizes is None:
-        node.decide(
-            DecisionKind.INTEGER_DATA, f"onnxruntime adds and multiplies {data.dtype} data in float64, exact up to 2^53"
-        )
+    if sizes is None or 0 in sizes.values():  # nothing is added up exactly
+        if sizes is None:
+            text = f"onnxruntime adds and multiplies {data.dtype} data in float64, exact up to 2^53"
+            node.decide(DecisionKind.INTEGER_DATA, text)
         if data.dtype is None or data.dtype is DType.INT64:
             return reduce(kind, data)
         found = reduce(kind, node.step(ew.Cast(DType.INT64), data, suffix="wide"))
