@@ -29,7 +29,7 @@ def floor_divide(left: Array, right: Array) -> Array:
     """The quotient rounded down; integers as float64."""
     if left.dtype.kind == "f":
         return np.asarray(np.floor(left / right))
-    return np.floor(left.astype(np.float64) / right.astype(np.float64)).astype(left.dtype)
+    return np.asarray(np.floor(left.astype(np.float64) / right.astype(np.float64)).astype(left.dtype))
 
 
 def fmod(left: Array, right: Array) -> Array:
