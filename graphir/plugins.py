@@ -25,6 +25,8 @@ from graphir.ops.base import Operator, operator
 from graphir.structure.record import record
 
 GROUP = "graphir.plugins"
+# Formats whose operators a plugin can read.
+READ = ("mxnet",)
 RULES = ("check_attributes", "infer", "infer_inputs", "propagate", "macs")
 
 
@@ -120,8 +122,8 @@ class Registry:
 
         `format` is `mxnet`. MXNet's `Custom` is one operator for each `op_type`: `Custom:my_type`.
         """
-        if format != "mxnet":
-            self._wrong(f"operators are read of mxnet, not of {format!r}")
+        if format not in READ:
+            self._wrong(f"operators are read of {', '.join(READ)}, not of {format!r}")
         if (format, name) in self.sources:
             self._wrong(f"the operator {name} of {format} is stated twice")
         unknown = set(unread) - set(inputs)

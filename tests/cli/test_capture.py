@@ -26,7 +26,7 @@ def test_script_stands_alone(graphir: Command) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [part.name for part in node.names])
     }
-    assert imported == {"__future__", "io", "mxnet", "numpy", "os", "sys", "zipfile"}
+    assert imported == {"__future__", "io", "json", "mxnet", "numpy", "os", "sys", "zipfile"}
 
 
 @pytest.mark.parametrize(

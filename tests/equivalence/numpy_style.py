@@ -15,11 +15,6 @@ def np_shape(row: Case) -> Case:
     return replace(row, np_shape=True, variant=f"{row.variant}-np_shape")
 
 
-def from_14(row: Case) -> Case:
-    """The case where ONNX can say it from opset 14 on."""
-    return replace(row, least_opset=14)
-
-
 CASES: tuple[Case, ...] = (
     case("_np_reshape", "sizes", data(2, 3, name="a"), newshape=(3, 2)),
     case("_np_reshape", "open", data(2, 3, 4, name="a"), newshape=(4, -1)),

@@ -69,6 +69,8 @@ def rows(pattern: str = "") -> tuple[tuple[str, tuple[Case, ...]], ...]:
     known, found = import_table(), dict[str, list[Case]]()
     for case in CASES:
         draws_numbers = case.op == "Dropout" and case.attrs.get("mode") == "always"
+        # Of integers a hue is cut from float32, whose last digits depend on the order of sums.
+        draws_numbers = draws_numbers or case.op == "_image_random_hue"
         if case.op in known and re.search(pattern, case.op) and not draws_numbers:
             found.setdefault(case.op, []).append(case)
     return tuple((op, tuple(cases)) for op, cases in found.items())
@@ -215,6 +217,8 @@ def changed_attributes(op: str, attrs: Mapping[str, str], generator: np.random.G
             found.pop(parameter.name, None)
         else:
             found[parameter.name] = text
+    if op == "_npi_diff" and found.get("n") == "0":  # MXNet gives memory that it has not written to
+        del found["n"]
     return found
 
 
@@ -235,6 +239,8 @@ def _attribute(op: str, parameter: Parameter, stated: str | None, generator: np.
         return str(generator.choice(np.array(["0.1", "0.7", "1", "2.5"])))
     if RANGES.search(op) and kind in ("float", "double"):  # large ones are gigabytes, MXNet's too
         return str(generator.choice(np.array(RANGE_SCALARS)))
+    if "mod" in op and kind in ("float", "double"):  # of 1e30 MXNet's remainder is inexact
+        return str(generator.choice(np.array(TAME_SCALARS)))
     if kind in ("float", "double"):
         return str(generator.choice(np.array(SCALARS if SCALAR_OPERATORS.search(op) else TAME_SCALARS)))
     if kind.startswith(("int", "long")):

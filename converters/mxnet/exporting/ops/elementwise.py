@@ -47,6 +47,21 @@ def pair(node: AnyNode) -> tuple[list[Entry], DType | None]:
     return same_truths(node, (node.input(0), node.input(1)))
 
 
+MOST_GROUPS = 5  # of neighbouring axes that broadcast alike, in MXNet's kernels
+
+
+def broadcast_groups(node: AnyNode) -> int:
+    """The groups of neighbouring axes in which the same operands broadcast; 0 where the shapes are not known."""
+    shapes = [node.input(slot).shape for slot in (0, 1)]
+    if None in shapes:
+        return 0
+    left, right = (shape or () for shape in shapes)
+    rank = max(len(left), len(right))
+    pairs = zip((1,) * (rank - len(left)) + left, (1,) * (rank - len(right)) + right, strict=True)
+    kinds = [(one == 1, other == 1) for one, other in pairs if (one, other) != (1, 1)]
+    return sum(kind != before for kind, before in zip(kinds, [None, *kinds], strict=False))
+
+
 def compared(node: AnyNode, op: str) -> None:
     """The result of an operator that gives truths, which are carried in the dtype of the operands."""
     entries, carried = pair(node)
@@ -62,6 +77,9 @@ def binary(same: str, wide: str, scalar: str, reverse: str) -> ExportFunction:
             slot, number = beside
             node.emit(reverse if slot else scalar, node.entry(slot), scalar=number)
             return
+        if broadcast_groups(node) > MOST_GROUPS:
+            types = f"{node.input(0).type} and {node.input(1).type}"
+            node.refuse(f"operands of {types} broadcast in more than {MOST_GROUPS} groups of axes, which MXNet refuses")
         node.emit(same if getattr(node.op, "same_shape", False) else wide, *pair(node)[0])
 
     return export_binary

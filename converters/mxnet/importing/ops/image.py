@@ -33,12 +33,17 @@ def import_correlation(node: ImportNode) -> Value:
     return node.emit(op, node.input(0), node.input(1))
 
 
+MOST_ELEMENTS = 1024
+
+
 def import_im2col(node: ImportNode) -> Value:
     """im2col: images (N, C, H, W) as blocks (N, C * elements, blocks), which may overlap."""
     attrs, data = node.attrs, node.input(0)
     kernel = attrs["kernel"]
     if len(kernel) != 2 or node.rank(data) != 4:
         node.refuse(f"kernel {list(kernel)} of {data.type}; MXNet's im2col runs over two axes only")
+    if max(kernel) > MOST_ELEMENTS:
+        node.refuse(f"kernel {list(kernel)}: each of its rows and columns is a node, of which {MOST_ELEMENTS} at most")
     if data.dtype is not None and not data.dtype.is_float:
         node.refuse(f"{data.name} is {data.dtype}; MXNet's im2col takes floats only")
     (channels,) = node.sizes(data, (1,))

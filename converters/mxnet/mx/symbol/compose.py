@@ -60,6 +60,8 @@ def _check_parameters(record: NNVMNode) -> None:
 
 
 def _check_value(record: NNVMNode, schema: OperatorSchema, name: str, value: object) -> None:
+    if name not in schema.parameters:  # read by the operator itself, whose kinds the registry does not tell
+        return
     kind = schema.parameters[name].kind
     members = kind[1:-1].replace("'", "").split(", ") if kind[0] == "{" else []
     if members and record.attrs[name] not in members:
