@@ -12,7 +12,7 @@ from graphir.structure.record import record
 from graphir.types import DType
 
 from .numbers import Form, why_lost, why_out_of_range
-from .rules import HEAVY, MOVES, READS, RECURRENT, STAYS, TO_WHOLE, WIDE_SLOTS, has_kernel
+from .rules import HEAVY, LOOPS, MOVES, READS, RECURRENT, STAYS, TO_WHOLE, WIDE_SLOTS, has_kernel
 
 WIDE = DType.FLOAT32
 WORTH_A_CAST = 64
@@ -49,6 +49,7 @@ class Choice:
         self._lost: dict[Value, str] = {}
         self._nodes = list(all_nodes(graph))
         self._whole = _becoming_whole(self._nodes)
+        self._stepped = {body for node in self._nodes if node.op.name in LOOPS for body in node.subgraphs}
         for node in self._nodes:
             found = self._why(node)
             if found is not None:
@@ -111,6 +112,8 @@ class Choice:
             return Kept(f"asked for by {asked!r}")
         if node.op.name in STAYS:
             return Kept(STAYS[node.op.name])
+        if node.graph in self._stepped and node.op.name not in HEAVY:
+            return Kept("it is a step of a loop, whose roundings add up", told=False)
         if node in self._whole:
             return Kept("its numbers become integers, of which a rounding makes others")
         lost = self._why_lost(node)

@@ -63,6 +63,9 @@ RECURRENT = frozenset({"CausalConvWithState", "GRU", "LSTM", "RNN"})
 """Operators whose state goes from step to step, and in float16 through a kernel of onnxruntime's that needs float32:
 1.32 ends the process on one whose weights are float16, if its optimisations are off."""
 
+LOOPS = frozenset({"Loop", "Scan"})
+"""Operators whose bodies run step after step on what the step before left: only heavy ones in them are narrow."""
+
 MOVES = frozenset({
     "Compress", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity",
     "Pad", "Reshape", "ReverseSequence", "ScatterElements", "ScatterND", "Slice", "SpaceToDepth", "Split", "Squeeze",
@@ -112,4 +115,4 @@ def has_kernel(operator: str, dtype: DType) -> bool:
     return any(wanted in found for found in texts) or (dtype is DType.FLOAT16 and any("float" in one for one in texts))
 
 
-__all__ = ["HEAVY", "MOVES", "READS", "RECURRENT", "STAYS", "TO_WHOLE", "WIDE_SLOTS", "has_kernel"]
+__all__ = ["HEAVY", "LOOPS", "MOVES", "READS", "RECURRENT", "STAYS", "TO_WHOLE", "WIDE_SLOTS", "has_kernel"]
