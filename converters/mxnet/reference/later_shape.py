@@ -19,7 +19,7 @@ def triu(attrs: Attributes, data: Array) -> Array:
 def tri(attrs: Attributes) -> Array:
     """Ones at and below diagonal k."""
     columns = attrs.get("M")
-    shape = (attrs["N"], attrs["N"] if columns in (None, "None") else int(str(columns)))
+    shape = (attrs["N"], attrs["N"] if columns is None else columns)
     return np.tri(*shape, attrs.get("k", 0), dtype=attrs.get("dtype") or "float32")
 
 

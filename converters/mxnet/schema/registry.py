@@ -33,6 +33,10 @@ _NEW_NAMES = {
 }
 
 
+# What the registry of 2.0 calls an integer of 64 bits that may be None, and a list of them.
+_UNSAID = (", ", "tuple of <>")
+
+
 class OperatorSchema(NamedTuple):
     """One operator: its parameters by name, inputs, auxiliary states and outputs under minimal attributes.
 
@@ -83,7 +87,11 @@ def later_operators() -> frozenset[str]:
 def later_parameters(operator: str) -> Mapping[str, Parameter]:
     """The parameters of an operator of 1.9.1 that MXNet 2.0 added or lets hold more; none of them must be stated."""
     texts = _later()["parameters"].get(operator, {})
-    return {name: parse_parameter(name, text)._replace(required=False) for name, text in texts.items()}
+    return {
+        name: parse_parameter(name, text)._replace(required=False)
+        for name, text in texts.items()
+        if not text.startswith(_UNSAID)
+    }
 
 
 @functools.cache
@@ -115,10 +123,13 @@ def canonical_names() -> Mapping[str, str]:
 def operator_schema(operator: str) -> OperatorSchema:
     """The operator of that canonical name. Raises KeyError if there is none."""
     entry = _document().get(operator) or _later()["operators"][operator]
+    texts = entry.get("params", {})
+    if operator in later_operators():
+        texts = {name: f"long or None{text}" if text.startswith(", ") else text for name, text in texts.items()}
     return OperatorSchema(
         operator,
         tuple(entry.get("aliases", ())),
-        {name: parse_parameter(name, text) for name, text in entry.get("params", {}).items()},
+        {name: parse_parameter(name, text) for name, text in texts.items()},
         tuple(entry.get("inputs", ())),
         tuple(entry.get("aux", ())),
         tuple(entry.get("outputs", ("output",))),

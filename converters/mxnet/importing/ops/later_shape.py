@@ -28,7 +28,9 @@ def import_tri(node: ImportNode) -> Value:
     """Ones at and below diagonal k of an N x M matrix."""
     attrs = node.attrs
     rows = attrs["N"]
-    columns = rows if attrs["M"] in (None, "None") else int(attrs["M"])
+    columns = rows if attrs["M"] is None else attrs["M"]
+    if min(rows, columns) < 0:
+        node.refuse(f"a matrix of {rows} x {columns}")
     node.charge(rows * columns, "its matrix")
     dtype = DType.of(attrs["dtype"] or "float32")
     return node.graph.constant(np.tri(rows, columns, attrs["k"]).astype(dtype.numpy()), name=node.output_names[0])
