@@ -20,11 +20,15 @@ hypothesis.settings.register_profile("graphir", deadline=None, derandomize="CI" 
 hypothesis.settings.load_profile("graphir")
 
 
+# The fixtures that are a live framework.
+LIVE = {"keras", "mxnet", "tensorflow"}
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What asks for live MXNet is live, whether its file says so or not."""
+    """What asks for a live framework is live, whether its file says so or not."""
     for item in items:
-        if "mxnet" in getattr(item, "fixturenames", ()):
+        if LIVE & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.live)
 
 
