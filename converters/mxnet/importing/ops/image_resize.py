@@ -128,6 +128,8 @@ def _resized(node: ImportNode, rows: Axis, columns: Axis) -> Value:
     dtype = dtype_of(node, data)
     if dtype not in DTYPES and not (dtype is DType.INT32 and method == NEAREST):
         node.refuse(f"{data.name} is {data.type}; MXNet resizes images of uint8, float32 and float64 only")
+    if any(number is not None and number < 1 for axis in (rows, columns) for number in (axis.size, axis.wanted)):
+        node.refuse(f"an image of {data.type}, {rows.wanted} x {columns.wanted} wanted: neither may have no pixels")
     if method not in (NEAREST, LINEAR, CUBIC, AREA, LANCZOS):
         node.refuse(f"interp {method}, expected 0 to 4")
     if method == NEAREST:
