@@ -44,6 +44,7 @@ TESTS = (
     *(case("_npi_nan_to_num", dtype, values(*SPECIAL, dtype=dtype)) for dtype in ("float16", "float32", "float64")),
     *(case("_npi_nan_to_num", dtype, numbers(dtype)) for dtype in ("bool", "int8", "int64")),
     case("_npi_nan_to_num", "stated", values(*SPECIAL), nan=2.5, posinf=9, neginf=-7, copy=False),
+    case("_npi_nan_to_num", "one_after_the_other", values(*SPECIAL, dtype="float16"), nan=100000.0, posinf=2),
     case("_npi_nan_to_num", "beyond", values(*SPECIAL, dtype="float16"), nan=100000.0, posinf=100000.0),
     case("_npx_constraint_check", "true", values(1, 1, 1, name="input", dtype="bool")),
     np_shape(case("_npx_constraint_check", "no_elements", values(shape=(0, 2), name="input", dtype="bool"))),

@@ -55,15 +55,9 @@ def nan_to_num(attrs: Attributes, data: Array) -> Array:
         return data
     largest = float(np.finfo(data.dtype).max)
     high, low = attrs.get("posinf"), attrs.get("neginf")
-    pairs = (
-        (np.isnan(data), attrs.get("nan", 0.0)),
-        (np.isposinf(data), largest if high is None else high),
-        (np.isneginf(data), -largest if low is None else low),
-    )
-    found = data
-    for places, number in pairs:
-        found = np.where(places, as_c(float(number), data.dtype), found)
-    return found
+    found = np.where(np.isnan(data), as_c(float(attrs.get("nan", 0.0)), data.dtype), data)
+    found = np.where(np.isposinf(found), as_c(float(largest if high is None else high), data.dtype), found)
+    return np.where(np.isneginf(found), as_c(float(-largest if low is None else low), data.dtype), found)
 
 
 def full_like(attrs: Attributes, data: Array) -> Array:

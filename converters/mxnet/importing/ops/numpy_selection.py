@@ -95,9 +95,9 @@ def import_nan_to_num(node: ImportNode) -> Value:
     high, low = node.attrs["posinf"], node.attrs["neginf"]
     high, low = largest if high is None else high, -largest if low is None else low
     found = node.step(ir.Where(), node.step(ir.IsNaN(), data), node.scalar_like(data, node.attrs["nan"]), data)
-    above = node.step(ir.Equal(), data, node.scalar_like(data, math.inf), suffix="above")
+    above = node.step(ir.Equal(), found, node.scalar_like(data, math.inf), suffix="above")
     found = node.step(ir.Where(), above, node.scalar_like(data, high), found, suffix="limited")
-    below = node.step(ir.Equal(), data, node.scalar_like(data, -math.inf), suffix="below")
+    below = node.step(ir.Equal(), found, node.scalar_like(data, -math.inf), suffix="below")
     return node.emit(ir.Where(), below, node.scalar_like(data, low), found)
 
 
