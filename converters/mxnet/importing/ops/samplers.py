@@ -8,7 +8,7 @@ gamma variables (2000); Hormann, The transformed rejection method for generating
 from __future__ import annotations
 
 from graphir.converters.mxnet.importing.context import ImportNode
-from graphir.converters.mxnet.importing.ops.log_gamma import Steps, log_gamma_of_positive
+from graphir.converters.mxnet.importing.ops.log_gamma import Steps, log_gamma
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops import random as draws
@@ -98,7 +98,7 @@ def _many(steps: Steps, rate: Value) -> Value:
     left = steps.add(steps.log(v), steps.log(inverse))
     left = steps.sub(left, steps.log(steps.add(steps.div(a, steps.mul(us, us)), b)))
     right = steps.sub(steps.mul(safe, steps.log(tries)), tries)
-    right = steps.sub(right, log_gamma_of_positive(steps, steps.add(safe, 1.0)))
+    right = steps.sub(right, log_gamma(steps, steps.add(safe, 1.0)))
     under = node.step(ir.And(), node.step(ir.Not(), outside), node.step(ir.LessOrEqual(), left, right), suffix="under")
     return _first_accepted(steps, safe, node.step(ir.Or(), inside, under, suffix="accepted"))
 
