@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.converters.mxnet.importing.layout import channels_first, finish, is_channels_first, layout_of
+from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.convolution import Conv, ConvTranspose
@@ -115,10 +116,10 @@ def _target_padding(
             node.refuse(f"target_shape {list(target)} is larger than the full output {full} on spatial axis {axis}")
         pads.append((total + 1) // 2)
         extra.append(total % 2)
-    node.decide(
-        DecisionKind.DECONVOLUTION_TARGET,
-        f"target_shape {list(target)} at input size {list(sizes)} became pad {pads} and output padding {extra}",
-    )
+    text = f"target_shape {list(target)} at input size {list(sizes)} became pad {pads} and output padding {extra}"
+    if node.importer.source.version >= FIRST_OF_TWO:
+        text += ", as in MXNet 1.9.1; 2.0 refuses it with oneDNN and gives other numbers without"
+    node.decide(DecisionKind.DECONVOLUTION_TARGET, text)
     return tuple(pads), tuple(extra)
 
 

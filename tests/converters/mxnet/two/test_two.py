@@ -81,3 +81,15 @@ def test_network_is_converted_and_verified(name: str, tmp_path: Path) -> None:
     session = graphir.Session(tmp_path / "model.onnx")
     for found, expected in zip(session.run(inputs).values(), wanted, strict=True):
         assert_same(found, expected)
+
+
+def test_what_two_computes_otherwise_is_told() -> None:
+    attrs = {"kernel": "(4, 4)", "stride": "(2, 2)", "target_shape": "(10, 10)", "num_filter": "2"}
+    nodes: list[dict[str, Any]] = [{"op": "null", "name": name, "inputs": []} for name in ("data", "weight")]
+    nodes.append({"op": "Deconvolution", "name": "up", "attrs": attrs, "inputs": [[0, 0, 0], [1, 0, 0]]})
+    shapes = {"data": (1, 2, 5, 5), "weight": (2, 2, 4, 4)}
+    for version in (10901, 20000):
+        stated = {"mxnet_version": ["int", version]}
+        symbol = {"nodes": nodes, "arg_nodes": [0, 1], "heads": [[2, 0, 0]], "attrs": stated}
+        texts = [str(made.text) for made in from_symbol(json.dumps(symbol), shapes=shapes).decisions]
+        assert any("2.0 refuses it" in text for text in texts) is (version == 20000)
