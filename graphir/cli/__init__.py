@@ -37,7 +37,7 @@ DESCRIPTION = "Reads MXNet models without MXNet, writes ONNX, and proves that th
 DEFECT = "This is a defect of graphir; please report it"
 ALSO = " with what the same command says with -vv"
 EPILOG = (
-    "exit codes: 0 done, 1 failed, 2 wrong usage, 4 verified and different\n"
+    "exit codes: 0 done, 1 failed, 2 wrong usage, 4 verified and different, 5 not proven\n"
     "`graphir COMMAND --help` explains a command."
 )
 

@@ -120,7 +120,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.show(report.to_text(verbose=options.verbose > 0))
         console.data(report.to_json())
         console.flush()
-    return 4 if report.verification is not None and not report.verification.ok else 0
+    return 0 if report.verification is None else report.verification.exit_code
 
 
 __all__ = ["add_arguments", "run"]

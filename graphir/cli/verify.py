@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Compare and print; 4 if they differ."""
+    """Compare and print; 4 if they differ, 5 if nothing is proven."""
     if options.capture_script:
         from graphir.converters.table import FORMATS
 
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         write_report(report, options.report)
     console.show(verification_text(report, verbose=options.verbose > 0))
     console.data(verification_json(report))
-    return 0 if report.ok else 4
+    return report.exit_code
 
 
 __all__ = ["add_arguments", "run"]

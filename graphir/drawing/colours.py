@@ -76,6 +76,8 @@ MARKS = {
     "first": MarkLook(2, "-", "#0072b2", "only in the first"),
     "second": MarkLook(2, "+", "#cc79a7", "only in the second"),
     "suspicious": MarkLook(3, "?", "#e69f00", "differs by more than rounding explains"),
+    "not proven": MarkLook(3, "?", "#e69f00", "equal, in what cannot show a fault"),
+    "not deterministic": MarkLook(3, "?", "#e69f00", "differs from itself from run to run"),
     "changed": MarkLook(4, "!", "#d55e00", "changed"),
     "padding": MarkLook(4, "!", "#d55e00", "padding differs"),
     "broken": MarkLook(5, "!", "#d55e00", "does not compute the same"),

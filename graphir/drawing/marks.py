@@ -12,7 +12,7 @@ from graphir.graph import Graph, Node
 
 from .colours import MARKS
 
-_VERDICTS = frozenset({"identical", "noise", "suspicious", "broken"})
+_VERDICTS = frozenset({"identical", "noise", "not proven", "suspicious", "not deterministic", "broken"})
 _STATUS = {Status.SAME: "same", Status.CHANGED: "changed", Status.FIRST: "first", Status.SECOND: "second"}
 
 

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphir.verification.verdict import Verdict
+
 from .page import banner, escape, facts, page, section, table
 from .text import folded_text, number, plural, size
-from .verification import MEANINGS
+from .verification import MEANINGS, cause_text, headline
 
 if TYPE_CHECKING:
     from graphir.verification.accuracy import AccuracyReport
@@ -49,12 +51,15 @@ def verification_html(report: VerificationReport) -> str:
 
 
 def _verdict_banner(report: VerificationReport) -> str:
-    verdict = report.verdict.value
-    meaning = MEANINGS[verdict][0].upper() + MEANINGS[verdict][1:] + "."
+    verdict = report.verdict
+    said = report.unproven[0] if verdict is Verdict.NOT_PROVEN and report.unproven else MEANINGS[verdict.value]
+    meaning = said[0].upper() + said[1:] + "."
     first = report.first_divergence
     if first is not None:
         meaning += f" The first layer that differs is {first.name}."
-    return banner(verdict, f"{'Verified' if report.ok else 'Different'}: {verdict}", meaning)
+    word = headline(report)
+    title = word[0].upper() + word[1:] + (f": {verdict.value}" if verdict.passes or verdict.differs else "")
+    return banner(verdict.css_class, title, meaning)
 
 
 def _conversion_facts(report: ConversionReport) -> str:
@@ -114,7 +119,11 @@ def _verification_sections(report: VerificationReport) -> list[str]:
             ("candidate", escape(report.candidate)),
             ("inputs", feeds),
             ("took", f"{report.seconds:.2f} s"),
+            *(("not proven", escape(reason)) for reason in report.unproven),
             *(("note", escape(note)) for note in report.notes),
+            *(("reached", escape(line)) for line in report.coverage),
+            *(("diff", escape(line)) for line in report.changes),
+            *(("cause", escape(cause_text(cause))) for cause in report.causes),
         ]
     )
     legend = (
@@ -132,7 +141,7 @@ def _verification_sections(report: VerificationReport) -> list[str]:
 def _comparisons(found: Sequence[Comparison], what: str) -> str:
     rows = []
     for item in found:
-        verdict = item.verdict.value
+        verdict, look = item.verdict.value, item.verdict.css_class
         note = f"<br><small>{escape(item.note)}</small>" if item.note else ""
         rows.append(
             [
@@ -142,8 +151,8 @@ def _comparisons(found: Sequence[Comparison], what: str) -> str:
                 number(item.max_abs),
                 number(item.relative),
                 number(item.limit),
-                _bar(_position(item.relative), _position(item.limit), verdict),
-                f'<span class="verdict {verdict}">{verdict}</span>',
+                _bar(_position(item.relative), _position(item.limit), look),
+                f'<span class="verdict {look}">{verdict}</span>',
             ]
         )
     head = (what, "shape", "scale", "max abs diff", "relative", "limit", "", "verdict")

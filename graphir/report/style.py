@@ -14,7 +14,7 @@ section { background: #fff; border: 1px solid var(--line); border-radius: 8px; p
   color: #fff; background: var(--open); -webkit-print-color-adjust: exact; print-color-adjust: exact; }
 .banner strong { font-size: 19px; }
 .banner.identical, .banner.noise { background: var(--good); }
-.banner.suspicious { background: var(--warn); }
+.banner.suspicious, .banner.not-proven, .banner.not-deterministic { background: var(--warn); }
 .banner.broken { background: var(--bad); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 20px; margin: 0; }
 dt { color: var(--soft); }
@@ -43,11 +43,11 @@ small { color: var(--soft); font-weight: 400; }
   -webkit-print-color-adjust: exact; print-color-adjust: exact; }
 .bar b { position: absolute; left: 0; top: 0; bottom: 0; border-radius: 2px; background: #98a2b3; }
 .bar.noise b, .bar.identical b { background: #4aa97c; }
-.bar.suspicious b { background: #e0a042; }
+.bar.suspicious b, .bar.not-proven b, .bar.not-deterministic b { background: #e0a042; }
 .bar.broken b { background: #d9534a; }
 .bar i { position: absolute; top: -3px; bottom: -3px; width: 2px; background: #344054; }
 .verdict { font-weight: 600; color: var(--good); }
-.verdict.suspicious { color: var(--warn); }
+.verdict.suspicious, .verdict.not-proven, .verdict.not-deterministic { color: var(--warn); }
 .verdict.broken { color: var(--bad); }
 footer { color: var(--soft); font-size: 13px; margin-top: 20px; }
 @media print {

@@ -7,16 +7,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
+from graphir.verification.verdict import Verdict
 
 from .text import number, plural, table, wrapped
 
 if TYPE_CHECKING:
     from graphir.verification.compare import Comparison
-    from graphir.verification.report import VerificationReport
+    from graphir.verification.report import Cause, VerificationReport
 
 MEANINGS = {
     "identical": "every output is the same to the last bit",
     "noise": "the outputs differ by rounding only",
+    "not proven": "the outputs agree, in what cannot show a fault",
+    "not deterministic": "the model differs from itself by more than rounding explains",
     "suspicious": "the outputs differ by more than rounding explains",
     "broken": "the models do not compute the same",
 }
@@ -25,8 +28,19 @@ LAYERS_SHOWN = 12
 
 def verdict_line(report: VerificationReport) -> str:
     """The outcome in one line."""
-    word = "verified" if report.ok else "DIFFERENT"
-    return f"{word}: {report.verdict.value} ({MEANINGS[report.verdict.value]})"
+    verdict = report.verdict
+    if verdict is Verdict.NOT_PROVEN and report.unproven:
+        return f"NOT PROVEN: {report.unproven[0]}"
+    word = headline(report).upper() if not report.ok else headline(report)
+    meaning = MEANINGS[verdict.value]
+    return f"{word}: {verdict.value} ({meaning})" if verdict.passes or verdict.differs else f"{word}: {meaning}"
+
+
+def headline(report: VerificationReport) -> str:
+    """The outcome in a word or two."""
+    if report.ok:
+        return "verified"
+    return "different" if report.verdict.differs else report.verdict.value
 
 
 def verification_text(report: VerificationReport, *, verbose: bool = False) -> str:
@@ -44,10 +58,20 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
         comparison_table(report.outputs, "output"),
     ]
     lines += [wrapped(f"{found.name}: {found.note}") for found in report.outputs if found.note]
+    lines += [wrapped(f"not proven: {reason}") for reason in report.unproven]
     lines += [wrapped(f"note: {note}") for note in report.notes]
+    lines += [wrapped(f"reached: {line}") for line in report.coverage]
+    lines += [wrapped(f"diff: {line}") for line in report.changes]
+    lines += [wrapped(f"cause: {cause_text(cause)}") for cause in report.causes]
     if report.layers:
         lines += ["", *_layer_lines(report, verbose)]
     return "\n".join(lines)
+
+
+def cause_text(cause: Cause) -> str:
+    """A layer where differences begin, in one line."""
+    follows = f"; {plural(len(cause.follows), 'layer')} differ because of it" if cause.follows else ""
+    return f"{cause.name}: {cause.what}{follows}"
 
 
 def comparison_table(comparisons: Sequence[Comparison], what: str) -> str:
@@ -98,7 +122,16 @@ def verification_json(report: VerificationReport) -> dict[str, Any]:
         "verdict": report.verdict.value,
         "reference": report.reference,
         "candidate": report.candidate,
+        "unproven": list(report.unproven),
         "feeds": dict(report.feeds),
+        "sets": [
+            {"name": one.name, "verdict": one.verdict.value, "feeds": dict(one.feeds),
+             "outputs": [_comparison_json(found) for found in one.outputs]}
+            for one in report.sets
+        ],
+        "coverage": list(report.coverage),
+        "changes": list(report.changes),
+        "causes": [{"name": one.name, "what": one.what, "follows": list(one.follows)} for one in report.causes],
         "notes": list(report.notes),
         "seconds": round(report.seconds, 3),
         "outputs": [_comparison_json(found) for found in report.outputs],
@@ -125,4 +158,4 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-__all__ = ["comparison_table", "verdict_line", "verification_json", "verification_text"]
+__all__ = ["cause_text", "comparison_table", "headline", "verdict_line", "verification_json", "verification_text"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.errors import VerificationError
+
+from .verdict import Verdict
 
 Array = NDArray[Any]
 
@@ -32,20 +33,6 @@ MOST_STEPS = 32
 # One step of 8 bits, relative to the largest magnitude that they hold.
 QUANTIZED_STEP = 1 / 127
 ELEMENTS_AT_ONCE = 1 << 20
-
-
-class Verdict(enum.Enum):
-    """How two results relate: identical, different by rounding only, more than that, or not the same computation."""
-
-    IDENTICAL = "identical"
-    NOISE = "noise"
-    SUSPICIOUS = "suspicious"
-    BROKEN = "broken"
-
-    @property
-    def passes(self) -> bool:
-        """Whether the difference is explained by rounding."""
-        return self in (Verdict.IDENTICAL, Verdict.NOISE)
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,44 @@ from dataclasses import dataclass, field
 
 from .compare import Comparison, Verdict
 
+EXIT_DIFFERENT = 4
+EXIT_NOT_PROVEN = 5
+
+
+@dataclass(frozen=True)
+class InputSet:
+    """One set of inputs that both models were run on: its name, dtype and shape of each input, and the outputs."""
+
+    name: str
+    feeds: dict[str, str]
+    outputs: tuple[Comparison, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of its outputs."""
+        return worst(self.outputs)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A layer at which results part: its name in the reference, what is known of the two sides there, and the names of
+    the layers that differ because of it."""
+
+    name: str
+    what: str
+    follows: tuple[str, ...] = ()
+
 
 @dataclass
 class VerificationReport:
     """The result of a verification: who was compared with whom, on what, and what came out.
 
-    `layers` is filled by a layer-by-layer verification; `first_divergence` is the first of them beyond noise. `notes`
-    say what the numbers do not: outputs that were not compared, names that differ.
+    `outputs` holds the worst comparison of each output over all input sets, `sets` those of each set. `unproven` says
+    in a sentence each why agreement proves nothing, or not all: with one of them no verdict passes. `coverage` says
+    what the inputs reached and what not. `changes` is what `diff` finds between the two models, a line each. `layers`
+    is filled by a layer-by-layer verification; `first_divergence` is the first of them beyond noise, `causes` are the
+    layers where differences begin. `notes` say what the numbers do not: outputs that were not compared, names that
+    differ.
     """
 
     reference: str
@@ -22,17 +53,32 @@ class VerificationReport:
     layers: list[Comparison] = field(default_factory=list)
     seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
+    sets: list[InputSet] = field(default_factory=list)
+    unproven: list[str] = field(default_factory=list)
+    coverage: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    causes: list[Cause] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return self.ok
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of all outputs."""
-        order = list(Verdict)
-        return max((found.verdict for found in self.outputs), key=order.index, default=Verdict.IDENTICAL)
+        """The worst verdict of all outputs; not proven where they agree and that shows too little."""
+        found = worst(self.outputs)
+        return Verdict.NOT_PROVEN if found.passes and self.unproven else found
 
     @property
     def ok(self) -> bool:
-        """Whether every output is identical or differs by rounding only."""
+        """Whether every output is identical or differs by rounding only, and that proves something."""
         return self.verdict.passes
+
+    @property
+    def exit_code(self) -> int:
+        """What a command ends with: 0 if the models compute the same, 4 if not, 5 if neither is proven."""
+        if self.ok:
+            return 0
+        return EXIT_DIFFERENT if self.verdict.differs else EXIT_NOT_PROVEN
 
     @property
     def first_divergence(self) -> Comparison | None:
@@ -40,4 +86,10 @@ class VerificationReport:
         return next((layer for layer in self.layers if not layer.verdict.passes), None)
 
 
-__all__ = ["VerificationReport"]
+def worst(found: list[Comparison] | tuple[Comparison, ...]) -> Verdict:
+    """The worst verdict; that of nothing is identical."""
+    order = list(Verdict)
+    return max((item.verdict for item in found), key=order.index, default=Verdict.IDENTICAL)
+
+
+__all__ = ["EXIT_DIFFERENT", "EXIT_NOT_PROVEN", "Cause", "InputSet", "VerificationReport", "worst"]

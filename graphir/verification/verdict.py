@@ -1,0 +1,38 @@
+"""The words for how two results relate."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Verdict(enum.Enum):
+    """How two results relate, from best to worst.
+
+    Identical, different by rounding only; equal in what cannot show a fault (not proven); more than rounding explains;
+    the model differs from itself by more than that (not deterministic); not the same computation.
+    """
+
+    IDENTICAL = "identical"
+    NOISE = "noise"
+    NOT_PROVEN = "not proven"
+    SUSPICIOUS = "suspicious"
+    NOT_DETERMINISTIC = "not deterministic"
+    BROKEN = "broken"
+
+    @property
+    def passes(self) -> bool:
+        """Whether the difference is explained by rounding."""
+        return self in (Verdict.IDENTICAL, Verdict.NOISE)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the results differ by more than rounding; neither this nor `passes` holds where nothing is shown."""
+        return self in (Verdict.SUSPICIOUS, Verdict.BROKEN)
+
+    @property
+    def css_class(self) -> str:
+        """The verdict as one word, for style sheets and other tables of names."""
+        return self.value.replace(" ", "-")
+
+
+__all__ = ["Verdict"]
