@@ -10,7 +10,7 @@ from graphir.converters.formats import Judge
 from graphir.converters.tensorflow.live.process import PYTHON_VARIABLE, LiveTensorFlow, TensorFlowMissing, live_python
 from graphir.errors import VerificationError
 
-IMPORTED = "the imported graph was the reference, not TensorFlow: this proves the export, and nothing of the import"
+IMPORTED = "the imported graph was the reference, not TensorFlow"
 
 
 def judges(
