@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from graphir.structure.printed import Printed
 
 from .compare import Comparison, Verdict
 
@@ -35,7 +39,7 @@ class Cause:
 
 
 @dataclass
-class VerificationReport:
+class VerificationReport(Printed):
     """The result of a verification: who was compared with whom, on what, and what came out.
 
     `outputs` holds the worst comparison of each output over all input sets, `sets` those of each set. `unproven` says
@@ -61,6 +65,16 @@ class VerificationReport:
 
     def __bool__(self) -> bool:
         return self.ok
+
+    def to_text(self, *, verbose: bool = False) -> str:
+        """The verdict and what it stands on; with `verbose` every layer."""
+        text: str = import_module("graphir.report.verification").verification_text(self, verbose=verbose)
+        return text
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data."""
+        data: dict[str, Any] = import_module("graphir.report.verification").verification_json(self)
+        return data
 
     @property
     def verdict(self) -> Verdict:
