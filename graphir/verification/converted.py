@@ -15,6 +15,7 @@ from graphir.verification.accuracy import AccuracyReport, compare_accuracy, spli
 from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.equivalence import verify_against
 from graphir.verification.feeds import feeds_of, read_npz
+from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.references import hold_against, reference_of
 from graphir.verification.report import VerificationReport
@@ -40,10 +41,11 @@ def verify_conversion(
     """
     started = time.perf_counter()
     arrays = feeds_of(how.feeds, graph, how.seed)
+    wiring = Wiring.of(graph)
     with OnnxCandidate(candidate, providers=how.providers) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
-            return verify_against(reference, under_test, arrays, graph=graph, how=how, step=step)
+            return verify_against(reference, under_test, arrays, graph=graph, how=how, wiring=wiring, step=step)
 
         report = hold_against(judges, imported, check)
     report.seconds = time.perf_counter() - started

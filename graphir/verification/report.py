@@ -8,7 +8,9 @@ from typing import Any
 
 from graphir.structure.printed import Printed
 
-from .compare import Comparison, Verdict
+from .compare import Comparison
+from .proof import Evidence
+from .verdict import Verdict
 
 EXIT_DIFFERENT = 4
 EXIT_NOT_PROVEN = 5
@@ -46,7 +48,8 @@ class VerificationReport(Printed):
     in a sentence each why agreement proves nothing, or not all: with one of them no verdict passes. `coverage` says
     what the inputs reached and what not. `changes` is what `diff` finds between the two models, a line each. `layers`
     is filled by a layer-by-layer verification; `first_divergence` is the first of them beyond noise, `causes` are the
-    layers where differences begin. `notes` say what the numbers do not: outputs that were not compared, names that
+    layers where differences begin, `evidence` what the inputs showed of each output (`proof.unproven` judges it over
+    several sets). `notes` say what the numbers do not: outputs that were not compared, names that
     differ.
     """
 
@@ -62,6 +65,7 @@ class VerificationReport(Printed):
     coverage: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     causes: list[Cause] = field(default_factory=list)
+    evidence: Evidence = field(default_factory=Evidence)
 
     def __bool__(self) -> bool:
         return self.ok
