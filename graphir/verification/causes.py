@@ -34,10 +34,9 @@ def explain(
 
     `outputs` are the reference's outputs that have a counterpart. Where the layers were not all compared, some are, in
     runs of a few values each if `stepwise`, else (where one run of the reference gives all of them at the price of a
-    few) all at once. Nothing is done where a graph cannot be had, which a note says.
+    few) all at once. Nothing is done where a graph cannot be had: `sides` says why.
     """
     if sides.graphs is None:
-        report.notes += [f"the layers were not told apart by structure: {sides.reason}"] if sides.reason else []
         return []
     return _Inquiry(report, bench, sides, outputs, stepwise).run()
 
@@ -112,7 +111,7 @@ class _Inquiry:
     def _rows(self, nodes: Iterable[Node | None]) -> list[Any]:
         """What diff says of nodes."""
         rows = self.sides.rows
-        return list({id(rows[node]): rows[node] for node in nodes if node in rows}.values())
+        return list({id(rows[node]): rows[node] for node in nodes if node is not None and node in rows}.values())
 
     def _independent(self) -> None:
         """Behind a cause everything differs. What also differs as a node is run alone on the reference's numbers: if

@@ -18,7 +18,7 @@ from graphir.report.text import plural
 
 from .known import Known
 from .limits import Limits
-from .segments import fitted, run_part
+from .segments import compared_inside, fitted, run_part
 from .walks import Walks
 
 Array = NDArray[Any]
@@ -101,7 +101,7 @@ class Rewrites:
         }
         fed[value.name] = fitted(theirs[value], ours[value])
         found, floor = run_part(value.graph.extract([target], inner), fed)
-        return not self._limits.compare_inside("", ours[target], found, floor).verdict.passes
+        return not compared_inside(self._known.names[target], ours[target], found, floor, self._limits).verdict.passes
 
 
 __all__ = ["Rewrites"]

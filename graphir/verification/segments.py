@@ -14,6 +14,7 @@ from graphir.graph import Graph, Node, Value
 from .candidate import OnnxCandidate
 from .compare import Comparison, relative_change
 from .known import Known
+from .layouts import order_inside
 from .limits import Limits
 from .seeded import perturbed
 from .walks import Test, Walks
@@ -101,7 +102,13 @@ def alone(segment: Segment, ours: Mapping[Value, Array], theirs: Mapping[Value, 
     where the part does not run."""
     fed = {other.name: fitted(ours[value], theirs[value]) for value, other in segment.edges.items()}
     found, floor = run_part(segment.part(1), fed)
-    return limits.compare_inside(segment.value.name, ours[segment.value], found, floor)
+    return compared_inside(segment.value.name, ours[segment.value], found, floor, limits)
+
+
+def compared_inside(name: str, reference: Array, found: Array, floor: float, limits: Limits) -> Comparison:
+    """Two results of a value inside, which has the layout that suits its model, against the limits that hold for it."""
+    order = order_inside(found, reference)
+    return limits.compare(name, reference, found.transpose(order) if order else found, floor, limits.step_of(name))
 
 
 def fitted(array: Array, like: Array) -> Array:
