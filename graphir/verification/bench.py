@@ -55,7 +55,7 @@ class Asked:
 
 
 @dataclass
-class _Pair:
+class Pair:
     """Both results of a value, the candidate's in the reference's layout, and what rounding was seen to do to it."""
 
     asked: Asked
@@ -124,30 +124,32 @@ class Bench:
             return []
         if found is None:
             found = self.candidate.run(self.feeds, list(dict.fromkeys(one.name for one in asked)))
-        pairs = [pair for one in asked if (pair := self._pair(one, expected, found)) is not None]
+        pairs = [pair for one in asked if (pair := self.pair(one, expected, found)) is not None]
         for pair in pairs:
             if moved and pair.asked.name in moved:
                 pair.floor = pair.floor.seen(pair.found, pair.again(moved[pair.asked.name]))
-            pair.result = self._graded(pair, pair.floor)
+            pair.result = self.graded(pair, pair.floor)
         for coarse in (False, True):
             self._measure([pair for pair in pairs if (pair.step > 0) == coarse], coarse, passed=1 if moved else 0)
         self._ask_reference([pair for pair in pairs if self._asks_reference(pair)])
         self._look_for_chance(pairs)
         return [pair.result for pair in pairs]
 
-    def _pair(self, one: Asked, expected: Mapping[str, Array], found: Mapping[str, Array]) -> _Pair | None:
+    def pair(self, one: Asked, expected: Mapping[str, Array], found: Mapping[str, Array]) -> Pair | None:
+        """Both results of a value as they are compared, None where nothing can be."""
         wanted, own = one.of_reference(expected[one.source]), one.of_candidate(found[one.name])
         if wanted is None or own is None or (one.seen is not None and own.size != wanted.size):
             return None
         order = order_outside(own, wanted) if one.is_output else order_inside(own, wanted)
         laid = own.transpose(order) if order else own
         bounded = one.name in self.candidate.structure.bounded
-        return _Pair(one, wanted, laid, order, self.limits.step_of(one.source), Floor(bounded=bounded))
+        return Pair(one, wanted, laid, order, self.limits.step_of(one.source), Floor(bounded=bounded))
 
-    def _graded(self, pair: _Pair, floor: Floor) -> Comparison:
+    def graded(self, pair: Pair, floor: Floor | float) -> Comparison:
+        """How the results of a value relate, for what rounding was seen to do to it."""
         return self.limits.compare(pair.asked.title, pair.expected, pair.found, floor, pair.step)
 
-    def _measure(self, pairs: Sequence[_Pair], coarse: bool, passed: int) -> None:
+    def _measure(self, pairs: Sequence[Pair], coarse: bool, passed: int) -> None:
         """Measure the floors of those whose results need one, until they are explained or nothing is left to run."""
         still_open = [pair for pair in pairs if not self.limits.is_settled(pair.result)]
         if not still_open:
@@ -157,12 +159,12 @@ class Bench:
             for pair in still_open:
                 if pair.asked.name in again:
                     pair.floor = pair.floor.seen(pair.found, pair.again(again[pair.asked.name]))
-                    pair.result = self._graded(pair, pair.floor)
+                    pair.result = self.graded(pair, pair.floor)
             del again
             if turn and all(self.limits.is_settled(pair.result) for pair in still_open):
                 return
 
-    def _ask_reference(self, pairs: Sequence[_Pair]) -> None:
+    def _ask_reference(self, pairs: Sequence[Pair]) -> None:
         """What rounding does to the reference, where the candidate's own floor decides and may mislead.
 
         A channel that rounding moves in the reference too is excused. A floor that only the candidate has excuses
@@ -177,7 +179,7 @@ class Bench:
                     self._regrade(pair, theirs[id(pair)])
             return
         for moved in self.rounding.feeds(coarse=any(pair.step for pair in pairs)):
-            by_source: dict[str, list[_Pair]] = {}
+            by_source: dict[str, list[Pair]] = {}
             for pair in pairs:
                 by_source.setdefault(pair.asked.source, []).append(pair)
             for source, array in self.reference.stream(moved, list(by_source)):
@@ -189,22 +191,22 @@ class Bench:
             if not pairs:
                 return
 
-    def _regrade(self, pair: _Pair, theirs: Floor) -> bool:
+    def _regrade(self, pair: Pair, theirs: Floor) -> bool:
         """Grade a pair again now that the reference's floor is known; whether it passes."""
         if pair.excused_by_place:
             both = _larger(pair.floor.deviation, theirs.deviation)
-            pair.result = self._graded(pair, replace(pair.floor, deviation=both))
+            pair.result = self.graded(pair, replace(pair.floor, deviation=both))
         elif pair.result.verdict is not Verdict.NOT_DETERMINISTIC or not moves_too_much(theirs, pair.step):
-            pair.result = self._graded(pair, theirs)
+            pair.result = self.graded(pair, theirs)
             if not pair.result.verdict.passes:
                 said = f"rounding moves the candidate by far more ({pair.floor.overall:.2g}) than the reference"
                 pair.result = replace(pair.result, note="; ".join(filter(None, (pair.result.note, said))))
         return pair.result.verdict.passes
 
-    def _is_coarse_alone(self, pair: _Pair) -> bool:
+    def _is_coarse_alone(self, pair: Pair) -> bool:
         return self.candidate.structure.steps.get(pair.asked.name, 0.0) > pair.step
 
-    def _asks_reference(self, pair: _Pair) -> bool:
+    def _asks_reference(self, pair: Pair) -> bool:
         found = pair.result
         if self.limits.stated or found.verdict is Verdict.IDENTICAL:
             return False
@@ -215,7 +217,7 @@ class Bench:
             return False
         return self._is_coarse_alone(pair) or found.relative > FLOOR_ASKED_FROM
 
-    def _look_for_chance(self, pairs: Sequence[_Pair]) -> None:
+    def _look_for_chance(self, pairs: Sequence[Pair]) -> None:
         """Values that differ between two runs of one side on the very same feeds are random: no comparison proves
         anything of them. The candidate is run again without optimisations too, which may take away what draws."""
         drawn = self.candidate.structure.drawn
@@ -238,7 +240,7 @@ class Bench:
                 assert other is not None, "what was seen of the first run is seen of all"
                 self._note_chance(pair, "the reference", pair.expected, other)
 
-    def _note_chance(self, pair: _Pair, side: str, first: Array, second: Array) -> None:
+    def _note_chance(self, pair: Pair, side: str, first: Array, second: Array) -> None:
         change = Floor().seen(first, second).overall
         if change > self.limits.rounding(pair.step):
             said = f"random: two runs of {side} on the same inputs differ by {change:.2g} of its scale"
@@ -270,4 +272,4 @@ def _larger(first: Array | None, second: Array | None) -> Array | None:
     return np.maximum(first, second)
 
 
-__all__ = ["Asked", "Bench", "same"]
+__all__ = ["Asked", "Bench", "Pair", "same"]
