@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from .bench import Asked, Bench
 from .compare import Comparison
+from .heads import PASSED_ON
 from .noise import infinite_values
 from .proof import FIXED, NUMB, Evidence, before, digest, doubt
 from .report import VerificationReport
+
+if TYPE_CHECKING:
+    from graphir.converters.onnx.files.structure import Structure
 
 Array = NDArray[Any]
 LAYERS_INSIDE = 8
@@ -57,13 +61,30 @@ def _is_fixed(bench: Bench, source: str) -> bool:
 def _shown(
     bench: Bench, outputs: Sequence[Asked], compared: Sequence[Asked], doubts: Mapping[str, str]
 ) -> set[str]:
-    """Those of the doubtful outputs that depend on a value that was compared, and that reacts."""
+    """Those of the doubtful outputs that a value before them shows: one that was compared and that reacts, with nothing
+    in between that only one of the models has."""
     doubtful = [one for one in outputs if one.source in doubts]
     if not doubtful or not compared:
         return set()
     names = list(dict.fromkeys(one.name for one in compared))
     reacting = bench.reacting_layers(names)
-    return {one.source for one in doubtful if not reacting.isdisjoint(before(bench.candidate.structure, one.name))}
+    known = {*bench.layers.values(), *names}
+    return {one.source for one in doubtful if _reaches(bench.candidate.structure, one.name, reacting, known)}
+
+
+def _reaches(structure: Structure, output: str, wanted: Collection[str], known: Collection[str]) -> bool:
+    """Whether a path back from an output meets one of these values, through known ones and those that only move it."""
+    pending, seen = [output], {output}
+    while pending:
+        for operand in structure.operands(pending.pop()):
+            if operand in wanted:
+                return True
+            if operand in seen or operand not in structure.producers:
+                continue
+            seen.add(operand)
+            if operand in known or structure.producers[operand][0] in PASSED_ON:
+                pending.append(operand)
+    return False
 
 
 def _inside(bench: Bench, report: VerificationReport, outputs: Sequence[Asked]) -> list[Asked]:
