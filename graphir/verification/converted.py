@@ -49,6 +49,7 @@ def verify_conversion(
             return verify_sets(reference, under_test, plan, graph=graph, how=how, wiring=wiring, step=step)
 
         report = hold_against(judges, imported, check)
+        report.placement = under_test.session.nodes()
     report.seconds = time.perf_counter() - started
     return report
 

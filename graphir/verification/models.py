@@ -110,6 +110,7 @@ def verify_models(
         graph = _graph_of(*candidate)
         with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
             report = _Check(under_test, graph, how, candidate).against(*reference)
+            report.placement = under_test.session.nodes()
             row = _row_of(*reference)
             report.notes += how.unused_python("" if row is None else row.live)
     report.seconds = time.perf_counter() - started
