@@ -25,6 +25,7 @@ from graphir.verification.feeds import file_plan, golden_plan
 from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
+from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
 from graphir.verification.sets import Plan
@@ -134,9 +135,7 @@ class _Check:
             return self._against_graph(_part_of(model, options))
         if row is None:
             _check_whole(model, options)
-            golden = GoldenCapture(model)
-            own = list(self.under_test.session.inputs)
-            return self._check(golden, golden_plan(golden.feeds, self.how.feeds, own), self.graph, None)
+            return self._against_capture(GoldenCapture(model))
         if row.runs and not options.is_cut:
             return self._against_file(model, options)
         source = read_model(model, replace(options, format=row.name))
@@ -147,6 +146,15 @@ class _Check:
         plan = self._plan(origin)
         layers, sides = self.graph or origin, self._sides(origin)
         return hold_against(judges, origin, lambda judge: self._check(judge, plan, layers, sides, Wiring.of(origin)))
+
+    def _against_capture(self, golden: GoldenCapture) -> VerificationReport:
+        own = self.under_test.session.inputs
+
+        def check(reference: GoldenCapture | CapturePiece) -> VerificationReport:
+            return self._check(reference, golden_plan(reference.feeds, self.how.feeds, list(own)), self.graph, None)
+
+        pieces = pieces_of(golden, own)
+        return check_pieces(pieces, check) if pieces else check(golden)
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model)) as source:
