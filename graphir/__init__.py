@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .benchmark import bench
     from .conversion import convert
     from .converters import load, save
+    from .converters.kernel.live import Live
     from .converters.session import Session
     from .drawing import Plot, plot
     from .errors import (
@@ -49,6 +50,7 @@ _HOMES = {
     "GraphError": "graphir.errors",
     "GraphirError": "graphir.errors",
     "ImportFailure": "graphir.errors",
+    "Live": "graphir.converters.kernel.live",
     "Node": "graphir.graph",
     "Plot": "graphir.drawing",
     "ProviderError": "graphir.errors",
@@ -96,6 +98,7 @@ __all__ = [
     "GraphError",
     "GraphirError",
     "ImportFailure",
+    "Live",
     "Node",
     "Plot",
     "ProviderError",
