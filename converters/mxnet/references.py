@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.heads import dropped_heads
 from graphir.converters.mxnet.importing.input_dtypes import stated_dtype
 from graphir.converters.mxnet.live.process import LiveProcess, MXNetMissing, MXNetRefuses
-from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO, as_two_writes
+from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO, as_two_writes, version_name
 from graphir.errors import VerificationError
 from graphir.tensor import Tensor
 from graphir.types import DType
@@ -145,8 +146,18 @@ class LiveMXNet(_OfSymbol):
             self._process = LiveProcess(self._python, symbol, self._arrays, onednn=onednn, live=self._live)
         if self._symbol.version >= FIRST_OF_TWO and self._process.version.startswith("1."):
             raise MXNetRefuses(f"MXNet {self._process.version} does not read files of MXNet 2.0")
-        self.label = f"MXNet {self._process.version} in a child process"
+        self.label = f"MXNet {self._process.version} in a child process{self._older()}"
         return self._process.evaluate(feeds, list(dict.fromkeys(names)))
+
+    def _older(self) -> str:
+        """What to say of an MXNet that is older than the file: it takes what it knows of it, and may compute it in
+        another way than the one that wrote it."""
+        assert self._process is not None
+        running = re.match(r"(\d+)\.(\d+)", self._process.version)
+        written = self._symbol.version
+        if running is None or int(running[1]) * 10000 + int(running[2]) * 100 + 99 >= written:
+            return ""
+        return f", older than the {version_name(written)} that wrote the model"
 
     def close(self) -> None:
         """End the child process."""

@@ -65,6 +65,11 @@ class OnnxCandidate:
         self.__dict__.pop("session", None)
         self._folder.cleanup()
 
+    @property
+    def asked(self) -> str | Sequence[str]:
+        """The providers that were asked for."""
+        return self._providers
+
     @cached_property
     def session(self) -> Session:
         """The session on the model as it is."""

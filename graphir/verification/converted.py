@@ -13,6 +13,7 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.verification.accuracy import AccuracyReport, compare_accuracy, split_labels
 from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.devices import note_devices
 from graphir.verification.equivalence import verify_against
 from graphir.verification.feeds import feeds_of, read_npz
 from graphir.verification.options import ComparisonOptions
@@ -43,9 +44,12 @@ def verify_conversion(
     with OnnxCandidate(candidate, providers=how.providers) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
-            return verify_against(reference, under_test, arrays, graph=graph, how=how, step=step)
+            found = verify_against(reference, under_test, arrays, graph=graph, how=how, step=step)
+            note_devices(reference, under_test, arrays, found, how)
+            return found
 
         report = hold_against(judges, imported, check)
+        report.placement = under_test.session.nodes()
     report.seconds = time.perf_counter() - started
     return report
 

@@ -20,6 +20,7 @@ from graphir.graph import Graph
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.devices import note_devices
 from graphir.verification.equivalence import verify_against
 from graphir.verification.feeds import chosen, feeds_of, file_feeds, golden_feeds, read_feeds
 from graphir.verification.heads import Wiring
@@ -107,6 +108,7 @@ def verify_models(
         graph = _graph_of(*candidate)
         with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
             report = _Check(under_test, graph, how).against(*reference)
+            report.placement = under_test.session.nodes()
             row = _row_of(*reference)
             report.notes += how.unused_python("" if row is None else row.live)
     report.seconds = time.perf_counter() - started
@@ -160,7 +162,9 @@ class _Check:
     def _check(
         self, reference: Reference, arrays: Mapping[str, Any], layers: Graph | None, wiring: Any = None
     ) -> VerificationReport:
-        return verify_against(reference, self.under_test, arrays, graph=layers, how=self.how, wiring=wiring)
+        report = verify_against(reference, self.under_test, arrays, graph=layers, how=self.how, wiring=wiring)
+        note_devices(reference, self.under_test, arrays, report, self.how)
+        return report
 
 
 def _row_of(model: Any, options: ModelOptions) -> Format | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from graphir.runtime.providers import PlacedNode
+
 from .compare import Comparison, Verdict
 
 EXIT_DIFFERENT = 4
@@ -42,8 +44,8 @@ class VerificationReport:
     in a sentence each why agreement proves nothing, or not all: with one of them no verdict passes. `coverage` says
     what the inputs reached and what not. `changes` is what `diff` finds between the two models, a line each. `layers`
     is filled by a layer-by-layer verification; `first_divergence` is the first of them beyond noise, `causes` are the
-    layers where differences begin. `notes` say what the numbers do not: outputs that were not compared, names that
-    differ.
+    layers where differences begin. `placement` says which node of the candidate ran where. `notes` say what the numbers
+    do not: outputs that were not compared, names that differ.
     """
 
     reference: str
@@ -58,6 +60,7 @@ class VerificationReport:
     coverage: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     causes: list[Cause] = field(default_factory=list)
+    placement: list[PlacedNode] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return self.ok

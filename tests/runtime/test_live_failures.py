@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -137,8 +138,11 @@ def test_an_interpreter_that_is_not_needed_is_said(tmp_path: Path) -> None:
     assert not [note for note in converted.verification.notes if "not used" in note]
 
 
+WRONG: Any = 3
+
+
 @pytest.mark.parametrize("made", [lambda: Live(seconds=0), lambda: Live(memory=-1), lambda: Live(seconds=float("nan")),
-                                  lambda: Live(python=3), lambda: verify("a", "b", python=3)])  # fmt: skip
+                                  lambda: Live(python=WRONG), lambda: verify("a", "b", python=WRONG)])  # fmt: skip
 def test_limits_that_are_none(made: object) -> None:
     with pytest.raises(ArgumentError):
         made()  # type: ignore[operator]
