@@ -25,6 +25,7 @@ from graphir.verification.equivalence import verify_against
 from graphir.verification.feeds import chosen, feeds_of, file_feeds, golden_feeds, read_feeds
 from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
+from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
 
@@ -131,9 +132,7 @@ class _Check:
             return self._against_graph(_part_of(model, options))
         if row is None:
             _check_whole(model, options)
-            golden = GoldenCapture(model)
-            own = list(self.under_test.session.inputs)
-            return self._check(golden, golden_feeds(golden.feeds, self.how.feeds, own), self.graph)
+            return self._against_capture(GoldenCapture(model))
         if row.runs and not options.is_cut:
             return self._against_file(model, options)
         source = read_model(model, replace(options, format=row.name))
@@ -144,6 +143,15 @@ class _Check:
         arrays = feeds_of(self.how.feeds, origin, self.how.seed, self.under_test.session.inputs)
         layers = self.graph or origin
         return hold_against(judges, origin, lambda judge: self._check(judge, arrays, layers, Wiring.of(origin)))
+
+    def _against_capture(self, golden: GoldenCapture) -> VerificationReport:
+        own = self.under_test.session.inputs
+
+        def check(reference: GoldenCapture | CapturePiece) -> VerificationReport:
+            return self._check(reference, golden_feeds(reference.feeds, self.how.feeds, list(own)), self.graph)
+
+        pieces = pieces_of(golden, own)
+        return check_pieces(pieces, check) if pieces else check(golden)
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model)) as source:
