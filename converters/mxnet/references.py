@@ -139,6 +139,8 @@ class LiveMXNet(_OfSymbol):
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values. Raises MXNetMissing if the interpreter cannot import MXNet, and VerificationError with
         MXNet's own message, or with the signal that ended it."""
+        if self._process is not None and self._process.is_done:
+            self.close()
         if self._process is None:
             refuse_effects(self._symbol)
             symbol = as_two_writes(with_plain_labels(self._symbol, self._arrays))

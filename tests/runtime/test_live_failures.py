@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from graphir import Live, convert, verify
@@ -19,6 +20,7 @@ from graphir.converters.kernel import child_limits
 from graphir.converters.kernel.child_process import ChildProcess
 from graphir.converters.kernel.live import LiveCrashed, LiveFailed, LiveOutOfMemory, LiveTooSlow
 from graphir.converters.mxnet.files.params import write_params
+from graphir.converters.mxnet.references import LiveMXNet
 from graphir.converters.tensorflow.references import judges as tensorflow_judges
 from graphir.errors import ArgumentError, VerificationError
 
@@ -203,6 +205,22 @@ def wait_for(is_so: object, seconds: float = 5) -> bool:
     while not is_so() and time.monotonic() < end:  # type: ignore[operator]
         time.sleep(0.05)
     return bool(is_so())  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("does, starts, error", [
+    (READY + "kill -SEGV $$", 2, LiveCrashed), (READY + "sleep 60", 1, LiveTooSlow),
+])  # fmt: skip
+def test_the_next_request_after_a_failure(tmp_path: Path, does: str, starts: int, error: type[LiveFailed]) -> None:
+    """A new process answers it, but one that took too long is not waited for again."""
+    mark = tmp_path / "starts"
+    live = Live(stand_in(tmp_path, f"echo x >> {mark}; {does}"), seconds=1)
+    source = models.net_source()
+    running = LiveMXNet(source.symbol, source.plain_tensors(), python=live.python, live=live)
+    for _ in range(2):
+        with pytest.raises(error):
+            running.run({"data": np.ones((2, 3, 8, 8), np.float32)})
+    running.close()
+    assert mark.read_text() == "x\n" * starts
 
 
 LIVE = Path(child_limits.__file__).parents[1]

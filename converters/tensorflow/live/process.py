@@ -94,6 +94,8 @@ class LiveTensorFlow:
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values. Raises TensorFlowMissing if the interpreter cannot import TensorFlow, and VerificationError
         with TensorFlow's own message, or with the signal that ended it."""
+        if self._process is not None and self._process.is_done:
+            self.close()
         if self._process is None:
             self._process = self._started(feeds)
         with_onednn = " with oneDNN" if self._has_channels_first else ""
