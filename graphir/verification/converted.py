@@ -17,6 +17,7 @@ from graphir.verification.devices import note_devices
 from graphir.verification.equivalence import verify_against
 from graphir.verification.feeds import feeds_of, read_npz
 from graphir.verification.options import ComparisonOptions
+from graphir.verification.progress import watched
 from graphir.verification.references import hold_against, reference_of
 from graphir.verification.report import VerificationReport
 
@@ -44,6 +45,7 @@ def verify_conversion(
     with OnnxCandidate(candidate, providers=how.providers) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
+            reference = watched(reference, how.tell)
             found = verify_against(reference, under_test, arrays, graph=graph, how=how, step=step)
             note_devices(reference, under_test, arrays, found, how)
             return found

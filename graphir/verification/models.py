@@ -26,6 +26,7 @@ from graphir.verification.feeds import chosen, feeds_of, file_feeds, golden_feed
 from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
+from graphir.verification.progress import watched
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
 
@@ -170,6 +171,7 @@ class _Check:
     def _check(
         self, reference: Reference, arrays: Mapping[str, Any], layers: Graph | None, wiring: Any = None
     ) -> VerificationReport:
+        reference = watched(reference, self.how.tell)
         report = verify_against(reference, self.under_test, arrays, graph=layers, how=self.how, wiring=wiring)
         note_devices(reference, self.under_test, arrays, report, self.how)
         return report
