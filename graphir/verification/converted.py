@@ -14,8 +14,10 @@ from graphir.graph import Graph
 from graphir.verification.accuracy import AccuracyReport, compare_accuracy, split_labels
 from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.devices import note_devices
-from graphir.verification.equivalence import verify_against
-from graphir.verification.feeds import feeds_of, read_npz
+from graphir.verification.driver import verify_sets
+from graphir.verification.feeds import read_npz
+from graphir.verification.given import Wanted, plan_of
+from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.progress import watched
 from graphir.verification.references import hold_against, reference_of
@@ -41,13 +43,14 @@ def verify_conversion(
     that either side computes in.
     """
     started = time.perf_counter()
-    arrays = feeds_of(how.feeds, graph, how.seed)
+    plan = plan_of(how.feeds, Wanted.of(graph, how.seed))
+    wiring = Wiring.of(graph)
     with OnnxCandidate(candidate, providers=how.providers) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
             reference = watched(reference, how.tell)
-            found = verify_against(reference, under_test, arrays, graph=graph, how=how, step=step)
-            note_devices(reference, under_test, arrays, found, how)
+            found = verify_sets(reference, under_test, plan, graph=graph, how=how, wiring=wiring, step=step)
+            note_devices(reference, under_test, plan.first().attempts[0], found, how)
             return found
 
         report = hold_against(judges, imported, check)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,14 +21,17 @@ from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.devices import note_devices
-from graphir.verification.equivalence import verify_against
-from graphir.verification.feeds import chosen, feeds_of, file_feeds, golden_feeds, read_feeds
+from graphir.verification.driver import verify_sets
+from graphir.verification.feeds import file_plan, golden_plan
+from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
 from graphir.verification.progress import watched
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
+from graphir.verification.sets import Plan
+from graphir.verification.sides import Sides
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Format, Reference
@@ -42,7 +45,7 @@ def verify(
     reference: Any,
     candidate: Any,
     *,
-    feeds: Mapping[str, Any] | PathLike | None = None,
+    feeds: Feeds | None = None,
     seed: int = 0,
     rtol: float | None = None,
     atol: float | None = None,
@@ -109,7 +112,7 @@ def verify_models(
     with memory_for("the comparison"):
         graph = _graph_of(*candidate)
         with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
-            report = _Check(under_test, graph, how).against(*reference)
+            report = _Check(under_test, graph, how, candidate).against(*reference)
             report.placement = under_test.session.nodes()
             row = _row_of(*reference)
             report.notes += how.unused_python("" if row is None else row.live)
@@ -119,11 +122,12 @@ def verify_models(
 
 @dataclass(frozen=True)
 class _Check:
-    """A candidate, and its graph where it is not run as the file that it is."""
+    """A candidate, its graph where it is not run as the file that it is, and what was given for it."""
 
     under_test: OnnxCandidate
     graph: Graph | None
     how: ComparisonOptions
+    given: tuple[Any, ModelOptions]
 
     def against(self, model: Any, options: ModelOptions) -> VerificationReport:
         """Hold the candidate against a model."""
@@ -141,39 +145,47 @@ class _Check:
         if not judges:
             return self._against_graph(source.graph)
         origin = source.graph
-        arrays = feeds_of(self.how.feeds, origin, self.how.seed, self.under_test.session.inputs)
-        layers = self.graph or origin
-        return hold_against(judges, origin, lambda judge: self._check(judge, arrays, layers, Wiring.of(origin)))
+        plan = self._plan(origin)
+        layers, sides = self.graph or origin, self._sides(origin)
+        return hold_against(judges, origin, lambda judge: self._check(judge, plan, layers, sides, Wiring.of(origin)))
 
     def _against_capture(self, golden: GoldenCapture) -> VerificationReport:
         own = self.under_test.session.inputs
 
         def check(reference: GoldenCapture | CapturePiece) -> VerificationReport:
-            return self._check(reference, golden_feeds(reference.feeds, self.how.feeds, list(own)), self.graph)
+            return self._check(reference, golden_plan(reference.feeds, self.how.feeds, list(own)), self.graph, None)
 
         pieces = pieces_of(golden, own)
         return check_pieces(pieces, check) if pieces else check(golden)
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model)) as source:
-            arrays = feeds_of(self.how.feeds, model, self.how.seed, self.under_test.session.inputs)
-            return self._check(source, arrays, self.graph, source.structure)
+            return self._check(source, self._plan(model), self.graph, self._sides(model), source.structure)
 
     def _against_file(self, path: PathLike, options: ModelOptions) -> VerificationReport:
         """A file that onnxruntime runs need not be one that becomes a graph."""
         with closing(RuntimeReference(path)) as source:
-            if self.how.feeds is None:
-                arrays = file_feeds(path, options, self.how.seed, source.session, self.under_test.session.inputs)
-            else:
-                arrays = chosen(read_feeds(self.how.feeds), source.inputs)
-            return self._check(source, arrays, self.graph, source.structure)
+            sessions = source.session, self.under_test.session
+            plan = file_plan(path, options, self.how.feeds, self.how.seed, sessions)
+            sides = self._sides(lambda: read_model(path, options).graph)
+            return self._check(source, plan, self.graph, sides, source.structure)
+
+    def _plan(self, origin: Graph) -> Plan:
+        return plan_of(self.how.feeds, Wanted.of(origin, self.how.seed, self.under_test.session.inputs))
+
+    def _sides(self, reference: Graph | Callable[[], Graph]) -> Sides:
+        """Both graphs. That of a file that is run as it is is read where it is asked for."""
+        model, options = self.given
+        return Sides(reference, (lambda: read_model(model, options).graph) if self.graph is None else self.graph)
 
     def _check(
-        self, reference: Reference, arrays: Mapping[str, Any], layers: Graph | None, wiring: Any = None
+        self, reference: Reference, plan: Plan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
         reference = watched(reference, self.how.tell)
-        report = verify_against(reference, self.under_test, arrays, graph=layers, how=self.how, wiring=wiring)
-        note_devices(reference, self.under_test, arrays, report, self.how)
+        report = verify_sets(
+            reference, self.under_test, plan, graph=layers, how=self.how, wiring=wiring, sides=sides
+        )
+        note_devices(reference, self.under_test, plan.first().attempts[0], report, self.how)
         return report
 
 
