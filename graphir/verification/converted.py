@@ -48,8 +48,8 @@ def verify_conversion(
     with OnnxCandidate(candidate, providers=how.providers) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
-            reference = watched(reference, how.tell)
-            found = verify_sets(reference, under_test, plan, graph=graph, how=how, wiring=wiring, step=step)
+            judge, told = watched(reference, plan, how.tell)
+            found = verify_sets(judge, under_test, told, graph=graph, how=how, wiring=wiring, step=step)
             note_devices(reference, under_test, plan.first().attempts[0], found, how)
             return found
 

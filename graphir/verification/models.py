@@ -181,9 +181,9 @@ class _Check:
     def _check(
         self, reference: Reference, plan: Plan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
-        reference = watched(reference, self.how.tell)
+        judge, told = watched(reference, plan, self.how.tell)
         report = verify_sets(
-            reference, self.under_test, plan, graph=layers, how=self.how, wiring=wiring, sides=sides
+            judge, self.under_test, told, graph=layers, how=self.how, wiring=wiring, sides=sides
         )
         note_devices(reference, self.under_test, plan.first().attempts[0], report, self.how)
         return report

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
+
+from .sets import FeedSet, Made, Plan
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
@@ -88,9 +92,26 @@ class Told:
         return self._reference.run(feeds, outputs)
 
 
-def watched(reference: Reference, tell: Tell | None) -> Reference:
-    """The reference, telling which of its values it computes."""
-    return reference if tell is None else Told(reference, Progress(tell))  # type: ignore[return-value]
+def watched(reference: Reference, plan: Plan, tell: Tell | None) -> tuple[Reference, Plan]:
+    """The reference and the plan of inputs, telling which set is run and which value is computed."""
+    if tell is None:
+        return reference, plan
+    progress = Progress(tell)
+
+    def sets(light: bool) -> list[FeedSet]:
+        made = plan.sets(light)
+        return [
+            replace(one, attempts=tuple(partial(_begun, progress, one.name, place, len(made), make)
+                                        for make in one.attempts))
+            for place, one in enumerate(made, 1)
+        ]  # fmt: skip
+
+    return Told(reference, progress), replace(plan, sets=sets)
+
+
+def _begun(progress: Progress, name: str, place: int, total: int, make: Made) -> dict[str, Array]:
+    progress.begin_set(name, place, total)
+    return make()
 
 
 def duration(seconds: float) -> str:
