@@ -120,7 +120,8 @@ class ReferenceEvaluator(_OfSymbol):
 
 
 class LiveMXNet(_OfSymbol):
-    """MXNet itself, in a child process of an interpreter that has it. The process stays until `close`."""
+    """MXNet itself, in a child process of an interpreter that has it. The process stays until `close`. `insists`
+    says that no other judge will do."""
 
     def __init__(
         self,
@@ -129,10 +130,12 @@ class LiveMXNet(_OfSymbol):
         *,
         python: str | None = None,
         live: Live | None = None,
+        insists: bool = False,
     ) -> None:
         super().__init__(symbol, tensors)
         self._python = python or live_python() or sys.executable
         self._live = live
+        self.insists = insists
         self._process: LiveProcess | None = None
         self.label = "MXNet in a child process"
 
@@ -189,7 +192,7 @@ def judges(
         return [documented]
     running = partial(LiveMXNet, symbol, tensors, python=python, live=live)
     if against == "live":
-        return [Judge(running)]
+        return [Judge(partial(running, insists=True))]
     gives_way: dict[type[Exception], str] = {
         MXNetRefuses: "the numpy reference stands in for MXNet, which could not run the model: {error}",
         LiveFailed: "the numpy reference stands in for MXNet, which gave no answer: {error}",

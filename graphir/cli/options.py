@@ -290,8 +290,10 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
     )  # fmt: skip
 
 
-def comparison_options(options: argparse.Namespace) -> ComparisonOptions:
-    """What the options say about a comparison."""
+def comparison_options(
+    options: argparse.Namespace, tell: Callable[[str], None] | None = None
+) -> ComparisonOptions:
+    """What the options say about a comparison; `tell` is told how far it is."""
     from graphir.converters.kernel.live import Live
     from graphir.verification.options import ComparisonOptions
 
@@ -299,7 +301,7 @@ def comparison_options(options: argparse.Namespace) -> ComparisonOptions:
     return ComparisonOptions(
         feeds=options.feeds, seed=options.seed or 0, rtol=options.rtol, atol=options.atol, per_layer=options.per_layer,
         against=options.against, providers=options.provider, match=getattr(options, "match", ()),
-        live=live,
+        live=live, tell=tell,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,12 +27,13 @@ Array = NDArray[Any]
 def note_devices(
     reference: Reference,
     candidate: OnnxCandidate,
-    feeds: Mapping[str, Array],
+    make: Callable[[], Mapping[str, Array]],
     report: VerificationReport,
     how: ComparisonOptions,
 ) -> None:
     """Add to the report's notes how far the same file is from itself on the CPU, and on CUDA with TF32; where it
-    differs from the reference, whether it does so on the CPU too. Nothing for a candidate that ran on the CPU.
+    differs from the reference, whether it does so on the CPU too. Nothing for a candidate that ran on the CPU, for
+    which the feeds that `make` gives are not made.
 
     The distance from the CPU is no floor: a kernel that is wrong on the device would lift its own limit by it.
     """
@@ -40,6 +41,7 @@ def note_devices(
     if first == PROVIDERS["cpu"]:
         return
     own = first.removesuffix("ExecutionProvider")
+    feeds = make()
     fitted = fitted_feeds(candidate.fitting, feeds) if candidate.fitting else dict(feeds)
     found = candidate.session.run(fitted)
     with OnnxCandidate(candidate.path, providers="cpu") as elsewhere:

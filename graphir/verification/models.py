@@ -20,12 +20,14 @@ from graphir.graph import Graph
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
 from graphir.verification.feeds import file_plan, golden_plan
 from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
+from graphir.verification.progress import watched
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
 from graphir.verification.sets import Plan
@@ -179,9 +181,12 @@ class _Check:
     def _check(
         self, reference: Reference, plan: Plan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
-        return verify_sets(
-            reference, self.under_test, plan, graph=layers, how=self.how, wiring=wiring, sides=sides
+        judge, told = watched(reference, plan, self.how.tell)
+        report = verify_sets(
+            judge, self.under_test, told, graph=layers, how=self.how, wiring=wiring, sides=sides
         )
+        note_devices(reference, self.under_test, plan.first().attempts[0], report, self.how)
+        return report
 
 
 def _row_of(model: Any, options: ModelOptions) -> Format | None:

@@ -16,7 +16,7 @@ from .verdict import Verdict
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass
 class CapturePiece:
     """Some samples of a capture, as a reference: `rows` are their numbers, `recorded` is how many the capture has,
     `axis` the batch's axis in what it was fed with.
@@ -31,12 +31,12 @@ class CapturePiece:
     recorded: int
     axis: int
     inputs: frozenset[str]
+    label: str = ""
 
-    @property
-    def label(self) -> str:
-        """The capture and which samples of it."""
-        first, last = self.rows[0], self.rows[-1]
-        return f"{self.whole.label}, samples {first} to {last} of {self.recorded}"
+    def taken(self, rows: tuple[int, ...]) -> CapturePiece:
+        """The piece of these samples."""
+        label = f"{self.whole.label}, samples {rows[0]} to {rows[-1]} of {self.recorded}"
+        return replace(self, rows=rows, label=label)
 
     @property
     def outputs(self) -> list[str]:
@@ -115,7 +115,7 @@ def pieces_of(golden: GoldenCapture, inputs: Mapping[str, Sequence[object]]) -> 
         return []
     starts = [0] if count <= batch else [*range(0, count - batch, batch), count - batch]
     made = CapturePiece(golden, (), count, axis, frozenset(differing))
-    return [replace(made, rows=tuple(row % count for row in range(start, start + batch))) for start in starts]
+    return [made.taken(tuple(row % count for row in range(start, start + batch))) for start in starts]
 
 
 def check_pieces(

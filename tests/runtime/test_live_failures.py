@@ -16,13 +16,17 @@ import pytest
 
 from graphir import Live, convert, verify
 from graphir.cli import main
+from graphir.converters.formats import Judge
 from graphir.converters.kernel import child_limits
 from graphir.converters.kernel.child_process import ChildProcess
 from graphir.converters.kernel.live import LiveCrashed, LiveFailed, LiveOutOfMemory, LiveTooSlow
 from graphir.converters.mxnet.files.params import write_params
-from graphir.converters.mxnet.references import LiveMXNet
+from graphir.converters.mxnet.references import LiveMXNet, ReferenceEvaluator
 from graphir.converters.tensorflow.references import judges as tensorflow_judges
 from graphir.errors import ArgumentError, VerificationError
+from graphir.verification.converted import verify_conversion
+from graphir.verification.options import ComparisonOptions
+from graphir.verification.report import VerificationReport
 
 from . import models
 
@@ -221,6 +225,37 @@ def test_the_next_request_after_a_failure(tmp_path: Path, does: str, starts: int
             running.run({"data": np.ones((2, 3, 8, 8), np.float32)})
     running.close()
     assert mark.read_text() == "x\n" * starts
+
+
+class Fragile(ReferenceEvaluator):
+    """What crashes on large numbers."""
+
+    label = "fragile"
+    insists = False
+
+    def stream(self, feeds: Any, names: Any) -> Any:
+        if max(np.abs(array).max(initial=0) for array in feeds.values()) > 8:
+            raise LiveCrashed("live Fragile was ended by SIGSEGV")
+        return super().stream(feeds, names)
+
+
+def test_a_crash_on_a_further_set_is_said() -> None:
+    source, graph = models.net_source(), models.net_graph()
+
+    def judged(against: str) -> VerificationReport:
+        reference = Fragile(source.symbol, source.plain_tensors())
+        reference.insists = against == "live"
+        live = Judge(lambda: reference, {LiveFailed: "no answer: {error}"})
+        second = Judge(lambda: ReferenceEvaluator(source.symbol, source.plain_tensors()))
+        asked = [live] if against == "live" else [live, second]
+        return verify_conversion(asked, graph, graph, graph, ComparisonOptions(against=against))
+
+    report = judged("auto")
+    assert report.ok
+    assert report.reference == "fragile"
+    assert [note for note in report.notes if "'wide'" in note and "SIGSEGV" in note]
+    with pytest.raises(LiveCrashed):
+        judged("live")
 
 
 LIVE = Path(child_limits.__file__).parents[1]

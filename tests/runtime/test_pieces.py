@@ -65,7 +65,7 @@ def test_a_fault_is_found_in_pieces(tmp_path: Path) -> None:
     assert verify(capture(tmp_path, 4), wrong).verdict.differs
 
 
-SEQUENCE = {
+SEQUENCE: dict[str, Any] = {
     "input:x": np.arange(3 * 4 * 5.0).reshape(3, 4, 5), "output:0:y": np.arange(12.0).reshape(4, 3),
     "internal:merged": np.arange(8.0), "internal:table": np.arange(7.0), "internal:one": np.float64(3),
 }  # fmt: skip

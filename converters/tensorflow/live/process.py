@@ -53,7 +53,8 @@ def live_python() -> str | None:
 
 
 class LiveTensorFlow:
-    """A model that TensorFlow runs. `outputs` are the names that the imported graph has for its outputs."""
+    """A model that TensorFlow runs. `outputs` are the names that the imported graph has for its outputs;
+    `insists` says that no other judge will do."""
 
     def __init__(
         self,
@@ -62,7 +63,9 @@ class LiveTensorFlow:
         python: str,
         signature: str | None = None,
         live: Live | None = None,
+        insists: bool = False,
     ) -> None:
+        self.insists = insists
         self.label = "TensorFlow in a child process"
         self.outputs = list(outputs)
         self._python = python
