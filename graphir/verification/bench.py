@@ -170,6 +170,8 @@ class Bench:
         A channel that rounding moves in the reference too is excused. A floor that only the candidate has excuses
         nothing: one that is far above the usual, or that comes from a coarse type of the candidate alone.
         """
+        if not pairs:
+            return
         theirs = {id(pair): Floor(bounded=pair.floor.bounded) for pair in pairs}
         if getattr(self.reference, "recorded", False):
             for pair in pairs:
