@@ -40,6 +40,7 @@ class DaskWorkers:
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        self._client.run(end_here, self._caps, on_error="ignore")
         self._client.close()
 
     def run(
@@ -77,6 +78,14 @@ def call_here(caps: Caps, function: Callable[..., Any], arguments: tuple[Any, ..
                 multiprocessing.current_process().daemon = False
             _here[caps] = Workers(_threads(), caps)
     return _here[caps].call(function, *arguments)
+
+
+def end_here(caps: Caps) -> None:
+    """End the processes of this worker: nobody else needs them, and it cannot end before them."""
+    with _making:
+        workers = _here.pop(caps, None)
+    if workers is not None:
+        workers.stop()
 
 
 def _threads() -> int:

@@ -91,7 +91,11 @@ class Workers:
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        end: Callable[[], None] = self._pool.close if kind is None else self._pool.stop
+        self.stop()
+
+    def stop(self) -> None:
+        """End the processes, whatever they are doing."""
+        end: Callable[[], None] = self._pool.stop
         end()
         self._pool.join()
 

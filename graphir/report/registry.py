@@ -50,10 +50,14 @@ def remarks(report: RegistryReport) -> list[str]:
         lines.append(f"{report.older:,} were made by another release of graphir (--retry all makes them anew)")
     if report.left:
         lines.append(f"{plural(report.left, 'result')} of models that are not among the sources any more stay there")
-    if report.passed:
-        counts = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(report.passed.items()))
-        lines.append(f"passed over ({counts})")
-    return lines
+    passed = passed_text(report)
+    return [*lines, passed] if passed else lines
+
+
+def passed_text(report: RegistryReport) -> str:
+    """What was found and is no model, "" for nothing."""
+    counts = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(report.passed.items()))
+    return f"files passed over: {counts}" if counts else ""
 
 
 def _buckets(report: RegistryReport) -> str:
@@ -95,4 +99,4 @@ def _models(outcomes: Sequence[Outcome]) -> str:
     return table(("model", "outcome", "of", "size", "nodes", "decisions", "verdict", "took"), rows, right=(3, 5, 7))
 
 
-__all__ = ["headline", "registry_text", "remarks", "short"]
+__all__ = ["headline", "passed_text", "registry_text", "remarks", "short"]

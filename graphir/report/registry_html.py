@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from .page import banner, escape, facts, page, section, table
-from .registry import headline, remarks, short
+from .page import banner, escape, page, section, table
+from .registry import headline, passed_text, short
 from .text import plural, size
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def _buckets(report: RegistryReport) -> str:
     for bucket, outcomes in report.buckets().items():
         names = ", ".join(_link(outcome) for outcome in outcomes[:NAMES])
         more = f" and {len(outcomes) - NAMES:,} more" if len(outcomes) > NAMES else ""
-        rows.append([_word(bucket), f"{len(outcomes):,}", names + more])
-    passed = [("passed over", escape(line.removeprefix("passed over (").removesuffix(")"))) for line in remarks(report)
-              if line.startswith("passed over")]  # fmt: skip
-    return table(("outcome", "models", "first names"), rows, right=(1,)) + (facts(passed) if passed else "")
+        rows.append([_word(bucket), f"{len(outcomes):,}", f'<span class="name">{names}{more}</span>'])
+    passed = passed_text(report)
+    legend = f'<p class="legend">{escape(passed)}</p>' if passed else ""
+    return table(("outcome", "models", "first names"), rows, right=(1,), classes="registry") + legend
 
 
 def _word(bucket: Bucket) -> str:
@@ -61,24 +61,19 @@ def _link(outcome: Outcome) -> str:
 
 
 def _models(outcomes: Sequence[Outcome]) -> str:
+    """A row a model. The name leads to its report, of one that failed to its record, which has the whole text."""
     rows = []
     for outcome in outcomes:
-        detail = f"<br><small>{escape(short(outcome.detail))}</small>" if outcome.detail else ""
-        name = f'<span id="{escape(outcome.slug)}">{escape(outcome.name)}</span>'
-        if not outcome.files:
-            rows.append([name + detail, _word(outcome.bucket), *[""] * 6])
-            continue
-        address = quote(f"models/{outcome.slug}/report.html")
-        rows.append([
-            f'<a href="{address}">{name}</a>{detail}',
-            _word(outcome.bucket),
-            escape(outcome.framework),
-            size(outcome.nbytes),
-            f"{outcome.nodes[0]:,} to {outcome.nodes[1]:,}",
-            f"{outcome.decisions:,}",
-            escape(outcome.verdict or "not verified"),
-            f"{outcome.seconds:.2f} s",
-        ])  # fmt: skip
+        address = quote(f"models/{outcome.slug}/{'report.html' if outcome.files else 'record.json'}")
+        detail = f"<small>{escape(short(outcome.detail))}</small>" if outcome.detail else ""
+        name = f'<span class="name" id="{escape(outcome.slug)}"><a href="{address}">{escape(outcome.name)}</a></span>'
+        made = [""] * 6
+        if outcome.files:
+            made = [
+                escape(outcome.framework), size(outcome.nbytes), f"{outcome.nodes[0]:,} to {outcome.nodes[1]:,}",
+                f"{outcome.decisions:,}", escape(outcome.verdict or "not verified"), f"{outcome.seconds:.2f} s",
+            ]  # fmt: skip
+        rows.append([name + detail, _word(outcome.bucket), *made])
     header = ("model", "outcome", "of", "size", "nodes", "decisions", "verdict", "took")
     return table(header, rows, right=(3, 4, 5, 7), classes="registry")
 
