@@ -6,6 +6,7 @@ files is made, nothing that exists is written over, and what comes out is counte
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tarfile
@@ -55,22 +56,36 @@ class _Unpacking:
     def write(self, name: str, source: IO[bytes]) -> None:
         """A file of the archive."""
         place = place_in(self.folder, name, self.archive)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with open(place, "xb") as file:
-                self._count(BLOCK)
-                while data := source.read(CHUNK):
-                    self._count(len(data))
-                    file.write(data)
-        except FileExistsError:
-            raise FormatError(
-                f"two of its files are called {name!r}, as a file system without capitals has it", path=self.archive
-            ) from None
+        with self._possible(name):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            file = place.open("xb")
+        with file:
+            self._count(BLOCK)
+            while data := source.read(CHUNK):
+                self._count(len(data))
+                file.write(data)
 
     def folder_at(self, name: str) -> None:
         """A folder of the archive."""
         self._count(BLOCK)
-        place_in(self.folder, name, self.archive).mkdir(parents=True, exist_ok=True)
+        place = place_in(self.folder, name, self.archive)
+        with self._possible(name):
+            place.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def _possible(self, name: str) -> Iterator[None]:
+        """Raise FormatError for a name that another one stands in the way of, or that no file can have."""
+        try:
+            yield
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            raise FormatError(
+                f"two of its files are called {name!r} (capitals may not count), or one of them is a file and a folder",
+                path=self.archive,
+            ) from None
+        except OSError as error:
+            if error.errno not in (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ):
+                raise
+            raise FormatError(f"no file can be called {name[:80]!r}: {error.strerror}", path=self.archive) from error
 
     def _count(self, nbytes: int) -> None:
         self.made += nbytes

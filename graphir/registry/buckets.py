@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from graphir.errors import (
     FormatError,
@@ -19,8 +19,8 @@ from graphir.errors import (
 from graphir.verification.report import VerificationReport
 
 # How every message of graphir says that a shape, or parameters, would help: by the option that takes them.
-SHAPES = re.compile(r"\bgive (the|its|their|an?|it a) (input )?(shapes?|sizes)\b|(^|[ (])-i\b|\bwith -i\b")
-PARAMETERS = re.compile(r"\bwith -p\b|no parameters (were given|beside)|its folder holds no arrays")
+SHAPES = re.compile(r"\bgive (the|its|their|an?|it a) (input )?(shapes?|sizes)\b|[ (]-i\b")
+PARAMETERS = re.compile(r"[ (]-p\b|no parameters (were given|beside)|its folder holds no arrays")
 
 
 class Bucket(enum.Enum):
@@ -69,7 +69,7 @@ def bucket_of_verdict(report: VerificationReport | None) -> Bucket:
 
 def bucket_of_error(error: BaseException) -> Bucket:
     """Where a model belongs whose conversion raised this."""
-    if isinstance(error, MemoryError | OutOfMemory):
+    if any(isinstance(cause, MemoryError | OutOfMemory) for cause in _causes(error)):
         return Bucket.MEMORY
     if isinstance(error, LimitError):
         return Bucket.LIMITS
@@ -80,16 +80,23 @@ def bucket_of_error(error: BaseException) -> Bucket:
     text = "\n".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, VerificationError | ProviderError):
         return Bucket.MEMORY if _ran_out(text) else Bucket.UNCHECKED
+    if SHAPES.search(str(error)):  # what is missing first is in the message, what may be missing too in its notes
+        return Bucket.NEEDS_SHAPES
     if PARAMETERS.search(text):
         return Bucket.NEEDS_PARAMETERS
-    if SHAPES.search(text):
-        return Bucket.NEEDS_SHAPES
     return Bucket.BROKEN if isinstance(error, FormatError) else Bucket.REFUSED
 
 
 def operators_of(error: BaseException) -> list[str]:
     """The operators that an error says are not supported, each once."""
     return list(dict.fromkeys(gap.operator for gap in error.gaps)) if isinstance(error, UnsupportedOpError) else []
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it was made of: a plugin's own MemoryError is told as the plugin's error."""
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def _asks_for_shapes(gap: Gap) -> bool:

@@ -113,8 +113,11 @@ def _read_stamps(report: ConversionReport, job: Job) -> tuple[Stamp, ...]:
 def _told(error: BaseException) -> str:
     """An error's text with its notes, and where it arose if nobody raised it on purpose."""
     notes = [note for note in getattr(error, "__notes__", ()) if note]
+    bucket = bucket_of_error(error)
+    if bucket is Bucket.MEMORY:
+        notes.append("--memory says how much a model may take")
     text = "\n".join([str(error) or type(error).__name__, *notes])
-    if bucket_of_error(error) is not Bucket.DEFECT:
+    if bucket is not Bucket.DEFECT:
         return text
     return f"{type(error).__name__}: {text}\n" + "".join(traceback.format_tb(error.__traceback__)[-3:])
 
