@@ -110,8 +110,15 @@ def search(sources: Iterable[str | os.PathLike[str]], without: str = "") -> Sear
     for model in found.models:
         place = model.archive or model.place
         first.setdefault((place if is_remote(place) else os.path.realpath(place), repr(model.given)), model)
-    found.models = list(first.values())
+    often = Counter(model.name for model in first.values())
+    found.models = [_told_apart(model) if often[model.name] > 1 else model for model in first.values()]
     return found
+
+
+def _told_apart(model: Found) -> Found:
+    """The model called by its whole path, as it was given."""
+    place = os.path.normpath(model.archive or model.place).replace(os.sep, "/").lstrip("./")
+    return replace(model, name=place if model.archive else _without_suffix(place))
 
 
 def _places(source: str) -> list[str]:
