@@ -53,11 +53,13 @@ class Plan:
             with open(plugin, "rb") as file:
                 found.update(file.read())
         feeds = self.how.feeds
-        for one in feeds if isinstance(feeds, tuple | list) else [feeds]:
+        for one in feeds if isinstance(feeds, Sequence) and not isinstance(feeds, str) else [feeds]:
             if isinstance(one, Mapping):
-                found.update(b"".join(f"{name}{getattr(array, 'shape', '')}".encode() + bytes(array)
-                                      for name, array in one.items()))  # fmt: skip
-            elif one is not None:
+                import numpy as np
+
+                for name, array in one.items():
+                    found.update(f"{name}{np.shape(array)}".encode() + np.asarray(array).tobytes())
+            elif isinstance(one, str | os.PathLike):
                 found.update(repr(stamps_of(_files_at(os.fspath(one)), "")).encode(errors="surrogateescape"))
         return found.hexdigest()[:16]
 
