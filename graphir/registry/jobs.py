@@ -120,6 +120,11 @@ class Outcome:
     version: str = ""
 
     @property
+    def is_reported(self) -> bool:
+        """Whether there is a report of its conversion, and what is known from that."""
+        return bool(self.format)
+
+    @property
     def nbytes(self) -> int:
         """The size of what was written for the model, reports not counted."""
         return sum(size for _, size in self.files)
