@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.detection import detect_format, text_format
+from graphir.converters.kernel.live import Live
 from graphir.converters.opening import check_taken, read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
@@ -62,6 +63,7 @@ def verify(
     format: str | None = None,
     candidate_format: str | None = None,
     limits: Stated = None,
+    python: PathLike | Live | None = None,
 ) -> VerificationReport:
     """Compare two models numerically.
 
@@ -81,9 +83,12 @@ def verify(
     with the order of axes in which a feed is handed to the candidate, or a result to the reference. `format` and
     `candidate_format` are those of the models, where their content and names do not tell them.
 
+    `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
+    where it crashes or reaches one, the next judge is asked and the notes say so, unless `against` is `live`.
+
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
-    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match)
+    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match, Live.of(python))
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     return verify_models(
         (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
@@ -105,6 +110,8 @@ def verify_models(
         graph = _graph_of(*candidate)
         with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
             report = _Check(under_test, graph, how, candidate).against(*reference)
+            row = _row_of(*reference)
+            report.notes += how.unused_python("" if row is None else row.live)
     report.seconds = time.perf_counter() - started
     return report
 
@@ -132,7 +139,7 @@ class _Check:
         if row.runs and not options.is_cut:
             return self._against_file(model, options)
         source = read_model(model, replace(options, format=row.name))
-        judges = source.judges(self.how.against)
+        judges = source.judges(self.how.against, self.how.live)
         if not judges:
             return self._against_graph(source.graph)
         origin = source.graph
