@@ -326,6 +326,7 @@ def comparison_options(options: argparse.Namespace) -> ComparisonOptions:
         feeds=options.feeds, seed=options.seed or 0, rtol=options.rtol, atol=options.atol, per_layer=options.per_layer,
         against=options.against, providers=options.provider, match=getattr(options, "match", ()),
         live=live,
+        reproduce=getattr(options, "reproduce", None),
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from graphir.verification.driver import verify_sets
 from graphir.verification.feeds import file_plan, golden_plan
 from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
+from graphir.verification.minimal import check_folder
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
@@ -60,6 +61,7 @@ def verify(
     candidate_inputs: Sequence[str] = (),
     candidate_outputs: Sequence[str] | None = None,
     match: Sequence[str] = (),
+    reproduce: PathLike | None = None,
     format: str | None = None,
     candidate_format: str | None = None,
     limits: Stated = None,
@@ -80,7 +82,8 @@ def verify(
     which part of the reference is meant, as for `load`; `candidate_signature`, `candidate_inputs` and
     `candidate_outputs` which of the candidate. `match` says
     which input or output of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1`
-    with the order of axes in which a feed is handed to the candidate, or a result to the reference. `format` and
+    with the order of axes in which a feed is handed to the candidate, or a result to the reference. Where results
+    differ, `reproduce` names a new folder for the parts of both models around the first cause. `format` and
     `candidate_format` are those of the models, where their content and names do not tell them.
 
     `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
@@ -88,7 +91,7 @@ def verify(
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
-    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match, Live.of(python))
+    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match, Live.of(python), reproduce)
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     return verify_models(
         (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
@@ -106,6 +109,8 @@ def verify_models(
     """Compare two models, each with what is chosen of it; see `verify`."""
     started = time.perf_counter()
     how.matches()
+    if how.reproduce is not None:
+        check_folder(how.reproduce)
     with memory_for("the comparison"):
         graph = _graph_of(*candidate)
         with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
@@ -113,6 +118,8 @@ def verify_models(
             row = _row_of(*reference)
             report.notes += how.unused_python("" if row is None else row.live)
     report.seconds = time.perf_counter() - started
+    if how.reproduce is not None and not report.verdict.differs:
+        report.notes.append(f"nothing was written to {how.reproduce}: nothing differs")
     return report
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from graphir import verify
-from graphir.errors import ImportFailure
+from graphir.errors import ImportFailure, VerificationError
 from graphir.verification import models
 from graphir.verification.report import VerificationReport
 
@@ -185,3 +188,39 @@ def test_what_cannot_be_read_as_a_graph_is_told(tmp_path: Path, monkeypatch: pyt
     assert report.first_divergence is not None
     assert report.first_divergence.name == "relu1"
     assert "the graphs were not compared: the reference cannot be read as a graph: no graph of this" in report.notes
+
+
+REPRODUCED = {
+    "bound": (net.cnn, net.with_clip("relu3", 0.3)),
+    "weights, renamed": (net.cnn, net.together(net.with_weight("conv3_weight", np.negative), net.renamed)),
+    "recurrent": (net.lstm, net.with_weight("lstm2_w", lambda a: a[:, ::-1])),
+    "channels last": (net.cnn, lambda made: net.with_channels_last(net.with_clip("relu2", 0.2)(made), ("relu1",))),
+}
+
+
+@pytest.mark.parametrize("name", REPRODUCED)
+def test_a_minimal_model_reproduces_the_difference_in_onnxruntime_alone(name: str, tmp_path: Path) -> None:
+    report = check(tmp_path, *REPRODUCED[name], reproduce=tmp_path / "case")
+    files = {path.name: path for path in (tmp_path / "case").iterdir()}
+    assert {"reference.onnx", "candidate.onnx", "reproduce.py", "README.txt"} <= files.keys()
+    assert all(len(onnx.load(files[which]).graph.node) <= 3 for which in ("reference.onnx", "candidate.onnx"))
+    # Without graphir: isolated, from another folder.
+    ran = subprocess.run([sys.executable, "-I", files["reproduce.py"]], cwd="/", capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "largest difference" in ran.stdout
+    assert any(f"{report.causes[0].name} is reproduced by" in note for note in report.notes)
+    files["candidate.onnx"].write_bytes(files["reference.onnx"].read_bytes())
+    files["candidate_inputs.npz"].write_bytes(files["reference_inputs.npz"].read_bytes())
+    ran = subprocess.run([sys.executable, "-I", files["reproduce.py"]], cwd="/", capture_output=True, text=True)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+
+
+def test_nothing_is_written_where_nothing_differs(tmp_path: Path) -> None:
+    report = check(tmp_path, net.cnn, net.renamed, reproduce=tmp_path / "case")
+    assert not (tmp_path / "case").exists()
+    assert any("nothing was written" in note for note in report.notes)
+
+
+def test_a_folder_with_files_is_refused_before_anything_is_run(tmp_path: Path) -> None:
+    with pytest.raises(VerificationError, match="name one that is new or empty"):
+        check(tmp_path, net.cnn, net.renamed, reproduce=tmp_path)
