@@ -231,11 +231,12 @@ class _Inquiry:
         if segment is not None:
             nodes = [*segment.nodes[0], *segment.nodes[1]]
         rows = self._rows(nodes)
+        pairs = self.sides.partners
         said = []
         for row in rows[:CHANGES_NAMED]:
             names = dict.fromkeys(node.name for node in (row.left, row.right) if node is not None)
             own = len(rows) == 1 and list(names) == [self.known.names[value]]
-            said.append(row_text(row) if own else f"{' / '.join(names)}: {row_text(row)}")
+            said.append(row_text(row, pairs) if own else f"{' / '.join(names)}: {row_text(row, pairs)}")
         more = f"; and {len(rows) - CHANGES_NAMED} more changes" if len(rows) > CHANGES_NAMED else ""
         if said:
             return "; ".join(said) + more

@@ -15,7 +15,7 @@ from graphir.converters.kernel.live import Live
 from graphir.converters.opening import check_taken, read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
-from graphir.errors import ArgumentError, ImportFailure
+from graphir.errors import ArgumentError, ImportFailure, VerificationError
 from graphir.graph import Graph
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
@@ -177,9 +177,15 @@ class _Check:
     def _check(
         self, reference: Reference, plan: Plan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
-        return verify_sets(
-            reference, self.under_test, plan, graph=layers, how=self.how, wiring=wiring, sides=sides
-        )
+        try:
+            return verify_sets(
+                reference, self.under_test, plan, graph=layers, how=self.how, wiring=wiring, sides=sides
+            )
+        except VerificationError as error:
+            changes = [] if sides is None or type(error) is not VerificationError else sides.changes()
+            if not changes:
+                raise
+            raise VerificationError(f"{error}; diff: {'; '.join(changes)}") from error
 
 
 def _row_of(model: Any, options: ModelOptions) -> Format | None:
