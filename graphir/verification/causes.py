@@ -230,18 +230,33 @@ class _Inquiry:
         nodes: list[Node | None] = [value.producer, self.known.pairs[value].producer]
         if segment is not None:
             nodes = [*segment.nodes[0], *segment.nodes[1]]
-        rows = self._rows(nodes)
+        rows, where = self._rows(nodes), ""
+        if not rows:
+            rows = self._changed_before(value)
+            where = "; the graphs do not differ here, but before" if rows else ""
         pairs = self.sides.partners
         said = []
         for row in rows[:CHANGES_NAMED]:
             names = dict.fromkeys(node.name for node in (row.left, row.right) if node is not None)
-            own = len(rows) == 1 and list(names) == [self.known.names[value]]
+            own = not where and len(rows) == 1 and list(names) == [self.known.names[value]]
             said.append(row_text(row, pairs) if own else f"{' / '.join(names)}: {row_text(row, pairs)}")
         more = f"; and {len(rows) - CHANGES_NAMED} more changes" if len(rows) > CHANGES_NAMED else ""
-        if said:
+        if said and not where:
             return "; ".join(said) + more
         made = dict.fromkeys(spoken(node) for node in (value.producer, self.known.pairs[value].producer) if node)
+        if said:
+            return f"{' / '.join(made)}{where}: {'; '.join(said)}{more}"
         return f"{' / '.join(made)}: the graphs do not differ here, the numbers do"
+
+    def _changed_before(self, value: Value) -> list[Any]:
+        """The nearest changes that a value depends on: what they do may show only further on."""
+        found: dict[int, Any] = {}
+        for walks, held in zip(self.walks, (value, self.known.pairs[value]), strict=True):
+            for before in walks.ordered(walks.before(held))[::-1]:
+                found |= {id(row): row for row in self._rows([before.producer])}
+                if len(found) > CHANGES_NAMED:
+                    break
+        return list(found.values())
 
 
 __all__ = ["explain"]

@@ -28,6 +28,7 @@ class _Line:
     name: str
     kind: str
     text: str
+    place: str = ""
 
 
 def changes_of(difference: Difference, left: Graph) -> list[str]:
@@ -82,8 +83,9 @@ def _row_lines(row: Row, pairs: Mapping[Node, Node]) -> Iterator[_Line]:
     if left is None or right is None:
         node, where = (left, "reference") if left is not None else (right, "candidate")
         assert node is not None
-        text = f"{spoken(node)} only in the {where}{_behind(node, pairs)}"
-        yield _Line(node.name, f"{node.op.name} only in the {where}", text)
+        place = _behind(node, pairs)
+        text = f"{spoken(node)} only in the {where}{place}"
+        yield _Line(node.name, f"{node.op.name} only in the {where}", text, place)
         return
     name = f"{row.place}{left.name}" if left.name == right.name else f"{row.place}{left.name} / {right.name}"
     # Another operator has other operands too.
@@ -148,7 +150,7 @@ def _folded(rows: Sequence[Row]) -> Iterator[tuple[Row, Node]]:
 def _group_line(kind: str, members: Sequence[_Line]) -> str:
     if len(members) == 1:
         return _short(f"{members[0].name} {members[0].text}")
-    return _short(f"{len(members):,} times {kind}: {_listed([member.name for member in members])}")
+    return _short(f"{len(members):,} times {kind}: {_listed([member.name + member.place for member in members])}")
 
 
 def _weights_line(count: int, members: Sequence[_Line], left: Graph) -> str:

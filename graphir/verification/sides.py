@@ -135,18 +135,23 @@ class Sides:
         """Pair what nodes that are the same read, and outputs, where only nodes without counterpart lie between that
         and what was paired."""
         pairs = self.counterparts
-        back = {other: value for value, other in found.items()}
+        back: dict[Value, set[Value]] = {}
+        for value, other in found.items():
+            back.setdefault(other, set()).add(value)
         for value, other in self._read_alike():
-            partner = found.get(value)
-            if partner is other:
-                continue
-            if partner is not None and _leads(other, partner, pairs.backward):
-                back.pop(partner, None)
-            elif partner is None and other in back and _leads(value, back[other], pairs.forward):
-                found.pop(back[other])
-            elif partner is not None or other in back:
-                continue
-            found[value], back[other] = other, value
+            partner, others = found.get(value), back.get(other, set()) - {value}
+            if partner is not other:
+                is_open = partner is None and not others
+                ahead = partner is not None and _leads(other, partner, pairs.backward)
+                behind = any(_leads(value, held, pairs.forward) for held in others)
+                if not (is_open or ahead or behind):
+                    continue
+                if partner is not None:
+                    back[partner].discard(value)
+                found[value] = other
+            for held in others:
+                found.pop(held, None)
+            back[other] = {value}
 
     def _read_alike(self) -> Iterator[tuple[Value, Value]]:
         """The computed values that stand in one slot of two nodes that are the same, and outputs of one name."""
