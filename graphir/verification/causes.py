@@ -21,6 +21,7 @@ from .rewrites import Rewrites
 from .search import AT_ONCE, Search
 from .segments import Segment, Segments, alone
 from .sides import Sides
+from .unaligned import explain_by_names
 from .walks import Walks
 
 Array = NDArray[Any]
@@ -45,9 +46,10 @@ def explain(
 
     `outputs` are the reference's outputs that have a counterpart. Where the layers were not all compared, some are, in
     runs of a few values each if `stepwise`, else (where one run of the reference gives all of them at the price of a
-    few) all at once. Nothing is done where a graph cannot be had: `sides` says why.
+    few) all at once. Where a graph cannot be had the first layer is found by names: `sides` says why.
     """
     if sides.graphs is None:
+        explain_by_names(report, bench, outputs, stepwise=stepwise)
         return
     inquiry = _Inquiry(report, bench, sides, outputs, stepwise)
     inquiry.run()

@@ -182,11 +182,11 @@ def test_what_cannot_be_read_as_a_graph_is_told(tmp_path: Path, monkeypatch: pyt
         raise ImportFailure("no graph of this")
 
     monkeypatch.setattr(models, "read_model", refused)
-    report = verify(first, second, per_layer=True)
+    report = verify(first, second)
     assert report.verdict.differs
     assert report.changes == []
-    assert report.first_divergence is not None
-    assert report.first_divergence.name == "relu1"
+    assert [cause.name for cause in report.causes] == ["relu1"]
+    assert report.causes[0].what.startswith("Relu / Clip: the first that differs")
     assert "the graphs were not compared: the reference cannot be read as a graph: no graph of this" in report.notes
 
 
