@@ -94,7 +94,9 @@ def verify(
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
-    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match, Live.of(python), reproduce=reproduce)
+    how = ComparisonOptions(
+        feeds, seed, rtol, atol, per_layer, against, providers, match, Live.of(python), reproduce=reproduce
+    )
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     return verify_models(
         (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),

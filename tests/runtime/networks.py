@@ -56,7 +56,7 @@ class Builder:
             [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in side.items()]
             for side in (inputs, outputs)
         ]
-        graph = helper.make_graph(self.nodes, "network", *ends, self.weights)
+        graph = helper.make_graph(self.nodes, "network", ends[0], ends[1], self.weights)
         made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         onnx.checker.check_model(made, full_check=True)
         return made
@@ -229,7 +229,7 @@ def with_clip(name: str, most: float) -> Callable[[Model], Model]:
         made = with_operator(name, "Clip")(model)
         node_of(made, name).input.extend([f"{name}_least", f"{name}_most"])
         for what, value in (("least", 0.0), ("most", most)):
-            made.graph.initializer.append(numpy_helper.from_array(np.float32(value), f"{name}_{what}"))
+            made.graph.initializer.append(numpy_helper.from_array(np.asarray(value, "float32"), f"{name}_{what}"))
         return made
 
     return apply
