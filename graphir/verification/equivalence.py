@@ -127,7 +127,10 @@ def compare_models(
         report.notes += questions(candidate, feeds, results, dict(pairs), stated, bench.limits)
     report.notes += _narrower(bench, report)
     if sides is not None and (report.layers or report.verdict.differs):
-        explain(report, bench, sides, [source for source, _ in pairs], stepwise=hasattr(reference, "session"))
+        explain(
+            report, bench, sides, [source for source, _ in pairs], stepwise=hasattr(reference, "session"),
+            reproduce=how.reproduce if report.verdict.differs else None,
+        )  # fmt: skip
     report.reference, report.candidate = reference.label, candidate.label
     return Compared(report, bench, [*outputs, *heads])
 
