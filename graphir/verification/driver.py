@@ -17,7 +17,6 @@ from graphir.graph import Graph
 
 from .candidate import OnnxCandidate
 from .compare import Comparison
-from .devices import note_devices
 from .equivalence import Compared, compare_models
 from .heads import Wiring
 from .options import ComparisonOptions
@@ -62,7 +61,6 @@ def verify_sets(
     first = plan.first()
     feeds = first.attempts[0]()
     report, bench, asked = driver.compare(feeds)
-    note_devices(reference, candidate, feeds, report, driver.how)
     spent = _since(started)
     report.notes += plan.notes
     report.sets = [InputSet(first.name, report.feeds, tuple(report.outputs))]

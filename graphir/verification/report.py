@@ -52,7 +52,7 @@ class VerificationReport(Printed):
     layers where differences begin, `evidence` what the inputs showed of each output (`proof.unproven` judges it over
     several sets). `rewritten` are layers that differ because one model is written otherwise, with the place where both
     agree again: they are no divergence. `placement` says which node of the candidate ran where. `notes` say what the
-    numbers do not: outputs that were not compared, names that differ.
+    numbers do not: outputs not compared, names that differ.
     """
 
     reference: str
@@ -67,9 +67,9 @@ class VerificationReport(Printed):
     coverage: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     causes: list[Cause] = field(default_factory=list)
+    placement: list[PlacedNode] = field(default_factory=list)
     evidence: Evidence = field(default_factory=Evidence)
     rewritten: dict[str, str] = field(default_factory=dict)
-    placement: list[PlacedNode] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return self.ok
