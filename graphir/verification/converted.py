@@ -13,6 +13,7 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.verification.accuracy import AccuracyReport, compare_accuracy, split_labels
 from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
 from graphir.verification.feeds import read_npz
 from graphir.verification.given import Wanted, plan_of
@@ -48,7 +49,9 @@ def verify_conversion(
 
         def check(reference: Reference) -> VerificationReport:
             judge, told = watched(reference, plan, how.tell)
-            return verify_sets(judge, under_test, told, graph=graph, how=how, wiring=wiring, step=step)
+            found = verify_sets(judge, under_test, told, graph=graph, how=how, wiring=wiring, step=step)
+            note_devices(reference, under_test, plan.first().attempts[0], found, how)
+            return found
 
         report = hold_against(judges, imported, check)
         report.placement = under_test.session.nodes()

@@ -20,6 +20,7 @@ from graphir.graph import Graph
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
 from graphir.verification.feeds import file_plan, golden_plan
 from graphir.verification.given import Feeds, Wanted, plan_of
@@ -181,9 +182,11 @@ class _Check:
         self, reference: Reference, plan: Plan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
         judge, told = watched(reference, plan, self.how.tell)
-        return verify_sets(
+        report = verify_sets(
             judge, self.under_test, told, graph=layers, how=self.how, wiring=wiring, sides=sides
         )
+        note_devices(reference, self.under_test, plan.first().attempts[0], report, self.how)
+        return report
 
 
 def _row_of(model: Any, options: ModelOptions) -> Format | None:
