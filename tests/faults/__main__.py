@@ -5,42 +5,73 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 from .effect import judged
-from .judge import Finding, hold, own_inputs_miss, plant
+from .harmless import REWRITES
+from .judge import Acquittal, Finding, acquit, hold, own_inputs_miss, plant
 from .kinds import FAULTS
 from .networks import NETWORKS
+from .table import page
+
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "faults.md"
+FEW = 5
+"""So few kinds are shown whatever becomes of them."""
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--network", action="append", choices=NETWORKS, help="only these networks")
-    parser.add_argument("--kind", action="append", help="only kinds whose name begins like this")
-    parser.add_argument("--seed", type=int, default=0, help="of weights, places and inputs")
+    parser.add_argument("--kind", action="append", help="only kinds (of faults and of rewrites) that begin like this")
+    parser.add_argument("--seed", type=int, action="append", help="of weights, places and inputs; 0 if none is given")
     parser.add_argument("--quiet", action="store_true", help="what was found and not named is counted, not shown")
-    parser.add_argument("--write", action="store_true", help="write docs/faults.md")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     return parser.parse_args()
 
 
 def main() -> int:
     chosen = arguments()
-    kinds = [kind for kind in FAULTS if not chosen.kind or any(kind.startswith(text) for text in chosen.kind)]
+    faults, rewrites = (
+        [kind for kind in kinds if not chosen.kind or any(kind.startswith(text) for text in chosen.kind)]
+        for kinds in (FAULTS, REWRITES)
+    )
+    seeds, loud = chosen.seed or [0], len(faults) + len(rewrites) <= FEW
     findings: list[Finding] = []
+    acquittals: list[Acquittal] = []
     started = time.perf_counter()
-    for name in chosen.network or NETWORKS:
-        network = NETWORKS[name]
-        for kind in kinds:
-            planted = plant(network, FAULTS[kind], chosen.seed)
-            if planted is None:
-                continue
-            findings.append(hold(judged(network, chosen.seed), planted))
-            _show(findings[-1], loud=len(kinds) < 5, quiet=chosen.quiet)
-    counted = [finding for finding in findings if finding.counts]
-    missed = sum(finding.missed for finding in findings)
-    unnamed = sum(finding.unnamed for finding in findings)
-    print(f"{len(findings)} planted, {len(counted)} with an effect, {missed} missed, {unnamed} found and not named, "
-          f"{time.perf_counter() - started:.0f} s")  # fmt: skip
-    return 1 if missed or unnamed else 0
+    for seed in seeds:
+        for name in chosen.network or NETWORKS:
+            for finding in _findings(name, faults, seed):
+                findings.append(finding)
+                _show(finding, loud=loud, quiet=chosen.quiet)
+            for acquittal in _acquittals(name, rewrites, seed):
+                acquittals.append(acquittal)
+                _show_rewrite(acquittal, loud=loud)
+    missed, unnamed = sum(found.missed for found in findings), sum(found.unnamed for found in findings)
+    blamed = sum(found.blamed for found in acquittals)
+    print(
+        f"{len(findings)} faults planted, {sum(found.counts for found in findings)} with an effect, {missed} missed, "
+        f"{unnamed} found and not named; {len(acquittals)} harmless rewrites, {blamed} blamed; "
+        f"{time.perf_counter() - started:.0f} s"
+    )
+    if chosen.write:
+        PAGE.write_text(page(findings, acquittals, seeds), encoding="utf-8")
+    return 1 if missed or unnamed or blamed else 0
+
+
+def _findings(network: str, kinds: list[str], seed: int) -> Iterator[Finding]:
+    for kind in kinds:
+        planted = plant(NETWORKS[network], FAULTS[kind], seed)
+        if planted is not None:
+            yield hold(judged(NETWORKS[network], seed), planted)
+
+
+def _acquittals(network: str, kinds: list[str], seed: int) -> Iterator[Acquittal]:
+    for kind in kinds:
+        found = acquit(NETWORKS[network], REWRITES[kind], seed)
+        if found is not None:
+            yield found
 
 
 def _show(finding: Finding, *, loud: bool, quiet: bool) -> None:
@@ -49,10 +80,20 @@ def _show(finding: Finding, *, loud: bool, quiet: bool) -> None:
     planted, effect = finding.planted, finding.planted.effect
     word = "MISSED" if finding.missed else "UNNAMED" if finding.unnamed else "fine"
     if finding.missed and not planted.random:
-        word += " (inputs)" if own_inputs_miss(judged(NETWORKS[planted.network], planted.seed), planted) else " (grading)"
-    print(f"{word} {planted.network} | {planted.kind} | at {', '.join(planted.where)} | effect {effect.change:.2g} (floor "
-          f"{effect.floor:.1g}) in {effect.sets} sets {effect.fails} | verify: {finding.verdict}; {finding.said}\n"
-          f"    {finding.command}", flush=True)  # fmt: skip
+        base = judged(NETWORKS[planted.network], planted.seed)
+        word += " (inputs)" if own_inputs_miss(base, planted) else " (grading)"
+    print(
+        f"{word} {planted.network} | {planted.kind} | at {', '.join(planted.where)} | effect {effect.change:.2g} (floor "
+        f"{effect.floor:.1g}) in {effect.sets} sets {effect.fails} | verify: {finding.verdict}; {finding.said}\n"
+        f"    {finding.command}",
+        flush=True,
+    )
+
+
+def _show_rewrite(found: Acquittal, *, loud: bool) -> None:
+    if loud or found.blamed or found.said:
+        word = "BLAMED" if found.blamed else "fine"
+        print(f"{word} {found.network} | {found.kind} | verify: {found.verdict}; {found.said}\n    {found.command}", flush=True)
 
 
 if __name__ == "__main__":

@@ -22,13 +22,15 @@ class Network:
     """A network: its model for a seed of the weights, and `draw`, which makes inputs.
 
     `draw` takes a generator, a batch and a factor for the width of what is drawn (1.0: as the network is meant to be
-    fed). Where sizes are open it draws them too, different from each other.
+    fed). Where sizes are open it draws them too, different from each other. `least` is the least change that is an
+    effect, where the network rounds more coarsely than others.
     """
 
     name: str
     family: str
     build: Callable[[int], onnx.ModelProto]
     draw: Draw
+    least: float | None = None
 
 
 class Builder:

@@ -25,7 +25,7 @@ SMALL_SLICE = 1e-3
 """A slice whose largest magnitude is less than this part of the whole is measured against this part of the whole."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Judged:
     """A network with weights of a seed, inputs of several widths, its results on them and their floor by output."""
 
@@ -122,7 +122,7 @@ def effect_of(base: Judged, proto: onnx.ModelProto) -> Effect:
             sets += 1
             continue
         by_output = {name: change(array, found[name]) for name, array in expected.items()}
-        sets += any(size > max(LEAST, FACTOR * floors[name]) for name, size in by_output.items())
+        sets += any(size > max(base.network.least or LEAST, FACTOR * floors[name]) for name, size in by_output.items())
         for name, size in by_output.items():
             if size > most:
                 most, floor = size, floors[name]

@@ -7,6 +7,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +16,18 @@ import onnx
 import graphir
 from graphir.errors import GraphirError
 from graphir.verification.report import VerificationReport
+from graphir.verification.verdict import Verdict
 
 from .builder import Feeds, Generator, Network
 from .disguise import disguised
 from .effect import Effect, Judged, effect_of, judged
+from .harmless import Rewrite
 from .kinds import Edit, Fault
 from .model import Model
 
 PLACES = 6
 """How many places are tried for one with an effect that shows in some inputs."""
+ERROR = "error"
 LINES = 8
 """A list of changes that is longer names nothing any more."""
 
@@ -139,10 +143,67 @@ def hold(base: Judged, planted: Planted) -> Finding:
             report = graphir.verify(left, right)
         except GraphirError as error:
             text = f"{type(error).__name__}: {error}"
-            return Finding(planted, "error", True, names(text, planted), text.splitlines()[0])
+            found = self_verdict(base) != ERROR
+            return Finding(planted, ERROR, found, names(text, planted), text.splitlines()[0])
     found = not report.ok if planted.random else report.verdict.differs
     texts = list(said_of(report))
     return Finding(planted, report.verdict.value, found, any(names(text, planted) for text in texts), "; ".join(texts))
+
+
+@dataclass(frozen=True)
+class Acquittal:
+    """What verify says of a rewrite that changes nothing: its verdict in a word (or `error`) and its causes."""
+
+    network: str
+    kind: str
+    seed: int
+    verdict: str
+    said: str
+
+    @property
+    def blamed(self) -> bool:
+        """Whether the rewrite, which is right, is called anything but right."""
+        return self.verdict not in (Verdict.IDENTICAL.value, Verdict.NOISE.value)
+
+    @property
+    def command(self) -> str:
+        """What repeats this one alone."""
+        return f"python -m tests.faults --network {self.network} --kind '{self.kind}' --seed {self.seed}"
+
+
+def acquit(network: Network, rewrite: Rewrite, seed: int) -> Acquittal | None:
+    """What verify says of the rewritten network; None where the rewrite does not apply.
+
+    Raises AssertionError for a rewrite that does change something: it stands in the wrong list.
+    """
+    base = judged(network, seed)
+    model = base.model.clone()
+    if not rewrite.apply(model, generator_of(network.name, rewrite.name, seed)):
+        return None
+    effect = effect_of(base, model.proto)
+    assert not effect.is_clear, f"{rewrite.name} in {network.name} is not harmless: {effect}"
+    verdict, said = _verdict(base, model.proto)
+    return Acquittal(network.name, rewrite.name, seed, verdict, said)
+
+
+@lru_cache
+def self_verdict(base: Judged) -> str:
+    """The verdict on the network itself: an error there says nothing of a fault."""
+    return _verdict(base, base.model.proto)[0]
+
+
+def _verdict(base: Judged, proto: onnx.ModelProto) -> tuple[str, str]:
+    with tempfile.TemporaryDirectory(prefix="graphir-faults-") as folder:
+        left, right = Path(folder) / "source.onnx", Path(folder) / "rewritten.onnx"
+        onnx.save(base.model.proto, left)
+        onnx.save(proto, right)
+        try:
+            report = graphir.verify(left, right)
+        except GraphirError as error:
+            return ERROR, str(error).splitlines()[0]
+    worst = [f"{found.name} {found.verdict.value} {found.note}" for found in report.outputs if not found.verdict.passes]
+    causes = [f"cause {cause.name}: {cause.what}" for cause in report.causes]
+    return report.verdict.value, "; ".join([*worst, *report.unproven, *causes])
 
 
 def own_inputs_miss(base: Judged, planted: Planted) -> bool:
@@ -177,4 +238,4 @@ def names(text: str, planted: Planted) -> bool:
     return bool(words & (planted.names | planted.group))
 
 
-__all__ = ["Finding", "Planted", "generator_of", "hold", "names_of", "own_inputs_miss", "plant", "said_of"]
+__all__ = ["Acquittal", "Finding", "Planted", "acquit", "generator_of", "hold", "names_of", "own_inputs_miss", "plant", "said_of"]

@@ -9,6 +9,10 @@ from onnx import TensorProto, numpy_helper
 from tests.faults.builder import Builder, Draw, Feeds, Generator, Network, normal
 
 
+SOME_STEPS = 0.06
+"""Some steps of 8 bits: each is 1/127 of the largest magnitude, and rounding moves a number by one of them."""
+
+
 def cnn(seed: int) -> onnx.ModelProto:
     """Convolutions with BatchNormalization, LRN, InstanceNormalization, pooling of both kinds, a classifier."""
     net = Builder("cnn", seed)
@@ -212,7 +216,7 @@ NETWORKS = (
     Network("segmentation", "segmentation", segmentation, image("image", 3, 12, 16)),
     Network("same_padding", "TensorFlow with SAME", same_padding, image("image", 15, 13, 3)),
     Network("half", "float16", half, image("image", 3, 16, 12)),
-    Network("quantized", "quantized (QDQ)", quantized, image("image", 3, 14, 12)),
+    Network("quantized", "quantized (QDQ)", quantized, image("image", 3, 14, 12), SOME_STEPS),
 )
 
 __all__ = ["NETWORKS"]
