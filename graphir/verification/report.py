@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
 
-from .compare import Comparison, Verdict
+from graphir.structure.printed import Printed
+
+from .compare import Comparison
+from .proof import Evidence
+from .verdict import Verdict
 
 EXIT_DIFFERENT = 4
 EXIT_NOT_PROVEN = 5
@@ -35,14 +41,15 @@ class Cause:
 
 
 @dataclass
-class VerificationReport:
+class VerificationReport(Printed):
     """The result of a verification: who was compared with whom, on what, and what came out.
 
     `outputs` holds the worst comparison of each output over all input sets, `sets` those of each set. `unproven` says
     in a sentence each why agreement proves nothing, or not all: with one of them no verdict passes. `coverage` says
     what the inputs reached and what not. `changes` is what `diff` finds between the two models, a line each. `layers`
     is filled by a layer-by-layer verification; `first_divergence` is the first of them beyond noise, `causes` are the
-    layers where differences begin. `notes` say what the numbers do not: outputs that were not compared, names that
+    layers where differences begin, `evidence` what the inputs showed of each output (`proof.unproven` judges it over
+    several sets). `notes` say what the numbers do not: outputs that were not compared, names that
     differ.
     """
 
@@ -58,9 +65,20 @@ class VerificationReport:
     coverage: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     causes: list[Cause] = field(default_factory=list)
+    evidence: Evidence = field(default_factory=Evidence)
 
     def __bool__(self) -> bool:
         return self.ok
+
+    def to_text(self, *, verbose: bool = False) -> str:
+        """The verdict and what it stands on; with `verbose` every layer."""
+        text: str = import_module("graphir.report.verification").verification_text(self, verbose=verbose)
+        return text
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data."""
+        data: dict[str, Any] = import_module("graphir.report.verification").verification_json(self)
+        return data
 
     @property
     def verdict(self) -> Verdict:
