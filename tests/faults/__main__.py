@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .effect import judged
-from .harmless import REWRITES
-from .judge import Acquittal, Finding, acquit, hold, own_inputs_miss, plant
+from .harmless import ITSELF, REWRITES
+from .judge import ERROR, Acquittal, Finding, acquit, hold, own_inputs_miss, plant, self_verdict
 from .kinds import FAULTS
 from .networks import NETWORKS
 from .table import page
@@ -42,6 +42,8 @@ def main() -> int:
     started = time.perf_counter()
     for seed in seeds:
         for name in chosen.network or NETWORKS:
+            if self_verdict(judged(NETWORKS[name], seed)) == ERROR:
+                print(f"{name} cannot even be compared with itself: {acquit(NETWORKS[name], REWRITES[ITSELF], seed)}", flush=True)
             for finding in _findings(name, faults, seed):
                 findings.append(finding)
                 _show(finding, loud=loud, quiet=chosen.quiet)
@@ -75,9 +77,9 @@ def _acquittals(network: str, kinds: list[str], seed: int) -> Iterator[Acquittal
 
 
 def _show(finding: Finding, *, loud: bool, quiet: bool) -> None:
-    if not (loud or finding.missed or (finding.unnamed and not quiet)):
-        return
     planted, effect = finding.planted, finding.planted.effect
+    if not (loud or finding.missed or (finding.unnamed and not quiet)) or (finding.verdict == ERROR and finding.missed):
+        return
     word = "MISSED" if finding.missed else "UNNAMED" if finding.unnamed else "fine"
     if finding.missed and not planted.random:
         base = judged(NETWORKS[planted.network], planted.seed)

@@ -9,4 +9,6 @@ REWRITES: dict[str, Rewrite] = {
     rewrite.name: rewrite for rewrite in (*structure.REWRITES, *layers.REWRITES, *operators.REWRITES)
 }
 
-__all__ = ["REWRITES", "Rewrite"]
+ITSELF = next(iter(REWRITES))
+
+__all__ = ["ITSELF", "REWRITES", "Rewrite"]
