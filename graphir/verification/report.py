@@ -49,7 +49,8 @@ class VerificationReport(Printed):
     what the inputs reached and what not. `changes` is what `diff` finds between the two models, a line each. `layers`
     is filled by a layer-by-layer verification; `first_divergence` is the first of them beyond noise, `causes` are the
     layers where differences begin, `evidence` what the inputs showed of each output (`proof.unproven` judges it over
-    several sets). `notes` say what the numbers do not: outputs that were not compared, names that
+    several sets). `rewritten` are layers that differ because one model is written otherwise, with the place where both
+    agree again: they are no divergence. `notes` say what the numbers do not: outputs not compared, names that
     differ.
     """
 
@@ -66,6 +67,7 @@ class VerificationReport(Printed):
     changes: list[str] = field(default_factory=list)
     causes: list[Cause] = field(default_factory=list)
     evidence: Evidence = field(default_factory=Evidence)
+    rewritten: dict[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return self.ok
@@ -100,8 +102,16 @@ class VerificationReport(Printed):
 
     @property
     def first_divergence(self) -> Comparison | None:
-        """The first layer whose difference is more than rounding."""
-        return next((layer for layer in self.layers if not layer.verdict.passes), None)
+        """The first layer whose difference is more than rounding, and no other way to write the same; the first
+        cause's where that is known."""
+        first = next(iter(self.diverging), None)
+        named = self.causes[0].name if self.causes else None
+        return next((layer for layer in self.diverging if layer.name == named), first)
+
+    @property
+    def diverging(self) -> list[Comparison]:
+        """The layers that differ by more than rounding, and not because one model is written otherwise."""
+        return [layer for layer in self.layers if not layer.verdict.passes and layer.name not in self.rewritten]
 
 
 def worst(found: list[Comparison] | tuple[Comparison, ...]) -> Verdict:
