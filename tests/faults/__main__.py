@@ -43,7 +43,10 @@ def main() -> int:
     for seed in seeds:
         for name in chosen.network or NETWORKS:
             if self_verdict(judged(NETWORKS[name], seed)) == ERROR:
-                print(f"{name} cannot even be compared with itself: {acquit(NETWORKS[name], REWRITES[ITSELF], seed)}", flush=True)
+                print(
+                    f"{name} cannot even be compared with itself: {acquit(NETWORKS[name], REWRITES[ITSELF], seed)}",
+                    flush=True,
+                )  # fmt: skip
             for finding in _findings(name, faults, seed):
                 findings.append(finding)
                 _show(finding, loud=loud, quiet=chosen.quiet)
@@ -85,8 +88,8 @@ def _show(finding: Finding, *, loud: bool, quiet: bool) -> None:
         base = judged(NETWORKS[planted.network], planted.seed)
         word += " (inputs)" if own_inputs_miss(base, planted) else " (grading)"
     print(
-        f"{word} {planted.network} | {planted.kind} | at {', '.join(planted.where)} | effect {effect.change:.2g} (floor "
-        f"{effect.floor:.1g}) in {effect.sets} sets {effect.fails} | verify: {finding.verdict}; {finding.said}\n"
+        f"{word} {planted.network} | {planted.kind} | at {', '.join(planted.where)} | effect {effect.change:.2g} "
+        f"(floor {effect.floor:.1g}) in {effect.sets} sets {effect.fails} | verify: {finding.verdict}; {finding.said}\n"
         f"    {finding.command}",
         flush=True,
     )
@@ -95,7 +98,10 @@ def _show(finding: Finding, *, loud: bool, quiet: bool) -> None:
 def _show_rewrite(found: Acquittal, *, loud: bool) -> None:
     if loud or found.blamed or found.said:
         word = "BLAMED" if found.blamed else "fine"
-        print(f"{word} {found.network} | {found.kind} | verify: {found.verdict}; {found.said}\n    {found.command}", flush=True)
+        print(
+            f"{word} {found.network} | {found.kind} | verify: {found.verdict}; {found.said}\n    {found.command}",
+            flush=True,
+        )  # fmt: skip
 
 
 if __name__ == "__main__":

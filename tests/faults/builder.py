@@ -81,7 +81,7 @@ class Builder:
         return made[0]
 
     def conv(self, x: str, inside: int, outside: int, kernel: int | Sequence[int] = 3, **attributes: Any) -> str:
-        """A convolution with weights (of this `scale`) and, unless `bias=False`, a bias; `kind` may be ConvTranspose."""
+        """A convolution with weights (of a `scale`) and, unless `bias=False`, a bias; `kind` may be ConvTranspose."""
         kind = attributes.pop("kind", "Conv")
         has_bias, spread = attributes.pop("bias", True), attributes.pop("scale", None)
         sizes = [kernel, kernel] if isinstance(kernel, int) else list(kernel)

@@ -238,4 +238,7 @@ def names(text: str, planted: Planted) -> bool:
     return bool(words & (planted.names | planted.group))
 
 
-__all__ = ["ERROR", "Acquittal", "Finding", "Planted", "acquit", "generator_of", "hold", "names_of", "own_inputs_miss", "plant", "said_of", "self_verdict"]
+__all__ = [
+    "ERROR", "Acquittal", "Finding", "Planted", "acquit", "generator_of", "hold", "names_of", "own_inputs_miss",
+    "plant", "said_of", "self_verdict",
+]  # fmt: skip

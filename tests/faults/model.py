@@ -124,7 +124,9 @@ class Model:
         else:
             node.input[slot] = self.constant(elements, f"{name}_own")
 
-    def insert(self, position: int, kind: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Any) -> Node:
+    def insert(
+        self, position: int, kind: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Any
+    ) -> Node:
         """A new node at a position of the list."""
         name = self.fresh(f"{kind.lower()}_made")
         made = helper.make_node(kind, list(inputs), list(outputs), name=name, **attributes)

@@ -18,7 +18,9 @@ from graphir.verification.report import VerificationReport
 from tests.models.test_shared_models import parameters
 from tests.requirements import shared_folder
 
-KINDS = {"mxnet": "model-symbol.json", "mxnet_symbol_only": "model-symbol.json", "onnx": "model.onnx", "tf": "frozen.pb"}
+KINDS = {
+    "mxnet": "model-symbol.json", "mxnet_symbol_only": "model-symbol.json", "onnx": "model.onnx", "tf": "frozen.pb"
+}
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,25 @@ def real_model(shared: Path, name: str) -> Real:
     given: dict[str, Any] = {}
     if name.startswith("mxnet"):
         facts = json.loads((folder / "golden.json").read_text())
-        given["params"] = parameters(shared, folder, facts) if "arg_shapes" in facts or (folder / "model-0000.params").exists() else None
+        given["params"] = parameters(shared, folder, facts) if "arg_shapes" in facts or (
+            folder / "model-0000.params"
+        ).exists() else None
         given["shapes"] = {key: tuple(shape) for key, shape in facts.get("inputs", {}).items()}
     return Real(name, path, given)
+
+
+def line(shared: Path, name: str, word: str) -> tuple[bool, str]:
+    """Whether a comparison differs, and what is said of it."""
+    with tempfile.TemporaryDirectory(prefix="graphir-faults-") as folder:
+        try:
+            model = real_model(shared, name)
+            report = model.against_itself() if word == "itself" else model.against_conversion(Path(folder))
+        except (GraphirError, KeyError, OSError) as error:
+            return False, f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
+    verdict = report.verdict.value.upper() if report.verdict.differs else report.verdict.value
+    worst = [found for found in report.outputs if not found.verdict.passes]
+    said = [f"{found.name} {found.verdict.value} {found.relative:.2g}" for found in worst]
+    return report.verdict.differs, "; ".join([verdict, *said, *report.unproven])
 
 
 def main() -> int:
@@ -75,16 +93,8 @@ def main() -> int:
     for name in sys.argv[1:] or real_models(shared):
         for word in ("itself", "its conversion"):
             started = time.perf_counter()
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    model = real_model(shared, name)
-                    report = model.against_itself() if word == "itself" else model.against_conversion(Path(folder))
-                except (GraphirError, KeyError, OSError) as error:
-                    said = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
-                else:
-                    failed += report.verdict.differs
-                    worst = [f"{found.name} {found.verdict.value} {found.relative:.2g}" for found in report.outputs if not found.verdict.passes]
-                    said = "; ".join([report.verdict.value.upper() if report.verdict.differs else report.verdict.value, *worst, *report.unproven])
+            differs, said = line(shared, name, word)
+            failed += differs
             print(f"{name} against {word}: {said} ({time.perf_counter() - started:.1f} s)", flush=True)
     return 1 if failed else 0
 

@@ -12,16 +12,17 @@ from .networks import NETWORKS
 
 HEAD = """# Planted faults and harmless rewrites
 
-Made by `python -m tests.faults --write`; do not edit. Every kind of fault is planted in every network where it applies, at a
-place drawn from a seed, and `graphir verify` compares the two files with nothing but its defaults. In half of them every name
-inside the candidate is another one. What a fault really changes is measured without graphir: both files in onnxruntime
-without optimisations on {scenes} sets of inputs (batches of 1 to 3, widths from 0.2 to 50 times the usual), output by output and
-slice by slice. It has an **effect** where that is more than {factor} times what a last place of the inputs and optimisations
-change and more than {least:g} of the slice's magnitude (of whole numbers: 2 % of them), or where the candidate does not run.
+Made by `python -m tests.faults --write`; do not edit. Every kind of fault is planted in every network where it
+applies, at a place drawn from a seed, and `graphir verify` compares the two files with nothing but its defaults. In half of them
+every name inside the candidate is another one. What a fault really changes is measured without graphir: both files in
+onnxruntime without optimisations on {scenes} sets of inputs (batches of 1 to 3, widths from 0.2 to 50 times the usual),
+output by output and slice by slice. It has an **effect** where that is more than {factor} times what a last place of the
+inputs and optimisations change and more than {least:g} of the slice's magnitude (of whole numbers: 2 % of them), or
+where the candidate does not run.
 
 It is **found** if the verdict is *suspicious* or *broken* (*not proven* and *not deterministic* where the fault draws
-numbers), and **named** if a cause, or one of at most eight lines of what `diff` finds, names the node, its weights or results,
-or a node beside it. A harmless rewrite is **blamed** if its verdict is anything but *identical* or *noise*.
+numbers), and **named** if a cause, or one of at most eight lines of what `diff` finds, names the node, its weights or
+results, or a node beside it. A harmless rewrite is **blamed** if its verdict is anything but *identical* or *noise*.
 """
 
 
@@ -63,7 +64,9 @@ def _row(label: str, findings: Sequence[Finding]) -> str:
 
 
 def _networks(findings: Sequence[Finding], acquittals: Sequence[Acquittal]) -> list[str]:
-    lines = ["| network | planted | with an effect | found | named | rewrites | blamed |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| network | planted | with an effect | found | named | rewrites | blamed |", "|---|---|---|---|---|---|---|"
+    ]
     for network in NETWORKS.values():
         own = [found for found in findings if found.planted.network == network.name]
         right = [found for found in acquittals if found.network == network.name]
@@ -75,7 +78,9 @@ def _networks(findings: Sequence[Finding], acquittals: Sequence[Acquittal]) -> l
 def _kinds(findings: Sequence[Finding]) -> list[str]:
     lines: list[str] = []
     for family, faults in FAMILIES.items():
-        lines += [f"\n## Faults: {family}\n", "| kind | planted | with an effect | found | named |", "|---|---|---|---|---|"]
+        lines += [
+            f"\n## Faults: {family}\n", "| kind | planted | with an effect | found | named |", "|---|---|---|---|---|"
+        ]
         for fault in faults:
             lines.append(_row(fault.name, [found for found in findings if found.planted.kind == fault.name]))
     return lines

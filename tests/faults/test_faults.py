@@ -1,7 +1,7 @@
 """Planted faults are found and named, and harmless rewrites are not blamed.
 
-A part drawn from a seed runs always; `GRAPHIR_ALL_FAULTS=1` runs every kind in every network, as `python -m tests.faults`
-does for docs/faults.md.
+A part drawn from a seed runs always; `GRAPHIR_ALL_FAULTS=1` runs every kind in every network, as
+`python -m tests.faults` does for docs/faults.md.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ def test_rewrites_are_not_blamed(network: str) -> None:
 
 def test_there_are_enough_kinds() -> None:
     assert len(FAULTS) == sum(len(family) for family in FAMILIES.values()), "two kinds of faults have one name"
-    assert (len(NETWORKS) >= LEAST_NETWORKS, len(FAULTS) >= LEAST_FAULTS, len(REWRITES) >= LEAST_REWRITES) == (True,) * 3
+    assert (
+        len(NETWORKS) >= LEAST_NETWORKS, len(FAULTS) >= LEAST_FAULTS, len(REWRITES) >= LEAST_REWRITES
+    ) == (True,) * 3
 
 
 @pytest.mark.parametrize("network", NETWORKS)
@@ -79,7 +81,10 @@ def test_a_network_has_no_effect_on_itself(network: str) -> None:
 
 @pytest.mark.parametrize(
     "kind, network",
-    [("a channel zeroed", "cnn"), ("Relu6 for Relu", "residual"), ("fmod for mod", "control"), ("bias dropped", "bert")],
+    [
+        ("a channel zeroed", "cnn"), ("Relu6 for Relu", "residual"), ("fmod for mod", "control"),
+        ("bias dropped", "bert"),
+    ],
 )
 def test_a_fault_has_an_effect_of_its_own_seed(kind: str, network: str) -> None:
     first, again = (plant(NETWORKS[network], FAULTS[kind], SEED) for _ in range(2))
@@ -111,7 +116,10 @@ def test_a_change_of_whole_numbers_is_their_part_in_hundredths() -> None:
 
 @pytest.mark.parametrize(
     "text, expected",
-    [("relu3 Relu -> Clip(0, 6)", True), ("relu30 Relu -> Clip", False), ("conv2_out parts", True), ("all is well", False)],
+    [
+        ("relu3 Relu -> Clip(0, 6)", True), ("relu30 Relu -> Clip", False), ("conv2_out parts", True),
+        ("all is well", False),
+    ],
 )
 def test_names_are_whole_words(text: str, expected: bool) -> None:
     base = judged(NETWORKS["mlp"], SEED)

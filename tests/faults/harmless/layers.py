@@ -46,7 +46,9 @@ def norm_as_scale(model: Model, node: Node) -> bool:
     factor, addend = affine(model, node)
     shape = model.shape(node.input[0]) or ()
     dtype = held(model, node, 1).dtype
-    names = [model.constant(part.reshape(-1, *[1] * (len(shape) - 2)).astype(dtype), "affine") for part in (factor, addend)]
+    names = [
+        model.constant(part.reshape(-1, *[1] * (len(shape) - 2)).astype(dtype), "affine") for part in (factor, addend)
+    ]
     inner = model.fresh(f"{node.name}_scaled")
     return replaced(model, node, [
         ("Mul", [node.input[0], names[0]], inner, {}), ("Add", [inner, names[1]], node.output[0], {}),
@@ -105,7 +107,9 @@ def equalized(model: Model, node: Node) -> bool:
 def permuted(model: Model, node: Node) -> bool:
     """The hidden units between two dense layers in another order."""
     active = model.sole_user(node.output[0])
-    after = None if active is None or active.op_type not in ("Relu", "Tanh", "Elu") else model.sole_user(active.output[0])
+    after = None if active is None or active.op_type not in ("Relu", "Tanh", "Elu") else model.sole_user(
+        active.output[0],
+    )
     if after is None or after.op_type != "Gemm" or not get(node, "transB") or not get(after, "transB"):
         return False
     first, second = held(model, node, 1), held(model, after, 1)

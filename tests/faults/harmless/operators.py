@@ -54,7 +54,9 @@ def hard_swish_by_parts(model: Model, node: Node) -> bool:
 
 def softmax_by_parts(model: Model, node: Node) -> bool:
     """exp(x - max) / sum, or x - max - log(sum(exp(x - max)))."""
-    axes, names = [get(node, "axis", -1)], [model.fresh(f"{node.name}_{part}") for part in ("max", "less", "exp", "sum", "log")]
+    axes, names = [get(node, "axis", -1)], [
+        model.fresh(f"{node.name}_{part}") for part in ("max", "less", "exp", "sum", "log")
+    ]
     steps: list[tuple[str, list[str], str, dict[str, object]]] = [
         ("ReduceMax", [node.input[0]], names[0], {"axes": axes}),
         ("Sub", [node.input[0], names[0]], names[1], {}),

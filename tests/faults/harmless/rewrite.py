@@ -24,7 +24,8 @@ def everywhere(kinds: str, change: Callable[[Model, Node], bool]) -> Apply:
 
     def apply(model: Model, generator: Generator) -> bool:
         names = [node.name for node in model.nodes(*kinds.split())]
-        return any([change(model, model.node(name)) for name in names])
+        changed = [change(model, model.node(name)) for name in names]
+        return any(changed)
 
     return apply
 

@@ -9,7 +9,7 @@ import numpy as np
 from tests.faults.builder import Generator
 from tests.faults.model import Array, Model, Node, get
 
-from .edit import Edit, Fault, Sites, always, attribute, each, operator, rank_of, weights
+from .edit import Edit, Fault, always, attribute, each, operator, rank_of, weights
 
 
 def number_like(model: Model, value: str, number: float) -> str:
@@ -43,21 +43,19 @@ def both_bounds(model: Model, node: Node) -> bool:
     return all(model.operand(node, slot) is not None for slot in (1, 2))
 
 
-def of_gelu(function: str) -> Sites:
-    """GELU by erf of which the middle is computed by another curve."""
-
-    def middle(model: Model, node: Node, generator: Generator) -> None:
-        # erf(x) is close to tanh(1.1284 x + 0.1009 x^3): what the approximation by tanh makes of it.
-        x = node.input[0]
-        position = model.position(node)
-        names = [model.fresh(f"{node.name}_{part}") for part in ("cube", "small", "large", "sum")]
-        model.insert(position, "Mul", [x, model.constant(np.float32(2 / np.sqrt(np.pi)))], [names[2]])
-        model.insert(position, "Mul", [names[0], model.constant(np.float32(0.044715 * 2**1.5 * np.sqrt(2 / np.pi)))], [names[1]])
-        model.insert(position, "Pow", [x, model.constant(np.float32(3))], [names[0]])
-        model.insert(position + 3, "Add", [names[1], names[2]], [names[3]])
-        model.become(node, "Tanh", [names[3]])
-
-    return each("Erf", middle, always)
+def erf_by_tanh(model: Model, node: Node, generator: Generator) -> None:
+    """erf(x) as tanh(1.1284 x + 0.1009 x^3): what makes of GELU its approximation by tanh."""
+    x, position = node.input[0], model.position(node)
+    cube, small, large, both = (model.fresh(f"{node.name}_{part}") for part in ("cube", "small", "large", "sum"))
+    root = np.sqrt(2 / np.pi)
+    for offset, (kind, left, right, output) in enumerate((
+        ("Pow", x, model.constant(np.float32(3)), cube),
+        ("Mul", cube, model.constant(np.float32(0.044715 * 2**1.5 * root)), small),
+        ("Mul", x, model.constant(np.float32(np.sqrt(2) * root)), large),
+        ("Add", small, large, both),
+    )):  # fmt: skip
+        model.insert(position + offset, kind, [left, right], [output])
+    model.become(node, "Tanh", [both])
 
 
 def fast_tanh(model: Model, node: Node, generator: Generator) -> None:
@@ -115,7 +113,9 @@ def half_away(model: Model, node: Node, generator: Generator) -> None:
 
 def on_activations(model: Model, node: Node) -> bool:
     """Both operands are computed (no bias, no constant)."""
-    return all(model.weight(name) is None for name in node.input[:2]) and all(rank_of(model, name) for name in node.input[:2])
+    return all(model.weight(name) is None for name in node.input[:2]) and all(
+        rank_of(model, name) for name in node.input[:2]
+    )
 
 
 def not_constant(model: Model, node: Node) -> bool:
@@ -156,7 +156,14 @@ def leaning(array: Array, generator: Generator) -> Array | None:
 
 FAULTS = (
     Fault("Relu6 for Relu", each("Relu", clip(0.0, 6.0), always)),
-    Fault("Relu for Relu6", each("Clip", lambda model, node, generator: model.become(node, "Relu", node.input[:1]), lambda model, node: "relu6" in node.name)),
+    Fault(
+        "Relu for Relu6",
+        each(
+            "Clip",
+            lambda model, node, generator: model.become(node, "Relu", node.input[:1]),
+            lambda model, node: "relu6" in node.name,
+        ),
+    ),
     Fault("a bound of Clip off", each("Clip", one_bound(2), both_bounds)),
     Fault("the other bound of Clip off", each("Clip", one_bound(1), both_bounds)),
     Fault("LeakyRelu: another slope", attribute("LeakyRelu", "alpha", lambda model, node: [0.01, 0.3])),
@@ -170,19 +177,25 @@ FAULTS = (
     Fault("HardSigmoid for Sigmoid", operator("Sigmoid", "HardSigmoid")),
     Fault("Sigmoid for HardSigmoid", operator("HardSigmoid", "Sigmoid")),
     Fault("Relu for HardSwish", operator("HardSwish", "Relu")),
-    Fault("GELU by tanh for erf", of_gelu("tanh")),
+    Fault("GELU by tanh for erf", each("Erf", erf_by_tanh, always)),
     Fault("tanh approximated", each("Tanh", fast_tanh, always)),
     Fault("Sigmoid for Tanh", operator("Tanh", "Sigmoid")),
     Fault("Softmax over another axis", attribute("Softmax LogSoftmax", "axis", other_axis)),
     Fault("LogSoftmax for Softmax", operator("Softmax", "LogSoftmax", axis=-1)),
     Fault("Softmax for LogSoftmax", operator("LogSoftmax", "Softmax", axis=1)),
-    Fault("an activation left out", each("Relu LeakyRelu Elu Sigmoid Tanh Clip HardSwish Softplus Selu PRelu Exp Erf", bypassed, always)),
+    Fault(
+        "an activation left out",
+        each("Relu LeakyRelu Elu Sigmoid Tanh Clip HardSwish Softplus Selu PRelu Exp Erf", bypassed, always),
+    ),
     Fault("Sub for Add", each("Add", lambda model, node, generator: model.become(node, "Sub"), not_constant)),
     Fault("Add for Mul", each("Mul", lambda model, node, generator: model.become(node, "Add"), not_constant)),
     Fault("Mul for Div", operator("Div", "Mul")),
     Fault("operands of Sub exchanged", each("Sub Div", exchanged, always)),
     Fault("a branch of an Add left out", each("Add", bypassed, on_activations)),
-    Fault("the other branch of an Add left out", each("Add Sum", lambda model, node, generator: model.bypass(node, 1), on_activations)),
+    Fault(
+        "the other branch of an Add left out",
+        each("Add Sum", lambda model, node, generator: model.bypass(node, 1), on_activations),
+    ),
     Fault("Min for Max", operator("Max", "Min")),
     Fault("truncated for floored", each("Floor", truncated, always)),
     Fault("Ceil for Floor", operator("Floor", "Ceil")),
@@ -194,6 +207,6 @@ FAULTS = (
     Fault("epsilon behind the root", root_first),
     Fault("Greater with equality exchanged", operator("LessOrEqual", "Less")),
     Fault("LessOrEqual for Greater", operator("Greater", "LessOrEqual")),
-)  # fmt: skip
+)
 
 __all__ = ["FAULTS"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.faults.builder import Generator
-from tests.faults.model import Array, Model, Node, get
+from tests.faults.model import Array, Model, Node, get, put
 
 from .edit import Edit, Fault, always, attribute, each, weights
 
@@ -39,16 +39,8 @@ def ones(array: Array, generator: Generator) -> Array | None:
 
 def in_training(model: Model, node: Node, generator: Generator) -> None:
     """Normalized by the batch's own statistics."""
-    channels = model.operand(node, 3)
-    assert channels is not None
-    put_training(node)
-    node.output.extend([model.fresh("running_mean"), model.fresh("running_var")])
-
-
-def put_training(node: Node) -> None:
-    from tests.faults.model import put
-
     put(node, "training_mode", 1)
+    node.output.extend([model.fresh("running_mean"), model.fresh("running_var")])
 
 
 def dropout_training(model: Model, node: Node, generator: Generator) -> None:
@@ -78,21 +70,21 @@ def mask_left_out(model: Model) -> Iterator[Edit]:
     for node in model.nodes("Add"):
         after = model.sole_user(node.output[0])
         if after is not None and after.op_type == "Softmax":
-            yield Edit((node.name,), lambda held, generator, name=node.name: held.bypass(held.node(name)))  # type: ignore[misc]
+            yield Edit((node.name,), _bypass(node.name, 0))
 
 
 def mask_inverted(model: Model) -> Iterator[Edit]:
     """The operands that say what is kept and what is hidden exchanged."""
     for node in model.nodes("Sub"):
         if "mask" in node.name:
-            yield Edit((node.name,), _bypass(node.name))
+            yield Edit((node.name,), _bypass(node.name, 1))
     for node in model.nodes("Where"):
         if "mask" in node.name:
             yield Edit((node.name,), _exchange(node.name))
 
 
-def _bypass(name: str) -> Callable[[Model, Generator], None]:
-    return lambda model, generator: model.bypass(model.node(name), 1)
+def _bypass(name: str, slot: int) -> Callable[[Model, Generator], None]:
+    return lambda model, generator: model.bypass(model.node(name), slot)
 
 
 def _exchange(name: str) -> Callable[[Model, Generator], None]:
@@ -134,7 +126,10 @@ FAULTS = (
     Fault("mean left out", weights(BATCH, 3, lambda array, generator: array * 0)),
     Fault("standard deviation for variance", weights(BATCH, 4, lambda array, generator: np.sqrt(array))),
     Fault("BatchNormalization in training mode", each(BATCH, in_training, always)),
-    Fault("InstanceNormalization for BatchNormalization", each(BATCH, instance_for_batch, lambda model, node: len(model.shape(node.input[0]) or ()) > 2)),
+    Fault(
+        "InstanceNormalization for BatchNormalization",
+        each(BATCH, instance_for_batch, lambda model, node: len(model.shape(node.input[0]) or ()) > 2),
+    ),
     Fault("Dropout in training mode", each("Dropout", dropout_training, always), random=True),
     Fault("LRN: another size", attribute("LRN", "size", sizes)),
     Fault("LRN: alpha not divided", attribute("LRN", "alpha", by_size)),
@@ -144,6 +139,6 @@ FAULTS = (
     Fault("a mask left out", mask_left_out),
     Fault("a mask inverted", mask_inverted),
     Fault("query and key exchanged", swap_query_key),
-)  # fmt: skip
+)
 
 __all__ = ["FAULTS"]

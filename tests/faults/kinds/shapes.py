@@ -166,7 +166,9 @@ def earlier_value(model: Model) -> Iterator[Edit]:
             if maker is None or not maker.input or maker.op_type == "Identity":
                 continue
             shape = model.shape(name)
-            if shape and len(shape) > 1 and model.shape(maker.input[0]) == shape and model.weight(maker.input[0]) is None:
+            if not shape or len(shape) < 2 or model.weight(maker.input[0]) is not None:
+                continue
+            if model.shape(maker.input[0]) == shape:
                 yield Edit((node.name, maker.name), _rewire(node.name, slot, maker.input[0]))
 
 
@@ -210,7 +212,9 @@ FAULTS = (
     Fault("keepdims left out", attribute(REDUCTIONS, "keepdims", lambda model, node: [1 - get(node, "keepdims", 1)])),
     Fault("maximum for minimum", operator("ReduceMin", "ReduceMax", axes=[1])),
     Fault("the last index of an ArgMax", each("ArgMax", last_index, always)),
-    Fault("ArgMin for ArgMax", each("ArgMax", lambda model, node, generator: setattr(node, "op_type", "ArgMin"), always)),
+    Fault(
+        "ArgMin for ArgMax", each("ArgMax", lambda model, node, generator: setattr(node, "op_type", "ArgMin"), always)
+    ),
     Fault("TopK: the smallest", attribute("TopK", "largest", lambda model, node: [1 - get(node, "largest", 1)])),
     Fault("end of a Slice off by one", weights("Slice", 2, ends_by_one)),
     Fault("begin of a Slice off by one", weights("Slice", 1, begins_by_one)),
@@ -221,10 +225,17 @@ FAULTS = (
     Fault("two inputs exchanged", inputs_swapped),
     Fault("an operand from one step earlier", earlier_value),
     Fault("BGR for RGB", each("Conv Transpose Cast QuantizeLinear", turned_channels, reads_image)),
-    Fault("Concat along another axis", attribute("Concat", "axis", lambda model, node: [axis for axis in range(1, rank_of(model, node.output[0])) if axis != get(node, "axis")])),
+    Fault(
+        "Concat along another axis",
+        attribute(
+            "Concat",
+            "axis",
+            lambda model, node: {*range(1, rank_of(model, node.output[0]))} - {get(node, "axis")},
+        ),
+    ),
     Fault("CumSum without the last", attribute("CumSum", "exclusive", lambda model, node: [1])),
     Fault("CumSum in reverse", attribute("CumSum", "reverse", lambda model, node: [1])),
     Fault("OneHot: off and on exchanged", weights("OneHot", 2, lambda array, generator: array[::-1])),
-)  # fmt: skip
+)
 
 __all__ = ["FAULTS"]

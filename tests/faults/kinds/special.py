@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 from tests.faults.builder import Generator
-from tests.faults.model import Array, Model, Node, get
+from tests.faults.model import Array, Model, Node
 
 from .edit import Edit, Fault, always, attribute, each, weights
 
@@ -30,7 +30,22 @@ def larger(array: Array, generator: Generator) -> Array | None:
 
 
 def factor(value: float) -> Callable[[Array, Generator], Array | None]:
-    return lambda array, generator: array * array.dtype.type(value) if array.dtype.kind == "f" and array.size == 1 else None
+    def change(array: Array, generator: Generator) -> Array | None:
+        return array * array.dtype.type(value) if array.dtype.kind == "f" and array.size == 1 else None
+
+    return change
+
+
+def variance(array: Array, generator: Generator) -> Array | None:
+    """Twice the factor by which the detector scales what it learned."""
+    is_variance = array.size == 1 and round(float(array.reshape(-1)[0]), 6) in (0.1, 0.2)
+    return array * 2 if is_variance else None
+
+
+def unquantized(model: Model, node: Node, generator: Generator) -> None:
+    """Neither rounded to 8 bits nor back."""
+    model.bypass(model.users(node.output[0])[0][0])
+    model.bypass(node)
 
 
 def half_extent(model: Model, node: Node, generator: Generator) -> None:
@@ -87,8 +102,8 @@ def turned_steps(array: Array, generator: Generator) -> Array | None:
 
 
 def branches(model: Model, node: Node, generator: Generator) -> None:
-    for attribute in node.attribute:
-        attribute.name = {"then_branch": "else_branch", "else_branch": "then_branch"}[attribute.name]
+    for item in node.attribute:
+        item.name = {"then_branch": "else_branch", "else_branch": "then_branch"}[item.name]
 
 
 def choices(model: Model, node: Node, generator: Generator) -> None:
@@ -128,24 +143,27 @@ FAULTS = (
     Fault("boxes as centre and size", each("Mul", half_extent, by_name("half_span"))),
     Fault("anchors moved", weights("Add", 1, anchors)),
     Fault("anchors larger", weights("Mul", 1, larger)),
-    Fault("another variance of boxes", weights("Mul", 1, lambda array, generator: array * 2 if array.size == 1 and float(array.reshape(-1)[0]) in (float(np.float32(0.1)), float(np.float32(0.2))) else None)),
+    Fault("another variance of boxes", weights("Mul", 1, variance)),
     Fault("through float16", each("Conv Gemm MatMul Add Relu LSTM Mul", through(FLOAT16), is_single)),
     Fault("through bfloat16", each("Conv Gemm MatMul Add Relu Mul", through(BFLOAT16), is_single)),
     Fault("through an integer", each("Conv Gemm Add Mul", through(INT32), is_single)),
-    Fault("through 8 bits", each("Cast Floor Round", byte_wrap, lambda model, node: model.seen[node.output[0]].dtype == np.float32)),
+    Fault(
+        "through 8 bits",
+        each("Cast Floor Round", byte_wrap, lambda model, node: model.seen[node.output[0]].dtype == np.float32),
+    ),
     Fault("another quantization scale", scale_of(1, 1.1)),
     Fault("a slightly other quantization scale", scale_of(1, 1.02)),
     Fault("another zero point", weights("QuantizeLinear DequantizeLinear", 2, zero_point)),
     Fault("no zero point", weights("QuantizeLinear DequantizeLinear", 2, signed_zero)),
     Fault("one scale for all channels", weights("DequantizeLinear", 1, one_step)),
     Fault("scales of channels turned", weights("DequantizeLinear", 1, turned_steps)),
-    Fault("a quantization left out", each("QuantizeLinear", lambda model, node, generator: (model.bypass(model.users(node.output[0])[0][0]), model.bypass(node))[0], always)),
+    Fault("a quantization left out", each("QuantizeLinear", unquantized, always)),
     Fault("branches of an If exchanged", each("If", branches, always)),
     Fault("another operator in a branch", each("If", branch_operator, always)),
     Fault("branches of a Where exchanged", each("Where", choices, always)),
     Fault("a turn of a Loop more", weights("Loop", 0, turns(1))),
     Fault("a turn of a Loop less", weights("Loop", 0, turns(-1))),
     Fault("steps of a Loop in another order", each("Loop", body_order, always)),
-)  # fmt: skip
+)
 
 __all__ = ["FAULTS"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -89,7 +90,7 @@ def layers_swapped(slot: int) -> Sites:
             if held is not None and held.dtype.kind == "f" and held.ndim:
                 by_shape.setdefault((node.op_type, held.shape), []).append(node)
         for found in by_shape.values():
-            for first, second in zip(found, found[1:], strict=False):
+            for first, second in pairwise(found):
                 if first.input[slot] != second.input[slot]:
                     yield Edit((first.name, second.name), _swap(first.name, second.name, slot))
 
@@ -160,7 +161,10 @@ FAULTS = (
     Fault("a channel zeroed", weights(LAYERS, 1, of_channel(lambda row: row * 0))),
     Fault("a channel scaled by 1.01", weights(LAYERS, 1, of_channel(lambda row: row * row.dtype.type(1.01)))),
     Fault("a channel of the other sign", weights(LAYERS, 1, of_channel(lambda row: -row))),
-    Fault("a row of weights in reverse", weights(LAYERS, 1, of_channel(lambda row: row.reshape(-1)[::-1].reshape(row.shape)))),
+    Fault(
+        "a row of weights in reverse",
+        weights(LAYERS, 1, of_channel(lambda row: row.reshape(-1)[::-1].reshape(row.shape))),
+    ),
     Fault("two channels exchanged", weights(LAYERS, 1, swapped_channels)),
     Fault("halves of the channels exchanged", weights(LAYERS, 1, halves)),
     Fault("square weights transposed", weights("Gemm MatMul", 1, transposed)),
@@ -168,7 +172,10 @@ FAULTS = (
     Fault("weights rounded to float16", weights(LAYERS, 1, to_float16)),
     Fault("weights rounded to bfloat16", weights(LAYERS, 1, to_half)),
     Fault("bias dropped", each(BIASED, no_bias, has_bias)),
-    Fault("bias turned by one", weights(f"{BIASED} BatchNormalization LayerNormalization InstanceNormalization", 2, bias_rolled)),
+    Fault(
+        "bias turned by one",
+        weights(f"{BIASED} BatchNormalization LayerNormalization InstanceNormalization", 2, bias_rolled),
+    ),
     Fault("bias of an Add turned by one", weights("Add", 1, bias_rolled)),
     Fault("weights of two layers exchanged", layers_swapped(1)),
     Fault("biases of two layers exchanged", layers_swapped(2)),
@@ -176,7 +183,10 @@ FAULTS = (
     Fault("rows of a table one further", weights("Gather", 0, table_row)),
     Fault("last row of a table zero", weights("Gather", 0, last_row)),
     Fault("a constant folded wrong", weights("Mul Add Div", 1, scalar(1.05))),
-    Fault("a scale forgotten", weights("Mul", 1, lambda array, generator: None if scalar(1.0)(array, generator) is None else array * 0 + 1)),
-)  # fmt: skip
+    Fault(
+        "a scale forgotten",
+        weights("Mul", 1, lambda array, generator: None if scalar(1.0)(array, generator) is None else array * 0 + 1),
+    ),
+)
 
 __all__ = ["FAULTS"]

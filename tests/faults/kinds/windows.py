@@ -163,7 +163,14 @@ FAULTS = (
     Fault("a pooling window of one row less", attributes(POOL, pool_kernel)),
     Fault("average for maximum in a pooling", operator("GlobalMaxPool", "GlobalAveragePool")),
     Fault("maximum for average in a pooling", operator("GlobalAveragePool", "GlobalMaxPool")),
-    Fault("global pooling of a fixed window", each("GlobalAveragePool GlobalMaxPool", small_window, lambda model, node: min((model.shape(node.input[0]) or (0, 0))[2:], default=0) > 3)),
+    Fault(
+        "global pooling of a fixed window",
+        each(
+            "GlobalAveragePool GlobalMaxPool",
+            small_window,
+            lambda model, node: min((model.shape(node.input[0]) or (0, 0))[2:], default=0) > 3,
+        ),
+    ),
     Fault("kernels flipped", weights(CONV, 1, flipped)),
     Fault("height and width of kernels exchanged", weights(CONV, 1, transposed_window)),
     Fault("channels in and out exchanged", weights(CONV, 1, transposed_channels)),
@@ -176,8 +183,11 @@ FAULTS = (
     Fault("Resize: other rounding", sites_of_resize("nearest_mode", "ceil", "nearest")),
     Fault("Resize: nearest for linear", sites_of_resize("mode", "nearest", "linear")),
     Fault("Resize: another scale", weights("Resize", 2, scales)),
-    Fault("DepthToSpace: DCR for CRD", attribute("DepthToSpace", "mode", lambda model, node: ["DCR" if get(node, "mode", "DCR") == "CRD" else "CRD"])),
+    Fault(
+        "DepthToSpace: DCR for CRD",
+        attribute("DepthToSpace", "mode", lambda model, node: ["DCR" if get(node, "mode", "DCR") == "CRD" else "CRD"]),
+    ),
     Fault("Pad: another mode", attribute("Pad", "mode", lambda model, node: ["edge", "constant"])),
-)  # fmt: skip
+)
 
 __all__ = ["FAULTS"]

@@ -23,7 +23,9 @@ def mlp(seed: int) -> onnx.ModelProto:
         x = net.op("Add", net.op("MatMul", x, shared, name=f"shared{turn}"), bias, name=f"shared_add{turn}")
         x = net.op("Softplus" if turn else "Softsign", x, name=f"soft{turn}")
     x = net.op("ThresholdedRelu", net.norm(x, 12, 1e-5), name="threshold0", alpha=0.5)
-    root = net.op("Sqrt", net.op("Add", net.op("Abs", x, name="abs0"), net.const("eps", 1e-2), name="eps0"), name="sqrt0")
+    root = net.op(
+        "Sqrt", net.op("Add", net.op("Abs", x, name="abs0"), net.const("eps", 1e-2), name="eps0"), name="sqrt0"
+    )
     log = net.op("Log", net.op("Add", root, net.const("shift", 1.0), name="shift0"), name="log0")
     power = net.op("Pow", root, net.const("exponent", 1.5), name="pow0")
     small = net.op("Exp", net.op("Neg", root, name="neg0"), name="exp0")
@@ -40,9 +42,13 @@ def detector(seed: int) -> onnx.ModelProto:
     x = net.op("Relu", net.norm(net.conv(x, 3, 8, 3, strides=[2, 2], pads=[1, 1, 1, 1], bias=False), 8), name="relu0")
     x = net.op("Relu", net.conv(x, 8, 12, 3, strides=[2, 2], pads=[1, 1, 1, 1]), name="relu1")
     count = 6 * 8 * 2
-    deltas = net.op("Transpose", net.conv(x, 12, 8, 3, pads=[1, 1, 1, 1], scale=0.04), name="deltas_last", perm=[0, 2, 3, 1])
+    deltas = net.op(
+        "Transpose", net.conv(x, 12, 8, 3, pads=[1, 1, 1, 1], scale=0.04), name="deltas_last", perm=[0, 2, 3, 1]
+    )
     deltas = net.op("Reshape", deltas, net.const("delta_rows", [0, count, 4]), name="deltas")
-    scores = net.op("Transpose", net.conv(x, 12, 6, 3, pads=[1, 1, 1, 1], scale=0.02), name="scores_last", perm=[0, 2, 3, 1])
+    scores = net.op(
+        "Transpose", net.conv(x, 12, 6, 3, pads=[1, 1, 1, 1], scale=0.02), name="scores_last", perm=[0, 2, 3, 1]
+    )
     scores = net.op("Reshape", scores, net.const("score_rows", [0, count, 3]), name="score_table")
     scores = net.op("Softmax", scores, name="scores", axis=-1)
     top, left = np.mgrid[0:6, 0:8] * 4.0 + 2.0
@@ -55,10 +61,14 @@ def detector(seed: int) -> onnx.ModelProto:
     last = net.const("last_axis", [2])
     shift = net.op("Slice", deltas, ends[0], ends[1], last, name="shift")
     stretch = net.op("Slice", deltas, ends[1], ends[2], last, name="stretch")
-    shift = net.op("Mul", net.op("Mul", shift, net.const("variance0", 0.1), name="shift_scaled"), extent, name="shift_sized")
+    shift = net.op(
+        "Mul", net.op("Mul", shift, net.const("variance0", 0.1), name="shift_scaled"), extent, name="shift_sized"
+    )
     centre = net.op("Add", shift, middle, name="centre")
     stretch = net.op("Mul", stretch, net.const("variance1", 0.2), name="stretch_scaled")
-    stretch = net.op("Clip", stretch, net.const("shrunk_most", -4.0), net.const("grown_most", 4.0), name="stretch_bound")
+    stretch = net.op(
+        "Clip", stretch, net.const("shrunk_most", -4.0), net.const("grown_most", 4.0), name="stretch_bound"
+    )
     grown = net.op("Exp", stretch, name="grown")
     span = net.op("Mul", net.op("Mul", grown, extent, name="span"), net.const("half", 0.5), name="half_span")
     corners = [net.op("Sub", centre, span, name="low_corner"), net.op("Add", centre, span, name="high_corner")]
@@ -86,23 +96,39 @@ def control(seed: int) -> onnx.ModelProto:
     five = net.const("five", 5)
     rest = net.op("Mod", codes, five, name="mod0")
     rest_real = net.op("Cast", rest, name="rest_real", to=FLOAT)
-    down = net.op("Floor", net.op("Div", net.op("Cast", codes, name="codes_real", to=FLOAT), net.const("seven", 7.0), name="div0"), name="floor0")
+    down = net.op(
+        "Floor",
+        net.op("Div", net.op("Cast", codes, name="codes_real", to=FLOAT), net.const("seven", 7.0), name="div0"),
+        name="floor0",
+    )  # fmt: skip
     rounded = net.op("Round", net.op("Div", "codes_real_out", net.const("halves", 2.0), name="halves0"), name="round0")
     hot = net.op("OneHot", rest, net.const("depth", 5), net.const("off_on", [0.0, 1.0]), name="onehot0", axis=-1)
     counted = net.op("ReduceSum", hot, net.const("word_axis", [1]), name="counts", keepdims=0)
-    x = net.op("Where", net.op("Greater", x, rest_real, name="greater0"), x, net.op("Add", down, rounded, name="both0"), name="where0")
+    x = net.op(
+        "Where", net.op("Greater", x, rest_real, name="greater0"), x, net.op("Add", down, rounded, name="both0"),
+        name="where0",
+    )  # fmt: skip
     x = net.linear(x, 8, 8)
-    y = net.op("If", net.op("Squeeze", flag, name="flag0"), name="if0", then_branch=_branch("then", x, "Relu"), else_branch=_branch("else", x, "Neg"))
+    y = net.op(
+        "If", net.op("Squeeze", flag, name="flag0"), name="if0", then_branch=_branch("then", x, "Relu"),
+        else_branch=_branch("else", x, "Neg"),
+    )  # fmt: skip
     y = _loop(net, y)
     running = net.op("CumSum", y, net.const("axis1", 1), name="cumsum0")
-    sorted_, low = net.op("TopK", running, net.const("k", [4]), name="topk0", results=2, axis=1, largest=1), net.op("ReduceMin", y, name="min0", axes=[1])
-    part = net.op("Slice", y, net.const("from1", [1]), net.const("to8", [8]), net.const("axes1", [1]), net.const("by2", [2]), name="slice0")
+    sorted_ = net.op("TopK", running, net.const("k", [4]), name="topk0", results=2, axis=1, largest=1)
+    low = net.op("ReduceMin", y, name="min0", axes=[1])
+    part = net.op(
+        "Slice", y, net.const("from1", [1]), net.const("to8", [8]), net.const("axes1", [1]), net.const("by2", [2]),
+        name="slice0",
+    )  # fmt: skip
     taken = net.op("Gather", y, net.const("columns", [0, 3, 5]), name="gather0", axis=1)
     halves = net.op("Split", y, net.const("parts", [3, 5]), name="split0", results=2, axis=1)
     larger = net.op("Max", taken, halves, name="max0")
     flipped = net.op("Expand", low, net.const("wide", [1, 2]), name="expand0")
     tiled = net.op("Tile", part, net.const("twice", [1, 2]), name="tile0")
-    net.output(net.op("Concat", sorted_, larger, flipped, tiled, counted, "split0_out1", name="joined", axis=1), "N", None)
+    net.output(
+        net.op("Concat", sorted_, larger, flipped, tiled, counted, "split0_out1", name="joined", axis=1), "N", None
+    )
     net.output("topk0_out1", "N", 4, kind=INT64)
     net.output(net.op("ArgMax", counted, name="argmax0", axis=1, keepdims=0), "N", kind=INT64)
     return net.build()

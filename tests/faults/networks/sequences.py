@@ -22,7 +22,10 @@ def lstm(seed: int) -> onnx.ModelProto:
         net.normal("l0_b", 2, 40, scale=0.3), lengths, h, c, name="lstm0", results=3, hidden_size=5,
         direction="bidirectional",
     )  # fmt: skip
-    x = net.op("Reshape", net.op("Transpose", x, name="merge0", perm=[0, 2, 1, 3]), net.const("merged", [0, 0, 10]), name="rows0")
+    x = net.op(
+        "Reshape", net.op("Transpose", x, name="merge0", perm=[0, 2, 1, 3]), net.const("merged", [0, 0, 10]),
+        name="rows0",
+    )  # fmt: skip
     net.op(
         "LSTM", x, net.normal("l1_w", 1, 24, 10, scale=0.5), net.normal("l1_r", 1, 24, 6, scale=0.5),
         net.normal("l1_b", 1, 48, scale=0.3), lengths, "", "", net.normal("l1_p", 1, 18, scale=0.5), name="lstm1",
@@ -42,7 +45,8 @@ def gru(seed: int) -> onnx.ModelProto:
     for number, (size, inside, reset, direction) in enumerate(((5, 6, 1, "forward"), (5, 5, 0, "reverse"))):
         x = net.op(
             "GRU", x, net.normal(f"g{number}_w", 1, 3 * size, inside, scale=0.6),
-            net.normal(f"g{number}_r", 1, 3 * size, size, scale=0.6), net.normal(f"g{number}_b", 1, 6 * size, scale=0.4),
+            net.normal(f"g{number}_r", 1, 3 * size, size, scale=0.6),
+            net.normal(f"g{number}_b", 1, 6 * size, scale=0.4),
             name=f"gru{number}", results=2, hidden_size=size, linear_before_reset=reset, direction=direction,
         )  # fmt: skip
         x = net.op("Squeeze", x, net.const(f"direction{number}", [1]), name=f"squeeze{number}")
@@ -50,7 +54,10 @@ def gru(seed: int) -> onnx.ModelProto:
         "RNN", x, net.normal("r_w", 1, 5, 5, scale=0.6), net.normal("r_r", 1, 5, 5, scale=0.6),
         net.normal("r_b", 1, 10, scale=0.4), name="rnn0", results=2, hidden_size=5,
     )  # fmt: skip
-    x = net.op("Transpose", net.op("Squeeze", x, net.const("direction2", [1]), name="squeeze2"), name="batch_first", perm=[1, 0, 2])
+    x = net.op(
+        "Transpose", net.op("Squeeze", x, net.const("direction2", [1]), name="squeeze2"), name="batch_first",
+        perm=[1, 0, 2],
+    )  # fmt: skip
     net.output(net.op("LogSoftmax", net.linear(x, 5, 17), name="words_out", axis=-1), "N", "T", 17)
     return net.build()
 
@@ -63,7 +70,9 @@ def attention(net: Builder, x: str, prefix: str, mask: str, width: int = 12, hea
         rows = net.op("Reshape", net.linear(x, width, width), split, name=f"{prefix}_{part}_rows")
         parts.append(net.op("Transpose", rows, name=f"{prefix}_{part}_heads", perm=order))
     scores = net.op("MatMul", parts[0], parts[1], name=f"{prefix}_scores")
-    scores = net.op("Mul", scores, net.const(f"{prefix}_scale", float((width // heads) ** -0.5)), name=f"{prefix}_scaled")
+    scores = net.op(
+        "Mul", scores, net.const(f"{prefix}_scale", float((width // heads) ** -0.5)), name=f"{prefix}_scaled"
+    )
     scores = net.op("Add", scores, mask, name=f"{prefix}_masked")
     weights = net.op("Softmax", scores, name=f"{prefix}_softmax", axis=-1)
     x = net.op("MatMul", weights, parts[2], name=f"{prefix}_mixed")
@@ -95,16 +104,23 @@ def gelu(net: Builder, x: str, name: str) -> str:
     """x / 2 * (1 + erf(x / sqrt 2)), by parts (Hendrycks and Gimpel 2016)."""
     inner = net.op("Div", x, net.const(f"{name}_root", float(np.sqrt(2.0))), name=f"{name}_div")
     inner = net.op("Add", net.op("Erf", inner, name=f"{name}_erf"), net.const(f"{name}_one", 1.0), name=f"{name}_add")
-    return net.op("Mul", net.op("Mul", x, inner, name=f"{name}_mul"), net.const(f"{name}_half", 0.5), name=f"{name}_mul2")
+    return net.op(
+        "Mul", net.op("Mul", x, inner, name=f"{name}_mul"), net.const(f"{name}_half", 0.5), name=f"{name}_mul2"
+    )
 
 
 def gelu_tanh(net: Builder, x: str, name: str) -> str:
     """The approximation by tanh, by parts."""
     cube = net.op("Pow", x, net.const(f"{name}_three", 3.0), name=f"{name}_cube")
     small = net.op("Mul", cube, net.const(f"{name}_c", 0.044715), name=f"{name}_small")
-    inner = net.op("Mul", net.op("Add", x, small, name=f"{name}_sum"), net.const(f"{name}_root", float(np.sqrt(2 / np.pi))), name=f"{name}_arg")
+    inner = net.op(
+        "Mul", net.op("Add", x, small, name=f"{name}_sum"), net.const(f"{name}_root", float(np.sqrt(2 / np.pi))),
+        name=f"{name}_arg",
+    )  # fmt: skip
     inner = net.op("Add", net.op("Tanh", inner, name=f"{name}_tanh"), net.const(f"{name}_one", 1.0), name=f"{name}_add")
-    return net.op("Mul", net.op("Mul", x, inner, name=f"{name}_mul"), net.const(f"{name}_half", 0.5), name=f"{name}_mul2")
+    return net.op(
+        "Mul", net.op("Mul", x, inner, name=f"{name}_mul"), net.const(f"{name}_half", 0.5), name=f"{name}_mul2"
+    )
 
 
 def transformer(seed: int) -> onnx.ModelProto:
@@ -132,12 +148,21 @@ def bert(seed: int) -> onnx.ModelProto:
     net = Builder("bert", seed)
     words, segments = (net.input(name, "N", "T", kind=INT64) for name in ("words", "segments"))
     mask = net.input("mask", "N", "T", kind=INT64)
-    length = net.op("Slice", net.op("Shape", words, name="shape0"), net.const("from1", [1]), net.const("to2", [2]), name="length0")
-    places = net.op("Slice", net.normal("place_table", 16, 12, scale=0.5), net.const("from0", [0]), length, name="places0")
+    length = net.op(
+        "Slice", net.op("Shape", words, name="shape0"), net.const("from1", [1]), net.const("to2", [2]), name="length0"
+    )
+    places = net.op(
+        "Slice", net.normal("place_table", 16, 12, scale=0.5), net.const("from0", [0]), length, name="places0"
+    )
     x = net.op("Gather", net.normal("word_table", 23, 12, scale=0.7), words, name="word_embed")
-    x = net.op("Add", x, net.op("Gather", net.normal("segment_table", 2, 12, scale=0.5), segments, name="segment_embed"), name="embed0")
+    x = net.op(
+        "Add", x, net.op("Gather", net.normal("segment_table", 2, 12, scale=0.5), segments, name="segment_embed"),
+        name="embed0",
+    )  # fmt: skip
     x = layer_norm(net, net.op("Add", x, places, name="embed1"), "embed_norm")
-    wide = net.op("Cast", net.op("Unsqueeze", mask, net.const("axes", [1, 2]), name="mask_rows"), name="mask_real", to=1)
+    wide = net.op(
+        "Cast", net.op("Unsqueeze", mask, net.const("axes", [1, 2]), name="mask_rows"), name="mask_real", to=1
+    )
     hidden = net.op("Sub", net.const("one", 1.0), wide, name="mask_hidden")
     added = net.op("Mul", hidden, net.const("far", -10000.0), name="mask_added")
     x = layer_norm(net, net.op("Add", x, attention(net, x, "att0", added), name="residual0"), "norm0")

@@ -8,7 +8,6 @@ from onnx import TensorProto, numpy_helper
 
 from tests.faults.builder import Builder, Draw, Feeds, Generator, Network, normal
 
-
 SOME_STEPS = 0.06
 """Some steps of 8 bits: each is 1/127 of the largest magnitude, and rounding moves a number by one of them."""
 
@@ -114,7 +113,9 @@ def same_padding(seed: int) -> onnx.ModelProto:
     """What comes of TensorFlow: NHWC at the border, SAME padding with strides, means over axes, Squeeze, ArgMax."""
     net = Builder("same_padding", seed)
     x = net.op("Transpose", net.input("image", "N", 15, 13, 3), name="to_nchw", perm=[0, 3, 1, 2])
-    x = net.op("Relu", net.norm(net.conv(x, 3, 8, 3, strides=[2, 2], auto_pad="SAME_UPPER", bias=False), 8), name="relu0")
+    x = net.op(
+        "Relu", net.norm(net.conv(x, 3, 8, 3, strides=[2, 2], auto_pad="SAME_UPPER", bias=False), 8), name="relu0"
+    )
     x = net.op("MaxPool", x, name="maxpool0", kernel_shape=[2, 2], strides=[2, 2], auto_pad="SAME_UPPER")
     x = net.conv(x, 8, 8, 3, group=8, auto_pad="SAME_UPPER")
     x = net.op("Selu", net.conv(x, 8, 12, 2, auto_pad="SAME_UPPER"), name="selu0")
@@ -157,12 +158,15 @@ def quantized(seed: int) -> onnx.ModelProto:
 
     def weights(name: str, *shape: int) -> str:
         spread = np.sqrt(2.0 / np.prod(shape[1:]))
-        real = spread * net.generator.standard_normal(shape) * (0.3 + net.generator.random((shape[0], *[1] * (len(shape) - 1))))
+        real = spread * net.generator.standard_normal(shape) * (
+            0.3 + net.generator.random((shape[0], *[1] * (len(shape) - 1)))
+        )
         steps = np.abs(real).reshape(shape[0], -1).max(1) / 127
         whole = np.round(real / steps.reshape(-1, *[1] * (len(shape) - 1))).astype(np.int8)
         return net.op(
             "DequantizeLinear", net.const(f"{name}_whole", whole, np.int8),
-            net.const(f"{name}_steps", steps.astype(np.float32)), net.const(f"{name}_zeros", np.zeros(shape[0], np.int8), np.int8),
+            net.const(f"{name}_steps", steps.astype(np.float32)),
+            net.const(f"{name}_zeros", np.zeros(shape[0], np.int8), np.int8),
             name=f"{name}_dequantize", axis=0,
         )  # fmt: skip
 
@@ -176,7 +180,9 @@ def quantized(seed: int) -> onnx.ModelProto:
     x = rounded(x, 0.05, 120, "second")
     x = net.op("Flatten", net.op("GlobalAveragePool", x, name="gap0"), name="flatten0")
     x = rounded(x, 0.02, 128, "third")
-    net.output(net.op("Gemm", x, weights("fc0", 6, 8), net.normal("fc0_bias", 6, scale=0.3), name="fc0", transB=1), "N", 6)
+    net.output(
+        net.op("Gemm", x, weights("fc0", 6, 8), net.normal("fc0_bias", 6, scale=0.3), name="fc0", transB=1), "N", 6
+    )
     return net.build()
 
 
