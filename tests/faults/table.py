@@ -13,12 +13,12 @@ from .networks import NETWORKS
 HEAD = """# Planted faults and harmless rewrites
 
 Made by `python -m tests.faults --write`; do not edit. Every kind of fault is planted in every network where it
-applies, at a place drawn from a seed, and `graphir verify` compares the two files with nothing but its defaults. In half of them
-every name inside the candidate is another one. What a fault really changes is measured without graphir: both files in
-onnxruntime without optimisations on {scenes} sets of inputs (batches of 1 to 3, widths from 0.2 to 50 times the usual),
-output by output and slice by slice. It has an **effect** where that is more than {factor} times what a last place of the
-inputs and optimisations change and more than {least:g} of the slice's magnitude (of whole numbers: 2 % of them), or
-where the candidate does not run.
+applies, at a place drawn from a seed, and `graphir verify` compares the two files with nothing but its defaults. In
+half of them every name inside the candidate is another one. What a fault really changes is measured without graphir:
+both files in onnxruntime without optimisations on {scenes} sets of inputs (batches of 1 to 3, widths from 0.2 to 50
+times the usual), output by output and slice by slice. It has an **effect** where that is more than {factor} times what
+a last place of the inputs and optimisations change and more than {least:g} of the slice's magnitude (of whole numbers:
+2 % of them), or where the candidate does not run.
 
 It is **found** if the verdict is *suspicious* or *broken* (*not proven* and *not deterministic* where the fault draws
 numbers), and **named** if a cause, or one of at most eight lines of what `diff` finds, names the node, its weights or
