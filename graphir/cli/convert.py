@@ -86,6 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Convert, print the report; 4 if it was verified and differs."""
     options.verify = options.verify or options.per_layer
+    for name in ("python", "live_seconds", "live_memory"):
+        if getattr(options, name) is not None and not (options.verify or options.accuracy):
+            options.parser.error(f"--{name.replace('_', '-')} says how to verify; add --verify")
     for name in ("feeds", "seed", "rtol", "atol"):
         if getattr(options, name) is not None and not options.verify:
             options.parser.error(f"--{name} says how to verify; add --verify")

@@ -83,6 +83,24 @@ def tolerance(text: str) -> float:
     return found
 
 
+def interpreter(text: str) -> str:
+    """Read the path of a program that can be started. Raises ArgumentTypeError."""
+    from shutil import which
+
+    found = which(os.path.expanduser(text))
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no program that can be started; write the path of a python")
+    return found
+
+
+def above_zero(text: str) -> float:
+    """Read a finite number above 0. Raises ArgumentTypeError."""
+    found = tolerance(text)
+    if not 0 < found < 1e9:
+        raise argparse.ArgumentTypeError(f"invalid value: {text!r}; write a number above 0, as in 2.5")
+    return found
+
+
 def opset(text: str) -> int:
     """Read an ONNX opset that can be written. Raises ArgumentTypeError."""
     if not text.isascii() or not text.isdecimal():
@@ -242,7 +260,8 @@ def other_options(options: argparse.Namespace) -> argparse.Namespace:
 
 
 def add_comparison_options(group: argparse._ArgumentGroup) -> None:
-    """How a comparison is made: --against, --feeds, --seed, --rtol, --atol, --per-layer, --provider."""
+    """How a comparison is made: --against, --python, --live-seconds, --live-memory, --feeds, --seed, --rtol, --atol,
+    --per-layer, --provider."""
     group.add_argument(
         "--against",
         choices=("auto", "live", "reference"),
@@ -250,6 +269,17 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
         help="what an MXNet or TensorFlow model is held against: the live framework in a child process, or graphir's "
         "numpy reference of MXNet and the imported TensorFlow graph; auto (the default) takes the live one where "
         "there is one",
+    )
+    group.add_argument(
+        "--python", metavar="PATH", type=interpreter,
+        help="the interpreter that has the live framework: MXNet of any version or TensorFlow (default: what "
+        "GRAPHIR_MXNET_PYTHON or GRAPHIR_TENSORFLOW_PYTHON names, else this one)",
+    )  # fmt: skip
+    group.add_argument(
+        "--live-seconds", metavar="X", type=above_zero, help="how long it may take for a set of inputs (default 600)"
+    )
+    group.add_argument(
+        "--live-memory", metavar="GIB", type=above_zero, help="the memory that it may allocate (default 16)"
     )
     group.add_argument(
         "--feeds", metavar="WHAT", action="append",
@@ -288,11 +318,14 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
 
 def comparison_options(options: argparse.Namespace) -> ComparisonOptions:
     """What the options say about a comparison."""
+    from graphir.converters.kernel.live import Live
     from graphir.verification.options import ComparisonOptions
 
+    live = Live(options.python, options.live_seconds, options.live_memory)
     return ComparisonOptions(
         feeds=options.feeds, seed=options.seed or 0, rtol=options.rtol, atol=options.atol, per_layer=options.per_layer,
         against=options.against, providers=options.provider, match=getattr(options, "match", ()),
+        live=live,
     )  # fmt: skip
 
 
@@ -348,6 +381,7 @@ def dtypes_of(options: argparse.Namespace) -> dict[str, str] | None:
 
 
 __all__ = [
+    "above_zero",
     "add_comparison_options",
     "add_format_option",
     "add_model_options",
@@ -359,6 +393,7 @@ __all__ = [
     "constant_value",
     "constants_of",
     "dtypes_of",
+    "interpreter",
     "limits",
     "model_options",
     "names",
