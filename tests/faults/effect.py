@@ -40,12 +40,14 @@ class Judged:
 class Effect:
     """The largest change by slices over all sets of inputs, the floor there, and in how many sets it is clear.
 
-    `fails` is what onnxruntime said where the candidate does not run on inputs that the model takes."""
+    `fails` is what onnxruntime said where the candidate does not run on inputs that the model takes, `runs` on how many
+    it does."""
 
     change: float
     floor: float
     sets: int
     fails: str = ""
+    runs: int = len(SCENES)
 
     @property
     def is_clear(self) -> bool:
@@ -113,7 +115,7 @@ def change(reference: Array, candidate: Array) -> float:
 def effect_of(base: Judged, proto: onnx.ModelProto) -> Effect:
     """What the candidate changes on the inputs. Raises what onnxruntime raises if it does not even load."""
     held = session(proto)
-    most, floor, sets, fails = 0.0, 0.0, 0, ""
+    most, floor, sets, runs, fails = 0.0, 0.0, 0, 0, ""
     for fed, expected, floors in zip(base.feeds, base.results, base.floors, strict=True):
         try:
             found = run(held, fed)
@@ -121,12 +123,13 @@ def effect_of(base: Judged, proto: onnx.ModelProto) -> Effect:
             fails = fails or str(error).splitlines()[0]
             sets += 1
             continue
+        runs += 1
         by_output = {name: change(array, found[name]) for name, array in expected.items()}
         sets += any(size > max(base.network.least or LEAST, FACTOR * floors[name]) for name, size in by_output.items())
         for name, size in by_output.items():
             if size > most:
                 most, floor = size, floors[name]
-    return Effect(most, floor, sets, fails)
+    return Effect(most, floor, sets, fails, runs)
 
 
 __all__ = ["SCENES", "Effect", "Judged", "change", "effect_of", "judged"]

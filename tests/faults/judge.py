@@ -88,7 +88,8 @@ def generator_of(*texts: object) -> Generator:
 def plant(network: Network, fault: Fault, seed: int) -> Planted | None:
     """The fault at a place drawn from the seed, one with an effect where there is one; None where it does not apply.
 
-    Candidates that onnxruntime does not load at all are no faults that anyone could miss, and are passed over.
+    Candidates that onnxruntime does not load, or runs on no inputs, are no faults that anyone could miss, and are
+    passed over.
     """
     base = judged(network, seed)
     edits = list(fault.sites(base.model))
@@ -109,6 +110,8 @@ def _planted(base: Judged, fault: Fault, edit: Edit, generator: Generator, seed:
     try:
         effect = effect_of(base, model.proto)
     except Exception:  # what onnxruntime raises for models that it does not load has no common base but this
+        return None
+    if effect.fails and effect.runs == 0:
         return None
     exact, around = names_of(base.model, edit.where)
     if zlib.crc32(f"{fault.name}/{base.network.name}/{seed}".encode()) % 2:

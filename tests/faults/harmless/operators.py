@@ -111,7 +111,8 @@ def reassociated(model: Model, node: Node) -> bool:
     inner = model.producer(node.input[0])
     if inner is None or inner.op_type != "Add" or model.sole_user(inner.output[0]) is None:
         return False
-    first, second, third, middle = *inner.input, node.input[1], model.fresh(f"{node.name}_second")
+    first, second = inner.input
+    third, middle = node.input[1], model.fresh(f"{node.name}_second")
     model.remove(inner)
     model.insert(model.position(node), "Add", [second, third], [middle])
     node.input[:] = [first, middle]
@@ -131,7 +132,8 @@ def products_merged(model: Model, node: Node) -> bool:
 
 def sum_as_adds(model: Model, node: Node) -> bool:
     first, second, *rest = node.input
-    steps, held = [], first
+    held = first
+    steps: list[tuple[str, list[str], str, dict[str, object]]] = []
     for place, value in enumerate((second, *rest)):
         made = node.output[0] if place == len(rest) else model.fresh(f"{node.name}_part")
         steps.append(("Add", [held, value], made, {}))

@@ -84,7 +84,7 @@ def dead_ends(model: Model, generator: Generator) -> bool:
 
 def more_outputs(model: Model, generator: Generator) -> bool:
     """An inner value as another output."""
-    value = next(name for name in reversed(model.seen) if name not in model.outputs and name not in model.inputs)
+    value = next(name for name in reversed(list(model.seen)) if name not in model.outputs and name not in model.inputs)
     model.graph.output.append(onnx.ValueInfoProto(name=value))
     kind = helper.np_dtype_to_tensor_dtype(model.seen[value].dtype)
     model.graph.output[-1].CopyFrom(helper.make_tensor_value_info(value, kind, None))
