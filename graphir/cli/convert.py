@@ -114,7 +114,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         options.source,
         Wanted(options.target, stated, constants_of(options), options.report, half),
         model_options(options),
-        Proof(comparison_options(options), options.verify, options.accuracy),
+        Proof(comparison_options(options, console.stage), options.verify, options.accuracy),
         console.stage,
     )
     with after_writing(options.target, "the report of it"):

@@ -85,7 +85,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.stage(f"comparing {options.reference} with {options.candidate}")
     chosen, other = model_options(options), model_options(other_options(options))
     report = verify_models(
-        (Path(options.reference), chosen), (Path(options.candidate), other), comparison_options(options)
+        (Path(options.reference), chosen), (Path(options.candidate), other), comparison_options(options, console.stage)
     )
     if options.report:
         from graphir.report.write import write_report

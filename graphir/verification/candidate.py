@@ -75,6 +75,11 @@ class OnnxCandidate:
             self.__dict__.pop(name, None)
         self._folder.cleanup()
 
+    @property
+    def asked(self) -> str | Sequence[str]:
+        """The providers that were asked for."""
+        return self._providers
+
     @cached_property
     def session(self) -> OnnxSession:
         """The session on the model as it is; what is wrong with a file is said of the file itself."""

@@ -20,11 +20,14 @@ from graphir.graph import Graph
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
 from graphir.verification.feeds import file_plan, golden_plan
 from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
+from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
+from graphir.verification.progress import watched
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
 from graphir.verification.sets import Plan
@@ -110,6 +113,7 @@ def verify_models(
         graph = _graph_of(*candidate)
         with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
             report = _Check(under_test, graph, how, candidate).against(*reference)
+            report.placement = under_test.session.nodes()
             row = _row_of(*reference)
             report.notes += how.unused_python("" if row is None else row.live)
     report.seconds = time.perf_counter() - started
@@ -133,9 +137,7 @@ class _Check:
             return self._against_graph(_part_of(model, options))
         if row is None:
             _check_whole(model, options)
-            golden = GoldenCapture(model)
-            own = list(self.under_test.session.inputs)
-            return self._check(golden, golden_plan(golden.feeds, self.how.feeds, own), self.graph, None)
+            return self._against_capture(GoldenCapture(model))
         if row.runs and not options.is_cut:
             return self._against_file(model, options)
         source = read_model(model, replace(options, format=row.name))
@@ -146,6 +148,15 @@ class _Check:
         plan = self._plan(origin)
         layers, sides = self.graph or origin, self._sides(origin)
         return hold_against(judges, origin, lambda judge: self._check(judge, plan, layers, sides, Wiring.of(origin)))
+
+    def _against_capture(self, golden: GoldenCapture) -> VerificationReport:
+        own = self.under_test.session.inputs
+
+        def check(reference: GoldenCapture | CapturePiece) -> VerificationReport:
+            return self._check(reference, golden_plan(reference.feeds, self.how.feeds, list(own)), self.graph, None)
+
+        pieces = pieces_of(golden, own)
+        return check_pieces(pieces, check) if pieces else check(golden)
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model)) as source:
@@ -170,9 +181,12 @@ class _Check:
     def _check(
         self, reference: Reference, plan: Plan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
-        return verify_sets(
-            reference, self.under_test, plan, graph=layers, how=self.how, wiring=wiring, sides=sides
+        judge, told = watched(reference, plan, self.how.tell)
+        report = verify_sets(
+            judge, self.under_test, told, graph=layers, how=self.how, wiring=wiring, sides=sides
         )
+        note_devices(reference, self.under_test, plan.first().attempts[0], report, self.how)
+        return report
 
 
 def _row_of(model: Any, options: ModelOptions) -> Format | None:

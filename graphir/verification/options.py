@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from graphir.errors import ArgumentError, VerificationError
@@ -21,7 +21,8 @@ AGAINST = ("auto", "live", "reference")
 
 @record
 class ComparisonOptions:
-    """How two models are compared, the same for the library, the commands and the reports; see `graphir.verify`.
+    """How two models are compared, the same for the library, the commands and the reports; see `graphir.verify`. `tell`
+    is told how far it is.
 
     Raises ArgumentError for what does not say how to compare, and VerificationError for an unknown `against`.
     """
@@ -35,6 +36,7 @@ class ComparisonOptions:
     providers: str | Sequence[str] = "cpu"
     match: Sequence[str] = ()
     live: Live | None = None
+    tell: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         many = isinstance(self.feeds, list | tuple)
