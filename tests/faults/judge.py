@@ -34,8 +34,8 @@ LINES = 8
 
 @dataclass(frozen=True)
 class Planted:
-    """A fault in a network: where, the model that has it, its effect. `names` are those that name it exactly, `group`
-    those of the nodes around."""
+    """A fault in a network: where, the model that has it, its effect. `names` are those that name it exactly, in
+    the network or in the model that has it, `group` those of the nodes around."""
 
     network: str
     kind: str
@@ -114,10 +114,13 @@ def _planted(base: Judged, fault: Fault, edit: Edit, generator: Generator, seed:
     if effect.fails and effect.runs == 0:
         return None
     exact, around = names_of(base.model, edit.where)
+    known = {node.name for node in base.model.nodes()} - set(edit.where)
+    planted = [place for place, node in enumerate(model.nodes()) if node.name not in known]
     if zlib.crc32(f"{fault.name}/{base.network.name}/{seed}".encode()) % 2:
         model.proto = disguised(model.proto)
+    own = {name for place in planted for name in (model.nodes()[place].name, *model.nodes()[place].output)}
     return Planted(
-        base.network.name, fault.name, seed, edit.where, model.proto, effect, exact, around, fault.random
+        base.network.name, fault.name, seed, edit.where, model.proto, effect, exact | own, around, fault.random
     )
 
 
@@ -133,7 +136,7 @@ def names_of(model: Model, where: tuple[str, ...]) -> tuple[frozenset[str], froz
         for value in node.output:
             for user, _ in model.users(value):
                 around |= {user.name, *user.output}
-    return frozenset(exact - {""}), frozenset(around - exact - {""})
+    return frozenset(exact - {""}), frozenset(around - {""})
 
 
 def hold(base: Judged, planted: Planted) -> Finding:
