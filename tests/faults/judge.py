@@ -23,6 +23,7 @@ from .disguise import disguised
 from .effect import Effect, Judged, effect_of, judged
 from .harmless import Rewrite
 from .kinds import Edit, Fault
+from .known import GAPS
 from .model import Model
 
 PLACES = 6
@@ -72,6 +73,11 @@ class Finding:
     def unnamed(self) -> bool:
         """Whether it was found and is not named. What is drawn in every run has no place that numbers show."""
         return self.counts and self.found and not self.named
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is among the known gaps."""
+        return (self.planted.network, self.planted.kind) in GAPS
 
     @property
     def command(self) -> str:
@@ -170,6 +176,11 @@ class Acquittal:
     def blamed(self) -> bool:
         """Whether the rewrite, which is right, is called anything but right."""
         return self.verdict not in (Verdict.IDENTICAL.value, Verdict.NOISE.value)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is among the known gaps."""
+        return (self.network, self.kind) in GAPS
 
     @property
     def command(self) -> str:
