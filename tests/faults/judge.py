@@ -21,7 +21,7 @@ from graphir.verification.verdict import Verdict
 from .builder import Feeds, Generator, Network
 from .disguise import disguised
 from .effect import Effect, Judged, effect_of, judged
-from .harmless import Rewrite
+from .harmless import ITSELF, Rewrite
 from .kinds import Edit, Fault
 from .known import GAPS
 from .model import Model
@@ -164,18 +164,21 @@ def hold(base: Judged, planted: Planted) -> Finding:
 
 @dataclass(frozen=True)
 class Acquittal:
-    """What verify says of a rewrite that changes nothing: its verdict in a word (or `error`) and its causes."""
+    """What verify says of a rewrite that changes nothing: its verdict in a word (or `error`) and its causes; `itself` is
+    its verdict on the network itself, which no rewrite can better."""
 
     network: str
     kind: str
     seed: int
     verdict: str
     said: str
+    itself: str = Verdict.IDENTICAL.value
 
     @property
     def blamed(self) -> bool:
-        """Whether the rewrite, which is right, is called anything but right."""
-        return self.verdict not in (Verdict.IDENTICAL.value, Verdict.NOISE.value)
+        """Whether the rewrite, which is right, is called worse than the network itself, or that not right."""
+        good = (Verdict.IDENTICAL.value, Verdict.NOISE.value)
+        return self.verdict not in (good if self.kind == ITSELF or self.itself in good else (*good, self.itself))
 
     @property
     def is_known(self) -> bool:
@@ -200,7 +203,7 @@ def acquit(network: Network, rewrite: Rewrite, seed: int) -> Acquittal | None:
     effect = effect_of(base, model.proto)
     assert not effect.is_clear, f"{rewrite.name} in {network.name} is not harmless: {effect}"
     verdict, said = _verdict(base, model.proto)
-    return Acquittal(network.name, rewrite.name, seed, verdict, said)
+    return Acquittal(network.name, rewrite.name, seed, verdict, said, self_verdict(base))
 
 
 @lru_cache
