@@ -115,7 +115,8 @@ def _free_place(
 def _close(first: Floats, second: Floats, give: float) -> NDArray[np.bool_]:
     with np.errstate(all="ignore"):
         found: NDArray[np.bool_] = np.abs(first - second) <= give
-        return found | (first == second) | (np.isnan(first) & np.isnan(second))
+        found |= (first == second) | (np.isnan(first) & np.isnan(second))
+    return found
 
 
 __all__ = ["Give", "Pairing", "moved_order", "pair_rows"]
