@@ -140,7 +140,7 @@ PLAIN_ONLY = re.compile(
     r"^(argsort|topk|sort|_npi_unique|_unravel_index|_ravel_multi_index|Pooling|Pooling_v1|gather_nd|scatter_nd|RNN|Dropout|LRN|BilinearSampler|GridGenerator|SpatialTransformer|UpSampling)$"
     r"|^(_histogram|_npi_average|_npi_einsum|_npi_percentile)$"
     r"|Resize2D|AdaptiveAvg|ROI|[Bb]ox|_linalg|_npi_(cholesky|solve|svd|eig|pinv|tensorinv|tensorsolve)|Sequence|Deformable|Norm|CTC|Proposal|Correlation"
-    r"|_pdf_generalized|_image_re|_cvimresize|_image_random"
+    r"|_pdf_generalized|_image_re|_cvimresize|_image_random|bipartite"
     r"|quantize|^_sg_mkldnn"  # a range with an infinite end holds no number
 )
 WITHOUT_EXTREMES = re.compile(
