@@ -9,10 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import padding
     from .analysis.cost import cost
     from .benchmark import bench
     from .conversion import convert
     from .converters import load, save
+    from .converters.kernel.live import Live
     from .converters.session import Session
     from .drawing import Plot, plot
     from .errors import (
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     )
     from .graph import Decision, Graph, Node, Value
     from .inference import infer_types
+    from .inspection import diff, shapes, summary
     from .memory_use import memory
     from .report import ConversionReport
     from .report.benchmark import BenchmarkReport
@@ -49,6 +52,7 @@ _HOMES = {
     "GraphError": "graphir.errors",
     "GraphirError": "graphir.errors",
     "ImportFailure": "graphir.errors",
+    "Live": "graphir.converters.kernel.live",
     "Node": "graphir.graph",
     "Plot": "graphir.drawing",
     "ProviderError": "graphir.errors",
@@ -63,16 +67,21 @@ _HOMES = {
     "bench": "graphir.benchmark",
     "convert": "graphir.conversion",
     "cost": "graphir.analysis.cost",
+    "diff": "graphir.inspection",
     "infer_types": "graphir.inference",
     "load": "graphir.converters",
     "memory": "graphir.memory_use",
     "plot": "graphir.drawing",
     "save": "graphir.converters",
+    "shapes": "graphir.inspection",
+    "summary": "graphir.inspection",
     "verify": "graphir.verification.models",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("ops", "padding"):  # modules, of which the second can be called
+        return import_module(f"graphir.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'graphir' has no attribute {name!r}")
@@ -82,7 +91,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*__all__, "ops", *(name for name in globals() if name.startswith("__"))])
 
 
 __all__ = [
@@ -96,6 +105,7 @@ __all__ = [
     "GraphError",
     "GraphirError",
     "ImportFailure",
+    "Live",
     "Node",
     "Plot",
     "ProviderError",
@@ -111,10 +121,14 @@ __all__ = [
     "bench",
     "convert",
     "cost",
+    "diff",
     "infer_types",
     "load",
     "memory",
+    "padding",
     "plot",
     "save",
+    "shapes",
+    "summary",
     "verify",
 ]

@@ -15,6 +15,7 @@ from .options import (
     constant_value,
     constants_of,
     model_options,
+    need_feeds,
     need_files,
     one_of,
     target_options,
@@ -85,6 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Convert, print the report; 4 if it was verified and differs."""
     options.verify = options.verify or options.per_layer
+    for name in ("python", "live_seconds", "live_memory"):
+        if getattr(options, name) is not None and not (options.verify or options.accuracy):
+            options.parser.error(f"--{name.replace('_', '-')} says how to verify; add --verify")
     for name in ("feeds", "seed", "rtol", "atol"):
         if getattr(options, name) is not None and not options.verify:
             options.parser.error(f"--{name} says how to verify; add --verify")
@@ -92,7 +96,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.converters.writing import after_writing, target_format
 
     stated = target_options(options, options.target, target_format(options.target))
-    need_files(options.params, options.feeds, options.accuracy)
+    need_files(options.params, options.accuracy)
+    need_feeds(options.feeds)
     if options.verify or options.accuracy:
         from graphir.runtime.session import provider_names
 

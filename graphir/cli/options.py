@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .input_spec import input_spec
@@ -83,6 +83,24 @@ def tolerance(text: str) -> float:
     return found
 
 
+def interpreter(text: str) -> str:
+    """Read the path of a program that can be started. Raises ArgumentTypeError."""
+    from shutil import which
+
+    found = which(os.path.expanduser(text))
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no program that can be started; write the path of a python")
+    return found
+
+
+def above_zero(text: str) -> float:
+    """Read a finite number above 0. Raises ArgumentTypeError."""
+    found = tolerance(text)
+    if not 0 < found < 1e9:
+        raise argparse.ArgumentTypeError(f"invalid value: {text!r}; write a number above 0, as in 2.5")
+    return found
+
+
 def opset(text: str) -> int:
     """Read an ONNX opset that can be written. Raises ArgumentTypeError."""
     if not text.isascii() or not text.isdecimal():
@@ -121,6 +139,17 @@ def need_files(*paths: str | None) -> None:
     for path in paths:
         if path is not None and not os.path.isfile(path):
             raise ImportFailure(f"{path}: no such file")
+
+
+def need_feeds(words: Sequence[str] | None) -> None:
+    """Raise ImportFailure, before any work is done, for a word of --feeds that is no file, no folder and no drawn set's
+    name."""
+    from graphir.errors import ImportFailure
+    from graphir.verification.sets import NAMES
+
+    for word in words or ():
+        if word not in NAMES and not os.path.exists(word):
+            raise ImportFailure(f"{word}: no such file or folder, and no drawn set of inputs ({', '.join(NAMES)})")
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
@@ -231,7 +260,8 @@ def other_options(options: argparse.Namespace) -> argparse.Namespace:
 
 
 def add_comparison_options(group: argparse._ArgumentGroup) -> None:
-    """How a comparison is made: --against, --feeds, --seed, --rtol, --atol, --per-layer, --provider."""
+    """How a comparison is made: --against, --python, --live-seconds, --live-memory, --feeds, --seed, --rtol, --atol,
+    --per-layer, --provider."""
     group.add_argument(
         "--against",
         choices=("auto", "live", "reference"),
@@ -240,10 +270,29 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
         "numpy reference of MXNet and the imported TensorFlow graph; auto (the default) takes the live one where "
         "there is one",
     )
-    group.add_argument("--feeds", metavar="FILE.npz", help="inputs by name, instead of seeded random ones")
     group.add_argument(
-        "--seed", type=whole_number, default=None, metavar="N", help="seed of the random inputs (default 0)"
+        "--python", metavar="PATH", type=interpreter,
+        help="the interpreter that has the live framework: MXNet of any version or TensorFlow (default: what "
+        "GRAPHIR_MXNET_PYTHON or GRAPHIR_TENSORFLOW_PYTHON names, else this one)",
+    )  # fmt: skip
+    group.add_argument(
+        "--live-seconds", metavar="X", type=above_zero, help="how long it may take for a set of inputs (default 600)"
     )
+    group.add_argument(
+        "--live-memory", metavar="GIB", type=above_zero, help="the memory that it may allocate (default 16)"
+    )
+    group.add_argument(
+        "--feeds", metavar="WHAT", action="append",
+        help="inputs, instead of the sets that are drawn by default: an .npz of arrays by input name, an .npy for the "
+        "only input, an image (with the extra `images`), a folder of such, or a drawn set: normal (standard normal "
+        "numbers), edges (another batch, open sizes that differ from each other, negative integers, the first and "
+        "last rows of tables), wide (5 to 50 times larger, integers over their whole range), mask (0 and 1), or "
+        "drawn, which is all four; repeatable (a file of such a name: ./wide)",
+    )  # fmt: skip
+    group.add_argument(
+        "--seed", type=whole_number, default=None, metavar="N",
+        help="seed of the first drawn inputs (default 0); each further set takes one of the numbers behind it",
+    )  # fmt: skip
     group.add_argument(
         "--rtol", type=tolerance, metavar="X", help="allow differences up to X times the output's scale ..."
     )
@@ -269,11 +318,14 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
 
 def comparison_options(options: argparse.Namespace) -> ComparisonOptions:
     """What the options say about a comparison."""
+    from graphir.converters.kernel.live import Live
     from graphir.verification.options import ComparisonOptions
 
+    live = Live(options.python, options.live_seconds, options.live_memory)
     return ComparisonOptions(
         feeds=options.feeds, seed=options.seed or 0, rtol=options.rtol, atol=options.atol, per_layer=options.per_layer,
         against=options.against, providers=options.provider, match=getattr(options, "match", ()),
+        live=live,
     )  # fmt: skip
 
 
@@ -329,6 +381,7 @@ def dtypes_of(options: argparse.Namespace) -> dict[str, str] | None:
 
 
 __all__ = [
+    "above_zero",
     "add_comparison_options",
     "add_format_option",
     "add_model_options",
@@ -340,9 +393,11 @@ __all__ = [
     "constant_value",
     "constants_of",
     "dtypes_of",
+    "interpreter",
     "limits",
     "model_options",
     "names",
+    "need_feeds",
     "need_files",
     "one_of",
     "opset",

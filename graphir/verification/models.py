@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.detection import detect_format, text_format
+from graphir.converters.kernel.live import Live
 from graphir.converters.opening import check_taken, read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
@@ -19,12 +20,15 @@ from graphir.graph import Graph
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.candidate import OnnxCandidate
-from graphir.verification.equivalence import verify_against
-from graphir.verification.feeds import chosen, feeds_of, file_feeds, golden_feeds, read_feeds
+from graphir.verification.driver import verify_sets
+from graphir.verification.feeds import file_plan, golden_plan
+from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
+from graphir.verification.sets import Plan
+from graphir.verification.sides import Sides
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Format, Reference
@@ -38,7 +42,7 @@ def verify(
     reference: Any,
     candidate: Any,
     *,
-    feeds: Mapping[str, Any] | PathLike | None = None,
+    feeds: Feeds | None = None,
     seed: int = 0,
     rtol: float | None = None,
     atol: float | None = None,
@@ -59,6 +63,7 @@ def verify(
     format: str | None = None,
     candidate_format: str | None = None,
     limits: Stated = None,
+    python: PathLike | Live | None = None,
 ) -> VerificationReport:
     """Compare two models numerically.
 
@@ -78,9 +83,12 @@ def verify(
     with the order of axes in which a feed is handed to the candidate, or a result to the reference. `format` and
     `candidate_format` are those of the models, where their content and names do not tell them.
 
+    `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
+    where it crashes or reaches one, the next judge is asked and the notes say so, unless `against` is `live`.
+
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
-    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match)
+    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match, Live.of(python))
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     return verify_models(
         (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
@@ -101,18 +109,21 @@ def verify_models(
     with memory_for("the comparison"):
         graph = _graph_of(*candidate)
         with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
-            report = _Check(under_test, graph, how).against(*reference)
+            report = _Check(under_test, graph, how, candidate).against(*reference)
+            row = _row_of(*reference)
+            report.notes += how.unused_python("" if row is None else row.live)
     report.seconds = time.perf_counter() - started
     return report
 
 
 @dataclass(frozen=True)
 class _Check:
-    """A candidate, and its graph where it is not run as the file that it is."""
+    """A candidate, its graph where it is not run as the file that it is, and what was given for it."""
 
     under_test: OnnxCandidate
     graph: Graph | None
     how: ComparisonOptions
+    given: tuple[Any, ModelOptions]
 
     def against(self, model: Any, options: ModelOptions) -> VerificationReport:
         """Hold the candidate against a model."""
@@ -124,36 +135,44 @@ class _Check:
             _check_whole(model, options)
             golden = GoldenCapture(model)
             own = list(self.under_test.session.inputs)
-            return self._check(golden, golden_feeds(golden.feeds, self.how.feeds, own), self.graph)
+            return self._check(golden, golden_plan(golden.feeds, self.how.feeds, own), self.graph, None)
         if row.runs and not options.is_cut:
             return self._against_file(model, options)
         source = read_model(model, replace(options, format=row.name))
-        judges = source.judges(self.how.against)
+        judges = source.judges(self.how.against, self.how.live)
         if not judges:
             return self._against_graph(source.graph)
         origin = source.graph
-        arrays = feeds_of(self.how.feeds, origin, self.how.seed, self.under_test.session.inputs)
-        layers = self.graph or origin
-        return hold_against(judges, origin, lambda judge: self._check(judge, arrays, layers, Wiring.of(origin)))
+        plan = self._plan(origin)
+        layers, sides = self.graph or origin, self._sides(origin)
+        return hold_against(judges, origin, lambda judge: self._check(judge, plan, layers, sides, Wiring.of(origin)))
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model)) as source:
-            arrays = feeds_of(self.how.feeds, model, self.how.seed, self.under_test.session.inputs)
-            return self._check(source, arrays, self.graph, source.structure)
+            return self._check(source, self._plan(model), self.graph, self._sides(model), source.structure)
 
     def _against_file(self, path: PathLike, options: ModelOptions) -> VerificationReport:
         """A file that onnxruntime runs need not be one that becomes a graph."""
         with closing(RuntimeReference(path)) as source:
-            if self.how.feeds is None:
-                arrays = file_feeds(path, options, self.how.seed, source.session, self.under_test.session.inputs)
-            else:
-                arrays = chosen(read_feeds(self.how.feeds), source.inputs)
-            return self._check(source, arrays, self.graph, source.structure)
+            sessions = source.session, self.under_test.session
+            plan = file_plan(path, options, self.how.feeds, self.how.seed, sessions)
+            sides = self._sides(lambda: read_model(path, options).graph)
+            return self._check(source, plan, self.graph, sides, source.structure)
+
+    def _plan(self, origin: Graph) -> Plan:
+        return plan_of(self.how.feeds, Wanted.of(origin, self.how.seed, self.under_test.session.inputs))
+
+    def _sides(self, reference: Graph | Callable[[], Graph]) -> Sides:
+        """Both graphs. That of a file that is run as it is is read where it is asked for."""
+        model, options = self.given
+        return Sides(reference, (lambda: read_model(model, options).graph) if self.graph is None else self.graph)
 
     def _check(
-        self, reference: Reference, arrays: Mapping[str, Any], layers: Graph | None, wiring: Any = None
+        self, reference: Reference, plan: Plan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
-        return verify_against(reference, self.under_test, arrays, graph=layers, how=self.how, wiring=wiring)
+        return verify_sets(
+            reference, self.under_test, plan, graph=layers, how=self.how, wiring=wiring, sides=sides
+        )
 
 
 def _row_of(model: Any, options: ModelOptions) -> Format | None:

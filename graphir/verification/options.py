@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graphir.errors import ArgumentError, VerificationError
 from graphir.safety.arguments import expect, expect_items, expect_path
 from graphir.structure.record import record
 
 if TYPE_CHECKING:
+    from graphir.converters.kernel.live import Live
+    from graphir.verification.given import Feeds
     from graphir.verification.matches import Match
 
 PathLike = str | os.PathLike[str]
@@ -24,7 +26,7 @@ class ComparisonOptions:
     Raises ArgumentError for what does not say how to compare, and VerificationError for an unknown `against`.
     """
 
-    feeds: Mapping[str, Any] | PathLike | None = None
+    feeds: Feeds | None = None
     seed: int = 0
     rtol: float | None = None
     atol: float | None = None
@@ -32,10 +34,13 @@ class ComparisonOptions:
     against: str = "auto"
     providers: str | Sequence[str] = "cpu"
     match: Sequence[str] = ()
+    live: Live | None = None
 
     def __post_init__(self) -> None:
-        if self.feeds is not None and not isinstance(self.feeds, Mapping):
-            expect_path(self.feeds, "feeds (if not a mapping of arrays by name)")
+        many = isinstance(self.feeds, list | tuple)
+        for one in self.feeds if many else () if self.feeds is None else (self.feeds,):  # type: ignore[union-attr]
+            if not isinstance(one, Mapping):
+                expect_path(one, "feeds (if not a mapping of arrays by name, or several)")
         if expect(self.seed, int, "seed") < 0:
             raise ArgumentError(f"seed: expected a number that is 0 or more, found {self.seed}")
         for name, value in (("rtol", self.rtol), ("atol", self.atol)):
@@ -43,6 +48,16 @@ class ComparisonOptions:
         if self.against not in AGAINST:
             raise VerificationError(f"against={self.against!r}: expected one of {', '.join(AGAINST)}")
         expect_items(self.match, str, "match", "a text such as A=B")
+        if self.against == "reference" and self.live is not None and self.live.python is not None:
+            raise VerificationError(
+                "against='reference' runs no live framework, for which python names an interpreter: leave one out"
+            )
+
+    def unused_python(self, *frameworks: str) -> list[str]:
+        """What to say where an interpreter was named, and none of the sides has a live framework to run in it."""
+        if self.live is None or self.live.python is None or any(frameworks):
+            return []
+        return [f"{self.live.python} was not used: no live framework computes the reference"]
 
     def matches(self) -> list[Match]:
         """Which input or output is stated to be which. Raises VerificationError for a text that states none."""

@@ -19,7 +19,7 @@ from graphir.verification.report import VerificationReport
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Judge, Reference
-    from graphir.converters.session import Session
+    from graphir.runtime.session import OnnxSession
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -30,8 +30,10 @@ class GoldenCapture:
     """Inputs, outputs and internals recorded in an .npz by the framework that the model was made with.
 
     Keys: `input:<name>`, `output:<index>:<name>`, `internal:<name>`; others are passed over. Arrays are read when they
-    are wanted.
+    are wanted. It is `recorded`: it has answers for its own inputs only.
     """
+
+    recorded = True
 
     def __init__(self, path: PathLike) -> None:
         self.label = f"golden capture {Path(path).name}"
@@ -91,7 +93,7 @@ class RuntimeReference:
         self.label = self._candidate.label
 
     @property
-    def session(self) -> Session:
+    def session(self) -> OnnxSession:
         """The session that runs it."""
         return self._candidate.session
 

@@ -203,7 +203,7 @@ def test_only_what_was_not_asked_for_is_passed_over(tmp_path: Path, monkeypatch:
 
 def test_live_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graphir.converters.mxnet.references.live_python", lambda: None)
-    with pytest.raises(VerificationError, match="set GRAPHIR_MXNET_PYTHON to one that has it"):
+    with pytest.raises(VerificationError, match="name one that has it with --python or GRAPHIR_MXNET_PYTHON"):
         models.held_against(models.net_source(), models.net_graph(), against="live")
 
 
