@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from graphir.graph import Graph
     from graphir.passes.half import HalfOptions
     from graphir.verification.accuracy import AccuracyReport
+    from graphir.verification.given import Feeds
     from graphir.verification.options import ComparisonOptions
     from graphir.verification.report import VerificationReport
 
@@ -50,7 +51,7 @@ def convert(
     signature: str | None = None,
     inputs: Sequence[str] = (),
     outputs: Sequence[str] | None = None,
-    feeds: Mapping[str, Any] | PathLike | None = None,
+    feeds: Feeds | None = None,
     seed: int = 0,
     rtol: float | None = None,
     atol: float | None = None,

@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .input_spec import input_spec
@@ -121,6 +121,17 @@ def need_files(*paths: str | None) -> None:
     for path in paths:
         if path is not None and not os.path.isfile(path):
             raise ImportFailure(f"{path}: no such file")
+
+
+def need_feeds(words: Sequence[str] | None) -> None:
+    """Raise ImportFailure, before any work is done, for a word of --feeds that is no file, no folder and no drawn set's
+    name."""
+    from graphir.errors import ImportFailure
+    from graphir.verification.sets import NAMES
+
+    for word in words or ():
+        if word not in NAMES and not os.path.exists(word):
+            raise ImportFailure(f"{word}: no such file or folder, and no drawn set of inputs ({', '.join(NAMES)})")
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
@@ -240,10 +251,18 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
         "numpy reference of MXNet and the imported TensorFlow graph; auto (the default) takes the live one where "
         "there is one",
     )
-    group.add_argument("--feeds", metavar="FILE.npz", help="inputs by name, instead of seeded random ones")
     group.add_argument(
-        "--seed", type=whole_number, default=None, metavar="N", help="seed of the random inputs (default 0)"
-    )
+        "--feeds", metavar="WHAT", action="append",
+        help="inputs, instead of the sets that are drawn by default: an .npz of arrays by input name, an .npy for the "
+        "only input, an image (with the extra `images`), a folder of such, or a drawn set: normal (standard normal "
+        "numbers), edges (another batch, open sizes that differ from each other, negative integers, the first and "
+        "last rows of tables), wide (5 to 50 times larger, integers over their whole range), mask (0 and 1), or "
+        "drawn, which is all four; repeatable (a file of such a name: ./wide)",
+    )  # fmt: skip
+    group.add_argument(
+        "--seed", type=whole_number, default=None, metavar="N",
+        help="seed of the first drawn inputs (default 0); each further set takes one of the numbers behind it",
+    )  # fmt: skip
     group.add_argument(
         "--rtol", type=tolerance, metavar="X", help="allow differences up to X times the output's scale ..."
     )
@@ -343,6 +362,7 @@ __all__ = [
     "limits",
     "model_options",
     "names",
+    "need_feeds",
     "need_files",
     "one_of",
     "opset",

@@ -54,6 +54,7 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
         f"  reference  {one_line(report.reference)}",
         f"  candidate  {one_line(report.candidate)}",
         f"  inputs     {feeds}",
+        *set_lines(report, verbose=verbose),
         "",
         comparison_table(report.outputs, "output"),
     ]
@@ -66,6 +67,22 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
     if report.layers:
         lines += ["", *_layer_lines(report, verbose)]
     return "\n".join(lines)
+
+
+def set_lines(report: VerificationReport, *, verbose: bool = False) -> list[str]:
+    """The sets of inputs in a line; a line for each where their verdicts differ in more than rounding, or if
+    `verbose`."""
+    if len(report.sets) < 2:
+        return []
+    names = ", ".join(one_line(one.name) for one in report.sets)
+    lines = [wrapped(f"{len(report.sets)} of inputs: {names}", first="  sets       ", rest=" " * 13)]
+    width = max(len(one.name) for one in report.sets)
+    if verbose or not all(one.verdict.passes for one in report.sets):
+        for one in report.sets:
+            feeds = ", ".join(f"{one_line(name)} {type_}" for name, type_ in one.feeds.items())
+            word = one.verdict.value if one.verdict.passes else one.verdict.value.upper()
+            lines.append(f"             {one_line(one.name):{width}}  {word:10}  {feeds}".rstrip())
+    return lines
 
 
 def cause_text(cause: Cause) -> str:
@@ -158,4 +175,5 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-__all__ = ["cause_text", "comparison_table", "headline", "verdict_line", "verification_json", "verification_text"]
+__all__ = ["cause_text", "comparison_table", "headline", "set_lines", "verdict_line", "verification_json",
+           "verification_text"]  # fmt: skip

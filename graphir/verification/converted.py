@@ -13,8 +13,9 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.verification.accuracy import AccuracyReport, compare_accuracy, split_labels
 from graphir.verification.candidate import OnnxCandidate
-from graphir.verification.equivalence import verify_against
-from graphir.verification.feeds import feeds_of, read_npz
+from graphir.verification.driver import verify_sets
+from graphir.verification.feeds import read_npz
+from graphir.verification.given import Wanted, plan_of
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.references import hold_against, reference_of
 from graphir.verification.report import VerificationReport
@@ -39,11 +40,11 @@ def verify_conversion(
     that either side computes in.
     """
     started = time.perf_counter()
-    arrays = feeds_of(how.feeds, graph, how.seed)
+    plan = plan_of(how.feeds, Wanted.of(graph, how.seed))
     with OnnxCandidate(candidate, providers=how.providers) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
-            return verify_against(reference, under_test, arrays, graph=graph, how=how, step=step)
+            return verify_sets(reference, under_test, plan, graph=graph, how=how, step=step)
 
         report = hold_against(judges, imported, check)
     report.seconds = time.perf_counter() - started

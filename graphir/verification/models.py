@@ -19,12 +19,14 @@ from graphir.graph import Graph
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.candidate import OnnxCandidate
-from graphir.verification.equivalence import verify_against
-from graphir.verification.feeds import chosen, feeds_of, file_feeds, golden_feeds, read_feeds
+from graphir.verification.driver import verify_sets
+from graphir.verification.feeds import file_plan, golden_plan
+from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
+from graphir.verification.sets import Plan
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Format, Reference
@@ -38,7 +40,7 @@ def verify(
     reference: Any,
     candidate: Any,
     *,
-    feeds: Mapping[str, Any] | PathLike | None = None,
+    feeds: Feeds | None = None,
     seed: int = 0,
     rtol: float | None = None,
     atol: float | None = None,
@@ -124,7 +126,7 @@ class _Check:
             _check_whole(model, options)
             golden = GoldenCapture(model)
             own = list(self.under_test.session.inputs)
-            return self._check(golden, golden_feeds(golden.feeds, self.how.feeds, own), self.graph)
+            return self._check(golden, golden_plan(golden.feeds, self.how.feeds, own), self.graph)
         if row.runs and not options.is_cut:
             return self._against_file(model, options)
         source = read_model(model, replace(options, format=row.name))
@@ -132,28 +134,28 @@ class _Check:
         if not judges:
             return self._against_graph(source.graph)
         origin = source.graph
-        arrays = feeds_of(self.how.feeds, origin, self.how.seed, self.under_test.session.inputs)
+        plan = self._plan(origin)
         layers = self.graph or origin
-        return hold_against(judges, origin, lambda judge: self._check(judge, arrays, layers, Wiring.of(origin)))
+        return hold_against(judges, origin, lambda judge: self._check(judge, plan, layers, Wiring.of(origin)))
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model)) as source:
-            arrays = feeds_of(self.how.feeds, model, self.how.seed, self.under_test.session.inputs)
-            return self._check(source, arrays, self.graph, source.structure)
+            return self._check(source, self._plan(model), self.graph, source.structure)
 
     def _against_file(self, path: PathLike, options: ModelOptions) -> VerificationReport:
         """A file that onnxruntime runs need not be one that becomes a graph."""
         with closing(RuntimeReference(path)) as source:
-            if self.how.feeds is None:
-                arrays = file_feeds(path, options, self.how.seed, source.session, self.under_test.session.inputs)
-            else:
-                arrays = chosen(read_feeds(self.how.feeds), source.inputs)
-            return self._check(source, arrays, self.graph, source.structure)
+            sessions = source.session, self.under_test.session
+            plan = file_plan(path, options, self.how.feeds, self.how.seed, sessions)
+            return self._check(source, plan, self.graph, source.structure)
+
+    def _plan(self, origin: Graph) -> Plan:
+        return plan_of(self.how.feeds, Wanted.of(origin, self.how.seed, self.under_test.session.inputs))
 
     def _check(
-        self, reference: Reference, arrays: Mapping[str, Any], layers: Graph | None, wiring: Any = None
+        self, reference: Reference, plan: Plan, layers: Graph | None, wiring: Any = None
     ) -> VerificationReport:
-        return verify_against(reference, self.under_test, arrays, graph=layers, how=self.how, wiring=wiring)
+        return verify_sets(reference, self.under_test, plan, graph=layers, how=self.how, wiring=wiring)
 
 
 def _row_of(model: Any, options: ModelOptions) -> Format | None:

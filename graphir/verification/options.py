@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graphir.errors import ArgumentError, VerificationError
 from graphir.safety.arguments import expect, expect_items, expect_path
 from graphir.structure.record import record
 
 if TYPE_CHECKING:
+    from graphir.verification.given import Feeds
     from graphir.verification.matches import Match
 
 PathLike = str | os.PathLike[str]
@@ -24,7 +25,7 @@ class ComparisonOptions:
     Raises ArgumentError for what does not say how to compare, and VerificationError for an unknown `against`.
     """
 
-    feeds: Mapping[str, Any] | PathLike | None = None
+    feeds: Feeds | None = None
     seed: int = 0
     rtol: float | None = None
     atol: float | None = None
@@ -34,8 +35,10 @@ class ComparisonOptions:
     match: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if self.feeds is not None and not isinstance(self.feeds, Mapping):
-            expect_path(self.feeds, "feeds (if not a mapping of arrays by name)")
+        many = isinstance(self.feeds, list | tuple)
+        for one in self.feeds if many else () if self.feeds is None else (self.feeds,):  # type: ignore[union-attr]
+            if not isinstance(one, Mapping):
+                expect_path(one, "feeds (if not a mapping of arrays by name, or several)")
         if expect(self.seed, int, "seed") < 0:
             raise ArgumentError(f"seed: expected a number that is 0 or more, found {self.seed}")
         for name, value in (("rtol", self.rtol), ("atol", self.atol)):
