@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -17,12 +17,13 @@ from graphir.graph import Graph
 
 from .candidate import OnnxCandidate
 from .compare import Comparison
+from .coverage import coverage
 from .equivalence import verify_against
 from .heads import Wiring
 from .options import ComparisonOptions
 from .plain import Outcome, Plain, Refused, noted, plain_comparison, refusals
 from .report import InputSet, VerificationReport
-from .sets import FeedSet, Plan
+from .sets import FeedSet, Made, Plan
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ LONG = 3.0
 SHARE = 0.5
 # Seconds of waiting that count for one of work: on a machine that is busy with something else everything waits.
 WAITING = 3
+SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
 
 def verify_sets(
@@ -62,45 +64,53 @@ def verify_sets(
     report.sets = [InputSet(first.name, report.feeds, tuple(report.outputs))]
     report.outputs = list(report.outputs)
     long = spent > LONG
+    taken = [first.attempts[0]]
     pending = list(plan.sets(long)[1:])
     if pending and not report.verdict.differs and report.verdict is not Verdict.NOT_DETERMINISTIC:
         plain = plain_comparison(reference, candidate, feeds, report.outputs, driver.about)
         del feeds
-        room = SHARE * spent if long else float("inf")
-        left = _further(driver, plain, pending, report, room)
-        if left:
-            names = ", ".join(one.name for one in left)
-            report.notes.append(
-                f"sets of inputs that were left out, since one takes so long: {names} (--feeds NAME asks for one)"
-            )
+        taken += _further(driver, plain, pending, report, SHARE * spent if long else float("inf"))
+    if not report.verdict.differs:
+        slow = long and not driver.how.per_layer
+        report.coverage += [SLOW] if slow else coverage(candidate, taken)
     return report
 
 
-def _further(driver: _Driver, plain: Plain, pending: Sequence[FeedSet], report: VerificationReport, room: float
-             ) -> Sequence[FeedSet]:  # fmt: skip
-    """Run the further sets into the report; those that were left, since they would take more seconds than `room`."""
+def _further(
+    driver: _Driver, plain: Plain, pending: Sequence[FeedSet], report: VerificationReport, room: float
+) -> list[Made]:
+    """Run the further sets into the report, as many as are done in `room` seconds; what made those that were taken."""
     started = _clock()
     longest = 0.0
+    taken: list[Made] = []
     for place, one in enumerate(pending):
-        began = _clock()
         if place and _since(started) + longest > room:
-            return pending[place:]
+            names = ", ".join(left.name for left in pending[place:])
+            report.notes.append(
+                f"sets of inputs that were left out, since one takes so long: {names} (--feeds NAME asks for one)"
+            )
+            break
+        began = _clock()
         result = driver.further(plain, one, full=bool(report.unproven))
         _take(report, one.name, result)
+        if result.made is not None:
+            taken.append(result.made)
         longest = max(longest, _since(began))
         if report.verdict.differs:
             break
-    return ()
+    return taken
 
 
 @dataclass(frozen=True)
 class _Result:
-    """What came out of a further set: comparisons of a plain run, or the whole report, or a sentence about none."""
+    """What came out of a further set: comparisons of a plain run, or the whole report, or a sentence about none. `made`
+    makes the feeds that both models took."""
 
     feeds: dict[str, str]
     outputs: tuple[Comparison, ...]
     report: VerificationReport | None = None
     note: str = ""
+    made: Made | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +146,7 @@ class _Driver:
                     return _Result(types, tuple(refusals(refused, one.name)))
                 said.append(refused)
                 continue
-            return self._judged(one, types, feeds, outcome, full)
+            return replace(self._judged(one, types, feeds, outcome, full), made=make)
         return _Result(types, (), note=_about_refusals(one.name, said))
 
     def _judged(

@@ -74,6 +74,15 @@ def _message(path: str | os.PathLike[str]) -> bytes:
     return strip_weights(memoryview(view)).message
 
 
+def graph_message(path: str | os.PathLike[str]) -> Any:
+    """The main graph of an .onnx file as protobuf has it, without the elements of its weights."""
+    import onnx
+
+    model = onnx.ModelProto()
+    model.ParseFromString(_message(path))
+    return model.graph
+
+
 def check_external(path: str | os.PathLike[str]) -> None:
     """Raise FormatError where an .onnx file that is handed to onnxruntime as it is names data outside of its folder.
 
@@ -128,4 +137,4 @@ def _element_types(graph: Any) -> Iterator[int]:
             yield from (attribute.i for attribute in node.attribute if attribute.name == "to")
 
 
-__all__ = ["Structure", "check_external", "read_structure"]
+__all__ = ["Structure", "check_external", "graph_message", "read_structure"]
