@@ -24,6 +24,7 @@ MEANINGS = {
     "broken": "the models do not compute the same",
 }
 LAYERS_SHOWN = 12
+REWRITES_SHOWN = 5
 
 
 def verdict_line(report: VerificationReport) -> str:
@@ -113,15 +114,20 @@ def comparison_table(comparisons: Sequence[Comparison], what: str) -> str:
 
 
 def _layer_lines(report: VerificationReport, verbose: bool) -> list[str]:
-    differing = [layer for layer in report.layers if not layer.verdict.passes]
+    differing = report.diverging
     first = report.first_divergence
     if first is None:
-        lines = [f"layer by layer: {plural(len(report.layers), 'value')} compared, none differs by more than rounding"]
+        said = "none differs by more than rounding" + (" where both are written alike" if report.rewritten else "")
+        lines = [f"layer by layer: {plural(len(report.layers), 'value')} compared, {said}"]
     else:
         lines = [
             f"layer by layer: {len(differing)} of {plural(len(report.layers), 'value')} differ; "
             f"the first is {one_line(first.name)}"
         ]
+    rewritten = [f"rewritten: {name}: {said}" for name, said in report.rewritten.items()]
+    lines += [wrapped(line) for line in (rewritten if verbose else rewritten[:REWRITES_SHOWN])]
+    if len(rewritten) > REWRITES_SHOWN and not verbose:
+        lines.append(f"  ... and {len(rewritten) - REWRITES_SHOWN} more that are written otherwise (-v lists all)")
     if verbose:
         lines.append(comparison_table(report.layers, "layer"))
     elif differing:
@@ -153,7 +159,9 @@ def verification_json(report: VerificationReport) -> dict[str, Any]:
         "seconds": round(report.seconds, 3),
         "outputs": [_comparison_json(found) for found in report.outputs],
         "first_divergence": None if first is None else first.name,
-        "layers": [_comparison_json(found) for found in report.layers],
+        "layers": [
+            {**_comparison_json(found), "rewritten": report.rewritten.get(found.name, "")} for found in report.layers
+        ],
     }
 
 

@@ -52,6 +52,7 @@ class OnnxCandidate:
         self.path = path
         self._extended: tuple[tuple[str, ...], Session] | None = None
         self._fitting: Fitting | None = None
+        self._twin: OnnxCandidate | None = None
 
     def __enter__(self) -> OnnxCandidate:
         return self
@@ -61,6 +62,9 @@ class OnnxCandidate:
 
     def close(self) -> None:
         """Let the sessions and the files go."""
+        if self._twin is not None:
+            self._twin.close()
+            self._twin = None
         self._extended = None
         self.__dict__.pop("session", None)
         self._folder.cleanup()
@@ -89,11 +93,14 @@ class OnnxCandidate:
         own = f", {', '.join(self.session.computed)} by the plugin's own numpy" if self.session.computed else ""
         return f"onnxruntime {version} on {', '.join(names)}{own}" + ("" if self._optimize else ", no optimisation")
 
+    @property
     def twin(self) -> OnnxCandidate:
-        """The same file with onnxruntime's optimisations the other way. It must not outlive this one."""
-        made = OnnxCandidate(self.path, providers=self._providers, optimize=not self._optimize)
-        made._fitting = self._fitting
-        return made
+        """The same file with onnxruntime's optimisations the other way, made when it is first asked for; it is closed
+        with this one."""
+        if self._twin is None:
+            self._twin = OnnxCandidate(self.path, providers=self._providers, optimize=not self._optimize)
+        self._twin._fitting = self._fitting
+        return self._twin
 
     def fit(self, feeds: Mapping[str, NDArray[Any]], stated: Fitting | None = None) -> list[str]:
         """Take feeds like these, which another model's inputs are named after; the notes say how (see `fit_inputs`)."""

@@ -16,6 +16,7 @@ from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.driver import verify_sets
 from graphir.verification.feeds import read_npz
 from graphir.verification.given import Wanted, plan_of
+from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.references import hold_against, reference_of
 from graphir.verification.report import VerificationReport
@@ -41,10 +42,11 @@ def verify_conversion(
     """
     started = time.perf_counter()
     plan = plan_of(how.feeds, Wanted.of(graph, how.seed))
+    wiring = Wiring.of(graph)
     with OnnxCandidate(candidate, providers=how.providers) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
-            return verify_sets(reference, under_test, plan, graph=graph, how=how, step=step)
+            return verify_sets(reference, under_test, plan, graph=graph, how=how, wiring=wiring, step=step)
 
         report = hold_against(judges, imported, check)
     report.seconds = time.perf_counter() - started

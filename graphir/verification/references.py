@@ -30,8 +30,10 @@ class GoldenCapture:
     """Inputs, outputs and internals recorded in an .npz by the framework that the model was made with.
 
     Keys: `input:<name>`, `output:<index>:<name>`, `internal:<name>`; others are passed over. Arrays are read when they
-    are wanted.
+    are wanted. It is `recorded`: it has answers for its own inputs only.
     """
+
+    recorded = True
 
     def __init__(self, path: PathLike) -> None:
         self.label = f"golden capture {Path(path).name}"
