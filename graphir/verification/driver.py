@@ -18,10 +18,11 @@ from graphir.graph import Graph
 from .candidate import OnnxCandidate
 from .compare import Comparison
 from .coverage import coverage
-from .equivalence import verify_against
+from .equivalence import further_bench, verify_against
 from .heads import Wiring
 from .options import ComparisonOptions
-from .plain import Outcome, Plain, Refused, noted, plain_comparison, refusals
+from .plain import Outcome, Plain, Refused, noted, refusals
+from .proof import unproven
 from .report import InputSet, VerificationReport
 from .sets import FeedSet, Made, Plan
 from .verdict import Verdict
@@ -67,9 +68,8 @@ def verify_sets(
     taken = [first.attempts[0]]
     pending = list(plan.sets(long)[1:])
     if pending and not report.verdict.differs and report.verdict is not Verdict.NOT_DETERMINISTIC:
-        plain = plain_comparison(reference, candidate, feeds, report.outputs, driver.about)
         del feeds
-        taken += _further(driver, plain, pending, report, SHARE * spent if long else float("inf"))
+        taken += _further(driver, pending, report, SHARE * spent if long else float("inf"))
     if not report.verdict.differs:
         slow = long and not driver.how.per_layer
         report.coverage += [SLOW] if slow else coverage(candidate, taken)
@@ -77,12 +77,14 @@ def verify_sets(
 
 
 def _further(
-    driver: _Driver, plain: Plain, pending: Sequence[FeedSet], report: VerificationReport, room: float
+    driver: _Driver, pending: Sequence[FeedSet], report: VerificationReport, room: float
 ) -> list[Made]:
     """Run the further sets into the report, as many as are done in `room` seconds; what made those that were taken."""
     started = _clock()
     longest = 0.0
     taken: list[Made] = []
+    evidence = [report.evidence]
+    others = [reason for reason in report.unproven if reason not in unproven(evidence)]
     for place, one in enumerate(pending):
         if place and _since(started) + longest > room:
             names = ", ".join(left.name for left in pending[place:])
@@ -91,8 +93,11 @@ def _further(
             )
             break
         began = _clock()
-        result = driver.further(plain, one, full=bool(report.unproven))
+        result = driver.further(one, full=bool(unproven(evidence)))
         _take(report, one.name, result)
+        if result.report is not None and not result.report.verdict.differs:
+            evidence.append(result.report.evidence)
+            report.unproven = [*others, *unproven(evidence)]
         if result.made is not None:
             taken.append(result.made)
         longest = max(longest, _since(began))
@@ -132,7 +137,7 @@ class _Driver:
             self.reference, self.candidate, feeds, graph=self.graph, how=self.how, wiring=self.wiring, step=self.step
         )
 
-    def further(self, plain: Plain, one: FeedSet, *, full: bool) -> _Result:
+    def further(self, one: FeedSet, *, full: bool) -> _Result:
         """A further set; with `full` by the whole comparison though a plain one agrees."""
         said: list[Refused] = []
         types: dict[str, str] = {}
@@ -140,7 +145,8 @@ class _Driver:
             feeds = make()
             types = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
             try:
-                outcome = plain.run(feeds, stretched=one.stretched)
+                bench, asked = further_bench(self.reference, self.candidate, feeds, self.about)
+                outcome = Plain(bench, asked, one.stretched).run()
             except Refused as refused:
                 if not refused.reference:
                     return _Result(types, tuple(refusals(refused, one.name)))
@@ -176,10 +182,6 @@ def _take(report: VerificationReport, name: str, result: _Result) -> None:
     report.notes += [note for note in own.notes if note not in report.notes]
     if own.layers and report.first_divergence is None and own.first_divergence is not None:
         report.layers = own.layers
-    if len(own.unproven) < len(report.unproven) and all(one.verdict.passes for one in result.outputs):
-        settled = [reason for reason in report.unproven if reason not in own.unproven]
-        report.notes += [f"with the first inputs {reason}; the inputs {name!r} show more" for reason in settled]
-        report.unproven = list(own.unproven)
 
 
 def _take_worse(outputs: list[Comparison], one: Comparison) -> None:

@@ -20,7 +20,7 @@ from .heads import Wiring, hides_errors, scores, values_before_heads
 from .hidden_heads import hidden_heads
 from .layouts import order_outside
 from .limits import Limits
-from .matches import turned
+from .matches import split_matches, turned
 from .noise import Rounding
 from .options import ComparisonOptions
 from .pairing import layer_pairs, output_pairs
@@ -97,6 +97,24 @@ def verify_against(
     report.notes += _narrower(bench, report)
     report.reference, report.candidate = reference.label, candidate.label
     return report
+
+
+def further_bench(
+    reference: Reference,
+    candidate: OnnxCandidate,
+    feeds: Mapping[str, Array],
+    about: tuple[Graph | None, ComparisonOptions, Wiring | Structure | None, float],
+) -> tuple[Bench, list[Asked]]:
+    """Both models on further feeds, which the candidate is fitted for by an earlier comparison, and what of them is to
+    be compared: the outputs, and the values before saturating heads."""
+    graph, how, wiring, step = about
+    own = candidate.session
+    stated = Stated(*split_matches(how.matches(), list(feeds), list(own.inputs), reference.outputs, own.outputs))
+    pairs = output_pairs(reference.outputs, candidate, [], stated.outputs)
+    layers = layer_pairs(reference, candidate, graph)
+    heads = _heads(reference, candidate, pairs, layers, wiring, [])
+    bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
+    return bench, [*(_output(pair, stated) for pair in pairs), *heads]
 
 
 def _bench(
@@ -185,4 +203,4 @@ def _lacking(reference: Reference, pairs: Sequence[tuple[str, str]]) -> list[Com
     ]
 
 
-__all__ = ["verify_against"]
+__all__ = ["further_bench", "verify_against"]
