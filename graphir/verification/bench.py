@@ -53,7 +53,7 @@ class Asked:
 
 
 @dataclass
-class _Pair:
+class Pair:
     """Both results of a value, the candidate's in the reference's layout, and what rounding was seen to do to it."""
 
     asked: Asked
@@ -122,32 +122,34 @@ class Bench:
             return []
         if found is None:
             found = self.candidate.run(self.feeds, list(dict.fromkeys(one.name for one in asked)))
-        pairs = [pair for one in asked if (pair := self._pair(one, expected, found)) is not None]
+        pairs = [pair for one in asked if (pair := self.pair(one, expected, found)) is not None]
         for pair in pairs:
             if moved and pair.asked.name in moved:
                 pair.floor = pair.floor.seen(pair.found, pair.again(moved[pair.asked.name]))
-            pair.result = self._graded(pair, pair.floor)
+            pair.result = self.graded(pair, pair.floor)
         for coarse in (False, True):
             self._measure([pair for pair in pairs if (pair.step > 0) == coarse], coarse, passed=1 if moved else 0)
         self._ask_reference([pair for pair in pairs if _is_excusable(pair)])
         self._look_for_chance(pairs)
         return [pair.result for pair in pairs]
 
-    def _pair(self, one: Asked, expected: Mapping[str, Array], found: Mapping[str, Array]) -> _Pair | None:
+    def pair(self, one: Asked, expected: Mapping[str, Array], found: Mapping[str, Array]) -> Pair | None:
+        """Both results of a value as they are compared, None where nothing can be."""
         wanted, own = one.of_reference(expected[one.source]), one.of_candidate(found[one.name])
         if wanted is None or own is None or (one.seen is not None and own.size != wanted.size):
             return None
         order = order_outside(own, wanted) if one.is_output else order_inside(own, wanted)
         laid = own.transpose(order) if order else own
         bounded = one.name in self.candidate.structure.bounded
-        return _Pair(one, wanted, laid, order, self.limits.step_of(one.source), bounded)
+        return Pair(one, wanted, laid, order, self.limits.step_of(one.source), bounded)
 
-    def _graded(self, pair: _Pair, floor: Floor) -> Comparison:
+    def graded(self, pair: Pair, floor: Floor | float) -> Comparison:
+        """How the results of a value relate, for what rounding was seen to do to it."""
         return self.limits.compare(
             pair.asked.title, pair.expected, pair.found, floor, pair.step, bounded=pair.bounded
         )
 
-    def _measure(self, pairs: Sequence[_Pair], coarse: bool, passed: int) -> None:
+    def _measure(self, pairs: Sequence[Pair], coarse: bool, passed: int) -> None:
         """Measure the floors of those whose results need one, until they are explained or nothing is left to run."""
         still_open = [pair for pair in pairs if not self.limits.is_settled(pair.result)]
         if not still_open:
@@ -157,18 +159,18 @@ class Bench:
             for pair in still_open:
                 if pair.asked.name in again:
                     pair.floor = pair.floor.seen(pair.found, pair.again(again[pair.asked.name]))
-                    pair.result = self._graded(pair, pair.floor)
+                    pair.result = self.graded(pair, pair.floor)
             del again
             if turn and all(self.limits.is_settled(pair.result) for pair in still_open):
                 return
 
-    def _ask_reference(self, pairs: Sequence[_Pair]) -> None:
+    def _ask_reference(self, pairs: Sequence[Pair]) -> None:
         """What rounding does to the reference: a channel that it moves there too is excused, and a candidate that
         rounding alone moves too much is not, if the reference is steady."""
         moved = self.rounding.feeds(coarse=any(pair.step for pair in pairs))
         if not pairs or not moved or getattr(self.reference, "recorded", False):
             return
-        by_source: dict[str, list[_Pair]] = {}
+        by_source: dict[str, list[Pair]] = {}
         for pair in pairs:
             by_source.setdefault(pair.asked.source, []).append(pair)
         for source, array in self.reference.stream(moved[0], list(by_source)):
@@ -182,10 +184,10 @@ class Bench:
                     floor, said = theirs, "rounding moves the candidate by far more than the reference"
                 else:
                     floor, said = replace(pair.floor, deviation=_larger(pair.floor.deviation, theirs.deviation)), ""
-                result = self._graded(pair, floor)
+                result = self.graded(pair, floor)
                 pair.result = replace(result, note=said) if said else result
 
-    def _look_for_chance(self, pairs: Sequence[_Pair]) -> None:
+    def _look_for_chance(self, pairs: Sequence[Pair]) -> None:
         """Values that differ between two runs on the very same feeds are random: no comparison proves anything."""
         drawn = self.candidate.structure.drawn
         suspects = [pair for pair in pairs if pair.asked.name in drawn or moves_too_much(pair.floor, pair.step)]
@@ -219,7 +221,7 @@ def same(array: Array, again: Array) -> bool:
     return array.shape == again.shape and not difference(array, again)[1]
 
 
-def _is_excusable(pair: _Pair) -> bool:
+def _is_excusable(pair: Pair) -> bool:
     return bool(pair.result.place) or pair.result.verdict is Verdict.NOT_DETERMINISTIC
 
 
@@ -229,4 +231,4 @@ def _larger(first: Array | None, second: Array | None) -> Array | None:
     return np.maximum(first, second)
 
 
-__all__ = ["Asked", "Bench", "same"]
+__all__ = ["Asked", "Bench", "Pair", "same"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -17,18 +17,19 @@ from graphir.graph import Graph
 
 from .candidate import OnnxCandidate
 from .compare import Comparison
-from .coverage import coverage
-from .equivalence import further_bench, verify_against
+from .equivalence import Compared, compare_models
 from .heads import Wiring
 from .options import ComparisonOptions
 from .plain import Outcome, Plain, Refused, noted, refusals
-from .proof import unproven
+from .proof import Evidence, unproven
 from .report import InputSet, VerificationReport
-from .sets import FeedSet, Made, Plan
+from .sets import FeedSet, Plan
+from .sides import Sides
 from .verdict import Verdict
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
+    from graphir.converters.onnx.files.structure import Structure
 
 Array = NDArray[Any]
 # A model whose first comparison takes longer than this many seconds gets lighter sets, ...
@@ -37,7 +38,6 @@ LONG = 3.0
 SHARE = 0.5
 # Seconds of waiting that count for one of work: on a machine that is busy with something else everything waits.
 WAITING = 3
-SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
 
 def verify_sets(
@@ -47,75 +47,67 @@ def verify_sets(
     *,
     graph: Graph | None = None,
     how: ComparisonOptions | None = None,
-    wiring: Wiring | None = None,
+    wiring: Wiring | Structure | None = None,
     step: float = 0.0,
+    sides: Sides | None = None,
 ) -> VerificationReport:
     """Compare two models on all sets of a plan; the rest is as in `verify_against`.
 
     A further set that both models refuse is noted, one that the candidate alone refuses is a difference. Once the
     models differ no more sets are run. Raises VerificationError as `verify_against` does for the first set.
     """
-    driver = _Driver(reference, candidate, graph, how or ComparisonOptions(), wiring, step)
+    driver = _Driver(reference, candidate, graph, how or ComparisonOptions(), wiring, step, sides)
     started = _clock()
     first = plan.first()
     feeds = first.attempts[0]()
-    report = driver.compare(feeds)
+    report, bench, asked = driver.compare(feeds)
     spent = _since(started)
     report.notes += plan.notes
     report.sets = [InputSet(first.name, report.feeds, tuple(report.outputs))]
     report.outputs = list(report.outputs)
     long = spent > LONG
-    taken = [first.attempts[0]]
     pending = list(plan.sets(long)[1:])
     if pending and not report.verdict.differs and report.verdict is not Verdict.NOT_DETERMINISTIC:
-        del feeds
-        taken += _further(driver, pending, report, SHARE * spent if long else float("inf"))
-    if not report.verdict.differs:
-        slow = long and not driver.how.per_layer
-        report.coverage += [SLOW] if slow else coverage(candidate, taken)
-    return report
-
-
-def _further(
-    driver: _Driver, pending: Sequence[FeedSet], report: VerificationReport, room: float
-) -> list[Made]:
-    """Run the further sets into the report, as many as are done in `room` seconds; what made those that were taken."""
-    started = _clock()
-    longest = 0.0
-    taken: list[Made] = []
-    evidence = [report.evidence]
-    others = [reason for reason in report.unproven if reason not in unproven(evidence)]
-    for place, one in enumerate(pending):
-        if place and _since(started) + longest > room:
-            names = ", ".join(left.name for left in pending[place:])
+        plain = Plain(bench, asked, {one.name: one for one in report.outputs})
+        room = SHARE * spent if long else float("inf")
+        left = _further(driver, plain, pending, report, room)
+        if left:
+            names = ", ".join(one.name for one in left)
             report.notes.append(
                 f"sets of inputs that were left out, since one takes so long: {names} (--feeds NAME asks for one)"
             )
-            break
+    if sides is not None:
+        report.changes = sides.changes()
+        if sides.reason:
+            report.notes.append(f"the graphs were not compared: {sides.reason}")
+    return report
+
+
+def _further(driver: _Driver, plain: Plain, pending: Sequence[FeedSet], report: VerificationReport, room: float
+             ) -> Sequence[FeedSet]:  # fmt: skip
+    """Run the further sets into the report; those that were left, since they would take more seconds than `room`."""
+    started = _clock()
+    longest, evidence = 0.0, [report.evidence]
+    for place, one in enumerate(pending):
         began = _clock()
-        result = driver.further(one, full=bool(unproven(evidence)))
-        _take(report, one.name, result)
-        if result.report is not None and not result.report.verdict.differs:
-            evidence.append(result.report.evidence)
-            report.unproven = [*others, *unproven(evidence)]
-        if result.made is not None:
-            taken.append(result.made)
+        if place and _since(started) + longest > room:
+            return pending[place:]
+        result = driver.further(plain, one, full=bool(report.unproven))
+        _take(report, one.name, result, evidence)
         longest = max(longest, _since(began))
         if report.verdict.differs:
             break
-    return taken
+    return ()
 
 
 @dataclass(frozen=True)
 class _Result:
-    """What came out of a further set: comparisons of a plain run, or the whole report, or a sentence about none. `made`
-    makes the feeds that both models took."""
+    """What came out of a further set: comparisons of a plain run, or the whole report, or a sentence about none."""
 
     feeds: dict[str, str]
     outputs: tuple[Comparison, ...]
     report: VerificationReport | None = None
     note: str = ""
-    made: Made | None = None
 
 
 @dataclass(frozen=True)
@@ -124,20 +116,18 @@ class _Driver:
     candidate: OnnxCandidate
     graph: Graph | None
     how: ComparisonOptions
-    wiring: Wiring | None
+    wiring: Wiring | Structure | None
     step: float
+    sides: Sides | None
 
-    @property
-    def about(self) -> tuple[Graph | None, ComparisonOptions, Wiring | None, float]:
-        return self.graph, self.how, self.wiring, self.step
-
-    def compare(self, feeds: Mapping[str, Array]) -> VerificationReport:
+    def compare(self, feeds: Mapping[str, Array]) -> Compared:
         """The whole comparison."""
-        return verify_against(
-            self.reference, self.candidate, feeds, graph=self.graph, how=self.how, wiring=self.wiring, step=self.step
-        )
+        return compare_models(
+            self.reference, self.candidate, feeds, graph=self.graph, how=self.how, wiring=self.wiring, step=self.step,
+            sides=self.sides,
+        )  # fmt: skip
 
-    def further(self, one: FeedSet, *, full: bool) -> _Result:
+    def further(self, plain: Plain, one: FeedSet, *, full: bool) -> _Result:
         """A further set; with `full` by the whole comparison though a plain one agrees."""
         said: list[Refused] = []
         types: dict[str, str] = {}
@@ -145,14 +135,13 @@ class _Driver:
             feeds = make()
             types = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
             try:
-                bench, asked = further_bench(self.reference, self.candidate, feeds, self.about)
-                outcome = Plain(bench, asked, one.stretched).run()
+                outcome = plain.run(feeds, stretched=one.stretched)
             except Refused as refused:
                 if not refused.reference:
                     return _Result(types, tuple(refusals(refused, one.name)))
                 said.append(refused)
                 continue
-            return replace(self._judged(one, types, feeds, outcome, full), made=make)
+            return self._judged(one, types, feeds, outcome, full)
         return _Result(types, (), note=_about_refusals(one.name, said))
 
     def _judged(
@@ -161,13 +150,13 @@ class _Driver:
         note = "; ".join(_about_silence(one.name, outcome))
         if not outcome.found or (outcome.agrees and not full):
             return _Result(types, tuple(noted(outcome.found, one.name)), note=note)
-        report = self.compare(feeds)
+        report = self.compare(feeds).report
         dropped = {*outcome.silent, *outcome.overflown}
         kept = [found for found in report.outputs if found.name not in dropped]
         return _Result(types, tuple(noted(kept, one.name)), report, note)
 
 
-def _take(report: VerificationReport, name: str, result: _Result) -> None:
+def _take(report: VerificationReport, name: str, result: _Result, evidence: list[Evidence]) -> None:
     """Take a further set into the report: the worst of each output, what is new to be told, and the layers where only
     this set shows a difference."""
     own = result.report
@@ -180,8 +169,13 @@ def _take(report: VerificationReport, name: str, result: _Result) -> None:
     if own is None:
         return
     report.notes += [note for note in own.notes if note not in report.notes]
+    report.causes = report.causes or own.causes
+    report.rewritten |= own.rewritten
     if own.layers and report.first_divergence is None and own.first_divergence is not None:
         report.layers = own.layers
+    evidence.append(own.evidence)
+    if all(one.verdict.passes for one in result.outputs):
+        report.unproven = unproven(evidence)
 
 
 def _take_worse(outputs: list[Comparison], one: Comparison) -> None:
