@@ -14,6 +14,8 @@ from .seeded import OPEN_BATCH, OPEN_SIZE, sample_sizes
 
 Shapes = dict[str, tuple[int, ...]]
 OTHER_BATCH, STILL_OTHER = 3, 4
+# Between open sizes that stand first in several inputs: they may be one batch under two names, or steps and a batch.
+BETWEEN_FIRSTS = 2
 # Added to the first open size, and more for each further one. Odd sizes show how windows end; where networks divide and
 # join again they do not fit, and multiples of what is divided by do.
 ODD, EVEN = ((5, 8), (1, 2)), ((32, 32), (8, 8), (1, 1), (-1, -1))
@@ -43,12 +45,16 @@ def other_shapes(graph: Graph, settled: Mapping[str, int], *, light: bool = Fals
     free = [name for name in base if name not in settled]
     batches = {name for shape in named.values() for dim in shape[:1] for name in _symbols({"": (dim,)})}
     batch = 1 if light else OTHER_BATCH
-    second = {name: batch if base[name] != batch else STILL_OTHER for name in free if name in batches}
+    firsts = [name for name in free if name in batches]
+    second = {name: batch if base[name] != batch else STILL_OTHER for name in firsts}
+    distinct = {name: second[name] + BETWEEN_FIRSTS * place for place, name in enumerate(firsts)}
     others = [name for name in free if name not in batches]
-    tried = [_apart(graph, named, base | second, others, steps) for steps in (ODD, EVEN)] if others else []
+    alike = [second] if distinct == second else [distinct, second]
+    ways = (ODD, EVEN) if others else ()
+    tried = [_apart(graph, named, base | first, others, steps) for first in alike for steps in ways]
     found: list[Shapes] = []
     usual = _numbers(named, base)
-    for sizes in (*tried, base | second):
+    for sizes in (*tried, *(base | first for first in alike)):
         shapes = _numbers(named, sizes)
         if shapes != usual and shapes not in found and _agrees(graph, shapes):
             found.append(shapes)
