@@ -17,7 +17,7 @@ from graphir.verification.seeded import make_feeds, sizes_stated
 
 if TYPE_CHECKING:
     from graphir.converters.options import ModelOptions
-    from graphir.converters.session import Session
+    from graphir.runtime.session import OnnxSession
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -88,7 +88,7 @@ def _in_npz(path: PathLike, read: Callable[[Any], Any]) -> Any:
 
 
 def file_feeds(
-    path: PathLike, options: ModelOptions, seed: int, session: Session, other: Mapping[str, Sequence[object]]
+    path: PathLike, options: ModelOptions, seed: int, session: OnnxSession, other: Mapping[str, Sequence[object]]
 ) -> dict[str, Array]:
     """Values for the inputs of a file that a session runs: as for any graph, and where it cannot be read as one, or
     leaves sizes open, standard normal ones of its own shapes."""

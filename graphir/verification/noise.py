@@ -27,9 +27,8 @@ def noise_floors(
     floors = dict.fromkeys(found, 0.0)
     for step in moved:
         floors |= {name: max(floors[name], change) for name, change in perturbation(candidate, step, found).items()}
-    with candidate.twin() as twin:
-        for name, array in twin.run(feeds, list(found)).items():
-            floors[name] = max(floors[name], relative_change(found[name], array))
+    for name, array in candidate.twin.run(feeds, list(found)).items():
+        floors[name] = max(floors[name], relative_change(found[name], array))
     return floors
 
 

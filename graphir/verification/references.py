@@ -19,7 +19,7 @@ from graphir.verification.report import VerificationReport
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Judge, Reference
-    from graphir.converters.session import Session
+    from graphir.runtime.session import OnnxSession
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -91,7 +91,7 @@ class RuntimeReference:
         self.label = self._candidate.label
 
     @property
-    def session(self) -> Session:
+    def session(self) -> OnnxSession:
         """The session that runs it."""
         return self._candidate.session
 
