@@ -73,6 +73,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "ops":
+        return import_module("graphir.ops")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'graphir' has no attribute {name!r}")
@@ -82,7 +84,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*__all__, "ops", *(name for name in globals() if name.startswith("__"))])
 
 
 __all__ = [

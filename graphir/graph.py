@@ -8,7 +8,6 @@ that a refused change leaves the graph as it was.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 
 from .errors import GraphError, ShapeError
 from .inference.rules import infer_outputs, infer_values
@@ -27,7 +26,6 @@ VALUE = "a Value of the graph, as in graph['x']"
 TENSOR = "a Tensor, as in Tensor.of(array), or None"
 
 Inferred = tuple[tuple[Type, ...], "Sequence[Known | None] | None"]
-
 FEW = 64
 """Results that a node may have without being counted: more than any file lists by hand."""
 
@@ -38,16 +36,6 @@ class Graph(GraphStore):
     `parent` is the graph around a subgraph, whose values the subgraph may use. `metadata` holds plain strings about the
     model (producer, description), `decisions` what conversions decided.
     """
-
-    def __str__(self) -> str:
-        from .structure.text import format_graph
-
-        return format_graph(self)
-
-    def _repr_html_(self) -> str:
-        """The graph for a notebook: a picture without scripts, or a text without the extra `plot`."""
-        drawer = import_module("graphir.drawing.notebook")  # found by its name: a graph needs no picture of itself
-        return str(drawer.html_of(self))
 
     def add_input(self, name: str, type_: Type = ANYTHING) -> Value:
         """A new input. Raises GraphError if the name is taken."""
@@ -282,6 +270,18 @@ class Graph(GraphStore):
         node._inputs = operands
         if new is not None:
             new._uses[node, slot] = None
+
+    def replace(
+        self, node: Node, op: Operator, inputs: Sequence[Value | None] | None = None, *, name: str | None = None
+    ) -> Node:
+        """Put another operator in a node's place: what used its results uses the new ones, which take over their names.
+
+        It takes the node's operands, or `inputs`, and its name, or `name`. Raises what `add_node` raises, GraphError
+        for another number of results, and ShapeError for other types of them; the graph is then as it was.
+        """
+        from .structure.replacing import replace
+
+        return replace(self, node, op, inputs, name)
 
     def erase(self, node: Node, *, subgraphs: bool = True) -> None:
         """Take a node out, with all that its subgraphs hold. Raises GraphError if a result is used or an output.

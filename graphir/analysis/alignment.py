@@ -12,7 +12,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from graphir.analysis.fingerprint import fingerprint
+from graphir.analysis.fingerprint import Fingerprints
 from graphir.analysis.skeleton import Label, Skeleton, coarse, fine, kind_of, loose_kind
 from graphir.graph import Graph, Node, Value
 from graphir.ops.shape import Transpose
@@ -36,12 +36,12 @@ class Alignment:
         return [(left, right) for left, right in self.pairs if left is not None and right is not None]
 
 
-def align(left: Graph, right: Graph) -> Alignment:
+def align(left: Graph, right: Graph, prints: Fingerprints | None = None) -> Alignment:
     """Which node of `left` is which of `right`. Both stay as they are; subgraphs are not looked into.
 
     Weights are read once, one at a time. Near linear in nodes. Raises what reading weights raises.
     """
-    return _Aligner(left, right).run()
+    return _Aligner(left, right, prints or Fingerprints()).run()
 
 
 def in_order(left: Graph, right: Graph, pairs: Mapping[Node, Node]) -> Iterator[Pair]:
@@ -64,8 +64,9 @@ def in_order(left: Graph, right: Graph, pairs: Mapping[Node, Node]) -> Iterator[
 class _Aligner:
     """The pairs found so far, in both directions."""
 
-    def __init__(self, left: Graph, right: Graph) -> None:
+    def __init__(self, left: Graph, right: Graph, prints: Fingerprints) -> None:
         self.graphs = left, right
+        self.prints = prints
         self.skeletons = Skeleton(left), Skeleton(right)
         self.forward: dict[Node, Node] = {}
         self.backward: dict[Node, Node] = {}
@@ -93,7 +94,13 @@ class _Aligner:
 
     def _by_weights(self) -> None:
         """Nodes that alone hold the same weights."""
-        self._pair_unique(self.graphs[0].nodes, self.graphs[1].nodes, _weight_key)
+        self._pair_unique(self.graphs[0].nodes, self.graphs[1].nodes, self._weight_key)
+
+    def _weight_key(self, node: Node) -> Hashable:
+        """The kind of a node and the fingerprints of its weights; None without weights of some size."""
+        tensors = [value.tensor for value in node.inputs if value is not None and value.tensor is not None]
+        weights = [tensor for tensor in tensors if tensor.size >= LEAST_ELEMENTS and _is_weight(tensor)]
+        return (kind_of(node), *map(self.prints.fingerprint, weights)) if weights else None
 
     def _by_structure(self, label: Label, sort: bool) -> None:
         """From labels that know much to those that know little; a label must come equally often in both."""
@@ -193,13 +200,6 @@ def _by_key(nodes: Iterable[Node], key: Key) -> dict[Hashable, list[Node]]:
         if held is not None:
             found[held].append(node)
     return found
-
-
-def _weight_key(node: Node) -> Hashable:
-    """The kind of a node and the fingerprints of its weights; None without weights of some size."""
-    tensors = [value.tensor for value in node.inputs if value is not None and value.tensor is not None]
-    prints = tuple(fingerprint(tensor) for tensor in tensors if tensor.size >= LEAST_ELEMENTS and _is_weight(tensor))
-    return (kind_of(node), prints) if prints else None
 
 
 def _is_weight(tensor: Tensor) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from graphir.analysis.alignment import Alignment, align, in_order
 from graphir.analysis.attributes import attributes_of
-from graphir.analysis.fingerprint import fingerprint
+from graphir.analysis.fingerprint import Fingerprints
 from graphir.analysis.labels import COMMUTATIVE, exact_labels
 from graphir.graph import Graph, Node, Value
 
@@ -26,6 +26,7 @@ class Counterparts:
 
     def __init__(self, left: Graph, right: Graph, outer: dict[Value, Value] | None = None) -> None:
         self.graphs = left, right
+        self._prints = Fingerprints()
         self.forward: dict[Node, Node] = {}
         self.backward: dict[Node, Node] = {}
         self.values: dict[Value, Value] = dict(outer or {})
@@ -37,9 +38,9 @@ class Counterparts:
         self._pair_exactly()
         if len(self.forward) == len(left) == len(right):
             return
-        for node, partner in align(left, right).matched:
+        for node, partner in align(left, right, self._prints).matched:
             self._pair(node, partner)
-        for key in (_exactly, _alike):
+        for key in (self._exactly, _alike):
             self._pair_sources(key)
             self._settle(key)
         self._replace_single()
@@ -66,7 +67,7 @@ class Counterparts:
         """Nodes that do the same in the same place; those that can take each other's places, consistently."""
         around = {value: place for place, value in enumerate(self.values.values())}
         outer = {value: around[other] for value, other in self.values.items()}
-        labels = exact_labels(self.graphs[0], outer) | exact_labels(self.graphs[1], around)
+        labels = exact_labels(self.graphs[0], outer, self._prints) | exact_labels(self.graphs[1], around, self._prints)
         sides = [_grouped(graph.nodes, labels.__getitem__) for graph in self.graphs]
         for held, nodes in sides[0].items():
             if len(nodes) == len(sides[1].get(held, ())) == 1:
@@ -187,6 +188,15 @@ class Counterparts:
     def _computed(node: Node) -> list[Value]:
         return [value for value in node.inputs if value is not None and not _is_constant(value)]
 
+    def _exactly(self, node: Node) -> Hashable:
+        """The operator, its attributes and its constants."""
+        constants = tuple(
+            (slot, self._prints.fingerprint(value.tensor))
+            for slot, value in enumerate(node.inputs)
+            if value is not None and value.tensor is not None
+        )
+        return node.op.name, repr(attributes_of(node)), constants
+
     def _replace_single(self) -> None:
         """A single node takes the place of another: both read the same, and what reads them is the same."""
         for value, other in list(self.values.items()):
@@ -220,16 +230,6 @@ def pair_inputs(left: Sequence[Value], right: Sequence[Value]) -> list[tuple[Val
 
 def _is_constant(value: Value) -> bool:
     return value.producer is None and value.tensor is not None
-
-
-def _exactly(node: Node) -> Hashable:
-    """The operator, its attributes and its constants."""
-    constants = tuple(
-        (slot, fingerprint(value.tensor))
-        for slot, value in enumerate(node.inputs)
-        if value is not None and value.tensor is not None
-    )
-    return node.op.name, repr(attributes_of(node)), constants
 
 
 def _alike(node: Node) -> Hashable:

@@ -72,13 +72,13 @@ class Difference:
         return sum(row.status is status for row in self.rows)
 
 
-def compare(left: Graph, right: Graph) -> Difference:
-    """What differs between two models. Both stay as they are.
+def compare(left: Graph, right: Graph, found: Counterparts | None = None) -> Difference:
+    """What differs between two models, whose nodes were paired before if `found` is given. Both stay as they are.
 
     Weights are read one at a time, those of aligned nodes once more to compare them. Near linear in nodes and linear
     in weights. Raises what reading weights raises.
     """
-    comparison = _Comparison(left, right, {}, "")
+    comparison = _Comparison(left, right, {}, "", found=found)
     rows = tuple(comparison.rows())
     return Difference(rows, tuple(comparison.ends()))
 
@@ -87,10 +87,11 @@ class _Comparison:
     """Two graphs whose nodes have been paired; `names` maps symbolic sizes of the first to those of the second."""
 
     def __init__(
-        self, left: Graph, right: Graph, outer: dict[Value, Value], place: str, names: dict[str, str] | None = None
-    ) -> None:
+        self, left: Graph, right: Graph, outer: dict[Value, Value], place: str, names: dict[str, str] | None = None,
+        found: Counterparts | None = None,
+    ) -> None:  # fmt: skip
         self.left, self.right, self.place = left, right, place
-        self.found = Counterparts(left, right, outer)
+        self.found = Counterparts(left, right, outer) if found is None else found
         self.names = {} if names is None else names
         for value, other in pair_inputs(left.inputs, right.inputs):
             self._learn_names(value, other)

@@ -10,21 +10,22 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from graphir.analysis.attributes import attributes_of
-from graphir.analysis.fingerprint import fingerprint
+from graphir.analysis.fingerprint import Fingerprints
 from graphir.graph import Graph, Node, Value
 from graphir.ops import elementwise
-from graphir.tensor import Tensor
-from graphir.types import DType
 
 COMMUTATIVE = frozenset({elementwise.Add, elementwise.Mul, elementwise.Max, elementwise.Min, elementwise.Sum})
 
 
-def exact_labels(graph: Graph, around: Mapping[Value, int] | None = None) -> dict[Node, int]:
+def exact_labels(
+    graph: Graph, around: Mapping[Value, int] | None = None, prints: Fingerprints | None = None
+) -> dict[Node, int]:
     """The label of every node. `around` holds labels of inputs and of values outside that the graph may use.
 
     Other inputs, and outputs, are known by their place. Reads every weight once. Linear in nodes and weights.
     """
-    origins = _origins(graph, around or {})
+    held = prints or Fingerprints()
+    origins = _origins(graph, around or {}, held)
     uses: dict[Node, list[int]] = defaultdict(list)
     for place, result in enumerate(graph.outputs):
         if result.producer is not None:
@@ -40,32 +41,28 @@ def exact_labels(graph: Graph, around: Mapping[Value, int] | None = None) -> dic
     return labels
 
 
-def _origins(graph: Graph, around: Mapping[Value, int]) -> dict[Value, int]:
+def _origins(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) -> dict[Value, int]:
     """What every value is computed from, as one number."""
     found = {value: hash(("input", place)) for place, value in enumerate(graph.inputs)} | dict(around)
     for value in graph.parameters:
-        found[value] = hash(("parameter", str(value.type), None if value.tensor is None else _digest(value.tensor)))
+        held = None if value.tensor is None else prints.digest(value.tensor)
+        found[value] = hash(("parameter", str(value.type), held))
     for node in graph.nodes:
         read = [found.get(value, 0) if value is not None else None for value in node.inputs]
         operands = tuple(sorted(read, key=str) if type(node.op) in COMMUTATIVE else read)
-        inner = tuple(_result(subgraph, found) for subgraph in node.subgraphs)
+        inner = tuple(_result(subgraph, found, prints) for subgraph in node.subgraphs)
         own = hash((node.op.name, repr(attributes_of(node)), operands, inner))
         found.update({value: hash((own, value.index)) for value in node.outputs})
     return found
-
-
-def _digest(tensor: Tensor) -> object:
-    """What tells the elements from all others; unlike a fingerprint it sees their order."""
-    return fingerprint(tensor) if tensor.dtype is DType.STRING else tensor.sha256()
 
 
 def _origin_of(node: Node, origins: Mapping[Value, int]) -> int:
     return origins[node.outputs[0]] if node.outputs else 0
 
 
-def _result(graph: Graph, around: Mapping[Value, int]) -> tuple[int, ...]:
+def _result(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) -> tuple[int, ...]:
     """What a subgraph gives."""
-    origins = _origins(graph, around)
+    origins = _origins(graph, around, prints)
     return tuple(origins.get(value, 0) for value in graph.outputs)
 
 

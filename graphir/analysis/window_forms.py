@@ -23,7 +23,7 @@ from graphir.padding import Explicit, Same, SameMode, same_total, valid
 from graphir.passes.dead_code import remove_dead_code
 from graphir.passes.explicit_padding import kernel_of
 from graphir.passes.fold_pad import fill_is_neutral, fold_pads, pad_in_front
-from graphir.passes.rewrite import bypass, replace_node
+from graphir.passes.rewrite import bypass
 from graphir.types import Dim, DType, Sym
 
 
@@ -87,7 +87,7 @@ def _take_narrow_pad(graph: Graph, node: Node) -> None:
         return
     kept = [number for axis, number in enumerate(amounts) if axis % (rank + 1) != place]
     narrow = graph.constant(kept, DType.INT64)
-    replace_node(graph, node, pad.op, (data, narrow, *pad.inputs[2:])).name = pad.name
+    graph.replace(node, pad.op, (data, narrow, *pad.inputs[2:])).name = pad.name
 
 
 def _take_policy(graph: Graph, node: Node, op: Conv | MaxPool | AveragePool | LpPool) -> None:
@@ -113,7 +113,7 @@ def _take_policy(graph: Graph, node: Node, op: Conv | MaxPool | AveragePool | Lp
             made = replace(op, padding=Same(mode))
             if isinstance(made, AveragePool):
                 made = replace(made, count_include_pad=True)
-            replace_node(graph, node, made, (data, *node.inputs[1:]))
+            graph.replace(node, made, (data, *node.inputs[1:]))
             return
 
 
@@ -136,7 +136,7 @@ def _take_crop(graph: Graph, node: Node, op: ConvTranspose) -> None:
         return
     pads = op.padding.pads or ((0, 0),) * len(kernel)
     whole = Explicit(tuple((a + c, b + d) for (a, b), (c, d) in zip(pads, crops, strict=True)))
-    cut = replace_node(graph, users[0], replace(op, padding=whole), node.inputs)
+    cut = graph.replace(users[0], replace(op, padding=whole), node.inputs)
     graph.erase(node)
     cut.name = node.name
 
@@ -192,7 +192,7 @@ def _take_divisor(graph: Graph, node: Node) -> None:
     if not isinstance(op, AveragePool) or not counts_all:
         return
     if _is_share(divisor, pool, scale):
-        replace_node(graph, node, replace(op, count_include_pad=False), pool.inputs).name = pool.name
+        graph.replace(node, replace(op, count_include_pad=False), pool.inputs).name = pool.name
 
 
 def _none(op: AveragePool) -> Explicit:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 from .base import Known, Operator, operator
 from .families import FamilyTable
@@ -51,6 +52,17 @@ def operator_table() -> FamilyTable[str, type[Operator]]:
 def by_name(operators: Iterable[type[Operator]]) -> dict[str, type[Operator]]:
     """The classes by their names."""
     return {cls.__name__: cls for cls in operators}
+
+
+def __getattr__(name: str) -> Any:
+    found = operator_table().get(name) if name[:1].isupper() else None
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no operator {name!r}")
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *operator_table()])
 
 
 __all__ = ["FAMILIES", "Known", "Operator", "by_name", "operator", "operator_table"]

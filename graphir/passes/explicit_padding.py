@@ -13,7 +13,6 @@ from graphir.padding import Explicit, Same, resolve, resolve_transposed
 from graphir.types import Dim, Shape
 
 from .outcome import Outcome
-from .rewrite import replace_node
 
 KIND = DecisionKind.EXPLICIT_PADDING
 _Pool = MaxPool | AveragePool | LpPool
@@ -83,7 +82,7 @@ def _resolve_windows(graph: Graph, node: Node, op: Conv | _Pool) -> bool:
     if found is None:
         return False
     numbers = replace(op, padding=found) if isinstance(op, Conv) else replace(op, padding=found, ceil_mode=False)
-    made = replace_node(graph, node, numbers)
+    made = graph.replace(node, numbers)
     if any(stride > 1 for stride in strides) or not found.is_symmetric:
         graph.decide(KIND, made.name, described(op.padding, sizes, kernel, strides, found))
     return True
@@ -105,7 +104,7 @@ def _resolve_transposed(graph: Graph, node: Node, op: ConvTranspose) -> bool:
     if found is None:
         return False
     pads, extra = found
-    made = replace_node(graph, node, replace(op, padding=pads, output_padding=extra, output_shape=()))
+    made = graph.replace(node, replace(op, padding=pads, output_padding=extra, output_shape=()))
     if op.output_shape or not pads.is_symmetric or any(extra):
         text = described(op.padding, sizes, kernel, strides, pads)
         graph.decide(KIND, made.name, f"{text}, output padding {list(extra)}" if any(extra) else text)

@@ -16,7 +16,6 @@ from graphir.padding import Explicit, Same, valid
 from .dead_code import remove_dead_code
 from .explicit_padding import kernel_of
 from .outcome import Outcome
-from .rewrite import replace_node
 
 NOT_NEGATIVE: tuple[type[Operator], ...] = (Relu, Sigmoid, Softmax)
 
@@ -66,14 +65,14 @@ def _without_pad(graph: Graph, node: Node, merged: Operator, before: Node, order
     """`merged` in place of the node, reading what the Pad reads."""
     data, rest = before.inputs[0], node.inputs[1:]
     if not order:
-        replace_node(graph, node, merged, (data, *rest))
+        graph.replace(node, merged, (data, *rest))
         return
     old = node.inputs[0]
     assert old is not None
     assert old.producer is not None
     name, turned = old.name, old.producer
     made = graph.add(Transpose(order), data, name=turned.name, output=graph.fresh_name(name), before=node)
-    replace_node(graph, node, merged, (made, *rest))
+    graph.replace(node, merged, (made, *rest))
     graph.erase(turned)
     graph.rename(made, name)
 

@@ -15,7 +15,7 @@ from graphir.types import DType, Unknown
 
 from .inline import is_needed, take_place
 from .outcome import Outcome
-from .rewrite import Accepted, Rule, Rules, replace_node, rewritten
+from .rewrite import Accepted, Rule, Rules, rewritten
 
 SMALL = 1 << 16
 
@@ -114,7 +114,7 @@ def _cast_like(graph: Graph, node: Node) -> Accepted:
         return False
     assert isinstance(node.op, CastLike)
     assert like.dtype is not None
-    made = replace_node(graph, node, ew.Cast(like.dtype, node.op.saturate), (value,))
+    made = graph.replace(node, ew.Cast(like.dtype, node.op.saturate), (value,))
     return _drop_cast(graph, made) or True
 
 

@@ -59,25 +59,7 @@ def put_in_place(graph: Graph, node: Node, value: Value) -> None:
     """Let `value` be what the node's only result is from now on: by `bypass`, or as a copy under the result's name
     where that refuses."""
     if not bypass(graph, node, value):
-        replace_node(graph, node, Identity(), (value,))
+        graph.replace(node, Identity(), (value,))
 
 
-def replace_node(graph: Graph, node: Node, op: Operator, inputs: Sequence[Value | None] | None = None) -> Node:
-    """A new node in place of `node`, under its name and with its results' names; returns the new node.
-
-    Raises what `add_node` raises, before anything has changed.
-    """
-    operands = node.inputs if inputs is None else tuple(inputs)
-    made = graph.add_node(op, operands, name=node.name, before=node, subgraphs=node.subgraphs)
-    for old, new in zip(node.outputs, made.outputs, strict=True):
-        new.sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
-        graph.replace_uses(old, new)
-        graph.refine(new, old.type)
-    names = [value.name for value in node.outputs]
-    graph.erase(node, subgraphs=False)  # they belong to the new node now
-    for new, name in zip(made.outputs, names, strict=True):
-        graph.rename(new, name)
-    return made
-
-
-__all__ = ["Accepted", "Rule", "Rules", "bypass", "put_in_place", "replace_node", "rewritten"]
+__all__ = ["Accepted", "Rule", "Rules", "bypass", "put_in_place", "rewritten"]

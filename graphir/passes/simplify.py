@@ -196,7 +196,7 @@ def _hoist(graph: Graph, node: Node) -> Value:
     """The node's result from a new node that stands right behind the operand, and so before all that may use it."""
     (operand,) = node.inputs
     assert operand is not None
-    before = next(graph.nodes) if operand.producer is None else operand.producer.following
+    before = graph.nodes[0] if operand.producer is None else operand.producer.following
     made = graph.add_node(node.op, (operand,), name=node.name, before=before).outputs[0]
     graph.replace_uses(node.outputs[0], made)
     graph.erase(node)

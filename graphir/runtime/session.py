@@ -139,6 +139,28 @@ class OnnxSession:
             raise VerificationError(f"onnxruntime failed to run the model: {told_by(error)}") from error
         return dict(zip(names, results, strict=True))
 
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """Run on arrays in the order of the inputs, or by their names: the only output, or a tuple of all of them.
+
+        What numpy can make an array of is one; see `run` for names that are no Python names. Raises VerificationError
+        as `run` does, and for more arrays than inputs.
+        """
+        if len(arrays) > len(self.inputs):
+            raise VerificationError(
+                f"the model has {len(self.inputs)} inputs ({', '.join(self.inputs) or 'none'}), "
+                f"given were {len(arrays)} arrays"
+            )
+        feeds = dict(zip(self.inputs, arrays, strict=False))
+        twice = [name for name in named if name in feeds]
+        if twice:
+            raise VerificationError(f"{', '.join(twice)}: given by position and by name")
+        found = self.run(feeds | named)
+        return next(iter(found.values())) if len(found) == 1 else tuple(found.values())
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{name} {list(shape)}" for name, shape in self.inputs.items())
+        return f"{type(self).__name__}({inputs} -> {', '.join(self.outputs)}; {', '.join(self.providers)})"
+
     def prepared(self, feeds: Mapping[str, NDArray[Any]], *, bound: bool | None = None) -> Prepared:
         """All outputs of these feeds, which are checked and converted once, not at each run.
 

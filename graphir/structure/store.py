@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from graphir.decisions import DecisionKind
 from graphir.errors import GraphError
 from graphir.node import Decision, Node, Value
 from graphir.safety.arguments import expect
-from graphir.structure.names import free_name
+from graphir.structure.names import free_name, similar_names
+from graphir.structure.views import Nodes, Weights
 from graphir.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -64,14 +66,37 @@ class GraphStore:
         """How many parameters there are, without a tuple of them."""
         return len(self._parameters)
 
+    def __str__(self) -> str:
+        from graphir.structure.text import format_graph
+
+        return format_graph(self)  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str:
+        """The graph for a notebook: a picture without scripts, or a text without the extra `plot`."""
+        drawer = import_module("graphir.drawing.notebook")  # found by its name: a graph needs no picture of itself
+        return str(drawer.html_of(self))
+
     @property
-    def nodes(self) -> Iterator[Node]:
-        """The nodes in order. The node last given may be erased while iterating."""
-        node = self._first
-        while node is not None:
-            following = node._next
-            yield node
-            node = following
+    def nodes(self) -> Nodes:
+        """The nodes in order, as a view: `len(graph.nodes)`, `graph.nodes[0]`, `graph.nodes["fc1"]`."""
+        return Nodes(self)
+
+    def node(self, name: str) -> Node:
+        """The node of this name. Raises GraphError if there is none, with names that may be meant, or several.
+
+        Every node is looked at: for many names make a dict of `graph.nodes` once.
+        """
+        return self.nodes[expect(name, str, f"the name of a node of {self.name}")]
+
+    def weights(self) -> Weights:
+        """The elements of the parameters by name, as arrays that must not be written to; read when asked for."""
+        return Weights(self)
+
+    def copy(self) -> Graph:
+        """The same graph again, to be changed on its own; elements are shared, since none of them ever changes."""
+        from graphir.structure.cloning import clone
+
+        return clone(self)  # type: ignore[arg-type]
 
     @property
     def values(self) -> Iterator[Value]:
@@ -87,7 +112,7 @@ class GraphStore:
     def __getitem__(self, name: str) -> Value:
         found = self._values.get(expect(name, str, f"a name in {self.name}"))
         if found is None:
-            raise GraphError(f"graph {self.name} has no value {name!r}")
+            raise GraphError(f"graph {self.name} has no value {name!r}{similar_names(name, self._values)}")
         return found
 
     def find(self, names: Iterable[str]) -> list[Value | None]:

@@ -15,7 +15,6 @@ from graphir.graph import Decision, Graph
 from graphir.ops.elementwise import Add, Clip, Identity, Neg, Sum
 from graphir.ops.foreign import Foreign
 from graphir.ops.linear import Gemm, MatMul
-from graphir.passes.rewrite import replace_node
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, DType
 from tests.ops.rule import tensor
@@ -306,7 +305,7 @@ def test_a_node_whose_results_are_used_keeps_its_subgraphs() -> None:
 def test_a_node_in_place_of_another_takes_its_subgraphs() -> None:
     graph, inner = with_subgraph()
     branch = next(node for node in graph.nodes if node.name == "branch")
-    made = replace_node(graph, branch, Foreign("test", "Other", (), 2))
+    made = graph.replace(branch, Foreign("test", "Other", (), 2))
     assert made.subgraphs == (inner,)
     assert [node.name for node in graph["x"].users()] == ["s", "t", "branch"]
     graph.check()

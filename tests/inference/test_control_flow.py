@@ -136,7 +136,7 @@ def test_conditions_that_are_known(start: bool | None, after: bool | None, expec
 
 def test_results_at_insertion_are_stored_as_well_as_what_is_inside() -> None:
     graph = loop(growing, 2)
-    body = next(graph.nodes).subgraphs[0]
+    body = graph.nodes[0].subgraphs[0]
     assert [str(graph["last"].type), str(body["v"].type), str(body["next"].type)] == [
         "float32[8, 3]", "float32[?, 3]", "float32[?, 3]"
     ]  # fmt: skip
@@ -150,7 +150,7 @@ def test_results_at_insertion_are_stored_as_well_as_what_is_inside() -> None:
 def test_inner_values_of_a_run_beside_the_graph() -> None:
     graph = chosen()
     run = infer(graph, {"x": (4, 5)})
-    joined, turned = next(graph.nodes).subgraphs
+    joined, turned = graph.nodes[0].subgraphs
     assert [str(run.types[joined["twice"]]), str(run.types[turned["same"]])] == ["float32[4, 10]", "float32[4, 5]"]
     assert str(joined["twice"].type) == "float32[...]"
 

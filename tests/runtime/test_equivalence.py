@@ -21,7 +21,7 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.ops.convolution import Conv
 from graphir.padding import Explicit
-from graphir.verification import equivalence
+from graphir.verification import bench
 from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.compare import Verdict, compare
 from graphir.verification.equivalence import verify_against
@@ -135,7 +135,7 @@ def test_layers_come_in_slices(size: int, monkeypatch: pytest.MonkeyPatch) -> No
         sessions.append(len(names))
         return real(self, names)
 
-    monkeypatch.setattr(equivalence, "SLICE_BYTES", size)
+    monkeypatch.setattr(bench, "SLICE_BYTES", size)
     monkeypatch.setattr(OnnxCandidate, "_with_outputs", counted)
     source = models.net_source()
     with OnnxCandidate(models.net_graph()) as candidate:
@@ -156,7 +156,7 @@ def test_few_values_are_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = ['{"op": "null", "name": "data", "inputs": []}']
     nodes += [f'{{"op": "negative", "name": "n{index}", "inputs": [[{index}, 0, 0]]}}' for index in range(64)]
     symbol = f'{{"nodes": [{", ".join(nodes)}], "arg_nodes": [0], "heads": [[64, 0, 0]], "attrs": {{}}}}'
-    monkeypatch.setattr(equivalence, "SLICE_BYTES", 4 << 20)
+    monkeypatch.setattr(bench, "SLICE_BYTES", 4 << 20)
     from graphir.converters.mxnet.source import open_source
 
     source = open_source(symbol, {})

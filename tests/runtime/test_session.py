@@ -16,8 +16,11 @@ from graphir.converters.onnx import save, to_model
 from graphir.converters.onnx.files import writer
 from graphir.converters.session import Session
 from graphir.errors import FormatError, ImportFailure, ProviderError, VerificationError
+from graphir.graph import Graph
+from graphir.ops.elementwise import Neg, Sub
 from graphir.runtime import session as module
 from graphir.runtime.providers import Placement, check_running
+from tests.ops.rule import tensor
 
 from . import models
 
@@ -290,3 +293,22 @@ def test_placement_from_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
     assert session.placement() == {CPU: 8}
     with pytest.raises(ProviderError, match="only after a run"):
         Session(models.net_graph(), providers="cpu").placement()
+
+
+def test_a_session_is_called_by_position_and_by_name() -> None:
+    graph = Graph("two")
+    left, right = (graph.add_input(name, tensor("float32[2]")) for name in ("a", "b"))
+    graph.set_outputs([graph.add(Sub(), left, right, output="d")])
+    session = Session(graph, providers="cpu")
+    np.testing.assert_array_equal(session([5, 3], [1, 2]), [4, 1])
+    np.testing.assert_array_equal(session([5, 3], b=np.array([1, 2], np.float32)), [4, 1])
+    with pytest.raises(VerificationError, match="has 2 inputs"):
+        session([1, 2], [1, 2], [1, 2])
+    with pytest.raises(VerificationError, match="a: given by position and by name"):
+        session([1, 2], a=[1, 2])
+    with pytest.raises(VerificationError, match="missing: b"):
+        session([1, 2])
+    assert repr(session).startswith("Session(a [2], b [2] -> d; CPUExecutionProvider")
+    graph.set_outputs([graph["d"], graph.add(Neg(), graph["d"])])
+    both = Session(graph, providers="cpu")([5, 3], [1, 2])
+    assert [list(array) for array in both] == [[4, 1], [-4, -1]]

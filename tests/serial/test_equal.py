@@ -92,7 +92,7 @@ def change_outputs(graph: Graph) -> None:
 
 
 def change_subgraph(graph: Graph) -> None:
-    (inner,) = next(graph.nodes).subgraphs
+    (inner,) = graph.nodes[0].subgraphs
     inner.set_outputs([graph["x"]])
 
 

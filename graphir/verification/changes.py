@@ -1,0 +1,163 @@
+"""What `diff` finds between two models, in a few lines: what is alike is one line with a count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from graphir.analysis.attributes import described
+from graphir.analysis.diff import Change, Difference, Row, Status
+from graphir.graph import Graph, Node, Value
+from graphir.ops.elementwise import Clip
+from graphir.ops.normalization import BatchNormalization
+from graphir.safety.foreign_text import one_line
+
+MOST_LINES = 12
+NAMED = 3
+# An operator with many attributes fills a line; the whole of it is what `graphir diff` prints.
+MOST_TEXT = 120
+_BOTH = re.compile(r"(.*?) is (.*) in the first, (.*) in the second")
+_NUMBERS = re.compile(r"(.*): 1 of 1 element differs, at \[0?\] they are (.*) and (.*)")
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One change of a row: what it is about, and the kind under which it is counted with others."""
+
+    name: str
+    kind: str
+    text: str
+
+
+def changes_of(difference: Difference, left: Graph) -> list[str]:
+    """The differences, those of one kind as one line; at most MOST_LINES, then how many more there are.
+
+    `left` is the first graph, which tells how many weights there are. Linear in the rows.
+    """
+    if difference.is_equal:
+        return []
+    different = [row for row in difference.rows if row.status is not Status.SAME]
+    folded = {row.left or row.right: partner for row, partner in _folded(different)}
+    absorbed = {node for pair in folded.items() for node in pair if node is not None}
+    lines = [f"{change.kind}: {_arrow(change.text)}" for change in difference.ends]
+    if folded:
+        lines.append(f"{len(folded)} Conv+BatchNormalization folded: {_names(node for node in folded if node)}")
+    rest = [row for row in different if row.left not in absorbed and row.right not in absorbed]
+    weights = sum(change.kind == "weight" for row in rest for change in row.changes)
+    groups: dict[str, list[_Line]] = {}
+    for row in rest:
+        for line in _row_lines(row):
+            groups.setdefault(line.kind, []).append(line)
+    for kind, members in groups.items():
+        if kind == "weights" and len(members) > 1:
+            lines.append(_weights_line(weights, members, left))
+        else:
+            lines.append(_group_line(kind, members))
+    count = len(different)
+    if count == len(rest) == 1 and len(lines) == 1:
+        return [f"1 node differs: {lines[0]}"]
+    if count:
+        lines.insert(0, f"{count:,} {'node differs' if count == 1 else 'nodes differ'}")
+    more = len(lines) - MOST_LINES
+    return lines if more <= 0 else [*lines[:MOST_LINES], f"... and {more:,} more kinds of changes (graphir diff)"]
+
+
+def row_text(row: Row) -> str:
+    """What differs about two nodes, in one line without their names."""
+    said = dict.fromkeys(line.text for line in _row_lines(row))
+    text = "; ".join(said) or f"{_operators(row)}: the same in both graphs"
+    return _short(text)
+
+
+def _row_lines(row: Row) -> Iterator[_Line]:
+    left, right = row.left, row.right
+    if left is None or right is None:
+        node, where = (left, "reference") if left is not None else (right, "candidate")
+        assert node is not None
+        text = f"{spoken(node)} only in the {where}"
+        yield _Line(node.name, f"{node.op.name} only in the {where}", text)
+        return
+    name = f"{row.place}{left.name}" if left.name == right.name else f"{row.place}{left.name} / {right.name}"
+    for change in row.changes:
+        yield _line(name, left, right, change, row.changes)
+
+
+def _line(name: str, left: Node, right: Node, change: Change, others: Sequence[Change]) -> _Line:
+    if change.kind == "operator":
+        text = f"{spoken(left)} -> {spoken(right)}"
+        return _Line(name, text, text)
+    if change.kind == "weight":
+        number = _NUMBERS.fullmatch(change.text)
+        if number is not None:
+            text = f"{left.op.name}: {number[1]} {number[2]} -> {number[3]}"
+            return _Line(name, f"{left.op.name}: {number[2]} -> {number[3]}", text)
+        return _Line(name, "weights", f"weights differ: {change.text}")
+    text = f"{left.op.name}: {_arrow(change.text)}"
+    is_bare = change.kind == "operand" and any(other.kind == "operator" for other in others)
+    return _Line(name, text if change.kind == "attribute" else f"{left.op.name}: another {change.kind}",
+                 f"{right.op.name}: {_arrow(change.text)}" if is_bare else text)  # fmt: skip
+
+
+def spoken(node: Node) -> str:
+    """The operator as people call it: `Relu`, `Clip(0, 6)`, `LeakyRelu(alpha=0.1)`."""
+    if isinstance(node.op, Clip):
+        return f"Clip({', '.join(map(_bound, (*node.inputs[1:], None, None)[:2]))})"
+    return one_line(described(node))
+
+
+def _bound(value: Value | None) -> str:
+    if value is None:
+        return "none"
+    if value.tensor is None or value.tensor.size != 1:
+        return value.name
+    return f"{float(value.tensor.numpy().reshape(-1)[0]):.7g}"
+
+
+def _folded(rows: Sequence[Row]) -> Iterator[tuple[Row, Node]]:
+    """Normalizations that only one model has, and whose scale is part of the weights before them in the other."""
+    for row in rows:
+        node = row.left if row.right is None else row.right if row.left is None else None
+        hinted = node is not None and isinstance(node.op, BatchNormalization) and row.changes
+        if node is not None and hinted and node.inputs[0] is not None and node.inputs[0].producer is not None:
+            yield row, node.inputs[0].producer
+
+
+def _group_line(kind: str, members: Sequence[_Line]) -> str:
+    if len(members) == 1:
+        return _short(f"{members[0].name} {members[0].text}")
+    return _short(f"{len(members):,} times {kind}: {_listed([member.name for member in members])}")
+
+
+def _weights_line(count: int, members: Sequence[_Line], left: Graph) -> str:
+    total = sum(value.tensor is not None for value in left.parameters)
+    if count >= total:
+        return f"all {total:,} weights differ"
+    names = list(dict.fromkeys(member.name for member in members))
+    return _short(f"{count:,} of {total:,} weights differ: {_listed(names)}")
+
+
+def _names(nodes: Iterator[Node]) -> str:
+    return _listed([node.name for node in nodes])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
+
+
+def _operators(row: Row) -> str:
+    return " / ".join(dict.fromkeys(node.op.name for node in (row.left, row.right) if node is not None))
+
+
+def _arrow(text: str) -> str:
+    """A sentence on both models as what became what."""
+    found = _BOTH.fullmatch(text)
+    return text if found is None else f"{found[1]} {found[2]} -> {found[3]}"
+
+
+def _short(text: str) -> str:
+    said = one_line(text)
+    return said if len(said) <= MOST_TEXT else f"{said[: MOST_TEXT - 3]}..."
+
+
+__all__ = ["changes_of", "row_text", "spoken"]

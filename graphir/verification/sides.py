@@ -1,0 +1,158 @@
+"""The graphs of the two models of a comparison: what differs between them, and which value of one is which of the
+other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+
+from graphir.analysis.completion import Counterparts
+from graphir.analysis.diff import Difference, Row, Status, compare
+from graphir.analysis.fingerprint import Fingerprints
+from graphir.errors import GraphirError
+from graphir.graph import Graph, Node, Value
+from graphir.ops.normalization import BatchNormalization
+
+from .changes import changes_of
+
+Source = Graph | Callable[[], Graph] | None
+
+
+class Sides:
+    """Both graphs, read when they are asked for, and aligned once however often they are asked.
+
+    A graph that cannot be had is None, and `reason` says why. Both stay as they are.
+    """
+
+    def __init__(self, reference: Source, candidate: Source) -> None:
+        self._sources = reference, candidate
+        self.reason = ""
+
+    @cached_property
+    def graphs(self) -> tuple[Graph, Graph] | None:
+        """Both, None unless both can be had."""
+        found: list[Graph] = []
+        for what, source in zip(("reference", "candidate"), self._sources, strict=True):
+            try:
+                made = source() if callable(source) else source
+            except GraphirError as error:
+                self.reason = f"the {what} cannot be read as a graph: {str(error).splitlines()[0]}"
+                return None
+            if made is None:
+                self.reason = f"the {what} is no graph"
+                return None
+            found.append(made)
+        return found[0], found[1]
+
+    @cached_property
+    def counterparts(self) -> Counterparts:
+        """Which nodes and values are the same. Only where there are graphs."""
+        assert self.graphs is not None
+        return Counterparts(*self.graphs)
+
+    @cached_property
+    def difference(self) -> Difference:
+        """What differs. Only where there are graphs."""
+        assert self.graphs is not None
+        return compare(*self.graphs, self.counterparts)
+
+    def changes(self) -> list[str]:
+        """What differs, in a few lines; none where nothing does or no graph can be had."""
+        return [] if self.graphs is None else changes_of(self.difference, self.graphs[0])
+
+    @cached_property
+    def rows(self) -> Mapping[Node, Row]:
+        """Of each node of either main graph the row that it stands in, if it has no counterpart that is the same."""
+        found: dict[Node, Row] = {}
+        for row in self.difference.rows:
+            if row.status is not Status.SAME:
+                for node in (row.left, row.right):
+                    if node is not None:
+                        found.setdefault(self._outermost(node, row), row)
+        return found
+
+    def _outermost(self, node: Node, row: Row) -> Node:
+        """The node of the main graph that a node of a subgraph lies in."""
+        assert self.graphs is not None
+        if not row.place:
+            return node
+        name = row.place.partition("[")[0]
+        graph = self.graphs[0] if node is row.left else self.graphs[1]
+        return next((held for held in graph.nodes if held.name == name), node)
+
+    @cached_property
+    def values(self) -> Mapping[Value, Value]:
+        """The computed values of the first graph that have a counterpart in the second, in the first one's order.
+
+        Alignment and names are both asked; where they disagree that pair is taken whose operator, weights and operands
+        agree more, names first. A normalization that is part of the weights before it in the other model stands
+        for these: its result is theirs.
+        """
+        assert self.graphs is not None
+        aligned = self.counterparts.values
+        names = _by_source(self.graphs[1])
+        prints = Fingerprints()
+        found: dict[Value, Value] = {}
+        for node in self.graphs[0].nodes:
+            for value in node.outputs:
+                partner = aligned.get(value)
+                namesake = next((names[name] for name in (value.name, *value.sources) if name in names), None)
+                chosen = partner if namesake is None else namesake
+                if partner is not None and namesake is not None and partner is not namesake:
+                    ours = self._likeness(value, partner, prints)
+                    chosen = partner if ours > self._likeness(value, namesake, prints) else namesake
+                if chosen is not None and chosen.producer is not None:
+                    found[value] = chosen
+        for before, own, other in self._folded():
+            found.pop(before, None)
+            found[own] = other
+        order = {value: place for place, value in enumerate(_computed(self.graphs[0]))}
+        return {value: found[value] for value in sorted(found, key=order.__getitem__) if value in found}
+
+    def _likeness(self, value: Value, other: Value, prints: Fingerprints) -> tuple[bool, bool, int]:
+        """How much speaks for two values being the same: weights, operator, and how many operands are."""
+        node, partner = value.producer, other.producer
+        if node is None or partner is None:
+            return False, False, 0
+        weights = [
+            sorted(
+                str(prints.fingerprint(held.tensor))
+                for held in maker.inputs if held is not None and held.tensor is not None and held.tensor.size > 1
+            )
+            for maker in (node, partner)
+        ]  # fmt: skip
+        read = {self.counterparts.values.get(held) for held in node.inputs if held is not None} - {None}
+        agreeing = sum(held in read for held in partner.inputs)
+        return weights[0] == weights[1], type(node.op) is type(partner.op), agreeing
+
+    def _folded(self) -> Iterator[tuple[Value, Value, Value]]:
+        """For each normalization that only one model has: the first one's value that has no counterpart then, and the
+        two values that are the same."""
+        pairs = self.counterparts
+        for row in self.difference.rows:
+            node = row.left or row.right
+            if row.place or node is None or (row.left is not None and row.right is not None) or not row.changes:
+                continue
+            before = node.inputs[0] if isinstance(node.op, BatchNormalization) else None
+            if before is None or before.producer is None:
+                continue
+            if row.left is not None and before.producer in pairs.forward:
+                partner = pairs.forward[before.producer]
+                yield before, node.outputs[0], partner.outputs[before.index]
+            elif row.right is not None and before.producer in pairs.backward:
+                own = pairs.backward[before.producer].outputs[before.index]
+                yield own, own, node.outputs[0]
+
+
+def _computed(graph: Graph) -> Iterator[Value]:
+    for node in graph.nodes:
+        yield from node.outputs
+
+
+def _by_source(graph: Graph) -> dict[str, Value]:
+    """The computed values by their names, and by those that they had in the model that they come from."""
+    found = {name: value for value in _computed(graph) for name in value.sources}
+    return found | {value.name: value for value in _computed(graph)}
+
+
+__all__ = ["Sides"]
