@@ -16,11 +16,11 @@ from graphir import verify
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.references import ReferenceEvaluator
 from graphir.converters.onnx.files.structure import read_structure
-from graphir.runtime.session import OnnxSession
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.ops.convolution import Conv
 from graphir.padding import Explicit
+from graphir.runtime.session import OnnxSession
 from graphir.verification import bench
 from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.compare import Verdict, compare
