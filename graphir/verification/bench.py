@@ -13,12 +13,12 @@ from .compare import Comparison
 from .hidden_heads import HiddenHead, compare_hidden
 from .limits import Limits
 from .noise import perturbation
+from .slices import HELD_OF_EACH, WORTH_RETURNING, return_memory
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
 
 Array = NDArray[Any]
-SLICE_BYTES = 256 << 20
 
 
 class Heads(NamedTuple):
@@ -50,16 +50,33 @@ class Bench:
         order = dict.fromkeys([*(name for name in known if name in wanted or name in layers), *wanted])
         expected: dict[str, Array] = {}
         compared: list[Comparison] = []
+        for part in self._parts(list(order), layers):
+            expected |= {name: array for name, array in part.items() if name in wanted}
+            compared += self._compare_slice({name: array for name, array in part.items() if name in layers})
+            large = sum(array.nbytes for array in part.values()) > WORTH_RETURNING
+            part.clear()
+            if large:
+                return_memory()
+        return expected, compared
+
+    def _parts(self, order: Sequence[str], layers: Collection[str]) -> Iterator[dict[str, Array]]:
+        """The reference's values, as many at a time as may be held. One that can be asked again is run for each part,
+        so that it holds no more; others give theirs in the course of one evaluation."""
+        most = self.candidate.memory // HELD_OF_EACH
+        if hasattr(self.reference, "slices"):
+            for names in self.reference.slices(order, self.feeds, most):
+                yield self.reference.run(self.feeds, names)
+            return
         part: dict[str, Array] = {}
+        held = 0
         for name, array in self.reference.stream(self.feeds, order) if order else ():
-            if name in wanted:
-                expected[name] = array
-            if name in layers:
-                part[name] = array
-                if sum(held.nbytes for held in part.values()) >= SLICE_BYTES:
-                    compared += self._compare_slice(part)
-                    part = {}
-        return expected, compared + self._compare_slice(part)
+            held += array.nbytes if name in layers else 0
+            if held > most and part:
+                yield part
+                part, held = {}, array.nbytes
+            part[name] = array
+            del array
+        yield part
 
     def _compare_slice(self, expected: Mapping[str, Array]) -> list[Comparison]:
         """The candidate is run for these values only."""

@@ -40,7 +40,7 @@ def verify_conversion(
     """
     started = time.perf_counter()
     arrays = feeds_of(how.feeds, graph, how.seed)
-    with OnnxCandidate(candidate, providers=how.providers) as under_test:
+    with OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
             return verify_against(reference, under_test, arrays, graph=graph, how=how, step=step)
@@ -70,7 +70,7 @@ def measure_accuracy(
             raise VerificationError(f"{name}: {value.name} is {found}, but the model's input is {value.type}")
     with (
         closing(reference_of(judge, graph)) as reference,
-        OnnxCandidate(candidate, providers=how.providers) as under_test,
+        OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test,
     ):
         output, before, after, differing = compare_accuracy(
             reference.run, under_test.run, feeds, labels, batch=_fixed_batch(graph), progress=progress

@@ -76,6 +76,7 @@ def verify_against(
     limits = Limits(how.rtol, how.atol, coarse, elsewhere, quantized)
     if quantized:
         report.notes.append(QUANTIZED)
+    report.notes += filter(None, [candidate.beyond_budget(feeds, per_layer=how.per_layer)])
     bench = Bench(reference, candidate, feeds, moved, layers, limits)
     wanted = dict.fromkeys([*(source for source, _ in pairs), *heads.sources])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
