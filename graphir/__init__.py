@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import padding
     from .analysis.cost import cost
     from .benchmark import bench
     from .conversion import convert
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     )
     from .graph import Decision, Graph, Node, Value
     from .inference import infer_types
+    from .inspection import diff, shapes, summary
     from .memory_use import memory
     from .report import ConversionReport
     from .report.benchmark import BenchmarkReport
@@ -63,18 +65,21 @@ _HOMES = {
     "bench": "graphir.benchmark",
     "convert": "graphir.conversion",
     "cost": "graphir.analysis.cost",
+    "diff": "graphir.inspection",
     "infer_types": "graphir.inference",
     "load": "graphir.converters",
     "memory": "graphir.memory_use",
     "plot": "graphir.drawing",
     "save": "graphir.converters",
+    "shapes": "graphir.inspection",
+    "summary": "graphir.inspection",
     "verify": "graphir.verification.models",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name == "ops":
-        return import_module("graphir.ops")
+    if name in ("ops", "padding"):  # modules, of which the second can be called
+        return import_module(f"graphir.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'graphir' has no attribute {name!r}")
@@ -113,10 +118,14 @@ __all__ = [
     "bench",
     "convert",
     "cost",
+    "diff",
     "infer_types",
     "load",
     "memory",
+    "padding",
     "plot",
     "save",
+    "shapes",
+    "summary",
     "verify",
 ]

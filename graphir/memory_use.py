@@ -11,8 +11,8 @@ from graphir.analysis.memory.blocks import Blocks, Sharing, plan_blocks
 from graphir.analysis.memory.liveness import Alive, Liveness, alive_at, find_liveness
 from graphir.analysis.memory.program import Program
 from graphir.analysis.memory.recompute.found import Found
-from graphir.errors import GraphError
 from graphir.graph import Graph
+from graphir.structure.printed import Printed
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Source
@@ -43,7 +43,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class MemoryReport:
+class MemoryReport(Printed):
     """What a model needs. `program` are its steps, `liveness` what lives when, `blocks` how tensors share bytes.
 
     `found` is the plan to run nodes twice, if one was asked for, and `symbol` the JSON text of an MXNet symbol with the
@@ -56,6 +56,18 @@ class MemoryReport:
     wanted: Wanted
     found: Found | None = None
     symbol: str = ""
+
+    def to_text(self, *, width: int | None = None) -> str:
+        """Peak, total and what lives at the peak, in `width` columns (None: as many as it takes)."""
+        from graphir.report.memory import memory_text
+
+        return memory_text(self, "training" if self.wanted.training else "one run", width)
+
+    def to_json(self) -> dict[str, Any]:
+        """The memory as plain data."""
+        from graphir.report.memory import memory_json
+
+        return memory_json(self)
 
     @property
     def peak(self) -> int:
@@ -122,7 +134,9 @@ def _of_graph(
     from graphir.analysis.memory.inference import inference_program
 
     if shapes or dtypes:
-        graph = _with_types(graph, shapes or {}, dtypes or {})
+        from graphir.inference.stated import with_types
+
+        graph = with_types(graph, shapes or {}, dtypes or {})
     program = inference_program(graph)
     if not wanted.training:
         return _report(program, wanted)
@@ -133,23 +147,6 @@ def _of_graph(
     known = {value.name: tuple(value.shape or ()) for value in graph.inputs}
     types = {value.name: value.dtype for value in graph.inputs if value.dtype is not None}
     return _planned(Planned(symbol, known, types), wanted)
-
-
-def _with_types(graph: Graph, shapes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Graph:
-    """The graph with types of inputs given. Raises GraphError for names that are none, ShapeError if types differ."""
-    from graphir.inference import infer_graph
-    from graphir.passes.clone import clone
-    from graphir.types import DType, TensorType, unify
-
-    made = clone(graph)
-    inputs = {value.name: value for value in made.inputs}
-    for name in dict.fromkeys((*shapes, *dtypes)):
-        if name not in inputs:
-            raise GraphError(f"{name!r} is no input of the graph; its inputs are: {', '.join(inputs) or 'none'}")
-        dtype = DType.of(dtypes[name]) if name in dtypes else None
-        made.refine(inputs[name], unify(inputs[name].type, TensorType(dtype, shapes.get(name))))
-    infer_graph(made)
-    return made
 
 
 def _planned(planned: Planned, wanted: Wanted) -> MemoryReport:

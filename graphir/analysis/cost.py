@@ -6,11 +6,14 @@ docs/cost.md defines each of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
 
 from graphir.analysis.counting import Counting, Layer, Tally
 from graphir.analysis.summary import sizes, totals
 from graphir.graph import Graph
 from graphir.safety.arguments import expect
+from graphir.structure.printed import Printed
 from graphir.structure.record import record
 from graphir.tensor import Tensor
 from graphir.types import Dim, Sym, Unknown, substitute
@@ -38,7 +41,7 @@ class Uncounted:
 
 
 @record
-class Cost:
+class Cost(Printed):
     """What a run of a model costs, in all, by operator (the one with the most operations first) and by layer.
 
     `parameters` are the elements of the weights that its layers use, each once; `trainable` are those that gradients
@@ -64,6 +67,20 @@ class Cost:
     unsized_results: int = 0
     folded: tuple[str, ...] = ()
     folded_parameters: int = 0
+
+    def to_text(self, *, width: int | None = None) -> str:
+        """Layers, operators and totals, in `width` columns (None: as many as it takes)."""
+        return str(_printer().cost_text(self, width))
+
+    def to_json(self) -> dict[str, Any]:
+        """The cost as plain data."""
+        found: dict[str, Any] = _printer().cost_json(self)
+        return found
+
+
+def _printer() -> Any:
+    """What writes a cost, found by its name: counting needs no report."""
+    return import_module("graphir.report.cost")
 
 
 def cost(

@@ -15,6 +15,7 @@ from .options import (
     constant_value,
     constants_of,
     model_options,
+    need_feeds,
     need_files,
     one_of,
     target_options,
@@ -92,7 +93,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.converters.writing import after_writing, target_format
 
     stated = target_options(options, options.target, target_format(options.target))
-    need_files(options.params, options.feeds, options.accuracy)
+    need_files(options.params, options.accuracy)
+    need_feeds(options.feeds)
     if options.verify or options.accuracy:
         from graphir.runtime.session import provider_names
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .model import line_by_file, open_model
+from .model import open_model
 from .options import SOURCE_HELP, add_model_options, add_other_options, add_output_options, one_of, other_options
 
 if TYPE_CHECKING:
@@ -33,23 +33,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print what differs; 4 if anything does."""
-    from graphir.analysis.diff import compare
-    from graphir.report.diff import diff_json, diff_text
+    from graphir.inspection import diff_of
     from graphir.report.write import write_document
 
     model = open_model(options, console)
     other = open_model(other_options(options), console)
-    lines = line_by_file(model), line_by_file(other)
     console.stage("comparing the models")
-    found = compare(model.graph, other.graph)
-    data = {"first": options.source, "second": options.other, **diff_json(found)}
+    found = diff_of(model, other)
+    data = {"first": options.source, "second": options.other, **found.to_json()}
     if options.report:
-        from graphir.report.diff_html import diff_html
-
-        write_document(options.report, data, lambda: diff_html(found, *lines))
+        write_document(options.report, data, found.to_html)
     console.data(data)
-    console.show(diff_text(found, *lines, verbose=options.verbose > 0))
-    return 0 if found.is_equal else 4
+    console.show(found.to_text(verbose=options.verbose > 0))
+    return 0 if found else 4
 
 
 __all__ = ["add_arguments", "run"]

@@ -6,11 +6,10 @@ import argparse
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .input_spec import input_spec
-from .sizes import size
 
 if TYPE_CHECKING:
     from graphir.converters.options import ModelOptions
@@ -122,6 +121,17 @@ def need_files(*paths: str | None) -> None:
     for path in paths:
         if path is not None and not os.path.isfile(path):
             raise ImportFailure(f"{path}: no such file")
+
+
+def need_feeds(words: Sequence[str] | None) -> None:
+    """Raise ImportFailure, before any work is done, for a word of --feeds that is no file, no folder and no drawn set's
+    name."""
+    from graphir.errors import ImportFailure
+    from graphir.verification.sets import NAMES
+
+    for word in words or ():
+        if word not in NAMES and not os.path.exists(word):
+            raise ImportFailure(f"{word}: no such file or folder, and no drawn set of inputs ({', '.join(NAMES)})")
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
@@ -241,10 +251,18 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
         "numpy reference of MXNet and the imported TensorFlow graph; auto (the default) takes the live one where "
         "there is one",
     )
-    group.add_argument("--feeds", metavar="FILE.npz", help="inputs by name, instead of seeded random ones")
     group.add_argument(
-        "--seed", type=whole_number, default=None, metavar="N", help="seed of the random inputs (default 0)"
-    )
+        "--feeds", metavar="WHAT", action="append",
+        help="inputs, instead of the sets that are drawn by default: an .npz of arrays by input name, an .npy for the "
+        "only input, an image (with the extra `images`), a folder of such, or a drawn set: normal (standard normal "
+        "numbers), edges (another batch, open sizes that differ from each other, negative integers, the first and "
+        "last rows of tables), wide (5 to 50 times larger, integers over their whole range), mask (0 and 1), or "
+        "drawn, which is all four; repeatable (a file of such a name: ./wide)",
+    )  # fmt: skip
+    group.add_argument(
+        "--seed", type=whole_number, default=None, metavar="N",
+        help="seed of the first drawn inputs (default 0); each further set takes one of the numbers behind it",
+    )  # fmt: skip
     group.add_argument(
         "--rtol", type=tolerance, metavar="X", help="allow differences up to X times the output's scale ..."
     )
@@ -252,10 +270,6 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
         "--atol", type=tolerance, metavar="X", help="... plus X, instead of judging by the measured noise floor"
     )
     group.add_argument("--per-layer", action="store_true", help="compare every layer and name the first that differs")
-    group.add_argument(
-        "--memory-budget", metavar="SIZE", type=size,
-        help="what the comparison may take beside the weights, as in 512MB (default 1GB): layers come in slices",
-    )  # fmt: skip
     group.add_argument(
         "--provider", choices=("cpu", "cuda"), default="cpu", help="where onnxruntime runs the model (default cpu)"
     )
@@ -274,12 +288,11 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
 
 def comparison_options(options: argparse.Namespace) -> ComparisonOptions:
     """What the options say about a comparison."""
-    from graphir.verification.options import MEMORY_BUDGET, ComparisonOptions
+    from graphir.verification.options import ComparisonOptions
 
     return ComparisonOptions(
         feeds=options.feeds, seed=options.seed or 0, rtol=options.rtol, atol=options.atol, per_layer=options.per_layer,
         against=options.against, providers=options.provider, match=getattr(options, "match", ()),
-        memory_budget=options.memory_budget or MEMORY_BUDGET,
     )  # fmt: skip
 
 
@@ -349,6 +362,7 @@ __all__ = [
     "limits",
     "model_options",
     "names",
+    "need_feeds",
     "need_files",
     "one_of",
     "opset",

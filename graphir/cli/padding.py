@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .model import first_line, open_model
+from .model import open_model
 from .options import SOURCE_HELP, add_model_options, add_other_options, add_output_options, one_of, other_options
 
 if TYPE_CHECKING:
-    from graphir.converters.formats import Source
-    from graphir.graph import Graph
+    from graphir.report.inspected import PaddingReport, WindowsReport
 
     from .console import Console
 
@@ -36,45 +35,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """List the windows of one model, or hold those of two against each other; 4 if they disagree."""
+    from graphir.inspection import padding_of_both, windows_of
+    from graphir.report.write import write_document
+
     model = open_model(options, console, simplified=False)
+    found: WindowsReport | PaddingReport
     if options.other is None:
-        return _show(model.graph, first_line(model), options, console)
-    return _compare(model, open_model(other_options(options), console, simplified=False), options, console)
-
-
-def _show(graph: Graph, line: str, options: argparse.Namespace, console: Console) -> int:
-    from graphir.analysis.windows import find_windows
-    from graphir.report.padding import windows_json, windows_text
-    from graphir.report.write import write_document
-
-    windows = find_windows(graph)
-    data = {"source": options.source, "windows": windows_json(windows)}
+        found, data = windows_of(model), {"source": options.source}
+    else:
+        other = open_model(other_options(options), console, simplified=False)
+        console.stage("aligning the models")
+        found, data = padding_of_both(model, other), {"first": options.source, "second": options.other}
+    data = {**data, **found.to_json()}
     if options.report:
-        from graphir.report.padding_html import windows_html
-
-        write_document(options.report, data, lambda: windows_html(windows, line))
+        write_document(options.report, data, found.to_html)
     console.data(data)
-    console.show(line + "\n\n" + windows_text(windows))
-    return 0
-
-
-def _compare(model: Source, other: Source, options: argparse.Namespace, console: Console) -> int:
-    from graphir.analysis.padding_audit import audit_graphs
-    from graphir.converters.table import fixes_of
-    from graphir.report.padding import audit_json, audit_text
-    from graphir.report.write import write_document
-
-    console.stage("aligning the models")
-    found = audit_graphs(model.graph, other.graph, fixes_of(other.format))
-    lines = first_line(model), first_line(other)
-    data = {"first": options.source, "second": options.other, **audit_json(found)}
-    if options.report:
-        from graphir.report.padding_html import audit_html
-
-        write_document(options.report, data, lambda: audit_html(found, *lines))
-    console.data(data)
-    console.show(audit_text(found, *lines, verbose=options.verbose > 0))
-    return 0 if found.agrees else 4
+    console.show(found.to_text(verbose=options.verbose > 0))
+    return 0 if found else 4
 
 
 __all__ = ["add_arguments", "run"]

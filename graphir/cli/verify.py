@@ -12,6 +12,7 @@ from .options import (
     add_output_options,
     comparison_options,
     model_options,
+    need_feeds,
     need_files,
     one_of,
     other_options,
@@ -70,7 +71,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     if any(given.dtype is not None for given in (*options.inputs, *options.other_inputs)):
         options.parser.error("-i takes a shape here: the models say which dtypes they want")
-    need_files(options.params, options.other_params, options.feeds)
+    need_files(options.params, options.other_params)
+    need_feeds(options.feeds)
     for model in (options.reference, options.candidate):
         if model.endswith((".onnx", ".npz", ".json")):
             need_files(model)

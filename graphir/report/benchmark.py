@@ -7,6 +7,7 @@ from typing import Any
 
 from graphir.runtime.timing import Latency, Ratio
 from graphir.safety.foreign_text import in_one_line, one_line
+from graphir.structure.printed import Printed
 from graphir.structure.record import record
 
 from .text import WIDTH, number, table, wrapped
@@ -70,7 +71,7 @@ class Pair:
 
 
 @record
-class BenchmarkReport:
+class BenchmarkReport(Printed):
     """Models timed: `rows` by provider, batch and model; `pairs` where there are two models. `notes` say what the
     numbers do not, `machine` is as `graphir.runtime.machine` gives it, with the load before and after."""
 

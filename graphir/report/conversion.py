@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from graphir.converters.table import FORMATS
 from graphir.graph import Decision, Graph
 from graphir.safety.foreign_text import one_line, printable
+from graphir.structure.printed import Printed
 from graphir.structure.record import holder, record
 
 from .parts import by_count, decisions_text, operators_text
@@ -35,7 +36,7 @@ class WrittenFile:
 
 
 @holder
-class ConversionReport:
+class ConversionReport(Printed):
     """The record of one conversion.
 
     `source_files` are the files that were read, `framework` what made them (`MXNet 1.9.1`), `producer` what else they

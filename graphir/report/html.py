@@ -118,6 +118,8 @@ def _verification_sections(report: VerificationReport) -> list[str]:
             ("reference", escape(report.reference)),
             ("candidate", escape(report.candidate)),
             ("inputs", feeds),
+            *((("sets of inputs", _lines(f"{one.name}: {one.verdict.value}" for one in report.sets)),)
+              if len(report.sets) > 1 else ()),
             ("took", f"{report.seconds:.2f} s"),
             *(("not proven", escape(reason)) for reason in report.unproven),
             *(("note", escape(note)) for note in report.notes),

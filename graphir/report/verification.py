@@ -24,6 +24,7 @@ MEANINGS = {
     "broken": "the models do not compute the same",
 }
 LAYERS_SHOWN = 12
+REWRITES_SHOWN = 5
 
 
 def verdict_line(report: VerificationReport) -> str:
@@ -54,6 +55,7 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
         f"  reference  {one_line(report.reference)}",
         f"  candidate  {one_line(report.candidate)}",
         f"  inputs     {feeds}",
+        *set_lines(report, verbose=verbose),
         "",
         comparison_table(report.outputs, "output"),
     ]
@@ -66,6 +68,22 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
     if report.layers:
         lines += ["", *_layer_lines(report, verbose)]
     return "\n".join(lines)
+
+
+def set_lines(report: VerificationReport, *, verbose: bool = False) -> list[str]:
+    """The sets of inputs in a line; a line for each where their verdicts differ in more than rounding, or if
+    `verbose`."""
+    if len(report.sets) < 2:
+        return []
+    names = ", ".join(one_line(one.name) for one in report.sets)
+    lines = [wrapped(f"{len(report.sets)} of inputs: {names}", first="  sets       ", rest=" " * 13)]
+    width = max(len(one.name) for one in report.sets)
+    if verbose or not all(one.verdict.passes for one in report.sets):
+        for one in report.sets:
+            feeds = ", ".join(f"{one_line(name)} {type_}" for name, type_ in one.feeds.items())
+            word = one.verdict.value if one.verdict.passes else one.verdict.value.upper()
+            lines.append(f"             {one_line(one.name):{width}}  {word:10}  {feeds}".rstrip())
+    return lines
 
 
 def cause_text(cause: Cause) -> str:
@@ -96,15 +114,20 @@ def comparison_table(comparisons: Sequence[Comparison], what: str) -> str:
 
 
 def _layer_lines(report: VerificationReport, verbose: bool) -> list[str]:
-    differing = [layer for layer in report.layers if not layer.verdict.passes]
+    differing = report.diverging
     first = report.first_divergence
     if first is None:
-        lines = [f"layer by layer: {plural(len(report.layers), 'value')} compared, none differs by more than rounding"]
+        said = "none differs by more than rounding" + (" where both are written alike" if report.rewritten else "")
+        lines = [f"layer by layer: {plural(len(report.layers), 'value')} compared, {said}"]
     else:
         lines = [
             f"layer by layer: {len(differing)} of {plural(len(report.layers), 'value')} differ; "
             f"the first is {one_line(first.name)}"
         ]
+    rewritten = [f"rewritten: {name}: {said}" for name, said in report.rewritten.items()]
+    lines += [wrapped(line) for line in (rewritten if verbose else rewritten[:REWRITES_SHOWN])]
+    if len(rewritten) > REWRITES_SHOWN and not verbose:
+        lines.append(f"  ... and {len(rewritten) - REWRITES_SHOWN} more that are written otherwise (-v lists all)")
     if verbose:
         lines.append(comparison_table(report.layers, "layer"))
     elif differing:
@@ -136,7 +159,9 @@ def verification_json(report: VerificationReport) -> dict[str, Any]:
         "seconds": round(report.seconds, 3),
         "outputs": [_comparison_json(found) for found in report.outputs],
         "first_divergence": None if first is None else first.name,
-        "layers": [_comparison_json(found) for found in report.layers],
+        "layers": [
+            {**_comparison_json(found), "rewritten": report.rewritten.get(found.name, "")} for found in report.layers
+        ],
     }
 
 
@@ -158,4 +183,5 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-__all__ = ["cause_text", "comparison_table", "headline", "verdict_line", "verification_json", "verification_text"]
+__all__ = ["cause_text", "comparison_table", "headline", "set_lines", "verdict_line", "verification_json",
+           "verification_text"]  # fmt: skip

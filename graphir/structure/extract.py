@@ -78,14 +78,14 @@ def _needed(wanted: Sequence[Value], cuts: Sequence[Value]) -> tuple[set[Value],
         if value in given or node is None or node in nodes:
             continue
         nodes.add(node)
-        for operand in _read(node):
+        for operand in uses_of(node):
             if operand not in needed:
                 needed.add(operand)
                 pending.append(operand)
     return needed, nodes
 
 
-def _read(node: Node) -> list[Value]:
+def uses_of(node: Node) -> list[Value]:
     """What a node uses of its graph: its operands, and what its subgraphs capture."""
     found = [value for value in node.inputs if value is not None]
     pending = list(node.subgraphs)

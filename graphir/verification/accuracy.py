@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphir.errors import VerificationError
 from graphir.safety.foreign_text import one_line
+from graphir.structure.printed import Printed
 
 Array = NDArray[Any]
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
@@ -19,7 +20,7 @@ OPEN_BATCH = 64
 
 
 @dataclass(frozen=True)
-class AccuracyReport:
+class AccuracyReport(Printed):
     """How many of `samples` each side classified correctly, and for how many the two chose different classes."""
 
     data: str

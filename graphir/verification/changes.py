@@ -79,11 +79,13 @@ def _row_lines(row: Row) -> Iterator[_Line]:
         yield _Line(node.name, f"{node.op.name} only in the {where}", text)
         return
     name = f"{row.place}{left.name}" if left.name == right.name else f"{row.place}{left.name} / {right.name}"
-    for change in row.changes:
-        yield _line(name, left, right, change, row.changes)
+    # Another operator has other operands too.
+    other = [change for change in row.changes if change.kind == "operator"]
+    for change in other or row.changes:
+        yield _line(name, left, right, change)
 
 
-def _line(name: str, left: Node, right: Node, change: Change, others: Sequence[Change]) -> _Line:
+def _line(name: str, left: Node, right: Node, change: Change) -> _Line:
     if change.kind == "operator":
         text = f"{spoken(left)} -> {spoken(right)}"
         return _Line(name, text, text)
@@ -94,9 +96,7 @@ def _line(name: str, left: Node, right: Node, change: Change, others: Sequence[C
             return _Line(name, f"{left.op.name}: {number[2]} -> {number[3]}", text)
         return _Line(name, "weights", f"weights differ: {change.text}")
     text = f"{left.op.name}: {_arrow(change.text)}"
-    is_bare = change.kind == "operand" and any(other.kind == "operator" for other in others)
-    return _Line(name, text if change.kind == "attribute" else f"{left.op.name}: another {change.kind}",
-                 f"{right.op.name}: {_arrow(change.text)}" if is_bare else text)  # fmt: skip
+    return _Line(name, text if change.kind == "attribute" else f"{left.op.name}: another {change.kind}", text)
 
 
 def spoken(node: Node) -> str:

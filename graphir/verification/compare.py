@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from graphir.errors import VerificationError
 
+from .local import Channel, local_limit, worst_channel
 from .verdict import Verdict
 
 Array = NDArray[Any]
@@ -36,12 +39,56 @@ ELEMENTS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
+class Floor:
+    """By how much rounding alone moves a value, as it was measured.
+
+    `overall` is the largest relative change (infinite where shapes, or the places of infinities and NaN, change),
+    `deviation` the largest change of each element, None where nothing moved; `runs` counts what it was measured by.
+    """
+
+    overall: float = 0.0
+    deviation: Array | None = None
+    runs: int = 0
+
+    def seen(self, array: Array, again: Array) -> Floor:
+        """With another run of the value."""
+        if array.shape != again.shape or _is_text(array):
+            same = array.shape == again.shape and bool(np.array_equal(array, again))
+            return replace(self, overall=self.overall if same else math.inf, runs=self.runs + 1)
+        scale, largest, _ = difference(array, again)
+        if not largest:
+            return replace(self, runs=self.runs + 1)
+        change = largest / scale if scale else math.inf
+        moved = _change(array, again)
+        return Floor(
+            max(self.overall, change),
+            moved if self.deviation is None else np.maximum(self.deviation, moved),
+            self.runs + 1,
+        )
+
+
+def _change(array: Array, again: Array) -> Array:
+    """The finite magnitude of the change of each element; complex numbers by the larger of their parts."""
+    if array.dtype.kind == "c":
+        return np.maximum(_change(array.real, again.real), _change(array.imag, again.imag))
+    wide = array.dtype if array.dtype in (np.float32, np.float64) else np.float64 if _is_exact(array) else np.float32
+    with np.errstate(invalid="ignore"):
+        moved = np.abs(again.astype(wide) - array.astype(wide))
+    return np.where(np.isfinite(moved), moved, 0)
+
+
+NO_FLOOR = Floor()
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Two results of one value.
 
     `scale` is the largest magnitude in the reference, `max_abs` the largest difference, `relative` their quotient
     (infinite where shapes, or the places of infinities and NaN, differ), `floor` the relative change that rounding the
-    inputs causes, `limit` what was allowed, `note` what was found where numbers cannot say it.
+    inputs causes, `limit` what was allowed, `note` what was found where numbers cannot say it. Where one channel
+    differs for its own magnitude they are those of that channel, which `place` names. A floor is measured where a
+    difference asks for it; it is 0 where that is below what any other order of a sum makes.
     """
 
     name: str
@@ -53,6 +100,7 @@ class Comparison:
     limit: float
     verdict: Verdict
     note: str = ""
+    place: str = ""
 
     @property
     def explained(self) -> bool:
@@ -131,46 +179,95 @@ def compare(
     reference: Array,
     candidate: Array,
     *,
-    floor: float = 0.0,
+    floor: Floor | float = 0.0,
     rtol: float | None = None,
     atol: float | None = None,
     step: float = 0.0,
+    bounded: bool = False,
     elsewhere: bool = False,
 ) -> Comparison:
     """Compare two results and grade the difference.
 
-    Without tolerances the verdict follows from the noise floor; integers and booleans have no rounding, so a difference
-    of theirs is broken, or suspicious where the floor says that rounding the inputs flips them too. With tolerances a
-    difference passes up to `atol + rtol * scale`, both 0 where not given. What equality cannot prove (all elements NaN
-    or infinite) is suspicious. `step` is that of a coarser type that the result came through; `elsewhere` is as for
-    `noise_limit`.
+    Without tolerances the verdict follows from the noise floor, for the whole and for each channel by itself (see
+    `local`). Integers and booleans have no rounding, so a difference of theirs is broken, noise where rounding the
+    inputs changes the same elements, and suspicious where it changes others. With tolerances a difference passes up to
+    `atol + rtol * scale`, both 0 where not given. What equality cannot prove (all elements NaN or infinite) is
+    suspicious. What exceeds the most that is ever allowed, but not what rounding alone does to the value, is not
+    deterministic. `step` is that of a coarser type that the reference came through; a type of the candidate alone
+    widens nothing. `bounded` is as for `worst_channel`, `elsewhere` as for `noise_limit`.
     Raises VerificationError for tolerances that are negative or not finite.
     """
+    measured = floor if isinstance(floor, Floor) else Floor(floor)
     scale, max_abs, note = difference(reference, candidate)
     relative = 0.0 if max_abs == 0 else max_abs / scale if scale else math.inf
+    made = partial(Comparison, name, tuple(reference.shape))
     if rtol is not None or atol is not None:
         allowed = _tolerance("atol", atol) + _tolerance("rtol", rtol) * scale
         limit = allowed / scale if scale else math.inf if allowed else 0.0
-        passes = max_abs <= allowed
-        verdict = Verdict.IDENTICAL if max_abs == 0 else Verdict.NOISE if passes else Verdict.BROKEN
+        verdict = Verdict.IDENTICAL if max_abs == 0 else Verdict.NOISE if max_abs <= allowed else Verdict.BROKEN
     elif _is_exact(reference) and _is_exact(candidate):
         limit = 0.0
-        worse = Verdict.SUSPICIOUS if floor and math.isfinite(max_abs) else Verdict.BROKEN
-        verdict = Verdict.IDENTICAL if max_abs == 0 else worse
+        verdict, note = _graded_exactly(reference, candidate, measured, max_abs, note)
     else:
-        own_step, smallest = _precision(reference, candidate)
-        limit = noise_limit(floor, max(step, own_step), elsewhere=elsewhere)
+        own_step, smallest = _precision(reference, candidate, step)
+        step = max(step, own_step)
+        limit = noise_limit(measured.overall, step, elsewhere=elsewhere)
         verdict = grade(relative, limit)
         if 0 < max_abs < smallest:
             verdict, note = Verdict.NOISE, "they differ below the smallest normal number only"
         elif scale == 0 and 0 < max_abs < math.inf:
             verdict = Verdict.SUSPICIOUS if max_abs <= NOISE_LEAST else Verdict.BROKEN
             note = "the reference is zero everywhere, the candidate is not"
+        elif verdict is Verdict.NOISE:
+            least = max(limit, MOST_STEPS * step)
+            channel = worst_channel(
+                reference, candidate, measured.deviation, least, bounded=bounded, elsewhere=elsewhere
+            )
+            if channel is not None and channel.differs:
+                return _of_channel(made, channel, measured.overall)
+        elif verdict.differs and moves_too_much(measured, step) and relative <= NOISE_FACTOR * measured.overall:
+            verdict, note = Verdict.NOT_DETERMINISTIC, _about_movement(measured)
     if verdict is Verdict.IDENTICAL and _says_nothing(reference):
         verdict, note = Verdict.SUSPICIOUS, "every element is infinite or NaN: that both are so proves nothing"
     if not note and reference.dtype != candidate.dtype and not _is_text(reference):
         note = f"the dtypes differ: {reference.dtype} and {candidate.dtype}"
-    return Comparison(name, tuple(reference.shape), scale, max_abs, relative, floor, limit, verdict, note)
+    return made(scale, max_abs, relative, measured.overall, limit, verdict, note)
+
+
+def moves_too_much(floor: Floor, step: float = 0.0) -> bool:
+    """Whether rounding alone moves a value by more than the most that is ever allowed."""
+    return floor.overall > noise_limit(math.inf, step)
+
+
+def _about_movement(floor: Floor) -> str:
+    if floor.overall == math.inf:
+        return "rounding alone changes its shape, or where its infinities and NaN stand"
+    return f"rounding alone moves it by {floor.overall:.2g} of its scale, more than is ever allowed"
+
+
+def _graded_exactly(
+    reference: Array, candidate: Array, floor: Floor, max_abs: float, note: str
+) -> tuple[Verdict, str]:
+    """The verdict on integers or booleans, and what is to be said."""
+    if max_abs == 0:
+        return Verdict.IDENTICAL, note
+    if max_abs == math.inf:
+        moved = floor.overall == math.inf
+        return (Verdict.NOT_DETERMINISTIC, _about_movement(floor)) if moved else (Verdict.BROKEN, note)
+    if floor.deviation is None:
+        return Verdict.SUSPICIOUS if floor.overall else Verdict.BROKEN, note
+    if (floor.deviation[reference != candidate] != 0).all():
+        return Verdict.NOISE, f"{note}, each of them one that rounding alone changes too"
+    return Verdict.SUSPICIOUS, f"{note}; rounding alone changes {int(np.count_nonzero(floor.deviation))}, others"
+
+
+def _of_channel(made: Callable[..., Comparison], channel: Channel, overall: float) -> Comparison:
+    """The comparison of a value that differs in one channel."""
+    relative, limit = local_limit(channel)
+    near = channel.max_abs <= SUSPICIOUS_FACTOR * channel.allowed and relative <= BROKEN_FROM
+    verdict = Verdict.SUSPICIOUS if near else Verdict.BROKEN
+    note = f"in {channel}, whose numbers are smaller than others beside them"
+    return made(channel.scale, channel.max_abs, relative, overall, limit, verdict, note, str(channel))
 
 
 def within_a_step(found: Comparison, reference: Array, candidate: Array) -> Comparison:
@@ -178,6 +275,10 @@ def within_a_step(found: Comparison, reference: Array, candidate: Array) -> Comp
 
     A step of quantized numbers is 1; of what is computed from them it is taken to be 1/127 of the largest magnitude.
     """
+    if found.place:
+        scale, max_abs, _ = difference(reference, candidate)
+        whole = replace(found, scale=scale, max_abs=max_abs, relative=max_abs / scale, note="", place="")
+        return replace(whole, limit=QUANTIZED_STEP, verdict=grade(whole.relative, QUANTIZED_STEP))
     if found.verdict.passes or not math.isfinite(found.relative):
         return found
     if _is_exact(reference) and _is_exact(candidate):
@@ -226,7 +327,15 @@ def _says_nothing(reference: Array) -> bool:
     return not np.isfinite(_real_parts(reference).astype(np.float64)).any()
 
 
-def _precision(*arrays: Array) -> tuple[float, float]:
+def _precision(reference: Array, candidate: Array, step: float) -> tuple[float, float]:
+    """The relative step and the smallest normal number of the reference's type, and of the candidate's where the
+    reference is as coarse, by its type or by its `step`."""
+    own = _steps(reference)
+    other = _steps(candidate)
+    return (max(own[0], other[0]), max(own[1], other[1])) if other[0] <= max(own[0], step) else own
+
+
+def _steps(*arrays: Array) -> tuple[float, float]:
     """The coarser relative step and the larger smallest normal number of the arrays' floating point types."""
     found = [(0.0, 0.0)]
     for array in arrays:
@@ -246,4 +355,7 @@ def _precision(*arrays: Array) -> tuple[float, float]:
     return max(step for step, _ in found), max(smallest for _, smallest in found)
 
 
-__all__ = ["Comparison", "Verdict", "compare", "difference", "grade", "noise_limit", "relative_change"]
+__all__ = [
+    *("Comparison", "Floor", "Verdict", "compare", "difference", "grade", "moves_too_much", "noise_limit"),
+    *("relative_change", "within_a_step"),
+]

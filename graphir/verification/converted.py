@@ -13,8 +13,10 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.verification.accuracy import AccuracyReport, compare_accuracy, split_labels
 from graphir.verification.candidate import OnnxCandidate
-from graphir.verification.equivalence import verify_against
-from graphir.verification.feeds import feeds_of, read_npz
+from graphir.verification.driver import verify_sets
+from graphir.verification.feeds import read_npz
+from graphir.verification.given import Wanted, plan_of
+from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.references import hold_against, reference_of
 from graphir.verification.report import VerificationReport
@@ -39,11 +41,12 @@ def verify_conversion(
     that either side computes in.
     """
     started = time.perf_counter()
-    arrays = feeds_of(how.feeds, graph, how.seed)
-    with OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test:
+    plan = plan_of(how.feeds, Wanted.of(graph, how.seed))
+    wiring = Wiring.of(graph)
+    with OnnxCandidate(candidate, providers=how.providers) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
-            return verify_against(reference, under_test, arrays, graph=graph, how=how, step=step)
+            return verify_sets(reference, under_test, plan, graph=graph, how=how, wiring=wiring, step=step)
 
         report = hold_against(judges, imported, check)
     report.seconds = time.perf_counter() - started
@@ -70,7 +73,7 @@ def measure_accuracy(
             raise VerificationError(f"{name}: {value.name} is {found}, but the model's input is {value.type}")
     with (
         closing(reference_of(judge, graph)) as reference,
-        OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test,
+        OnnxCandidate(candidate, providers=how.providers) as under_test,
     ):
         output, before, after, differing = compare_accuracy(
             reference.run, under_test.run, feeds, labels, batch=_fixed_batch(graph), progress=progress

@@ -3,33 +3,95 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
 
-from .bench import Bench
+from .bench import Asked, Bench
+from .compare import Comparison
 from .noise import infinite_values
+from .proof import FIXED, NUMB, Evidence, before, digest, doubt
 from .report import VerificationReport
 
 Array = NDArray[Any]
 LAYERS_INSIDE = 8
 
 
-def look_inside(bench: Bench, report: VerificationReport, numb: Sequence[str], *, blind: bool) -> None:
-    """Where outputs agree and show little (they are in doubt, or `numb`: they do not react to the inputs, and `blind`:
-    nothing before a head was compared), add the layers that differ."""
-    quantized = bench.limits.quantized
-    doubtful = any(not found.explained or (quantized and found.relative > 0) for found in report.outputs)
-    if not report.ok or not (doubtful or (numb and blind)):
-        return
-    known = [name for name in bench.layers if name not in bench.reference.outputs]
-    _, inside = bench.evaluate((), known if doubtful else known[-LAYERS_INSIDE:])
-    report.outputs += [layer for layer in inside if not layer.verdict.passes]
+def gather_evidence(
+    bench: Bench,
+    report: VerificationReport,
+    outputs: Sequence[Asked],
+    heads: Sequence[Asked],
+    expected: Mapping[str, Array],
+    reacting: Collection[str],
+) -> Evidence:
+    """What this set of inputs shows of outputs that agree. Values before those that show nothing themselves are
+    compared too, and those that differ are added to the report. `reacting` are the candidate's outputs that do."""
+    structure = bench.candidate.structure
+    doubts = {}
+    for one in outputs:
+        reason = doubt(
+            expected[one.source], reacts=one.name in reacting, exact=one.name not in structure.real,
+            fixed=one.name not in structure.live,
+        )  # fmt: skip
+        if reason and not (reason == FIXED and _is_fixed(bench, one.source)):
+            doubts[one.source] = reason
+    shown = _shown(bench, outputs, heads, doubts)
+    left = [one for one in outputs if one.source in doubts and one.source not in shown]
+    shown |= _shown(bench, left, _inside(bench, report, left), doubts)
+    numb = [name for name in doubts if doubts[name] == NUMB and (name in shown or not report.ok)]
     if numb:
-        said = f"the last {len(inside)} layers were compared too" if inside else "other ones say more (--feeds)"
-        report.notes.append(f"{', '.join(numb)} does not react to small changes of these inputs: {said}")
+        report.notes.append(f"{', '.join(numb)} {NUMB}: what comes before was compared too")
+    return Evidence(doubts, frozenset(shown), {one.source: digest(expected[one.source]) for one in outputs})
+
+
+def _is_fixed(bench: Bench, source: str) -> bool:
+    """Whether one of the reference's outputs is known to depend on no input; a capture, which has one set of inputs and
+    cannot be asked about others, is believed."""
+    live = None if bench.wiring is None else bench.wiring.live
+    return not bench.feeds or getattr(bench.reference, "recorded", False) or (live is not None and source not in live)
+
+
+def _shown(
+    bench: Bench, outputs: Sequence[Asked], compared: Sequence[Asked], doubts: Mapping[str, str]
+) -> set[str]:
+    """Those of the doubtful outputs that depend on a value that was compared, and that reacts."""
+    doubtful = [one for one in outputs if one.source in doubts]
+    if not doubtful or not compared:
+        return set()
+    names = list(dict.fromkeys(one.name for one in compared))
+    reacting = bench.reacting_layers(names)
+    return {one.source for one in doubtful if not reacting.isdisjoint(before(bench.candidate.structure, one.name))}
+
+
+def _inside(bench: Bench, report: VerificationReport, outputs: Sequence[Asked]) -> list[Asked]:
+    """Compare the nearest real values before these outputs that both know; those that pass."""
+    known = {name: source for source, name in bench.layers.items() if source not in bench.reference.outputs}
+    structure = bench.candidate.structure
+    nearest: dict[str, None] = {}
+    for one in outputs:
+        near = [name for name in before(structure, one.name) if name in known and name in structure.real]
+        nearest |= dict.fromkeys(known[name] for name in near[:LAYERS_INSIDE])
+    if not nearest:
+        return []
+    _, inside = bench.evaluate((), nearest)
+    report.outputs += [layer for layer in inside if not layer.verdict.passes]
+    passed = {layer.name for layer in inside if layer.verdict.passes}
+    return [Asked(source, source, bench.layers[source]) for source in nearest if source in passed]
+
+
+def look_inside(bench: Bench, report: VerificationReport) -> None:
+    """Where outputs agree and one is in doubt, add the layers that differ."""
+    quantized = bench.limits.quantized
+    if any(not found.explained or (quantized and found.relative > 0) for found in report.outputs):
+        _, inside = bench.evaluate((), [name for name in bench.layers if name not in bench.reference.outputs])
+        report.outputs += _differing(inside)
+
+
+def _differing(layers: Sequence[Comparison]) -> list[Comparison]:
+    return [layer for layer in layers if not layer.verdict.passes]
 
 
 def look_for_overflow(bench: Bench, report: VerificationReport) -> None:
@@ -46,14 +108,10 @@ def look_for_overflow(bench: Bench, report: VerificationReport) -> None:
         if place in suspects
     }
     _, inside = replace(bench, layers=narrow).evaluate((), narrow)
-    report.outputs += [layer for layer in inside if not layer.verdict.passes and math.isinf(layer.relative)]
+    report.outputs += [layer for layer in _differing(inside) if math.isinf(layer.relative)]
     unknown = sorted(suspects - set(narrow.values()))
     if unknown:
         report.notes.append(f"infinite in a narrow type, with nothing to compare: {', '.join(unknown[:5])}")
 
 
-def is_numb(output: Array, floor: float) -> bool:
-    return floor == 0 and output.dtype.kind in "fV" and output.size > 0
-
-
-__all__ = ["is_numb", "look_for_overflow", "look_inside"]
+__all__ = ["gather_evidence", "look_for_overflow", "look_inside"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -11,27 +12,28 @@ from numpy.typing import NDArray
 from graphir.graph import Graph
 from graphir.runtime.providers import PROVIDERS
 
-from .bench import Bench, Heads
+from .bench import Asked, Bench
 from .candidate import OnnxCandidate
-from .compare import Comparison, Verdict
-from .doubts import is_numb, look_for_overflow, look_inside
-from .heads import Wiring, hides_errors, values_before_heads
+from .compare import Comparison
+from .doubts import gather_evidence, look_for_overflow, look_inside
+from .heads import Wiring, hides_errors, scores, values_before_heads
 from .hidden_heads import hidden_heads
-from .layouts import laid_out
+from .layouts import order_outside
 from .limits import Limits
 from .matches import turned
-from .noise import noise_floors
+from .noise import Rounding
 from .options import ComparisonOptions
 from .pairing import layer_pairs, output_pairs
+from .proof import unproven
 from .questions import Stated, first_run, fit, questions
 from .report import VerificationReport
-from .seeded import perturbed
+from .verdict import Verdict
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
+    from graphir.converters.onnx.files.structure import Structure
 
 Array = NDArray[Any]
-PERTURBATIONS = 3
 QUANTIZED = (
     "both models compute with 8-bit numbers: an output may differ by one step of them, taken as 1/127 of its largest "
     "magnitude, and a quantized value inside by 1; a wrong scale below that shows in no number"
@@ -45,7 +47,7 @@ def verify_against(
     *,
     graph: Graph | None = None,
     how: ComparisonOptions | None = None,
-    wiring: Wiring | None = None,
+    wiring: Wiring | Structure | None = None,
     step: float = 0.0,
 ) -> VerificationReport:
     """Run both on the feeds and compare; the reference is evaluated once.
@@ -68,33 +70,87 @@ def verify_against(
     layers = layer_pairs(reference, candidate, graph)
     heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
 
-    origin = graph if graph is not None else Graph()
-    coarse = max(step, candidate.structure.coarsest_step)
-    moved, *more = [perturbed(origin, feeds, how.seed + turn, coarse) for turn in range(PERTURBATIONS)]
-    elsewhere = candidate.session.providers[0] != PROVIDERS["cpu"]
-    quantized = candidate.structure.quantizes and bool(getattr(reference, "quantized", False))
-    limits = Limits(how.rtol, how.atol, coarse, elsewhere, quantized)
-    if quantized:
+    bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
+    if bench.limits.quantized:
         report.notes.append(QUANTIZED)
-    report.notes += filter(None, [candidate.beyond_budget(feeds, per_layer=how.per_layer)])
-    bench = Bench(reference, candidate, feeds, moved, layers, limits)
-    wanted = dict.fromkeys([*(source for source, _ in pairs), *heads.sources])
+    wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
 
-    floors = noise_floors(candidate, feeds, (moved, *more), found)
-    _compare_outputs(bench, report, pairs, stated, expected, found, floors)
+    outputs = [_output(pair, stated) for pair in pairs]
+    moved = _moved_once(bench, outputs)
+    report.outputs = bench.compare(outputs, expected, found, moved)
+    report.notes += _moved_channels(outputs, expected, found)
     lacking = _lacking(reference, pairs)
     report.outputs += lacking
-    report.outputs += bench.compare_heads(heads, expected)
-    numb = [source for source, name in pairs if moved is not None and is_numb(expected[source], floors[name])]
-    look_inside(bench, report, numb, blind=not heads.sources)
-    if coarse and report.ok:
+    report.outputs += bench.compare(heads, expected)
+    if report.ok:
+        look_inside(bench, report)
+    if report.ok:
+        reacting = bench.reacting(found, moved)
+        report.evidence = gather_evidence(bench, report, outputs, heads, expected, reacting)
+        report.unproven += unproven([report.evidence])
+    if bench.limits.coarsest and report.ok:
         look_for_overflow(bench, report)
-    if not report.ok and not lacking:
-        outputs = {source: expected[source] for source, _ in pairs}
-        report.notes += questions(candidate, feeds, outputs, dict(pairs), stated, limits)
+    if report.verdict.differs and not lacking:
+        results = {source: expected[source] for source, _ in pairs}
+        report.notes += questions(candidate, feeds, results, dict(pairs), stated, bench.limits)
+    report.notes += _narrower(bench, report)
     report.reference, report.candidate = reference.label, candidate.label
     return report
+
+
+def _bench(
+    reference: Reference,
+    candidate: OnnxCandidate,
+    feeds: Mapping[str, Array],
+    layers: Mapping[str, str],
+    graph: Graph | None,
+    wiring: Wiring | Structure | None,
+    how: ComparisonOptions,
+    step: float,
+) -> Bench:
+    """Both models with the limits that hold for them."""
+    elsewhere = candidate.session.providers[0] != PROVIDERS["cpu"]
+    quantized = candidate.structure.quantizes and bool(getattr(reference, "quantized", False))
+    steps = {} if wiring is None else wiring.steps
+    limits = Limits(how.rtol, how.atol, step, steps, elsewhere, quantized)
+    origin = graph if graph is not None else Graph()
+    rounding = Rounding(candidate, origin, feeds, how.seed, limits.coarsest)
+    return Bench(reference, candidate, feeds, rounding, layers, limits, wiring)
+
+
+def _output(pair: tuple[str, str], stated: Stated) -> Asked:
+    """A pair of outputs; what was stated of their axes is done to the candidate's."""
+    source, name = pair
+    match = stated.outputs.get(source)
+    return Asked(source, source, name, True, turned=partial(turned, match=match) if match and match.order else None)
+
+
+def _moved_once(bench: Bench, outputs: Sequence[Asked]) -> dict[str, Array]:
+    """The outputs of the first run on moved feeds; those that come through a coarse type are moved by its step."""
+    found: dict[str, Array] = {}
+    for coarse in (False, True):
+        names = [one.name for one in outputs if (bench.limits.step_of(one.source) > 0) == coarse]
+        found |= bench.rounding.first(names, coarse=coarse) if names else {}
+    return found
+
+
+def _moved_channels(
+    outputs: Sequence[Asked], expected: Mapping[str, Array], found: Mapping[str, Array]
+) -> Iterator[str]:
+    for one in outputs:
+        if one.turned is None and order_outside(found[one.name], expected[one.source]):
+            yield f"{one.name} was compared with its channels where {one.source} has them"
+
+
+def _narrower(bench: Bench, report: VerificationReport) -> Iterator[str]:
+    """What is to be said where the candidate computes in a coarse type that the reference does not have."""
+    coarse = [name for name in bench.candidate.structure.steps if name in bench.candidate.structure.producers]
+    if report.verdict.differs and coarse and not bench.limits.coarsest and not bench.limits.stated:
+        yield (
+            f"the candidate computes {len(coarse)} values in float16 or bfloat16, and nothing is known to do so in the "
+            f"reference: if that is meant, say how much may differ (--rtol)"
+        )
 
 
 def _heads(
@@ -102,36 +158,21 @@ def _heads(
     candidate: OnnxCandidate,
     pairs: Sequence[tuple[str, str]],
     layers: Mapping[str, str],
-    wiring: Wiring | None,
+    wiring: Wiring | Structure | None,
     notes: list[str],
-) -> Heads:
+) -> list[Asked]:
     """The values before saturating heads; a note where there are heads and no such value is known to both."""
     own, outputs = candidate.structure, [name for _, name in pairs]
     known = values_before_heads(own, outputs, layers)
     if known or not hides_errors(own, outputs):
-        return Heads(known, ())
+        return [Asked(f"{source} (before the head)", source, name) for source, name in known.items()]
     hidden = hidden_heads(wiring, own, pairs, reference.values())
     if not hidden:
         notes.append("a softmax or the like hides errors before it, and no value before it is known to both")
-    return Heads(known, hidden)
-
-
-def _compare_outputs(
-    bench: Bench,
-    report: VerificationReport,
-    pairs: Sequence[tuple[str, str]],
-    stated: Stated,
-    expected: Mapping[str, Array],
-    found: dict[str, Array],
-    floors: Mapping[str, float],
-) -> None:
-    """Add the pairs of outputs to the report; what was stated about their axes is done to `found`."""
-    for source, name in pairs:
-        if source in stated.outputs and stated.outputs[source].order:
-            found[name] = turned(found[name], stated.outputs[source])
-        elif laid_out(found[name], expected[source])[1]:
-            report.notes.append(f"{name} was compared with its channels where {source} has them")
-        report.outputs.append(bench.limits.compare(source, expected[source], found[name], floors[name]))
+    return [
+        Asked(f"{head.source} (before the head)", head.source, head.name, seen=partial(scores, head.kind))
+        for head in hidden
+    ]
 
 
 def _lacking(reference: Reference, pairs: Sequence[tuple[str, str]]) -> list[Comparison]:

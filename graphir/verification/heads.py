@@ -17,6 +17,7 @@ SATURATING = frozenset(
 )
 SHIFTLESS = frozenset({"Softmax", "LogSoftmax"})
 ONE_TO_ONE = SHIFTLESS | {"Sigmoid", "Tanh"}
+COARSE = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 PASSED_ON = frozenset(
     {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Cast", "Slice", "Split", "Concat"}
 )
@@ -25,10 +26,13 @@ PASSED_ON = frozenset(
 @dataclass(frozen=True)
 class Wiring:
     """Which operator makes each value, of which operands: what heads are found by. `aliases` are the names that values
-    had in the model that they come from."""
+    had in the model that they come from, `steps` those of the coarsest type that each value came through, by all of its
+    names, where that is coarser than float32. `live` are those that depend on an input, None if that is not known."""
 
     producers: Mapping[str, tuple[str, tuple[str, ...]]]
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    steps: Mapping[str, float] = field(default_factory=dict)
+    live: frozenset[str] | None = None
 
     @staticmethod
     def of(graph: Graph) -> Wiring:
@@ -40,7 +44,36 @@ class Wiring:
                 for value in node.outputs
             },
             {value.name: value.sources for value in graph.values},
+            _steps(graph),
+            _live(graph),
         )
+
+
+def _live(graph: Graph) -> frozenset[str]:
+    """All names of the values that depend on an input. A node without operands may draw numbers, and one with graphs
+    inside may use any value: both count as such."""
+    found = {value.name for value in graph.inputs}
+    named: set[str] = set()
+    for node in graph.nodes:
+        operands = [operand.name for operand in node.inputs if operand is not None]
+        if not operands or node.subgraphs or not found.isdisjoint(operands):
+            found.update(value.name for value in node.outputs)
+            named.update(name for value in node.outputs for name in (value.name, *value.sources))
+    return frozenset(found | named)
+
+
+def _steps(graph: Graph) -> dict[str, float]:
+    found: dict[str, float] = {}
+    named: dict[str, float] = {}
+    for value in (*graph.inputs, *graph.parameters, *(made for node in graph.nodes for made in node.outputs)):
+        step = COARSE.get(str(value.dtype), 0.0)
+        if value.producer is not None:
+            operands = (operand.name for operand in value.producer.inputs if operand is not None)
+            step = max(step, *(found.get(name, 0.0) for name in operands), 0.0)
+        if step:
+            found[value.name] = step
+            named |= dict.fromkeys((value.name, *value.sources), step)
+    return named
 
 
 def one_to_one_heads(structure: Structure | Wiring, output: str) -> list[tuple[str, str]]:

@@ -6,19 +6,14 @@ one output of two models have equal operands if the models are equal (`heads.one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
-from .compare import Comparison, relative_change
-from .heads import Wiring, one_to_one_heads, scores
+from .heads import Wiring, one_to_one_heads
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -51,20 +46,4 @@ def hidden_heads(
     return found
 
 
-def compare_hidden(
-    heads: Sequence[HiddenHead],
-    expected: Mapping[str, Array],
-    found: Mapping[str, Array],
-    again: Mapping[str, Array],
-    compare: Callable[[str, Array, Array, float], Comparison],
-) -> Iterator[Comparison]:
-    """Each head's operand in both models; `again` is the candidate's for inputs that rounding moved."""
-    for head in heads:
-        wanted, own, moved = (
-            scores(head.kind, array) for array in (expected[head.source], found[head.name], again[head.name])
-        )
-        if wanted is not None and own is not None and moved is not None and own.size == wanted.size:
-            yield compare(f"{head.source} (before the head)", wanted, own, relative_change(own, moved))
-
-
-__all__ = ["HiddenHead", "compare_hidden", "hidden_heads"]
+__all__ = ["HiddenHead", "hidden_heads"]

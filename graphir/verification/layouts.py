@@ -73,23 +73,22 @@ def fitted_feeds(fitting: Fitting, feeds: Mapping[str, Array]) -> dict[str, Arra
     return found
 
 
-def laid_out(found: Array, expected: Array) -> tuple[Array, bool]:
-    """A result with its channels where those of the expected one are, and whether they had to be moved."""
-    order = channel_order(found.shape, expected.shape) if found.shape != expected.shape else ()
-    return (found.transpose(order), True) if order else (found, False)
+def order_outside(found: Array, expected: Array) -> Order:
+    """The order of a result's axes that brings its channels to where those of the expected one are, () as it is."""
+    return channel_order(found.shape, expected.shape) if found.shape != expected.shape else ()
 
 
-def laid_out_inside(found: Array, expected: Array) -> Array:
-    """A layer's values with their channels where those of the expected ones are.
+def order_inside(found: Array, expected: Array) -> Order:
+    """The same for a layer's values, which have the layout that suits their model.
 
     Where all sizes behind the batch are equal they do not tell the layout, and the order counts that differs least: the
     inside of two models may have different layouts, unlike their outputs.
     """
     shape = found.shape
     if shape != expected.shape or len(shape) < 3 or len(set(shape[1:])) != 1:
-        return laid_out(found, expected)[0]
-    orders = (tuple(range(len(shape))), *channel_moves(len(shape)))
-    return min((found.transpose(order) for order in orders), key=lambda array: difference(expected, array)[1])
+        return order_outside(found, expected)
+    orders: tuple[Order, ...] = ((), *channel_moves(len(shape)))
+    return min(orders, key=lambda order: difference(expected, found.transpose(order) if order else found)[1])
 
 
-__all__ = ["Fitting", "fit_inputs", "fitted_feeds", "laid_out", "laid_out_inside"]
+__all__ = ["Fitting", "fit_inputs", "fitted_feeds", "order_inside", "order_outside"]

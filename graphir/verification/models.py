@@ -19,12 +19,14 @@ from graphir.graph import Graph
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.candidate import OnnxCandidate
-from graphir.verification.equivalence import verify_against
-from graphir.verification.feeds import chosen, feeds_of, file_feeds, golden_feeds, read_feeds
+from graphir.verification.driver import verify_sets
+from graphir.verification.feeds import file_plan, golden_plan
+from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
-from graphir.verification.options import MEMORY_BUDGET, ComparisonOptions
+from graphir.verification.options import ComparisonOptions
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
+from graphir.verification.sets import Plan
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Format, Reference
@@ -38,7 +40,7 @@ def verify(
     reference: Any,
     candidate: Any,
     *,
-    feeds: Mapping[str, Any] | PathLike | None = None,
+    feeds: Feeds | None = None,
     seed: int = 0,
     rtol: float | None = None,
     atol: float | None = None,
@@ -58,7 +60,6 @@ def verify(
     match: Sequence[str] = (),
     format: str | None = None,
     candidate_format: str | None = None,
-    memory_budget: int = MEMORY_BUDGET,
     limits: Stated = None,
 ) -> VerificationReport:
     """Compare two models numerically.
@@ -77,12 +78,11 @@ def verify(
     `candidate_outputs` which of the candidate. `match` says
     which input or output of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1`
     with the order of axes in which a feed is handed to the candidate, or a result to the reference. `format` and
-    `candidate_format` are those of the models, where their content and names do not tell them. `memory_budget` is how
-    many bytes the comparison may take beside the weights: layers are compared in slices that fit.
+    `candidate_format` are those of the models, where their content and names do not tell them.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
-    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match, memory_budget)
+    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match)
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     return verify_models(
         (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
@@ -102,8 +102,7 @@ def verify_models(
     how.matches()
     with memory_for("the comparison"):
         graph = _graph_of(*candidate)
-        made = candidate[0] if graph is None else graph
-        with OnnxCandidate(made, providers=how.providers, memory=how.memory_budget) as under_test:
+        with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
             report = _Check(under_test, graph, how).against(*reference)
     report.seconds = time.perf_counter() - started
     return report
@@ -127,7 +126,7 @@ class _Check:
             _check_whole(model, options)
             golden = GoldenCapture(model)
             own = list(self.under_test.session.inputs)
-            return self._check(golden, golden_feeds(golden.feeds, self.how.feeds, own), self.graph)
+            return self._check(golden, golden_plan(golden.feeds, self.how.feeds, own), self.graph)
         if row.runs and not options.is_cut:
             return self._against_file(model, options)
         source = read_model(model, replace(options, format=row.name))
@@ -135,28 +134,28 @@ class _Check:
         if not judges:
             return self._against_graph(source.graph)
         origin = source.graph
-        arrays = feeds_of(self.how.feeds, origin, self.how.seed, self.under_test.session.inputs)
+        plan = self._plan(origin)
         layers = self.graph or origin
-        return hold_against(judges, origin, lambda judge: self._check(judge, arrays, layers, Wiring.of(origin)))
+        return hold_against(judges, origin, lambda judge: self._check(judge, plan, layers, Wiring.of(origin)))
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model)) as source:
-            arrays = feeds_of(self.how.feeds, model, self.how.seed, self.under_test.session.inputs)
-            return self._check(source, arrays, self.graph, source.structure)
+            return self._check(source, self._plan(model), self.graph, source.structure)
 
     def _against_file(self, path: PathLike, options: ModelOptions) -> VerificationReport:
         """A file that onnxruntime runs need not be one that becomes a graph."""
         with closing(RuntimeReference(path)) as source:
-            if self.how.feeds is None:
-                arrays = file_feeds(path, options, self.how.seed, source.session, self.under_test.session.inputs)
-            else:
-                arrays = chosen(read_feeds(self.how.feeds), source.inputs)
-            return self._check(source, arrays, self.graph, source.structure)
+            sessions = source.session, self.under_test.session
+            plan = file_plan(path, options, self.how.feeds, self.how.seed, sessions)
+            return self._check(source, plan, self.graph, source.structure)
+
+    def _plan(self, origin: Graph) -> Plan:
+        return plan_of(self.how.feeds, Wanted.of(origin, self.how.seed, self.under_test.session.inputs))
 
     def _check(
-        self, reference: Reference, arrays: Mapping[str, Any], layers: Graph | None, wiring: Any = None
+        self, reference: Reference, plan: Plan, layers: Graph | None, wiring: Any = None
     ) -> VerificationReport:
-        return verify_against(reference, self.under_test, arrays, graph=layers, how=self.how, wiring=wiring)
+        return verify_sets(reference, self.under_test, plan, graph=layers, how=self.how, wiring=wiring)
 
 
 def _row_of(model: Any, options: ModelOptions) -> Format | None:

@@ -3,50 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.graph import Graph
+
 from .candidate import OnnxCandidate
-from .compare import relative_change
+from .seeded import perturbed
 
 Array = NDArray[Any]
+Feeds = Mapping[str, Array]
 NARROW = ("float16", "bfloat16")
+PERTURBATIONS = 3
+# Inputs are moved by up to half of this to see whether a value reacts at all: far above any rounding, 8 bits included.
+STIRRED = 2.0**-4
+VALUES_AT_ONCE = 64
+MOST_SESSIONS = 16
 
 
-def noise_floors(
-    candidate: OnnxCandidate,
-    feeds: Mapping[str, Array],
-    moved: Sequence[Mapping[str, Array] | None],
-    found: Mapping[str, Array],
-) -> dict[str, float]:
-    """For each output the relative change that rounding the inputs or another order of computation causes at most."""
-    floors = dict.fromkeys(found, 0.0)
-    for step in moved:
-        floors |= {name: max(floors[name], change) for name, change in perturbation(candidate, step, found).items()}
-    for name, array in candidate.twin.run(feeds, list(found)).items():
-        floors[name] = max(floors[name], relative_change(found[name], array))
-    return floors
+class Rounding:
+    """Runs of a candidate that differ from its first by rounding alone.
+
+    They are runs on feeds whose real numbers are moved by up to a unit in the last place, and one with onnxruntime's
+    optimisations the other way. `coarse` is the step of a coarser type that the reference computes in: what comes
+    through it is moved by up to half of that. The same seed gives the same runs, whichever values are asked for.
+    """
+
+    def __init__(self, candidate: OnnxCandidate, graph: Graph, feeds: Feeds, seed: int, coarse: float = 0.0) -> None:
+        self._candidate, self._graph, self._feeds = candidate, graph, feeds
+        self._seed, self._coarse = seed, coarse
+
+    @cached_property
+    def _fine(self) -> list[Feeds]:
+        return self._moved(0.0)
+
+    @cached_property
+    def _rough(self) -> list[Feeds]:
+        return self._moved(self._coarse)
+
+    def _moved(self, step: float) -> list[Feeds]:
+        turns = range(self._seed, self._seed + PERTURBATIONS)
+        return [moved for turn in turns if (moved := perturbed(self._graph, self._feeds, turn, step)) is not None]
+
+    def feeds(self, *, coarse: bool = False) -> list[Feeds]:
+        """The feeds that rounding moved; none where there is no real number in them."""
+        return self._rough if coarse and self._coarse else self._fine
+
+    def runs(self, names: Sequence[str], *, coarse: bool = False, passed: int = 0) -> Iterator[dict[str, Array]]:
+        """The named values of each run, a run at a time, without the first ones, which have `passed`. The cheapest come
+        first: the last ones need a session of their own."""
+        for feeds in self.feeds(coarse=coarse)[passed:]:
+            yield self._candidate.run(feeds, names)
+        yield self._candidate.twin.run(self._feeds, names)
+
+    def stirred(self, names: Sequence[str]) -> dict[str, Array]:
+        """The named values where each real input is moved by some percent, which is no rounding: what does not change
+        then does not react. None where no feed can be moved."""
+        moved = perturbed(self._graph, self._feeds, self._seed + PERTURBATIONS, STIRRED)
+        return {} if moved is None else self._candidate.run(moved, names)
+
+    def first(self, names: Sequence[str], *, coarse: bool = False) -> dict[str, Array]:
+        """The named values of the first of the runs; none where no feed can be moved."""
+        moved = self.feeds(coarse=coarse)
+        return self._candidate.run(moved[0], names) if moved else {}
 
 
 def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Iterator[str]:
     """The inner values of a narrow type in which there is an infinity or NaN; a few values at a time are held."""
-    for names in candidate.slices(candidate.structure.producers, feeds, candidate.memory // 2):
-        for name, array in candidate.run(feeds, names).items():
+    names = list(candidate.structure.producers)
+    step = max(VALUES_AT_ONCE, len(names) // MOST_SESSIONS + 1)
+    for start in range(0, len(names), step):
+        for name, array in candidate.run(feeds, names[start : start + step]).items():
             is_narrow = isinstance(array, np.ndarray) and array.dtype.name in NARROW
             if is_narrow and not np.isfinite(array.astype(np.float32)).all():
                 yield name
 
 
-def perturbation(
-    candidate: OnnxCandidate, moved: Mapping[str, Array] | None, found: Mapping[str, Array]
-) -> dict[str, float]:
-    """For each value the relative change that the moved feeds cause; nothing without such feeds."""
-    if moved is None:
-        return {}
-    again = candidate.run(moved, list(found))
-    return {name: relative_change(array, again[name]) for name, array in found.items()}
-
-
-__all__ = ["noise_floors", "perturbation"]
+__all__ = ["PERTURBATIONS", "Rounding", "infinite_values"]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graphir.errors import ArgumentError, VerificationError
 from graphir.safety.arguments import expect, expect_items, expect_path
 from graphir.structure.record import record
 
 if TYPE_CHECKING:
+    from graphir.verification.given import Feeds
     from graphir.verification.matches import Match
 
 PathLike = str | os.PathLike[str]
-# Bytes that a comparison may take beside the weights, where nothing else is said.
-MEMORY_BUDGET = 1 << 30
 AGAINST = ("auto", "live", "reference")
 
 
@@ -26,7 +25,7 @@ class ComparisonOptions:
     Raises ArgumentError for what does not say how to compare, and VerificationError for an unknown `against`.
     """
 
-    feeds: Mapping[str, Any] | PathLike | None = None
+    feeds: Feeds | None = None
     seed: int = 0
     rtol: float | None = None
     atol: float | None = None
@@ -34,19 +33,18 @@ class ComparisonOptions:
     against: str = "auto"
     providers: str | Sequence[str] = "cpu"
     match: Sequence[str] = ()
-    memory_budget: int = MEMORY_BUDGET
 
     def __post_init__(self) -> None:
-        if self.feeds is not None and not isinstance(self.feeds, Mapping):
-            expect_path(self.feeds, "feeds (if not a mapping of arrays by name)")
+        many = isinstance(self.feeds, list | tuple)
+        for one in self.feeds if many else () if self.feeds is None else (self.feeds,):  # type: ignore[union-attr]
+            if not isinstance(one, Mapping):
+                expect_path(one, "feeds (if not a mapping of arrays by name, or several)")
         if expect(self.seed, int, "seed") < 0:
             raise ArgumentError(f"seed: expected a number that is 0 or more, found {self.seed}")
         for name, value in (("rtol", self.rtol), ("atol", self.atol)):
             expect(value, (int, float, type(None)), name)
         if self.against not in AGAINST:
             raise VerificationError(f"against={self.against!r}: expected one of {', '.join(AGAINST)}")
-        if expect(self.memory_budget, int, "memory_budget") <= 0:
-            raise ArgumentError(f"memory_budget: expected a number of bytes above 0, found {self.memory_budget}")
         expect_items(self.match, str, "match", "a text such as A=B")
 
     def matches(self) -> list[Match]:
@@ -56,4 +54,4 @@ class ComparisonOptions:
         return [parse_match(text) for text in self.match]
 
 
-__all__ = ["AGAINST", "MEMORY_BUDGET", "ComparisonOptions"]
+__all__ = ["AGAINST", "ComparisonOptions"]

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from graphir.converters.formats import Reference
 
 Array = NDArray[Any]
-RANDOM = frozenset(
-    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
-
 
 class Stated(NamedTuple):
     """What the user said that belongs together: inputs by the candidate's names, outputs by the reference's."""
@@ -43,7 +39,8 @@ def fit(
     for match in stated.inputs.values():
         turned(feeds[match.source], match)
     notes += candidate.fit(feeds, {name: (match.source, match.order) for name, match in stated.inputs.items()})
-    drawn = sorted({operator for operator, _ in candidate.structure.producers.values() if operator in RANDOM})
+    structure = candidate.structure
+    drawn = sorted({structure.producers[name][0] for name in structure.random if name in structure.producers})
     if drawn:
         notes.append(f"{', '.join(drawn)} draws other numbers in every run: what depends on them differs")
     return stated
@@ -91,7 +88,7 @@ def questions(
     primary = candidate.fitting
 
     def passes(source: str, wanted: Array, name: str, found: Array) -> bool:
-        return limits.compare_as_is(source, wanted, found).verdict.passes
+        return limits.compare(source, wanted, found).verdict.passes
 
     for fitting in (primary, *other_fittings(feeds, candidate.session.inputs, primary, list(fed))):
         candidate.fitting = fitting

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,14 @@ from graphir.types import DType
 
 from .candidate import OnnxCandidate
 from .feeds import feeds_of
+from .given import Feeds
 
 PathLike = str | os.PathLike[str]
 SLICE_ELEMENTS = 64 << 20
 OPEN_SIZE = 8
 
 
-def measure(graph: Graph, feeds: Mapping[str, Any] | PathLike | None = None, seed: int = 0) -> dict[str, float]:
+def measure(graph: Graph, feeds: Feeds | None = None, seed: int = 0) -> dict[str, float]:
     """The largest finite magnitude of each float32 value, by its name, when onnxruntime runs the graph on the feeds, or
     on drawn ones.
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
 
-from .compare import Comparison, Verdict
+from graphir.structure.printed import Printed
+
+from .compare import Comparison
+from .proof import Evidence
+from .verdict import Verdict
 
 EXIT_DIFFERENT = 4
 EXIT_NOT_PROVEN = 5
@@ -35,14 +41,16 @@ class Cause:
 
 
 @dataclass
-class VerificationReport:
+class VerificationReport(Printed):
     """The result of a verification: who was compared with whom, on what, and what came out.
 
     `outputs` holds the worst comparison of each output over all input sets, `sets` those of each set. `unproven` says
     in a sentence each why agreement proves nothing, or not all: with one of them no verdict passes. `coverage` says
     what the inputs reached and what not. `changes` is what `diff` finds between the two models, a line each. `layers`
     is filled by a layer-by-layer verification; `first_divergence` is the first of them beyond noise, `causes` are the
-    layers where differences begin. `notes` say what the numbers do not: outputs that were not compared, names that
+    layers where differences begin, `evidence` what the inputs showed of each output (`proof.unproven` judges it over
+    several sets). `rewritten` are layers that differ because one model is written otherwise, with the place where both
+    agree again: they are no divergence. `notes` say what the numbers do not: outputs not compared, names that
     differ.
     """
 
@@ -58,9 +66,21 @@ class VerificationReport:
     coverage: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     causes: list[Cause] = field(default_factory=list)
+    evidence: Evidence = field(default_factory=Evidence)
+    rewritten: dict[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return self.ok
+
+    def to_text(self, *, verbose: bool = False) -> str:
+        """The verdict and what it stands on; with `verbose` every layer."""
+        text: str = import_module("graphir.report.verification").verification_text(self, verbose=verbose)
+        return text
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data."""
+        data: dict[str, Any] = import_module("graphir.report.verification").verification_json(self)
+        return data
 
     @property
     def verdict(self) -> Verdict:
@@ -82,8 +102,16 @@ class VerificationReport:
 
     @property
     def first_divergence(self) -> Comparison | None:
-        """The first layer whose difference is more than rounding."""
-        return next((layer for layer in self.layers if not layer.verdict.passes), None)
+        """The first layer whose difference is more than rounding, and no other way to write the same; the first
+        cause's where that is known."""
+        first = next(iter(self.diverging), None)
+        named = self.causes[0].name if self.causes else None
+        return next((layer for layer in self.diverging if layer.name == named), first)
+
+    @property
+    def diverging(self) -> list[Comparison]:
+        """The layers that differ by more than rounding, and not because one model is written otherwise."""
+        return [layer for layer in self.layers if not layer.verdict.passes and layer.name not in self.rewritten]
 
 
 def worst(found: list[Comparison] | tuple[Comparison, ...]) -> Verdict:

@@ -11,34 +11,14 @@ from numpy.typing import NDArray
 from graphir.errors import ShapeError, VerificationError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_types
-from graphir.types import DType, Shape, Sym, Unknown, substitute, symbol
+from graphir.types import Shape, Sym, Unknown, substitute, symbol
 
-PASSED_ON = (
-    *("Cast", "Clip", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Floor"),
-    *("Max", "Min", "Split", "Slice"),
-)
-LOOKUPS = ("Gather", "GatherElements", "GatherND", "OneHot")
+from .draws import NORMAL, Draw, drawn
+from .roles import index_limit
+
 BATCH = 2
 OPEN_BATCH, OPEN_SIZE = symbol("open_batch"), symbol("open_size")
 SIZES_TRIED = (32, 64, 128, 224, 299, 512, 16, 8, 4)
-
-
-def index_limit(value: Value) -> int | None:
-    """How many rows the tables have that the value looks up in; None if it is no index."""
-    limits: list[int] = []
-    pending, seen = [value], {value}
-    while pending:
-        for node, slot in pending.pop().uses:
-            if node.op.name in LOOKUPS and slot == (0 if node.op.name == "OneHot" else 1):
-                table = node.inputs[0]
-                axis = getattr(node.op, "axis", 0)
-                size = table.shape[axis] if node.op.name != "OneHot" and table is not None and table.shape else 2
-                limits.append(size if isinstance(size, int) else 2)
-            elif node.op.name in PASSED_ON and slot == 0:
-                fresh = [result for result in node.outputs if result not in seen]
-                seen.update(fresh)
-                pending.extend(fresh)
-    return min(limits, default=None)
 
 
 def _named(value: Value) -> Shape | None:
@@ -142,8 +122,10 @@ def make_feeds(
     seed: int = 0,
     sizes: Mapping[str, int] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    draw: Draw = NORMAL,
 ) -> dict[str, NDArray[Any]]:
-    """Values for every input from PCG64: standard normal floats, indices within their tables, small integers, booleans.
+    """Values for every input from PCG64: standard normal floats, indices within their tables, small integers, booleans,
+    or what `draw` says.
 
     The same seed gives the same values everywhere. `shapes` overrides the graph's. Raises VerificationError for inputs
     of unknown rank.
@@ -157,20 +139,9 @@ def make_feeds(
     if unknown := [value for value, shape in found.items() if shape is None]:
         raise _ask_for(unknown)
     feeds: dict[str, NDArray[Any]] = {}
-    for value, shape in found.items():
+    for place, (value, shape) in enumerate(found.items()):
         assert shape is not None
-        dtype = value.dtype or DType.FLOAT32
-        limit = index_limit(value)
-        drawn: NDArray[Any]
-        if limit is not None:
-            drawn = generator.integers(0, max(limit, 1), shape)
-        elif dtype is DType.BOOL:
-            drawn = generator.integers(0, 2, shape)
-        elif dtype.is_float:
-            drawn = generator.standard_normal(shape)
-        else:
-            drawn = generator.integers(0, 8, shape)
-        feeds[value.name] = np.asarray(drawn).astype(dtype.numpy())
+        feeds[value.name] = drawn(generator, value, shape, draw, place)
     return feeds
 
 

@@ -14,6 +14,7 @@ from graphir.graph import Graph, Node, Value
 from graphir.ops.normalization import BatchNormalization
 
 from .changes import changes_of
+from .known import by_name
 
 Source = Graph | Callable[[], Graph] | None
 
@@ -90,7 +91,7 @@ class Sides:
         """
         assert self.graphs is not None
         aligned = self.counterparts.values
-        names = _by_source(self.graphs[1])
+        names = by_name(self.graphs[1])
         prints = Fingerprints()
         found: dict[Value, Value] = {}
         for node in self.graphs[0].nodes:
@@ -147,12 +148,6 @@ class Sides:
 def _computed(graph: Graph) -> Iterator[Value]:
     for node in graph.nodes:
         yield from node.outputs
-
-
-def _by_source(graph: Graph) -> dict[str, Value]:
-    """The computed values by their names, and by those that they had in the model that they come from."""
-    found = {name: value for value in _computed(graph) for name in value.sources}
-    return found | {value.name: value for value in _computed(graph)}
 
 
 __all__ = ["Sides"]

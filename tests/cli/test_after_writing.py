@@ -91,7 +91,7 @@ def test_what_fails_later_says_what_stands(
         ("graphir.converters.opening.detect_format", ["convert", "MODEL", "out.onnx"]),
         ("graphir.converters.onnx.files.writer.write_model", ["convert", "MODEL", "out.onnx"]),
         ("graphir.converters.onnx.exporting.exporter.export_graph", ["convert", "MODEL", "out.onnx"]),
-        ("graphir.verification.models.verify_against", ["verify", "MODEL", "MODEL"]),
+        ("graphir.verification.models.verify_sets", ["verify", "MODEL", "MODEL"]),
         ("graphir.analysis.summary.summarize", ["summary", "MODEL"]),
     ],
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,34 @@ from graphir.files.reading import open_plain
 
 QUANTIZING = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
 COARSE_STEPS = {10: 2.0**-10, 16: 2.0**-7}  # float16, bfloat16
+FLOAT = 1
+REAL_TYPES = frozenset({FLOAT, *COARSE_STEPS, 11, 14, 15})  # double, and complex numbers of both sizes
+SIZES = frozenset({"Shape", "Size"})
+BOUNDED = frozenset(
+    {"Sigmoid", "Softmax", "LogSoftmax", "Tanh", "Erf", "Exp", "Gelu", "Softplus", "Softsign", "Elu", "Selu", "Celu"}
+    | {"HardSigmoid", "HardSwish", "Swish", "Mish", "LSTM", "GRU", "RNN"}
+)
+SUMS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "Einsum", "BatchNormalization", "LayerNormalization"})
+RANDOM = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
 
 
 @dataclass(frozen=True)
 class Structure:
     """The main graph of a model. `producers` holds, for each result in the file's order, its operator and operands;
-    `external` says whether weights lie in other files, `element_types` which ONNX types are in it."""
+    `external` says whether weights lie in other files, `element_types` which ONNX types are in it. `captured` are the
+    values that the graphs inside a node use, by that node's results; `typed` are those whose ONNX element
+    type is stated (weights, inputs, casts, constants), and `random` those that are drawn."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     producers: dict[str, tuple[str, tuple[str, ...]]]
     external: bool
     element_types: frozenset[int] = frozenset()
+    captured: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    typed: Mapping[str, int] = field(default_factory=dict)
+    random: frozenset[str] = frozenset()
 
     @property
     def quantizes(self) -> bool:
@@ -37,6 +54,50 @@ class Structure:
     def coarsest_step(self) -> float:
         """The distance from 1 to the next number in the coarsest type that is computed in, 0 if none is coarse."""
         return max((step for code, step in COARSE_STEPS.items() if code in self.element_types), default=0.0)
+
+    @cached_property
+    def steps(self) -> dict[str, float]:
+        """The step of the coarsest type that each value came through; those that came through none are left out."""
+        found = {name: COARSE_STEPS[code] for name, code in self.typed.items() if code in COARSE_STEPS}
+        for name in self.producers:
+            step = max((found.get(operand, 0.0) for operand in self.operands(name)), default=0.0)
+            if step > found.get(name, 0.0):
+                found[name] = step
+        return found
+
+    @cached_property
+    def drawn(self) -> frozenset[str]:
+        """The values that depend on random numbers."""
+        return self.behind(self.random)
+
+    @cached_property
+    def live(self) -> frozenset[str]:
+        """The values that depend on an input, or on random numbers."""
+        return self.behind([*self.inputs, *self.random])
+
+    @cached_property
+    def bounded(self) -> frozenset[str]:
+        """The values that come from functions whose results are computed to some units in the last place of 1, not of
+        themselves, up to the next sum of products."""
+        made = [name for name, (operator, _) in self.producers.items() if operator in BOUNDED]
+        return self.behind(made, unless=SUMS)
+
+    @cached_property
+    def real(self) -> frozenset[str]:
+        """The values that depend on real numbers, on more than their sizes."""
+        return self.behind([name for name, code in self.typed.items() if code in REAL_TYPES], unless=SIZES)
+
+    def operands(self, name: str) -> tuple[str, ...]:
+        """What a computed value depends on directly, what graphs inside its node use included."""
+        return (*self.producers[name][1], *self.captured.get(name, ()))
+
+    def behind(self, names: Collection[str], unless: Collection[str] = ()) -> frozenset[str]:
+        """The values that depend on any of these, they themselves included, not through the operators `unless`."""
+        found = set(names)
+        for name, (operator, _) in self.producers.items():
+            if operator not in unless and not found.isdisjoint(self.operands(name)):
+                found.add(name)
+        return frozenset(found)
 
 
 def read_structure(path: str | os.PathLike[str]) -> Structure:
@@ -53,6 +114,7 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
         raise FormatError(f"not an ONNX model: {error}", path=path) from error
     graph = model.graph
     weights = {tensor.name for tensor in graph.initializer}
+    inside = {name: list(_nodes_inside(node)) for node in graph.node if _has_graphs(node) for name in node.output}
     return Structure(
         inputs=tuple(item.name for item in graph.input if item.name not in weights),
         outputs=tuple(item.name for item in graph.output),
@@ -60,22 +122,71 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
             name: (node.op_type, tuple(node.input)) for node in graph.node for name in node.output if name
         },
         element_types=frozenset(_element_types(graph)),
+        captured={
+            name: tuple({operand: None for node in nodes for operand in node.input}) for name, nodes in inside.items()
+        },
+        typed=_typed(graph, inside),
+        random=frozenset(
+            name
+            for node in graph.node
+            for name in node.output
+            if name and any(map(_draws, (node, *inside.get(name, ()))))
+        ),
         external=any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in graph.initializer),
     )
 
 
+def _has_graphs(node: Any) -> bool:
+    return any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute)
+
+
+def _nodes_inside(node: Any) -> Iterator[Any]:
+    """The nodes of the graphs in a node, at any depth."""
+    pending = [node]
+    while pending:
+        for attribute in pending.pop().attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                yield from graph.node
+                pending += graph.node
+
+
+def _draws(node: Any) -> bool:
+    """Whether a node draws numbers: a Dropout does where it is told whether it trains, which is not looked up."""
+    return node.op_type in RANDOM or (node.op_type == "Dropout" and len(node.input) > 2 and bool(node.input[2]))
+
+
+def _typed(graph: Any, inside: Mapping[str, Sequence[Any]]) -> dict[str, int]:
+    """The stated element types of weights, inputs and results; of several that a node states, the coarsest."""
+    found = {tensor.name: tensor.data_type for tensor in graph.initializer}
+    found |= {item.name: item.type.tensor_type.elem_type for item in graph.input}
+    for node in graph.node:
+        nodes = (node, *inside.get(node.output[0] if node.output else "", ()))
+        codes = [code for one in nodes for code in _stated_types(one)]
+        if codes:
+            code = max(codes, key=lambda code: (COARSE_STEPS.get(code, 0.0), code in REAL_TYPES))
+            found |= dict.fromkeys(filter(None, node.output), code)
+    return found
+
+
+def _stated_types(node: Any) -> Iterator[int]:
+    """The element types that a node's attributes state: of a cast, a constant, drawn numbers."""
+    for attribute in node.attribute:
+        if attribute.name in ("to", "dtype"):
+            yield attribute.i
+        elif attribute.HasField("t"):
+            yield attribute.t.data_type
+        elif attribute.name in ("value_float", "value_floats"):
+            yield FLOAT
+
+
 def _message(path: str | os.PathLike[str]) -> bytes:
-    """The file without its weights."""
-    return strip_weights(mapped_bytes(path)).message
-
-
-def mapped_bytes(path: str | os.PathLike[str]) -> memoryview:
-    """A file's bytes, mapped. The map goes with the last view of it: one that an error's traceback still holds cannot
-    be closed, which would hide that error."""
+    """The file without its weights. Its map goes with the last view of it: one that an error's traceback still holds
+    cannot be closed, which would hide that error."""
     with open_plain(path) as file:
         if not os.fstat(file.fileno()).st_size:
-            return memoryview(b"")
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            return b""
+        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return strip_weights(memoryview(view)).message
 
 
 def check_external(path: str | os.PathLike[str]) -> None:
@@ -99,13 +210,13 @@ def check_external(path: str | os.PathLike[str]) -> None:
         model.ParseFromString(message)
     except DecodeError:
         return
-    for tensor in tensors_of(model.graph, *(function.node for function in model.functions)):
+    for tensor in _tensors(model.graph, *(function.node for function in model.functions)):
         for entry in tensor.external_data:
             if entry.key == "location" and tensor.data_location == onnx.TensorProto.EXTERNAL:
                 external_place(Path(path), entry.value, f"tensor {tensor.name}")
 
 
-def tensors_of(graph: Any, *bodies: Any) -> Iterator[Any]:
+def _tensors(graph: Any, *bodies: Any) -> Iterator[Any]:
     """Every tensor of a graph and of lists of nodes, those of the graphs inside them included."""
     graphs, nodes = [graph], list(bodies)
     while graphs or nodes:
@@ -132,4 +243,4 @@ def _element_types(graph: Any) -> Iterator[int]:
             yield from (attribute.i for attribute in node.attribute if attribute.name == "to")
 
 
-__all__ = ["Structure", "check_external", "mapped_bytes", "read_structure", "tensors_of"]
+__all__ = ["Structure", "check_external", "read_structure"]

@@ -1,0 +1,185 @@
+"""What a model is, without running it: its layers, its shapes, its padding, and what another one has otherwise.
+
+`graphir.summary`, `shapes`, `padding` and `diff` take a Graph or a path to anything that `graphir.load` reads, and give
+reports: `print(report)` shows what the command of that name prints, `report.to_json()` is plain data, and where two
+models are compared `bool(report)` says whether they agree.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from graphir.graph import Graph
+from graphir.report.inspected import (
+    DiffReport,
+    PaddingReport,
+    ShapesReport,
+    SummaryReport,
+    ValuesReport,
+    WindowsReport,
+)
+from graphir.safety.arguments import expect
+from graphir.safety.foreign_text import one_line
+from graphir.safety.limits import Stated, bounded
+
+if TYPE_CHECKING:
+    from graphir.converters.formats import Source
+
+Model = Graph | str | os.PathLike[str]
+
+
+@bounded
+def summary(
+    model: Model,
+    *,
+    params: str | os.PathLike[str] | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    format: str | None = None,
+    limits: Stated = None,
+) -> SummaryReport:
+    """The layers of a model with their parameters and multiply-accumulates.
+
+    `params`, `shapes`, `format` and `limits` are as for `graphir.load`. Raises what `load` raises.
+    """
+    return summary_of(_opened(model, params, shapes, format))
+
+
+@bounded
+def shapes(
+    model: Model,
+    other: Model | None = None,
+    *,
+    params: str | os.PathLike[str] | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    other_shapes: Mapping[str, Any] | None = None,
+    format: str | None = None,
+    limits: Stated = None,
+) -> ValuesReport | ShapesReport:
+    """The type of every value of a model, or two models' shapes layer by layer.
+
+    `other_shapes` are those of the other model's inputs, `shapes` without them. Raises what `graphir.load` raises.
+    """
+    left = _opened(model, params, shapes, format, simplified=False)
+    if other is None:
+        return values_of(left)
+    return shapes_of_both(left, _opened(other, None, other_shapes or shapes, None, simplified=False))
+
+
+@bounded
+def padding(
+    model: Model,
+    other: Model | None = None,
+    *,
+    shapes: Mapping[str, Any] | None = None,
+    other_shapes: Mapping[str, Any] | None = None,
+    format: str | None = None,
+    limits: Stated = None,
+) -> WindowsReport | PaddingReport:
+    """What every convolution and pooling of a model pads, or where two models differ in it: the first is taken to be
+    right, and each disagreement comes with what would mend the second.
+
+    `other_shapes` are those of the other model's inputs, `shapes` without them. Raises what `graphir.load` raises.
+    """
+    left = _opened(model, None, shapes, format, simplified=False)
+    if other is None:
+        return windows_of(left)
+    return padding_of_both(left, _opened(other, None, other_shapes or shapes, None, simplified=False))
+
+
+@bounded
+def diff(
+    model: Model,
+    other: Model,
+    *,
+    params: str | os.PathLike[str] | None = None,
+    other_params: str | os.PathLike[str] | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    other_shapes: Mapping[str, Any] | None = None,
+    limits: Stated = None,
+) -> DiffReport:
+    """What differs between two models as graphs, whatever their values are called and in whatever order they stand.
+
+    `other_shapes` are those of the other model's inputs, `shapes` without them. Raises what `graphir.load` raises.
+    """
+    return diff_of(_opened(model, params, shapes, None), _opened(other, other_params, other_shapes or shapes, None))
+
+
+def summary_of(model: Source) -> SummaryReport:
+    """`summary` of a model that was opened."""
+    from graphir.analysis.summary import summarize
+
+    return SummaryReport(title_of(model), model.graph, summarize(model.graph, model.parameters(), model.folded))
+
+
+def values_of(model: Source) -> ValuesReport:
+    """`shapes` of a model that was opened."""
+    return ValuesReport(title_of(model), model.graph)
+
+
+def shapes_of_both(model: Source, other: Source) -> ShapesReport:
+    """`shapes` of two models that were opened."""
+    from graphir.analysis.shape_comparison import compare_shapes
+
+    return ShapesReport((title_of(model), title_of(other)), tuple(compare_shapes(model.graph, other.graph)))
+
+
+def windows_of(model: Source) -> WindowsReport:
+    """`padding` of a model that was opened."""
+    from graphir.analysis.windows import find_windows
+
+    return WindowsReport(title_of(model), tuple(find_windows(model.graph)))
+
+
+def padding_of_both(model: Source, other: Source) -> PaddingReport:
+    """`padding` of two models that were opened."""
+    from graphir.analysis.padding_audit import audit_graphs
+    from graphir.analysis.padding_fixes import PLAIN
+    from graphir.converters.table import FORMATS, fixes_of
+
+    fixes = fixes_of(other.format) if other.format in FORMATS else PLAIN
+    return PaddingReport((title_of(model), title_of(other)), audit_graphs(model.graph, other.graph, fixes))
+
+
+def diff_of(model: Source, other: Source) -> DiffReport:
+    """`diff` of two models that were opened."""
+    from graphir.analysis.diff import compare
+
+    return DiffReport((title_of(model), title_of(other)), compare(model.graph, other.graph))
+
+
+def title_of(model: Source) -> str:
+    """What was read, by the names of its files, in one line."""
+    described = model.description
+    said = ", ".join(part for part in (described.made_by, described.remark) if part)
+    return one_line(f"{described.place} ({said})" if said else described.place)
+
+
+def _opened(
+    model: Model,
+    params: str | os.PathLike[str] | None,
+    shapes: Mapping[str, Any] | None,
+    format: str | None,
+    *,
+    simplified: bool = True,
+) -> Source:
+    """The model read, or a graph as if it had been."""
+    from graphir.analysis.summary import count_operators
+    from graphir.converters.formats import Description, Manner, Source
+    from graphir.converters.opening import read_model
+    from graphir.converters.options import ModelOptions
+    from graphir.converters.table import origin_of
+
+    expect(model, (Graph, str, os.PathLike), "the model", "a Graph or the path of a model")
+    if not isinstance(model, Graph):
+        return read_model(model, ModelOptions(params, shapes, format=format), Manner(simplified))
+    if shapes:
+        from graphir.inference.stated import with_types
+
+        model = with_types(model, shapes)
+    described = Description(model.name, model.name, origin_of(model.metadata))
+    return Source("", model, (), described, count_operators(model))
+
+
+__all__ = ["diff", "padding", "shapes", "summary"]

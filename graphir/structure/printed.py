@@ -1,0 +1,31 @@
+"""What all reports have in common: they print well, in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Printed:
+    """A report with a text for people (`to_text`) and plain data for programs (`to_json`); printing it shows the
+    text."""
+
+    def to_text(self, *args: Any, **kwargs: Any) -> str:
+        """The report for people."""
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data, keys in a fixed order."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from graphir.safety.foreign_text import printable
+
+        return f"<pre>{escape(printable(self.to_text()))}</pre>"
+
+
+__all__ = ["Printed"]

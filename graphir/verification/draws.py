@@ -1,0 +1,114 @@
+"""How the numbers of a set of inputs are drawn: what each set is to bring to light, by the kind of an input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.graph import Value
+from graphir.types import DType
+
+from .roles import Role, Table, role_of, table_of
+
+Array = NDArray[Any]
+# Sets that stretch floats: a number of standard deviations, drawn for each element from the least to the most. 5 brings
+# most elements beyond the 6 of a Relu6, 50 saturates gates and reaches bounds that are set for pixels.
+LEAST_STRETCH, MOST_STRETCH = 5, 50
+SMALL = 8
+UINT8 = 255
+# Beyond a table by so many rows, where the model leads back what lies outside.
+BEYOND = 3
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What one set draws.
+
+    `floats`: standard `normal`, `wide` (each element 5 to 50 times that) or a `mask` of 0 and 1. `integers`: `small`
+    (0 to 7), `signed` (-8 to 7, of unsigned types all), `full` (all of the type) or `mask`. `rows` of tables: `any`, or
+    the `edges`: first, last, and outside where the model has a meaning for that. `truth` is what inputs of one boolean
+    are, every other one the opposite; without it they are drawn.
+    """
+
+    name: str
+    floats: str = "normal"
+    integers: str = "small"
+    rows: str = "any"
+    truth: bool | None = None
+
+
+NORMAL = Draw("normal")
+EDGES = Draw("edges", integers="signed", rows="edges", truth=False)
+WIDE = Draw("wide", floats="wide", integers="full", truth=True)
+MASK = Draw("mask", floats="mask", integers="mask", rows="edges")
+DRAWS = {draw.name: draw for draw in (NORMAL, EDGES, WIDE, MASK)}
+
+
+def drawn(generator: np.random.Generator, value: Value, shape: tuple[int, ...], draw: Draw, place: int = 0) -> Array:
+    """Numbers for an input, which stands at that `place` among the inputs."""
+    dtype = value.dtype or DType.FLOAT32
+    table = table_of(value)
+    found: Array
+    if table is not None:
+        found = _rows(generator, table, shape, draw, signed=not dtype.value.startswith("uint"))
+    elif dtype is DType.BOOL:
+        one = draw.truth is not None and int(np.prod(shape)) == 1
+        found = np.full(shape, draw.truth != bool(place % 2)) if one else generator.integers(0, 2, shape)
+    elif dtype.is_float:
+        found = drawn_floats(generator, shape, draw)
+    else:
+        found = _integers(generator, value, dtype, shape, draw)
+    return np.asarray(found).astype(dtype.numpy())
+
+
+def drawn_floats(generator: np.random.Generator, shape: tuple[int, ...], draw: Draw) -> Array:
+    if draw.floats == "mask":
+        return generator.integers(0, 2, shape)
+    found: Array = generator.standard_normal(shape)
+    if draw.floats == "wide":
+        found = found * generator.integers(LEAST_STRETCH, MOST_STRETCH + 1, shape)
+    return found
+
+
+def _rows(
+    generator: np.random.Generator, table: Table, shape: tuple[int, ...], draw: Draw, *, signed: bool
+) -> Array:
+    """Indices into a table; at the edges every other one is among the first and last rows, or outside."""
+    limit = max(table.rows, 1)
+    found: Array = generator.integers(0, limit, shape)
+    if draw.rows == "edges":
+        edges = [0, limit - 1]
+        if table.guarded:
+            edges += [limit, limit + BEYOND] + ([-1, -BEYOND] if signed else [])
+        chosen = np.resize(np.asarray(edges), int(np.prod(shape))).reshape(shape)
+        found = np.where(generator.integers(0, 2, shape) == 1, found, chosen)
+    return found
+
+
+def _integers(
+    generator: np.random.Generator, value: Value, dtype: DType, shape: tuple[int, ...], draw: Draw
+) -> Array:
+    role = role_of(value)
+    least = 1 if role is Role.DIVISOR else 0
+    if draw.integers == "small" or role is Role.CONTROL or not dtype.is_integer:
+        return generator.integers(least, SMALL, shape)
+    if draw.integers == "mask":
+        return generator.integers(least, 2, shape)
+    low, high = _span(dtype, draw)
+    found: Array = generator.integers(low, high + 1, shape, dtype=np.int64 if low < 0 else np.uint64)
+    return np.where(found == 0, 1, found) if role is Role.DIVISOR else found
+
+
+def _span(dtype: DType, draw: Draw) -> tuple[int, int]:
+    """The least and the largest number. The least of a signed type has no opposite: divided by -1 it ends processes."""
+    if dtype.value.startswith("uint"):
+        high = (1 << dtype.bits) - 1
+        return 0, high if draw.integers == "full" else min(high, UINT8)
+    high = (1 << (dtype.bits - 1)) - 1
+    return (-high, high) if draw.integers == "full" else (-min(high, SMALL), min(high, SMALL - 1))
+
+
+__all__ = ["DRAWS", "EDGES", "MASK", "NORMAL", "WIDE", "Draw", "drawn", "drawn_floats"]

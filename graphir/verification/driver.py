@@ -1,0 +1,222 @@
+"""Two models compared on several sets of inputs, one report of all of them.
+
+The first set is compared with everything that there is; each further one costs a run of each side where it agrees, and
+the whole comparison where it does not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from graphir.graph import Graph
+
+from .candidate import OnnxCandidate
+from .compare import Comparison
+from .equivalence import verify_against
+from .heads import Wiring
+from .options import ComparisonOptions
+from .plain import Outcome, Plain, Refused, noted, plain_comparison, refusals
+from .report import InputSet, VerificationReport
+from .sets import FeedSet, Plan
+from .verdict import Verdict
+
+if TYPE_CHECKING:
+    from graphir.converters.formats import Reference
+
+Array = NDArray[Any]
+# A model whose first comparison takes longer than this many seconds gets lighter sets, ...
+LONG = 3.0
+# ... and as many of them as this share of that time allows.
+SHARE = 0.5
+# Seconds of waiting that count for one of work: on a machine that is busy with something else everything waits.
+WAITING = 3
+
+
+def verify_sets(
+    reference: Reference,
+    candidate: OnnxCandidate,
+    plan: Plan,
+    *,
+    graph: Graph | None = None,
+    how: ComparisonOptions | None = None,
+    wiring: Wiring | None = None,
+    step: float = 0.0,
+) -> VerificationReport:
+    """Compare two models on all sets of a plan; the rest is as in `verify_against`.
+
+    A further set that both models refuse is noted, one that the candidate alone refuses is a difference. Once the
+    models differ no more sets are run. Raises VerificationError as `verify_against` does for the first set.
+    """
+    driver = _Driver(reference, candidate, graph, how or ComparisonOptions(), wiring, step)
+    started = _clock()
+    first = plan.first()
+    feeds = first.attempts[0]()
+    report = driver.compare(feeds)
+    spent = _since(started)
+    report.notes += plan.notes
+    report.sets = [InputSet(first.name, report.feeds, tuple(report.outputs))]
+    report.outputs = list(report.outputs)
+    long = spent > LONG
+    pending = list(plan.sets(long)[1:])
+    if pending and not report.verdict.differs and report.verdict is not Verdict.NOT_DETERMINISTIC:
+        plain = plain_comparison(reference, candidate, feeds, report.outputs, driver.about)
+        del feeds
+        room = SHARE * spent if long else float("inf")
+        left = _further(driver, plain, pending, report, room)
+        if left:
+            names = ", ".join(one.name for one in left)
+            report.notes.append(
+                f"sets of inputs that were left out, since one takes so long: {names} (--feeds NAME asks for one)"
+            )
+    return report
+
+
+def _further(driver: _Driver, plain: Plain, pending: Sequence[FeedSet], report: VerificationReport, room: float
+             ) -> Sequence[FeedSet]:  # fmt: skip
+    """Run the further sets into the report; those that were left, since they would take more seconds than `room`."""
+    started = _clock()
+    longest = 0.0
+    for place, one in enumerate(pending):
+        began = _clock()
+        if place and _since(started) + longest > room:
+            return pending[place:]
+        result = driver.further(plain, one, full=bool(report.unproven))
+        _take(report, one.name, result)
+        longest = max(longest, _since(began))
+        if report.verdict.differs:
+            break
+    return ()
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What came out of a further set: comparisons of a plain run, or the whole report, or a sentence about none."""
+
+    feeds: dict[str, str]
+    outputs: tuple[Comparison, ...]
+    report: VerificationReport | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class _Driver:
+    reference: Reference
+    candidate: OnnxCandidate
+    graph: Graph | None
+    how: ComparisonOptions
+    wiring: Wiring | None
+    step: float
+
+    @property
+    def about(self) -> tuple[Graph | None, ComparisonOptions, Wiring | None, float]:
+        return self.graph, self.how, self.wiring, self.step
+
+    def compare(self, feeds: Mapping[str, Array]) -> VerificationReport:
+        """The whole comparison."""
+        return verify_against(
+            self.reference, self.candidate, feeds, graph=self.graph, how=self.how, wiring=self.wiring, step=self.step
+        )
+
+    def further(self, plain: Plain, one: FeedSet, *, full: bool) -> _Result:
+        """A further set; with `full` by the whole comparison though a plain one agrees."""
+        said: list[Refused] = []
+        types: dict[str, str] = {}
+        for make in one.attempts:
+            feeds = make()
+            types = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
+            try:
+                outcome = plain.run(feeds, stretched=one.stretched)
+            except Refused as refused:
+                if not refused.reference:
+                    return _Result(types, tuple(refusals(refused, one.name)))
+                said.append(refused)
+                continue
+            return self._judged(one, types, feeds, outcome, full)
+        return _Result(types, (), note=_about_refusals(one.name, said))
+
+    def _judged(
+        self, one: FeedSet, types: dict[str, str], feeds: Mapping[str, Array], outcome: Outcome, full: bool
+    ) -> _Result:
+        note = "; ".join(_about_silence(one.name, outcome))
+        if not outcome.found or (outcome.agrees and not full):
+            return _Result(types, tuple(noted(outcome.found, one.name)), note=note)
+        report = self.compare(feeds)
+        dropped = {*outcome.silent, *outcome.overflown}
+        kept = [found for found in report.outputs if found.name not in dropped]
+        return _Result(types, tuple(noted(kept, one.name)), report, note)
+
+
+def _take(report: VerificationReport, name: str, result: _Result) -> None:
+    """Take a further set into the report: the worst of each output, what is new to be told, and the layers where only
+    this set shows a difference."""
+    own = result.report
+    if result.outputs:
+        report.sets.append(InputSet(name, result.feeds, result.outputs))
+    if result.note:
+        report.notes.append(result.note)
+    for one in result.outputs:
+        _take_worse(report.outputs, one)
+    if own is None:
+        return
+    report.notes += [note for note in own.notes if note not in report.notes]
+    if own.layers and report.first_divergence is None and own.first_divergence is not None:
+        report.layers = own.layers
+    if len(own.unproven) < len(report.unproven) and all(one.verdict.passes for one in result.outputs):
+        settled = [reason for reason in report.unproven if reason not in own.unproven]
+        report.notes += [f"with the first inputs {reason}; the inputs {name!r} show more" for reason in settled]
+        report.unproven = list(own.unproven)
+
+
+def _take_worse(outputs: list[Comparison], one: Comparison) -> None:
+    """Put a comparison where that of the same name stands, if it is worse; at the end if there is none and it does not
+    pass."""
+    order = list(Verdict)
+    for place, held in enumerate(outputs):
+        if held.name == one.name:
+            if (order.index(one.verdict), _share(one)) > (order.index(held.verdict), _share(held)):
+                outputs[place] = one
+            return
+    if not one.verdict.passes:
+        outputs.append(one)
+
+
+def _share(one: Comparison) -> float:
+    """The difference as a share of what is allowed."""
+    return one.relative / one.limit if one.limit else one.relative
+
+
+def _about_refusals(name: str, said: Sequence[Refused]) -> str:
+    both = [refused for refused in said if refused.candidate]
+    if both:
+        return f"inputs {name!r}: neither model takes them ({_sentence(both[0].reference)})"
+    return f"inputs {name!r}: the reference does not take them ({_sentence(said[0].reference)}), so nothing is shown"
+
+
+def _about_silence(name: str, outcome: Outcome) -> Iterator[str]:
+    if outcome.silent:
+        shown = ", ".join(outcome.silent)
+        yield f"inputs {name!r}: all of {shown} is infinite or NaN in both models, which shows nothing"
+    if outcome.overflown:
+        yield f"inputs {name!r}: {', '.join(outcome.overflown)} overflows on one side and was not compared"
+
+
+def _sentence(text: str) -> str:
+    return text.splitlines()[0][:200]
+
+
+def _clock() -> tuple[float, float]:
+    return time.process_time(), time.perf_counter()
+
+
+def _since(start: tuple[float, float]) -> float:
+    """What was spent in seconds: of this process's work, or of waiting for a reference in another one."""
+    work, passed = (now - then for now, then in zip(_clock(), start, strict=True))
+    return max(work, passed / WAITING)
+
+
+__all__ = ["verify_sets"]

@@ -1,0 +1,141 @@
+"""Inputs that a user names: files of arrays, folders of them or of images, and the sets that are drawn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.errors import VerificationError
+from graphir.files.reading import open_plain
+from graphir.graph import Graph
+from graphir.types import DType
+
+from .draws import DRAWS
+from .images import SUFFIXES, image_batches
+from .npz import UNREADABLE, chosen, read_feeds
+from .sets import ALL, NAMES, FeedSet, Plan, drawn_sets, joined, one_set
+
+Array = NDArray[Any]
+PathLike = str | os.PathLike[str]
+One = Mapping[str, Any] | PathLike
+Feeds = One | Sequence[One]
+Drawing = Callable[[Sequence[str]], Callable[[bool], Sequence[FeedSet]]]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The inputs that feeds are for: shapes (what is no number is open) and dtypes by name. `drawing` makes the drawn
+    sets of these names."""
+
+    shapes: Mapping[str, Sequence[object] | None]
+    dtypes: Mapping[str, np.dtype[Any] | None]
+    drawing: Drawing
+
+    @staticmethod
+    def of(graph: Graph, seed: int, other: Mapping[str, Sequence[object]] | None = None) -> Wanted:
+        """Those of a graph; the drawn ones have sizes that suit the inputs of the `other` model."""
+        return Wanted(
+            {value.name: value.shape for value in graph.inputs},
+            {value.name: (value.dtype or DType.FLOAT32).numpy() for value in graph.inputs},
+            lambda names: drawn_sets(graph, seed, other, names),
+        )
+
+
+def plan_of(feeds: Feeds | None, wanted: Wanted) -> Plan:
+    """The sets that are given, in their order, or all drawn ones. Raises VerificationError for what is neither a file
+    of inputs, a folder of such, nor the name of a drawn set."""
+    if feeds is None:
+        return Plan(wanted.drawing(tuple(DRAWS)))
+    sources = [feeds] if isinstance(feeds, Mapping | str | os.PathLike) else list(feeds)
+    if not sources:
+        raise VerificationError("feeds: nothing is given; leave them out for drawn inputs")
+    return joined([_plan_of_one(source, wanted) for source in sources])
+
+
+def _plan_of_one(source: One, wanted: Wanted) -> Plan:
+    names = list(wanted.shapes)
+    if isinstance(source, Mapping):
+        return one_set("given", chosen(read_feeds(source), names))
+    text = os.fspath(source)
+    if text == ALL:
+        return Plan(wanted.drawing(tuple(DRAWS)))
+    if text in DRAWS:
+        return Plan(wanted.drawing((text,)))
+    path = Path(source)
+    if path.is_dir():
+        return _of_folder(path, wanted)
+    if not path.is_file() and path.suffix != ".npz":
+        raise VerificationError(f"{path}: no such file or folder, and no drawn set of inputs ({', '.join(NAMES)})")
+    if path.suffix.lower() in SUFFIXES:
+        return _of_images(path, [path], wanted)
+    return Plan(lambda light: [_of_file(path, names)])
+
+
+def _of_file(path: Path, names: Sequence[str]) -> FeedSet:
+    if path.suffix == ".npy" and len(names) == 1:
+        return FeedSet(path.name, (lambda: {names[0]: _read_npy(path)},))
+    if path.suffix == ".npy":
+        shown = ", ".join(names)
+        raise VerificationError(f"{path} holds one array, and the inputs are {shown}: give an .npz or a folder")
+    return FeedSet(path.name, (lambda: chosen(read_feeds(path), names),))
+
+
+def _of_folder(folder: Path, wanted: Wanted) -> Plan:
+    """Every .npz a set, as is every .npy of a model with one input; of one with several, one set of the arrays named
+    after them. Images are one set a batch."""
+    names = list(wanted.shapes)
+    files = sorted(file for file in folder.iterdir() if file.is_file())
+    arrays = [file for file in files if file.suffix == ".npy"]
+    sets = [_of_file(file, names) for file in files if file.suffix == ".npz"]
+    if arrays and {file.stem for file in arrays} >= set(names):
+        by_name = {file.stem: file for file in arrays}
+        sets.append(FeedSet(folder.name, (lambda: {name: _read_npy(by_name[name]) for name in names},)))
+    elif arrays:
+        sets += [_of_file(file, names) for file in arrays]
+    images = [file for file in files if file.suffix.lower() in SUFFIXES]
+    parts = [Plan(lambda light: sets)] if sets else []
+    if images:
+        parts.append(_of_images(folder, images, wanted))
+    if not parts:
+        shown = ", ".join(file.name for file in files[:5]) or "nothing"
+        raise VerificationError(
+            f"{folder} holds no inputs: expected .npz, .npy or images ({', '.join(SUFFIXES)}), found {shown}"
+        )
+    return joined(parts)
+
+
+def _of_images(place: Path, images: Sequence[Path], wanted: Wanted) -> Plan:
+    if len(wanted.shapes) != 1:
+        raise VerificationError(f"{place}: images feed a model with one input; this one has {', '.join(wanted.shapes)}")
+    (name,) = wanted.shapes
+    batches, note = image_batches(images, name, wanted.shapes[name], wanted.dtypes[name])
+
+    def sets() -> Iterator[FeedSet]:
+        for files, make in batches:
+            label = files[0].name if len(files) == 1 else f"{files[0].name} ... {files[-1].name}"
+            yield FeedSet(label, (partial(_named, name, make),))
+
+    return Plan(lambda light: list(sets()), (note,))
+
+
+def _named(name: str, make: Callable[[], Array]) -> dict[str, Array]:
+    return {name: make()}
+
+
+def _read_npy(path: Path) -> Array:
+    try:
+        with open_plain(path) as file:
+            array: Array = np.lib.format.read_array(file, allow_pickle=False)  # type: ignore[no-untyped-call]
+    except UNREADABLE as error:
+        raise VerificationError(f"cannot read {path} as an .npy: {error}") from error
+    return array
+
+
+__all__ = ["Feeds", "Wanted", "plan_of"]

@@ -1,0 +1,101 @@
+"""Other numbers for the sizes that a graph leaves open: what was written as a number where a size belongs shows in a
+second one, and what mistakes one axis for another where the two differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from graphir.errors import ShapeError
+from graphir.graph import Graph
+from graphir.inference import infer_types
+from graphir.types import Dim, Sym, Unknown, substitute, symbol
+
+from .seeded import OPEN_BATCH, OPEN_SIZE, sample_sizes
+
+Shapes = dict[str, tuple[int, ...]]
+OTHER_BATCH, STILL_OTHER = 3, 4
+# Added to the first open size, twice that to the second, ...: what networks divide by fits the first of these.
+STEPS = (32, 8, 1, -1)
+
+
+def other_shapes(graph: Graph, settled: Mapping[str, int], *, light: bool = False) -> list[Shapes]:
+    """Shapes of the inputs that differ from those that `make_feeds` takes, those that say most first: another batch
+    (with `light` of one sample) and sizes that differ from each other, then the batch alone. Empty if nothing is open.
+
+    `settled` are the sizes that the model compared with insists on (`sizes_stated`). What inference finds contradictory
+    is left out.
+
+    >>> from graphir.types import DType, TensorType, parse_shape
+    >>> graph = Graph("one")
+    >>> _ = graph.add_input("data", TensorType(DType.FLOAT32, parse_shape("N, 3, H, W")))
+    >>> other_shapes(graph, {})
+    [{'data': (3, 3, 64, 96)}, {'data': (3, 3, 32, 32)}]
+    >>> other_shapes(graph, {"N": 1, "W": 64})
+    [{'data': (1, 3, 64, 64)}]
+    """
+    if any(value.shape is None for value in graph.inputs):
+        return []
+    named = {value.name: _named(value.shape or (), settled) for value in graph.inputs}
+    chosen = {**sample_sizes(graph), **settled}
+    base = {name: chosen.get(name, chosen.get(_group(name), 0)) for name in _symbols(named)}
+    free = [name for name in base if name not in settled]
+    batches = {name for shape in named.values() for dim in shape[:1] for name in _symbols({"": (dim,)})}
+    batch = 1 if light else OTHER_BATCH
+    second = {name: batch if base[name] != batch else STILL_OTHER for name in free if name in batches}
+    others = [name for name in free if name not in batches]
+    tried = [base | second]
+    for step in STEPS if others else ():
+        apart = {name: base[name] + step * place for place, name in enumerate(others, 1)}
+        if min(apart.values()) > 0 and _agrees(graph, _numbers(named, base | second | apart)):
+            tried.insert(0, base | second | apart)
+            break
+    found: list[Shapes] = []
+    usual = _numbers(named, base)
+    for sizes in tried:
+        shapes = _numbers(named, sizes)
+        if shapes != usual and shapes not in found and _agrees(graph, shapes):
+            found.append(shapes)
+    return found
+
+
+def _named(shape: Sequence[Dim], settled: Mapping[str, int]) -> tuple[Dim, ...]:
+    """The shape with a name for each size that has none: one for those of an axis, so that inputs which share it still
+    agree, unless the other model has settled all of them."""
+    named: list[Dim] = []
+    for axis, dim in enumerate(shape):
+        group = OPEN_SIZE if axis else OPEN_BATCH
+        own = group if str(group) in settled or not axis else symbol(f"{group}_{axis}")
+        named.append(own if isinstance(dim, Unknown) else dim)
+    return tuple(named)
+
+
+def _group(name: str) -> str:
+    return str(OPEN_SIZE) if name.startswith(str(OPEN_SIZE)) else name
+
+
+def _symbols(named: Mapping[str, Sequence[Dim]]) -> list[str]:
+    found: dict[str, None] = {}
+    for shape in named.values():
+        for dim in shape:
+            if isinstance(dim, Sym):
+                found.update(dict.fromkeys(sorted(dim.symbols())))
+    return list(found)
+
+
+def _numbers(named: Mapping[str, Sequence[Dim]], sizes: Mapping[str, int]) -> Shapes:
+    shapes: Shapes = {}
+    for name, shape in named.items():
+        known = [substitute(dim, sizes) if isinstance(dim, Sym) else dim for dim in shape]
+        shapes[name] = tuple(dim for dim in known if isinstance(dim, int))
+    return shapes
+
+
+def _agrees(graph: Graph, shapes: Shapes) -> bool:
+    try:
+        infer_types(graph, shapes)
+    except ShapeError:
+        return False
+    return True
+
+
+__all__ = ["Shapes", "other_shapes"]

@@ -1,0 +1,127 @@
+"""What a model does with an input of integers: which of them it can take without another meaning.
+
+An index must lie in its table, a divisor must not be 0 (onnxruntime's process ends by a signal), and what becomes a
+shape, an axis or a number of rounds must stay what it is for. Any other integer may be any number of its type.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from graphir.graph import Graph, Value
+from graphir.node import Node
+from graphir.types import DType
+
+PASSED_ON = (
+    *("Cast", "Clip", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Floor"),
+    *("Max", "Min", "Mod", "Split", "Slice"),
+)
+LOOKUPS = ("Gather", "GatherElements", "GatherND", "OneHot")
+# Operators that compute with the integers of their operands, whatever these are.
+COMPUTES = frozenset(
+    (
+        *("Abs", "Add", "And", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Cast", "Clip", "Concat", "Div"),
+        *("Equal", "Flatten", "Greater", "GreaterOrEqual", "Identity", "Less", "LessOrEqual", "MatMul", "Max", "Min"),
+        *("Mod", "Mul", "Neg", "Relu", "Sign", "Squeeze", "Sub", "Sum", "Transpose", "Unsqueeze", "Where", "Gemm"),
+        *("ReduceMax", "ReduceMin", "ReduceSum", "ReduceMean", "ReduceL1", "ReduceSumSquare", "ArgMax", "ArgMin"),
+        *("Not", "Or", "Xor", "ConvInteger", "MatMulInteger", "DequantizeLinear", "QLinearConv", "QLinearMatMul"),
+        *("BitCast", "CastLike"),
+    )
+)
+# Operators whose first operand is data, and whose others say what is done with it.
+MOVES = frozenset(
+    (
+        *("Compress", "CumSum", "DepthToSpace", "Expand", "Gather", "GatherElements", "GatherND", "Pad", "Reshape"),
+        *("Slice", "SpaceToDepth", "Split", "Tile", "TopK", "Trilu", "Unique"),
+    )
+)
+DIVIDES = frozenset({"Div", "Mod"})
+# What gives one of several equal elements: two correct models need not take the same.
+ORDERS = frozenset(
+    {"ArgMax", "ArgMin", "BoxNMS", "Hardmax", "MultiBoxDetection", "NonMaxSuppression", "TopK", "Unique"}
+)
+
+
+class Role(enum.Enum):
+    """What an integer input is for."""
+
+    NUMBER = "number"
+    DIVISOR = "divisor"
+    CONTROL = "control"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The tables that an input looks up in: how many rows all of them have, and whether what lies outside is led back
+    into each of them before (`Clip`)."""
+
+    rows: int
+    guarded: bool
+
+
+def index_limit(value: Value) -> int | None:
+    """How many rows the tables have that the value looks up in; None if it is no index."""
+    table = table_of(value)
+    return None if table is None else table.rows
+
+
+def table_of(value: Value) -> Table | None:
+    """The tables that the value looks up in; None if it is no index."""
+    limits: list[int] = []
+    open_ways: list[bool] = []
+    pending, seen = [(value, False)], {(value, False)}
+    while pending:
+        held, clipped = pending.pop()
+        for node, slot in held.uses:
+            if node.op.name in LOOKUPS and slot == (0 if node.op.name == "OneHot" else 1):
+                table = node.inputs[0]
+                axis = getattr(node.op, "axis", 0)
+                size = table.shape[axis] if node.op.name != "OneHot" and table is not None and table.shape else 2
+                limits.append(size if isinstance(size, int) else 2)
+                open_ways.append(not clipped and node.op.name != "OneHot")
+            elif node.op.name in PASSED_ON and slot == 0:
+                guard = clipped or _leads_back(node)
+                fresh = [(result, guard) for result in node.outputs if (result, guard) not in seen]
+                seen.update(fresh)
+                pending.extend(fresh)
+    return Table(min(limits), not any(open_ways)) if limits else None
+
+
+def _leads_back(node: Node) -> bool:
+    """Whether what lies outside of a table lies in it behind the node."""
+    if node.op.name == "Clip":
+        return len(node.inputs) == 3 and None not in node.inputs
+    return node.op.name == "Mod"
+
+
+def role_of(value: Value) -> Role:
+    """What an integer input that is no index is for."""
+    found = Role.NUMBER
+    pending, seen = [value], {value}
+    while pending:
+        for node, slot in pending.pop().uses:
+            name = node.op.name
+            if name not in COMPUTES and not (name in MOVES and slot == 0):
+                return Role.CONTROL
+            if name in DIVIDES and slot == 1:
+                found = Role.DIVISOR
+            for result in node.outputs:
+                if result not in seen and _is_whole(result):
+                    seen.add(result)
+                    pending.append(result)
+    return found
+
+
+def _is_whole(value: Value) -> bool:
+    return value.dtype is None or not (value.dtype.is_float or value.dtype is DType.BOOL)
+
+
+def order_sensitive(graph: Graph) -> list[str]:
+    """The operators of the graph, those of its subgraphs included, that choose among equal elements."""
+    from graphir.analysis.summary import count_operators
+
+    return sorted(ORDERS & count_operators(graph).keys())
+
+
+__all__ = ["Role", "Table", "index_limit", "order_sensitive", "role_of", "table_of"]

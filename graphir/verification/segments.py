@@ -1,0 +1,116 @@
+"""Parts of both models around one value, each run alone on the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from graphir.analysis.channels import channel_order
+from graphir.graph import Graph, Node, Value
+
+from .candidate import OnnxCandidate
+from .compare import Comparison, relative_change
+from .known import Known
+from .limits import Limits
+from .seeded import perturbed
+from .walks import Test, Walks
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A pair of values, what both are computed from (pairs, source value to candidate value, and inputs of the models
+    likewise), and which of these, and which nodes, are the first graph's part and the second's."""
+
+    value: Value
+    other: Value
+    edges: Mapping[Value, Value]
+    ends: tuple[Sequence[Value], Sequence[Value]]
+    nodes: tuple[Sequence[Node], Sequence[Node]]
+
+    def part(self, side: int) -> Graph:
+        """A part as a graph of its own, of the reference (0) or of the candidate (1); its inputs have the names that
+        they have in their model."""
+        value = (self.value, self.other)[side]
+        return value.graph.extract([value], [end for end in self.ends[side] if end.producer is not None])
+
+
+class Segments:
+    """Cuts both graphs of a comparison at values that are known to both. `inputs` are the models' inputs that are the
+    same, `fed` what each model is fed."""
+
+    def __init__(
+        self,
+        known: Known,
+        walks: tuple[Walks, Walks],
+        inputs: Mapping[Value, Value],
+        fed: tuple[Mapping[str, Array], Mapping[str, Array]],
+    ) -> None:
+        self.known, self.walks = known, walks
+        self._fed = fed
+        self._inputs = inputs
+        self._back = {other: value for value, other in [*known.pairs.items(), *inputs.items()]}
+
+    def cut(self, value: Value, trusted: Test) -> Segment | None:
+        """The parts behind the values that are `trusted`; None where one reads what the other model does not know."""
+        other = self.known.pairs[value]
+
+        def edge(held: Value) -> bool:
+            return held in self.known.pairs and trusted(held)
+
+        def far_edge(held: Value) -> bool:
+            own = self._back.get(held)
+            return own is not None and own in self.known.pairs and trusted(own)
+
+        ours, left = self.walks[0].region(value, edge)
+        theirs, right = self.walks[1].region(other, far_edge)
+        pairs = {**self._inputs, **self.known.pairs}
+        edges = {held: pairs[held] for held in ours if held in pairs}
+        edges |= {self._back[held]: held for held in theirs if held in self._back}
+        if not all(held in pairs for held in ours) or not all(held in self._back for held in theirs):
+            return None
+        return Segment(value, other, edges, (ours, theirs), (left, right))
+
+    def arrays(self, segment: Segment) -> tuple[dict[Value, Array], dict[Value, Array]]:
+        """What both models have at the edges of a segment and for its value."""
+        inner = [edge for edge in segment.edges if edge.producer is not None]
+        ours, theirs = self.known.arrays([*inner, segment.value])
+        for edge, other in segment.edges.items():
+            if edge.producer is None:
+                ours[edge], theirs[edge] = self._fed[0][edge.name], self._fed[1][other.name]
+        return ours, theirs
+
+
+def run_part(part: Graph, arrays: Mapping[str, Array]) -> tuple[Array, float]:
+    """The one output of a part that is fed by name, and the relative change that one unit in the last place of the
+    inputs causes. Raises GraphirError where the part cannot be written or run."""
+    with OnnxCandidate(part) as under_test:
+        wanted = {name: arrays[name] for name in under_test.session.inputs}
+        (found,) = under_test.run(wanted).values()
+        moved = perturbed(part, wanted)
+        again = found if moved is None else next(iter(under_test.run(moved).values()))
+        return found, relative_change(found, again)
+
+
+def alone(segment: Segment, ours: Mapping[Value, Array], theirs: Mapping[Value, Array], limits: Limits) -> Comparison:
+    """The candidate's part fed with the reference's numbers, held against the reference's result. Raises GraphirError
+    where the part does not run."""
+    fed = {other.name: fitted(ours[value], theirs[value]) for value, other in segment.edges.items()}
+    found, floor = run_part(segment.part(1), fed)
+    return limits.compare_inside(segment.value.name, ours[segment.value], found, floor)
+
+
+def fitted(array: Array, like: Array) -> Array:
+    """An array with its channels and in the dtype of another one."""
+    order = channel_order(array.shape, like.shape) if array.shape != like.shape else ()
+    placed = array.transpose(order) if order else array
+    if placed.shape != like.shape and placed.size == like.size:
+        placed = placed.reshape(like.shape)
+    return placed.astype(like.dtype) if placed.dtype != like.dtype else placed
+
+
+__all__ = ["Segment", "Segments", "alone", "fitted", "run_part"]

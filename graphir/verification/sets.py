@@ -1,0 +1,144 @@
+"""The sets of inputs that two models are run on: those that are drawn, each for what it brings to light, and those that
+are given, by files or by the names of drawn ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.graph import Graph
+
+from .draws import DRAWS, NORMAL, Draw, drawn_floats
+from .open_sizes import OTHER_BATCH, Shapes, other_shapes
+from .roles import order_sensitive, table_of
+from .seeded import BATCH, make_feeds, sizes_stated
+
+Array = NDArray[Any]
+PathLike = str | os.PathLike[str]
+Made = Callable[[], dict[str, Array]]
+ALL = "drawn"
+NAMES = (ALL, *DRAWS)
+
+
+@dataclass(frozen=True)
+class FeedSet:
+    """Inputs of one name. `attempts` make them; where both models refuse the first, the next one is tried, which asks
+    for less. `stretched` says that numbers are larger than usual, so that an overflow says nothing."""
+
+    name: str
+    attempts: tuple[Made, ...]
+    stretched: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which sets there are. `light` gives the same with less in each, for models that take long; `notes` are what is to
+    be told about how they were made."""
+
+    sets: Callable[[bool], Sequence[FeedSet]]
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    def first(self) -> FeedSet:
+        """The set on which everything is measured."""
+        return self.sets(False)[0]
+
+
+def one_set(name: str, feeds: Mapping[str, Array]) -> Plan:
+    """A plan of arrays that are there."""
+    return Plan(lambda light: [FeedSet(name, (lambda: dict(feeds),))])
+
+
+def drawn_sets(
+    graph: Graph,
+    seed: int = 0,
+    other: Mapping[str, Sequence[object]] | None = None,
+    names: Sequence[str] = tuple(DRAWS),
+) -> Callable[[bool], list[FeedSet]]:
+    """The drawn sets of these names for a graph's inputs, the n-th from the n-th seed, in sizes that suit the inputs of
+    the `other` model.
+
+    The first has the sizes that `make_feeds` takes, `edges` others (see `other_shapes`). A `mask` of floats is full of
+    equal numbers, among which two correct models may choose differently: a graph with operators that choose (TopK) gets
+    none.
+    """
+    settled = sizes_stated(graph, other or {})
+
+    def sets(light: bool) -> list[FeedSet]:
+        return [_drawn(graph, seed + list(DRAWS).index(name), settled, DRAWS[name], light) for name in names]
+
+    return sets
+
+
+def _drawn(graph: Graph, seed: int, settled: Mapping[str, int], draw: Draw, light: bool) -> FeedSet:
+    usual: list[Shapes | None] = [None]
+    shapes = usual
+    if draw.name == "edges" or (light and draw is not NORMAL):
+        shapes = [*other_shapes(graph, settled, light=light), None]
+    if draw.floats == "mask" and order_sensitive(graph):
+        draw = replace(draw, floats="normal")
+    plain = replace(draw, integers="small", rows="any")
+    ways = [(draw, sizes) for sizes in shapes]
+    if _has_whole_numbers(graph) and draw != plain:
+        ways.append((plain, None))
+    made = [partial(make_feeds, graph, seed=seed, sizes=settled, shapes=sizes, draw=how) for how, sizes in ways]
+    return FeedSet(draw.name, tuple(made), stretched=draw.floats == "wide")
+
+
+def _has_whole_numbers(graph: Graph) -> bool:
+    """Whether an input may be an index or a number that stands for something else, which not every one can."""
+    return any(
+        (value.dtype is not None and value.dtype.is_integer) or table_of(value) is not None for value in graph.inputs
+    )
+
+
+def drawn_for_shapes(
+    shapes: Mapping[str, Sequence[object]],
+    dtypes: Mapping[str, np.dtype[Any]],
+    seed: int,
+    names: Sequence[str] = tuple(DRAWS),
+) -> Callable[[bool], list[FeedSet]]:
+    """The drawn sets for a model of which only the inputs are known: floats as ever, integers that are 0 or 1."""
+
+    def feeds(draw: Draw, turn: int, batch: int) -> dict[str, Array]:
+        generator = np.random.Generator(np.random.PCG64(seed + turn))
+        found = {}
+        for name, shape in shapes.items():
+            open_sizes = [batch] + [BATCH] * len(shape)
+            sizes = tuple(size if isinstance(size, int) else open_sizes[axis] for axis, size in enumerate(shape))
+            is_float = dtypes[name].kind in "fV"
+            numbers = drawn_floats(generator, sizes, draw) if is_float else generator.integers(0, 2, sizes)
+            found[name] = np.asarray(numbers).astype(dtypes[name])
+        return found
+
+    def sets(light: bool) -> list[FeedSet]:
+        made = []
+        for turn, draw in enumerate(DRAWS.values()):
+            batches = (1 if light else OTHER_BATCH, BATCH) if draw.name == "edges" else (BATCH,)
+            attempts = tuple(partial(feeds, draw, turn, batch) for batch in batches)
+            made.append(FeedSet(draw.name, attempts, stretched=draw.floats == "wide"))
+        return [one for one in made if one.name in names]
+
+    return sets
+
+
+def joined(parts: Sequence[Plan]) -> Plan:
+    """The sets of several plans, one after the other; names that come again are numbered."""
+
+    def sets(light: bool) -> Iterator[FeedSet]:
+        counts: dict[str, int] = {}
+        for part in parts:
+            for one in part.sets(light):
+                counts[one.name] = counts.get(one.name, 0) + 1
+                yield one if counts[one.name] == 1 else replace(one, name=f"{one.name} ({counts[one.name]})")
+
+    notes = [note for part in parts for note in part.notes]
+    return Plan(lambda light: list(sets(light)), notes)
+
+
+__all__ = ["ALL", "NAMES", "FeedSet", "Plan", "drawn_for_shapes", "drawn_sets", "joined", "one_set"]

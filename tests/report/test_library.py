@@ -1,0 +1,121 @@
+"""The reports of the library: what they print, what they are true for, and what they say of wrong arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphir
+from graphir.cli import main
+from graphir.errors import ArgumentError
+from graphir.ops import LeakyRelu
+from graphir.tensor import Tensor
+
+DIGITS = Path(__file__).parents[2] / "models" / "digits"
+INSPECTED = ("summary", "shapes", "padding")
+
+
+@pytest.fixture(scope="module")
+def graph() -> graphir.Graph:
+    return graphir.load(DIGITS)
+
+
+@pytest.mark.parametrize("name", INSPECTED)
+def test_a_report_prints_what_its_command_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    report = getattr(graphir, name)(DIGITS)
+    assert main([name, str(DIGITS), *(["-v"] if name == "summary" else [])]) == 0
+    assert capsys.readouterr().out == f"{report}\n"
+    assert main([name, str(DIGITS), "--json"]) == 0
+    assert '"source"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["diff", "padding", "shapes"])
+def test_a_report_of_two_models_prints_what_its_command_prints(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "digits.onnx"
+    graphir.convert(DIGITS, target)
+    report = getattr(graphir, name)(DIGITS, target)
+    code = main([name, str(DIGITS), str(target)])
+    assert capsys.readouterr().out == f"{report}\n"
+    assert code == (0 if report else 4)
+
+
+@pytest.mark.parametrize("name", INSPECTED)
+def test_a_graph_is_inspected_as_its_file_is(name: str, graph: graphir.Graph) -> None:
+    report = getattr(graphir, name)(graph)
+    assert str(report).startswith(f"{graph.name} (")
+    assert "conv1" in str(report)
+    assert report._repr_html_().startswith("<pre>")
+    assert report.to_json()
+
+
+def test_open_sizes_of_a_graph_can_be_stated(graph: graphir.Graph) -> None:
+    report = graphir.shapes(graph, shapes={"data": "5,1,8,8"})
+    assert "float32[5, 10]" in str(report)
+    assert "float32[N, 10]" in str(graphir.shapes(graph))
+    assert report
+
+
+def test_reports_of_two_models_are_true_where_they_agree(graph: graphir.Graph) -> None:
+    other = graph.copy()
+    assert graphir.diff(graph, other)
+    assert graphir.padding(graph, other)
+    assert graphir.shapes(graph, other)
+    other.replace(other.node("relu3"), LeakyRelu(0.1))
+    found = graphir.diff(graph, other)
+    assert not found
+    assert "relu3" in str(found)
+    assert graphir.padding(graph, other)
+
+
+def test_a_pad_that_is_one_off_makes_padding_false(graph: graphir.Graph) -> None:
+    other = graph.copy()
+    op = other.node("conv1").op
+    other.set_outputs([])
+    for node in reversed(other.nodes):
+        if node.name != "conv1":
+            other.erase(node)
+    shifted = replace(op, padding=graphir.padding.Explicit(((0, 2), (0, 2))))  # type: ignore[call-arg]
+    made = other.add_node(shifted, other.node("conv1").inputs, name="shifted")
+    other.erase(other.node("conv1"))
+    other.set_outputs(made.outputs)
+    assert not graphir.padding(graph, other)
+
+
+REPORTS: dict[str, Callable[[graphir.Graph, Path], Any]] = {
+    "conversion": lambda graph, folder: graphir.convert(DIGITS, folder / "a.onnx", verify=True),
+    "verification": lambda graph, folder: graphir.verify(graph, graph),
+    "cost": lambda graph, folder: graphir.cost(graph),
+    "memory": lambda graph, folder: graphir.memory(graph, shapes={"data": (1, 1, 8, 8)}),
+    "benchmark": lambda graph, folder: graphir.bench(graph, seconds=0.2, warm_up=1),
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_report_prints_a_text_for_people(name: str, graph: graphir.Graph, tmp_path: Path) -> None:
+    report = REPORTS[name](graph, tmp_path)
+    text = str(report)
+    assert text == report.to_text()
+    assert "\n" in text
+    assert f"{type(report).__name__}(" not in text
+    assert "<pre>" in report._repr_html_()
+    assert isinstance(report.to_json(), dict)
+
+
+@pytest.mark.parametrize("name", [*INSPECTED, "diff"])
+def test_what_is_no_model_is_told(name: str, graph: graphir.Graph) -> None:
+    arguments = (3,) if name != "diff" else (3, graph)
+    with pytest.raises(ArgumentError, match="expected a Graph or the path of a model, found int"):
+        getattr(graphir, name)(*arguments)
+
+
+def test_names_in_a_report_are_no_markup() -> None:
+    graph = graphir.Graph("<b>g</b>")
+    graph.set_outputs([graph.add_parameter("w", Tensor.of(np.zeros(2, np.float32)))])
+    assert "<b>" not in graphir.summary(graph)._repr_html_()

@@ -1,0 +1,196 @@
+"""What the sets draw for each kind of input: the same numbers everywhere, and none that a model cannot take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from graphir.converters.onnx import from_model
+from graphir.graph import Graph
+from graphir.types import UNKNOWN, Dim, DType, TensorType, parse_shape
+from graphir.verification.draws import EDGES, MASK, NORMAL, WIDE, Draw
+from graphir.verification.open_sizes import other_shapes
+from graphir.verification.roles import Role, order_sensitive, role_of, table_of
+from graphir.verification.seeded import make_feeds
+from graphir.verification.sets import drawn_sets
+from tests.runtime.models import onnx_model
+from tests.runtime.test_input_sets import FLOAT, INT64, Side, make
+
+FOUR = (NORMAL, EDGES, WIDE, MASK)
+VALUES = [
+    (DType.FLOAT32, NORMAL, [0.12573022, -0.13210486, 0.64042264]),
+    (DType.FLOAT32, WIDE, [1.005841732, -0.6605243087, 8.3254947662]),
+    (DType.FLOAT32, MASK, [1, 1, 1]),
+    (DType.INT64, NORMAL, [6, 5, 4]),
+    (DType.INT64, EDGES, [5, 2, 0]),
+    (DType.INT64, WIDE, [2526497193922298463, -4246685573565524191, -8467543927005779784]),
+    (DType.UINT8, WIDE, [217, 163, 130]),
+]
+
+
+def alone(dtype: DType, shape: tuple[Dim, ...] = (3,)) -> Graph:
+    graph = Graph("alone")
+    graph.add_input("x", TensorType(dtype, shape))
+    return graph
+
+
+def drawn(graph: Graph, draw: Draw, **options: Any) -> NDArray[Any]:
+    (found,) = make_feeds(graph, draw=draw, **options).values()
+    return found
+
+
+@pytest.mark.parametrize(("dtype", "draw", "values"), VALUES, ids=[f"{dtype}-{draw.name}" for dtype, draw, _ in VALUES])
+def test_the_same_seed_draws_the_same_everywhere(dtype: DType, draw: Draw, values: list[float]) -> None:
+    found = drawn(alone(dtype), draw)
+    assert found.dtype == dtype.numpy()
+    assert found.tolist() == np.asarray(values, found.dtype).tolist()
+
+
+RANGES = [
+    (DType.FLOAT32, WIDE, -50, 50, 100),
+    (DType.FLOAT32, MASK, 0, 0, 1),
+    (DType.INT8, WIDE, -120, 120, 127),
+    (DType.INT64, WIDE, -(2**62), 2**62, 2**63 - 1),
+    (DType.INT32, EDGES, -8, 7, 8),
+    (DType.INT32, MASK, 0, 1, 1),
+    (DType.UINT8, WIDE, 5, 250, 255),
+    (DType.UINT8, EDGES, 5, 250, 255),
+    (DType.INT4, WIDE, -7, 7, 7),
+    (DType.UINT16, WIDE, 99, 65000, 65535),
+]
+
+
+@pytest.mark.parametrize(("dtype", "draw", "low", "high", "most"), RANGES)
+def test_ranges(dtype: DType, draw: Draw, low: int, high: int, most: int) -> None:
+    found = drawn(alone(dtype, (1000,)), draw)
+    numbers = found.astype(np.float64) if dtype.is_float or dtype.bits < 8 else found
+    assert int(numbers.min()) <= low
+    assert int(numbers.max()) >= high
+    assert float(np.abs(numbers.astype(np.float64)).max()) <= most * 2.5
+
+
+def graph_of(*nodes: Any, **weights: Any) -> Graph:
+    side = Side(*nodes, **weights)
+    element = FLOAT if nodes[-1].op_type in ("Gather", "Relu", "ConstantOfShape") else INT64
+    return from_model(onnx_model(side.nodes, {"x": (INT64, ["N"])}, {"y": (element, None)}, side.weights))  # type: ignore[dict-item]
+
+
+TABLE = np.zeros((40, 4), np.float32)
+LOOKED_UP = [
+    ([make("Gather", ["table", "x"], ["y"])], {"table": TABLE}, 40, False),
+    (
+        [make("Clip", ["x", "low", "high"], ["i"]), make("Gather", ["table", "i"], ["y"])],
+        {"table": TABLE, "low": np.int64(0), "high": np.int64(39)},
+        40,
+        True,
+    ),
+    (
+        [make("Mod", ["x", "n"], ["i"]), make("Gather", ["table", "i"], ["y"])],
+        {"table": TABLE, "n": np.int64(40)},
+        40,
+        True,
+    ),
+    (
+        [make("Clip", ["x", "low"], ["i"]), make("Gather", ["table", "i"], ["y"])],
+        {"table": TABLE, "low": np.int64(0)},
+        40,
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("nodes", "weights", "rows", "guarded"), LOOKED_UP, ids=["plain", "clip", "mod", "half"])
+def test_tables(nodes: list[Any], weights: dict[str, Any], rows: int, guarded: bool) -> None:
+    graph = graph_of(*nodes, **weights)
+    table = table_of(graph["x"])
+    assert table is not None
+    assert (table.rows, table.guarded) == (rows, guarded)
+    found = drawn(graph, EDGES, shapes={"x": (24,)})
+    assert {0, rows - 1} <= set(found.reshape(-1).tolist())
+    assert bool(((found < 0) | (found >= rows)).any()) == guarded
+    usual = drawn(graph, WIDE, shapes={"x": (24,)})
+    assert usual.min() >= 0
+    assert usual.max() < rows
+
+
+ROLES = [
+    ([make("Add", ["x", "x"], ["y"])], Role.NUMBER),
+    ([make("Cast", ["x"], ["f"], to=FLOAT), make("Relu", ["f"], ["y"])], Role.NUMBER),
+    ([make("Div", ["n", "x"], ["y"])], Role.DIVISOR),
+    ([make("Add", ["n", "x"], ["z"]), make("Mod", ["n", "z"], ["y"])], Role.DIVISOR),
+    ([make("Expand", ["n", "x"], ["y"])], Role.CONTROL),
+    ([make("Tile", ["x", "n"], ["y"])], Role.NUMBER),
+    ([make("Abs", ["x"], ["z"]), make("ConstantOfShape", ["z"], ["y"])], Role.CONTROL),
+]
+
+
+@pytest.mark.parametrize(("nodes", "role"), ROLES, ids=[nodes[-1].op_type for nodes, _ in ROLES])
+def test_roles_of_integers(nodes: list[Any], role: Role) -> None:
+    graph = graph_of(*nodes, n=np.array([3], np.int64))
+    assert role_of(graph["x"]) is role
+
+
+@pytest.mark.parametrize("draw", FOUR, ids=lambda draw: draw.name)
+def test_no_divisor_is_zero(draw: Draw) -> None:
+    graph = graph_of(make("Div", ["n", "x"], ["y"]), n=np.array([3], np.int64))
+    found = drawn(graph, draw, shapes={"x": (900,)})
+    assert (found != 0).all()
+    assert found.min() > -(2**63)
+
+
+@pytest.mark.parametrize("draw", FOUR, ids=lambda draw: draw.name)
+def test_what_becomes_a_shape_stays_small(draw: Draw) -> None:
+    graph = graph_of(make("Expand", ["n", "x"], ["y"]), n=np.array([3], np.int64))
+    found = drawn(graph, draw, shapes={"x": (900,)})
+    assert set(found.reshape(-1).tolist()) == set(range(8))
+
+
+def test_a_condition_is_drawn_both_ways() -> None:
+    graph = Graph("conditions")
+    for name in "ab":
+        graph.add_input(name, TensorType(DType.BOOL, ()))
+    found = [make_feeds(graph, draw=draw) for draw in (EDGES, WIDE)]
+    assert [{name: bool(array) for name, array in feeds.items()} for feeds in found] == [
+        {"a": False, "b": True},
+        {"a": True, "b": False},
+    ]
+
+
+SIZES = [
+    ("N, 3, H, W", {}, [(3, 3, 64, 96), (3, 3, 32, 32)]),
+    ("N, 3, H, H", {}, [(3, 3, 64, 64), (3, 3, 32, 32)]),
+    ("N, 3, 8, 8", {}, [(3, 3, 8, 8)]),
+    ("N, 3, 8, 8", {"N": 3}, []),
+    ("N, 3, H, W", {"H": 32}, [(3, 3, 32, 64), (3, 3, 32, 32)]),
+    ("1, 3, 8, 8", {}, []),
+    ("T, N, 4", {}, [(3, 64, 4), (3, 32, 4)]),
+]
+
+
+@pytest.mark.parametrize(("shape", "settled", "expected"), SIZES)
+def test_open_sizes_differ(shape: str, settled: dict[str, int], expected: list[tuple[int, ...]]) -> None:
+    graph = alone(DType.FLOAT32, parse_shape(shape))
+    assert [shapes["x"] for shapes in other_shapes(graph, settled)] == expected
+
+
+def test_open_sizes_without_a_name_differ() -> None:
+    graph = alone(DType.FLOAT32, (UNKNOWN, 3, UNKNOWN, UNKNOWN))
+    assert other_shapes(graph, {})[0] == {"x": (3, 3, 64, 96)}
+
+
+def test_light_sets_have_one_sample() -> None:
+    graph = alone(DType.FLOAT32, parse_shape("N, 3"))
+    shapes = {one.name: one.attempts[0]()["x"].shape for one in drawn_sets(graph)(True)}
+    assert shapes == {"normal": (2, 3), "edges": (1, 3), "wide": (1, 3), "mask": (1, 3)}
+
+
+def test_no_mask_where_equal_numbers_are_chosen_among() -> None:
+    graph = from_model(
+        onnx_model([make("ArgMax", ["x"], ["y"])], {"x": (FLOAT, ["N", 30])}, {"y": (INT64, None)})  # type: ignore[dict-item]
+    )
+    assert order_sensitive(graph) == ["ArgMax"]
+    masks = drawn_sets(graph, names=("mask",))(False)
+    assert len(np.unique(masks[0].attempts[0]()["x"])) == 60

@@ -1,0 +1,218 @@
+"""Several sets of inputs by default: faults that one set of small numbers cannot show, and models that they suit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+from onnx import TensorProto, helper
+
+from graphir import verify
+from graphir.verification.draws import DRAWS
+from graphir.verification.report import VerificationReport
+from tests.runtime.models import onnx_model
+
+FLOAT, INT32, INT64, UINT8, BOOL = (
+    TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8, TensorProto.BOOL
+)  # fmt: skip
+RANDOM = np.random.Generator(np.random.PCG64(5))
+TABLE = RANDOM.standard_normal((1000, 4)).astype(np.float32)
+KERNEL = (RANDOM.standard_normal((4, 3, 3, 3)) * 0.2).astype(np.float32)
+DENSE = RANDOM.standard_normal((4, 5)).astype(np.float32)
+Types = dict[str, tuple[int, list[Any]]]
+make = helper.make_node
+
+
+class Side:
+    """Nodes and weights of one of two models."""
+
+    def __init__(self, *nodes: Any, **weights: Any) -> None:
+        self.nodes, self.weights = list(nodes), {name: np.asarray(array) for name, array in weights.items()}
+
+
+def row_changed(row: int) -> NDArray[np.float32]:
+    table = TABLE.copy()
+    table[row] += 1
+    return table
+
+
+def reshaped(last: str) -> Side:
+    nodes = [
+        make("Shape", ["x"], ["shape"]),
+        make("Gather", ["shape", "two"], ["height"]),
+        make("Gather", ["shape", "three"], ["width"]),
+        make("Concat", ["open", "height", last], ["target"], axis=0),
+        make("Reshape", ["x", "target"], ["y"]),
+    ]
+    return Side(*nodes, two=np.array([2]), three=np.array([3]), open=np.array([-1]))
+
+
+def classifier(*activation: Any, **bounds: Any) -> Side:
+    nodes = [
+        make("Conv", ["x", "kernel"], ["conv"], pads=[1, 1, 1, 1]),
+        *activation,
+        make("GlobalAveragePool", ["act"], ["pooled"]),
+        make("Flatten", ["pooled"], ["flat"]),
+        make("MatMul", ["flat", "dense"], ["scores"]),
+        make("Softmax", ["scores"], ["y"]),
+    ]
+    return Side(*nodes, kernel=KERNEL, dense=DENSE, **bounds)
+
+
+def branches(first: str, second: str) -> Side:
+    then, other = (
+        helper.make_graph([make(op, ["v"], [name])], name, [], [helper.make_tensor_value_info(name, FLOAT, None)])
+        for op, name in ((first, "then"), (second, "other"))
+    )
+    return Side(make("If", ["c"], ["y"], then_branch=then, else_branch=other))
+
+
+def gathered(table: NDArray[np.float32]) -> Side:
+    return Side(make("Gather", ["table", "x"], ["y"]), table=table)
+
+
+def floored(dtype: int) -> Side:
+    return Side(
+        make("Cast", ["x"], ["real"], to=TensorProto.DOUBLE),
+        make("Div", ["real", "three"], ["ratio"]),
+        make("Floor", ["ratio"], ["whole"]),
+        make("Cast", ["whole"], ["y"], to=dtype),
+        three=np.float64(3),
+    )
+
+
+PICTURE: Types = {"x": (FLOAT, ["N", 3, "H", "W"])}
+ROWS: Types = {"x": (FLOAT, ["N", 3])}
+INDICES: Types = {"x": (INT64, ["N", 3])}
+CONDITION: Types = {"c": (BOOL, []), "v": (FLOAT, [3])}
+FAULTS: dict[str, tuple[Side, Side, Types, int]] = {
+    "a height taken for the width": (reshaped("width"), reshaped("height"), PICTURE, FLOAT),
+    "a batch written as 2": (
+        Side(make("Reshape", ["x", "target"], ["y"]), target=np.array([0, -1])),
+        Side(make("Reshape", ["x", "target"], ["y"]), target=np.array([2, -1])),
+        {"x": (FLOAT, ["N", 4, 3])},
+        FLOAT,
+    ),
+    "relu6 for relu before a softmax": (
+        classifier(make("Relu", ["conv"], ["act"])),
+        classifier(make("Clip", ["conv", "zero", "six"], ["act"]), zero=np.float32(0), six=np.float32(6)),
+        {"x": (FLOAT, ["N", 3, 8, 8])},
+        FLOAT,
+    ),
+    "an upper bound": (
+        Side(make("Clip", ["x", "low", "high"], ["y"]), low=np.float32(-9), high=np.float32(20)),
+        Side(make("Clip", ["x", "low", "high"], ["y"]), low=np.float32(-9), high=np.float32(25)),
+        ROWS,
+        FLOAT,
+    ),
+    "a lower bound": (
+        Side(make("Clip", ["x", "low", "high"], ["y"]), low=np.float32(-9), high=np.float32(20)),
+        Side(make("Clip", ["x", "low", "high"], ["y"]), low=np.float32(-8), high=np.float32(20)),
+        ROWS,
+        FLOAT,
+    ),
+    "truncated for floored division": (
+        floored(INT32),
+        Side(make("Div", ["x", "three"], ["y"]), three=np.int32(3)),
+        {"x": (INT32, ["N", 3])},
+        INT32,
+    ),
+    "fmod for mod": (
+        Side(make("Mod", ["x", "three"], ["y"]), three=np.int64(3)),
+        Side(make("Mod", ["x", "three"], ["y"], fmod=1), three=np.int64(3)),
+        INDICES,
+        INT64,
+    ),
+    "uint8 taken for int8": (
+        Side(make("Cast", ["x"], ["y"], to=FLOAT)),
+        Side(make("Cast", ["x"], ["small"], to=TensorProto.INT8), make("Cast", ["small"], ["y"], to=FLOAT)),
+        {"x": (UINT8, ["N", 3])},
+        FLOAT,
+    ),
+    "the first row of a table": (gathered(TABLE), gathered(row_changed(0)), INDICES, FLOAT),
+    "the last row of a table": (gathered(TABLE), gathered(row_changed(-1)), INDICES, FLOAT),
+    "rows outside of a table": (
+        Side(
+            make("Clip", ["x", "zero", "last"], ["row"]), make("Gather", ["table", "row"], ["y"]),
+            zero=np.int64(0), last=np.int64(999), table=TABLE,
+        ),
+        Side(
+            make("Mod", ["x", "rows"], ["row"]), make("Gather", ["table", "row"], ["y"]), rows=np.int64(1000),
+            table=TABLE,
+        ),
+        INDICES,
+        FLOAT,
+    ),
+    "a then branch": (branches("Abs", "Neg"), branches("Identity", "Neg"), CONDITION, FLOAT),
+    "an else branch": (branches("Abs", "Neg"), branches("Abs", "Identity"), CONDITION, FLOAT),
+    "a sum that goes through int32": (
+        Side(make("Add", ["x", "x"], ["y"])),
+        Side(
+            make("Cast", ["x"], ["small"], to=INT32), make("Add", ["small", "small"], ["sum"]),
+            make("Cast", ["sum"], ["y"], to=INT64),
+        ),
+        INDICES,
+        INT64,
+    ),
+}  # fmt: skip
+
+
+def saved(side: Side, inputs: Types, element: int, path: Path) -> Path:
+    onnx.save(onnx_model(side.nodes, inputs, {"y": (element, None)}, side.weights), path)  # type: ignore[dict-item]
+    return path
+
+
+def compared(right: Side, wrong: Side, inputs: Types, element: int, folder: Path) -> VerificationReport:
+    paths = [saved(side, inputs, element, folder / f"{name}.onnx") for name, side in (("a", right), ("b", wrong))]
+    return verify(*paths)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_are_found_by_default(name: str, tmp_path: Path) -> None:
+    report = compared(*FAULTS[name], tmp_path)
+    assert report.exit_code == 4
+    assert any(one.verdict.differs for one in report.sets)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_model_agrees_with_itself(name: str, tmp_path: Path) -> None:
+    right, _, inputs, element = FAULTS[name]
+    report = compared(right, right, inputs, element, tmp_path)
+    assert report.ok
+    assert [one.name for one in report.sets] == list(DRAWS)
+
+
+def test_the_candidate_refuses_what_the_reference_takes(tmp_path: Path) -> None:
+    right, wrong, inputs, element = FAULTS["a batch written as 2"]
+    wrong.weights["target"] = np.array([2, 12])
+    (found,) = compared(right, wrong, inputs, element, tmp_path).outputs
+    assert "with the inputs 'edges' the candidate refuses what the reference takes: onnxruntime failed" in found.note
+
+
+def test_a_batch_that_both_refuse_is_no_difference(tmp_path: Path) -> None:
+    side = Side(make("Reshape", ["x", "target"], ["y"]), target=np.array([2, 12]))
+    report = compared(side, side, {"x": (FLOAT, ["N", 4, 3])}, FLOAT, tmp_path)
+    assert report.ok
+    assert next(one for one in report.sets if one.name == "edges").feeds == {"x": "float32[2, 4, 3]"}
+
+
+def test_what_only_the_reference_refuses_is_said(tmp_path: Path) -> None:
+    right, wrong, inputs, element = FAULTS["a batch written as 2"]
+    wrong.weights["target"] = np.array([2, 12])
+    report = verify(
+        saved(wrong, inputs, element, tmp_path / "a.onnx"), saved(right, inputs, element, tmp_path / "b.onnx"),
+        feeds=[{"x": np.zeros((2, 4, 3), np.float32)}, {"x": np.zeros((3, 4, 3), np.float32)}],
+    )  # fmt: skip
+    assert [one.name for one in report.sets] == ["given"]
+    assert any("inputs 'given (2)': the reference does not take them" in note for note in report.notes)
+
+
+def test_an_overflow_on_both_sides_shows_nothing(tmp_path: Path) -> None:
+    side = Side(make("Exp", ["x"], ["e"]), make("Exp", ["e"], ["f"]), make("ReduceSum", ["f"], ["y"], keepdims=0))
+    report = compared(side, side, ROWS, FLOAT, tmp_path)
+    assert report.ok
+    assert "inputs 'wide': all of y is infinite or NaN in both models, which shows nothing" in report.notes
