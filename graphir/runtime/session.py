@@ -40,6 +40,8 @@ ELEMENT_TYPES = {
 }
 # What onnxruntime says of an operator of a domain that it does not know.
 UNREGISTERED = "is not a registered function/op"
+# Options that are attributes of onnxruntime's SessionOptions, not entries of its table.
+SWITCHES = ("enable_cpu_mem_arena", "enable_mem_pattern", "enable_mem_reuse")
 EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
@@ -76,7 +78,10 @@ class OnnxSession:
         level = runtime.GraphOptimizationLevel
         options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
         for name, text in (entries or {}).items():
-            options.add_session_config_entry(name, text)
+            if name in SWITCHES:
+                setattr(options, name, text == "1")
+            else:
+                options.add_session_config_entry(name, text)
         if external is not None:
             options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(external))
         self._placement = Placement(runtime, options)

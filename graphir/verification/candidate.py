@@ -5,28 +5,37 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from graphir.converters.session import Session
+from graphir.converters.session import Session, lean_session
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.runtime.providers import import_onnxruntime
+from graphir.runtime.session import OnnxSession
 
 from .layouts import Fitting, fit_inputs, fitted_feeds
+from .options import MEMORY_BUDGET
+from .slices import HELD_OF_EACH, WORTH_RETURNING, held_at_once, in_slices, return_memory
 
 if TYPE_CHECKING:
+    from graphir.converters.onnx.files.mapped import Mapped
     from graphir.converters.onnx.files.structure import Structure
 
 IN_MEMORY_BELOW = 64 << 20
+# Sessions for inner values that are kept: what is asked for set after set, the heads and a slice of layers or two.
+SESSIONS_KEPT = 4
 
 
 class OnnxCandidate:
     """An .onnx file, or a graph written to one, whose inner values can be asked for.
+
+    `memory` is what a comparison may take beside the weights, in bytes.
 
     Use it as a context manager: files that it makes go with it. Nothing is ever written beside the user's model.
     """
@@ -38,6 +47,7 @@ class OnnxCandidate:
         providers: str | Sequence[str] = "cpu",
         optimize: bool = True,
         opset: int | None = None,
+        memory: int = MEMORY_BUDGET,
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="graphir-", ignore_cleanup_errors=True)
         self._providers = providers
@@ -50,7 +60,9 @@ class OnnxCandidate:
         else:
             path = Path(model)
         self.path = path
-        self._extended: tuple[tuple[str, ...], Session] | None = None
+        self.memory = memory
+        self._sizes: dict[tuple[tuple[str, tuple[int, ...]], ...], dict[str, int]] = {}
+        self._extended: dict[tuple[str, ...], OnnxSession] = {}
         self._fitting: Fitting | None = None
         self._twin: OnnxCandidate | None = None
 
@@ -62,17 +74,41 @@ class OnnxCandidate:
 
     def close(self) -> None:
         """Let the sessions and the files go."""
+        self._extended = {}
         if self._twin is not None:
             self._twin.close()
             self._twin = None
-        self._extended = None
-        self.__dict__.pop("session", None)
+        for name in ("session", "_mapped"):
+            self.__dict__.pop(name, None)
         self._folder.cleanup()
 
     @cached_property
-    def session(self) -> Session:
-        """The session on the model as it is."""
-        return Session(self.path, providers=self._providers, optimize=self._optimize, format="onnx")
+    def session(self) -> OnnxSession:
+        """The session on the model as it is; what is wrong with a file is said of the file itself."""
+        if self._mapped is not None:
+            with suppress(VerificationError):
+                return self._started(self._mapped.message)
+        return self._started(self.path)
+
+    @cached_property
+    def _mapped(self) -> Mapped | None:
+        """The model with its weights where they lie, which all sessions share."""
+        from graphir.converters.onnx.files.mapped import mapped_model
+
+        return mapped_model(self.path)
+
+    def _started(self, model: bytes | Path, *, lean: bool = False) -> OnnxSession:
+        """A session on the model, the folder of its external data known. One that is `lean` or not optimised runs a
+        few times: see `lean_session`."""
+        external = self.path.absolute().parent if self._mapped is None else self._mapped.folder
+        if lean or not self._optimize:
+            return lean_session(model, providers=self._providers, external=external)
+        if isinstance(model, Path):
+            return Session(model, providers=self._providers, format="onnx")
+        session = Session(model, providers=self._providers, external=external)
+        if self.path.stat().st_size > WORTH_RETURNING:
+            return_memory()
+        return session
 
     @cached_property
     def structure(self) -> Structure:
@@ -98,7 +134,10 @@ class OnnxCandidate:
         """The same file with onnxruntime's optimisations the other way, made when it is first asked for; it is closed
         with this one."""
         if self._twin is None:
-            self._twin = OnnxCandidate(self.path, providers=self._providers, optimize=not self._optimize)
+            self._twin = OnnxCandidate(
+                self.path, providers=self._providers, optimize=not self._optimize, memory=self.memory
+            )  # fmt: skip
+            self._twin.__dict__ |= {"structure": self.structure, "_mapped": self._mapped}
         self._twin._fitting = self._fitting
         return self._twin
 
@@ -131,38 +170,68 @@ class OnnxCandidate:
             raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
         return self._with_outputs(inner).run(feeds, outputs)
 
-    def _with_outputs(self, names: Sequence[str]) -> Session:
-        """A session on the model with more outputs; the last one is kept.
+    def slices(self, names: Iterable[str], feeds: Mapping[str, NDArray[Any]], most: int) -> list[list[str]]:
+        """The names in parts whose values take at most so many bytes; one that takes more is alone."""
+        return in_slices(names, self._sizes_for(feeds), most)
 
-        Protobuf merges what is appended to a message, so the file's bytes with the new outputs behind them are the
-        model with these outputs. Small files, and those whose external data onnxruntime has to find, are handed over in
-        memory; others are copied to the temporary folder.
+    def beyond_budget(self, feeds: Mapping[str, NDArray[Any]], *, per_layer: bool) -> str:
+        """What is to be said where what cannot be cut into parts takes more than the budget: a run, and each value that
+        is compared; nothing where the budget holds."""
+        sizes = self._sizes_for(feeds)
+        most = held_at_once(self.structure, sizes)
+        if per_layer:
+            most = max(most, HELD_OF_EACH * max(sizes.values(), default=0))
+        if most <= self.memory:
+            return ""
+        return (
+            f"the memory budget of {self.memory / 1e6:,.0f} MB does not hold: values that are needed at the same time "
+            f"take {most / 1e6:,.0f} MB; a smaller batch takes less"
+        )
+
+    def _sizes_for(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, int]:
+        own = feeds if self._fitting is None else fitted_feeds(self._fitting, feeds)
+        shapes = {name: tuple(array.shape) for name, array in own.items()}
+        key = tuple(sorted(shapes.items()))
+        if key not in self._sizes:
+            from graphir.converters.onnx.files.value_sizes import value_sizes
+
+            self._sizes[key] = value_sizes(self.path, shapes)
+        return self._sizes[key]
+
+    def _with_outputs(self, names: Sequence[str]) -> OnnxSession:
+        """A session on the model with more outputs, without optimisations, of which these would prevent some; the last
+        ones are kept, or the last where each holds the weights.
+
+        Protobuf merges what is appended to a message, so the model's bytes with the new outputs behind them are the
+        model with these outputs. Where weights cannot be mapped, small files, and those whose external data
+        onnxruntime has to find, are handed over in memory; others are copied to the temporary folder.
         """
+        key = tuple(names)
+        found = self._extended.pop(key, None)
+        if found is None:
+            while self._extended and len(self._extended) >= (1 if self._mapped is None else SESSIONS_KEPT):
+                self._extended.pop(next(iter(self._extended)))
+            found = self._started(self._extended_model(names), lean=True)
+        self._extended[key] = found
+        return found
+
+    def _extended_model(self, names: Sequence[str]) -> bytes | Path:
         from graphir.converters.onnx.files.writer import output_addition
 
-        key = tuple(names)
-        if self._extended is not None and self._extended[0] == key:
-            return self._extended[1]
-        self._extended = None
         addition = output_addition(names)
+        if self._mapped is not None:
+            return self._mapped.message + addition
         length = self.path.stat().st_size
-        model: bytes | Path
         if self.structure.external or length < IN_MEMORY_BELOW:
-            model = self.path.read_bytes() + addition
-        else:
-            model = Path(self._folder.name) / "extended.onnx"
-            if not model.exists():
-                shutil.copyfile(self.path, model)
-            with open(model, "r+b") as file:
-                file.truncate(length)
-                file.seek(length)
-                file.write(addition)
-        session = Session(
-            model, providers=self._providers, optimize=self._optimize, external=self.path.absolute().parent,
-            format="onnx",
-        )  # fmt: skip
-        self._extended = key, session
-        return session
+            return self.path.read_bytes() + addition
+        model = Path(self._folder.name) / "extended.onnx"
+        if not model.exists():
+            shutil.copyfile(self.path, model)
+        with open(model, "r+b") as file:
+            file.truncate(length)
+            file.seek(length)
+            file.write(addition)
+        return model
 
 
 __all__ = ["OnnxCandidate"]

@@ -180,13 +180,17 @@ def _stated_types(node: Any) -> Iterator[int]:
 
 
 def _message(path: str | os.PathLike[str]) -> bytes:
-    """The file without its weights. Its map goes with the last view of it: one that an error's traceback still holds
-    cannot be closed, which would hide that error."""
+    """The file without its weights."""
+    return strip_weights(mapped_bytes(path)).message
+
+
+def mapped_bytes(path: str | os.PathLike[str]) -> memoryview:
+    """A file's bytes, mapped. The map goes with the last view of it: one that an error's traceback still holds cannot
+    be closed, which would hide that error."""
     with open_plain(path) as file:
         if not os.fstat(file.fileno()).st_size:
-            return b""
-        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return strip_weights(memoryview(view)).message
+            return memoryview(b"")
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def check_external(path: str | os.PathLike[str]) -> None:
@@ -210,13 +214,13 @@ def check_external(path: str | os.PathLike[str]) -> None:
         model.ParseFromString(message)
     except DecodeError:
         return
-    for tensor in _tensors(model.graph, *(function.node for function in model.functions)):
+    for tensor in tensors_of(model.graph, *(function.node for function in model.functions)):
         for entry in tensor.external_data:
             if entry.key == "location" and tensor.data_location == onnx.TensorProto.EXTERNAL:
                 external_place(Path(path), entry.value, f"tensor {tensor.name}")
 
 
-def _tensors(graph: Any, *bodies: Any) -> Iterator[Any]:
+def tensors_of(graph: Any, *bodies: Any) -> Iterator[Any]:
     """Every tensor of a graph and of lists of nodes, those of the graphs inside them included."""
     graphs, nodes = [graph], list(bodies)
     while graphs or nodes:
@@ -243,4 +247,4 @@ def _element_types(graph: Any) -> Iterator[int]:
             yield from (attribute.i for attribute in node.attribute if attribute.name == "to")
 
 
-__all__ = ["Structure", "check_external", "read_structure"]
+__all__ = ["Structure", "check_external", "mapped_bytes", "read_structure", "tensors_of"]
