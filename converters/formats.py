@@ -232,6 +232,10 @@ class Manner:
     tell: Callable[[str], None] = lambda stage: None
 
 
+def _whole(glance: Glance) -> bool:
+    return False
+
+
 def _no_text(text: str) -> bool:
     return False
 
@@ -246,10 +250,11 @@ class Format:
     (`MXNet symbol and .params`).
 
     Reading: `recognizes` looks at what is there; where nobody recognizes it, `suffixes` decide, and a folder is taken
-    by the row that `takes_folders`. `takes_text` says whether a text is a model itself, not a name of one, `takes`
-    which of the options that not every model has it knows (`inputs` and `outputs`: it cuts its models itself), `origin`
-    what a graph's metadata tell of a model of this format that it came from. Where onnxruntime runs the files as they
-    are, `check_run` refuses those that it must not.
+    by the row that `takes_folders`. `is_part` tells of what is recognized whether it is a part of a model only (its
+    weights), which is found from the model's own file. `takes_text` says whether a text is a model itself, not a name
+    of one, `takes` which of the options that not every model has it knows (`inputs` and `outputs`: it cuts its models
+    itself), `origin` what a graph's metadata tell of a model of this format that it came from. Where onnxruntime runs
+    the files as they are, `check_run` refuses those that it must not.
     `other_json` are members by which JSON is known that belongs to the framework but is no such model, and what to say
     then; `arrays` opens files that hold arrays only, `capture_script` gives one that records a model in an old
     environment, `fixes` says how padding is mended in the framework's terms. A row whose files have little that tells
@@ -265,6 +270,7 @@ class Format:
     suffixes: tuple[str, ...] = ()
     takes: frozenset[str] = frozenset()
     takes_folders: bool = False
+    is_part: Callable[[Glance], bool] = _whole
     takes_text: Callable[[str], bool] = _no_text
     check_run: Callable[[PathLike], None] | None = None
     origin: Callable[[Mapping[str, str]], str] = _no_origin

@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ABOVE = (
     *("graphir.benchmark", "graphir.conversion", "graphir.memory_use", "graphir.verification", "graphir.report"),
-    *("graphir.cli", "graphir.__main__"),
+    *("graphir.registry", "graphir.cli", "graphir.__main__"),
 )
 CONVERTERS = "graphir.converters"
 FLOORS = ("core", "converters", "above")

@@ -159,6 +159,11 @@ def recognizes(glance: Glance) -> bool:
     return {"nodes", "heads"} <= glance.document.keys()
 
 
+def is_part(glance: Glance) -> bool:
+    """Arrays, which belong to the symbol beside them; a prefix names both."""
+    return glance.is_file and not glance.json_start
+
+
 def _is_prefix(place: Path) -> bool:
     name = place.name
     try:
@@ -224,6 +229,7 @@ FORMAT = Format(
     suffixes=(".json", *ARRAYS),
     takes=frozenset({"params", "keep_loss", "inputs", "outputs"}),
     takes_folders=True,
+    is_part=is_part,
     takes_text=takes_text,
     arrays=open_arrays,
     capture_script=capture_script,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,9 +135,12 @@ def _verification_sections(report: VerificationReport) -> list[str]:
     )
     sections = [section("Proof", about + _comparisons(report.outputs, "output") + legend)]
     if report.layers:
-        differing = sum(not layer.verdict.passes for layer in report.layers)
-        title = f"Layers ({len(report.layers)} compared, {differing or 'none'} beyond rounding)"
-        sections.append(section(title, _comparisons(report.layers, "layer")))
+        differing, rewritten = len(report.diverging), len(report.rewritten)
+        title = f"Layers ({len(report.layers)} compared, {differing or 'none'} beyond rounding"
+        title += f", {rewritten} written otherwise)" if rewritten else ")"
+        said = {name: f"rewritten: {where}" for name, where in report.rewritten.items()}
+        shown = [replace(layer, note=said.get(layer.name, layer.note)) for layer in report.layers]
+        sections.append(section(title, _comparisons(shown, "layer")))
     return sections
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from .compare import Comparison, Floor, difference, moves_too_much
 from .layouts import order_inside, order_outside
 from .limits import Limits
 from .noise import Rounding
-from .slices import HELD_OF_EACH, WORTH_RETURNING, return_memory
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 View = Callable[[Array], "Array | None"]
+SLICE_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Asked:
 
 
 @dataclass
-class _Pair:
+class Pair:
     """Both results of a value, the candidate's in the reference's layout, and what rounding was seen to do to it."""
 
     asked: Asked
@@ -91,33 +91,16 @@ class Bench:
         order = dict.fromkeys([*(name for name in known if name in wanted or name in layers), *wanted])
         expected: dict[str, Array] = {}
         compared: list[Comparison] = []
-        for part in self._parts(list(order), layers):
-            expected |= {name: array for name, array in part.items() if name in wanted}
-            compared += self._compare_slice({name: array for name, array in part.items() if name in layers})
-            large = sum(array.nbytes for array in part.values()) > WORTH_RETURNING
-            part.clear()
-            if large:
-                return_memory()
-        return expected, compared
-
-    def _parts(self, order: Sequence[str], layers: Collection[str]) -> Iterator[dict[str, Array]]:
-        """The reference's values, as many at a time as may be held. One that can be asked again is run for each part,
-        so that it holds no more; others give theirs in the course of one evaluation."""
-        most = self.candidate.memory // HELD_OF_EACH
-        if hasattr(self.reference, "slices"):
-            for names in self.reference.slices(order, self.feeds, most):
-                yield self.reference.run(self.feeds, names)
-            return
         part: dict[str, Array] = {}
-        held = 0
         for name, array in self.reference.stream(self.feeds, order) if order else ():
-            held += array.nbytes if name in layers else 0
-            if held > most and part:
-                yield part
-                part, held = {}, array.nbytes
-            part[name] = array
-            del array
-        yield part
+            if name in wanted:
+                expected[name] = array
+            if name in layers:
+                part[name] = array
+                if sum(held.nbytes for held in part.values()) >= SLICE_BYTES:
+                    compared += self._compare_slice(part)
+                    part = {}
+        return expected, compared + self._compare_slice(part)
 
     def _compare_slice(self, expected: Mapping[str, Array]) -> list[Comparison]:
         return self.compare([Asked(source, source, self.layers[source]) for source in expected], expected)
@@ -139,32 +122,34 @@ class Bench:
             return []
         if found is None:
             found = self.candidate.run(self.feeds, list(dict.fromkeys(one.name for one in asked)))
-        pairs = [pair for one in asked if (pair := self._pair(one, expected, found)) is not None]
+        pairs = [pair for one in asked if (pair := self.pair(one, expected, found)) is not None]
         for pair in pairs:
             if moved and pair.asked.name in moved:
                 pair.floor = pair.floor.seen(pair.found, pair.again(moved[pair.asked.name]))
-            pair.result = self._graded(pair, pair.floor)
+            pair.result = self.graded(pair, pair.floor)
         for coarse in (False, True):
             self._measure([pair for pair in pairs if (pair.step > 0) == coarse], coarse, passed=1 if moved else 0)
         self._ask_reference([pair for pair in pairs if _is_excusable(pair)])
         self._look_for_chance(pairs)
         return [pair.result for pair in pairs]
 
-    def _pair(self, one: Asked, expected: Mapping[str, Array], found: Mapping[str, Array]) -> _Pair | None:
+    def pair(self, one: Asked, expected: Mapping[str, Array], found: Mapping[str, Array]) -> Pair | None:
+        """Both results of a value as they are compared, None where nothing can be."""
         wanted, own = one.of_reference(expected[one.source]), one.of_candidate(found[one.name])
         if wanted is None or own is None or (one.seen is not None and own.size != wanted.size):
             return None
         order = order_outside(own, wanted) if one.is_output else order_inside(own, wanted)
         laid = own.transpose(order) if order else own
         bounded = one.name in self.candidate.structure.bounded
-        return _Pair(one, wanted, laid, order, self.limits.step_of(one.source), bounded)
+        return Pair(one, wanted, laid, order, self.limits.step_of(one.source), bounded)
 
-    def _graded(self, pair: _Pair, floor: Floor) -> Comparison:
+    def graded(self, pair: Pair, floor: Floor | float) -> Comparison:
+        """How the results of a value relate, for what rounding was seen to do to it."""
         return self.limits.compare(
             pair.asked.title, pair.expected, pair.found, floor, pair.step, bounded=pair.bounded
         )
 
-    def _measure(self, pairs: Sequence[_Pair], coarse: bool, passed: int) -> None:
+    def _measure(self, pairs: Sequence[Pair], coarse: bool, passed: int) -> None:
         """Measure the floors of those whose results need one, until they are explained or nothing is left to run."""
         still_open = [pair for pair in pairs if not self.limits.is_settled(pair.result)]
         if not still_open:
@@ -174,18 +159,18 @@ class Bench:
             for pair in still_open:
                 if pair.asked.name in again:
                     pair.floor = pair.floor.seen(pair.found, pair.again(again[pair.asked.name]))
-                    pair.result = self._graded(pair, pair.floor)
+                    pair.result = self.graded(pair, pair.floor)
             del again
             if turn and all(self.limits.is_settled(pair.result) for pair in still_open):
                 return
 
-    def _ask_reference(self, pairs: Sequence[_Pair]) -> None:
+    def _ask_reference(self, pairs: Sequence[Pair]) -> None:
         """What rounding does to the reference: a channel that it moves there too is excused, and a candidate that
         rounding alone moves too much is not, if the reference is steady."""
         moved = self.rounding.feeds(coarse=any(pair.step for pair in pairs))
         if not pairs or not moved or getattr(self.reference, "recorded", False):
             return
-        by_source: dict[str, list[_Pair]] = {}
+        by_source: dict[str, list[Pair]] = {}
         for pair in pairs:
             by_source.setdefault(pair.asked.source, []).append(pair)
         for source, array in self.reference.stream(moved[0], list(by_source)):
@@ -199,10 +184,10 @@ class Bench:
                     floor, said = theirs, "rounding moves the candidate by far more than the reference"
                 else:
                     floor, said = replace(pair.floor, deviation=_larger(pair.floor.deviation, theirs.deviation)), ""
-                result = self._graded(pair, floor)
+                result = self.graded(pair, floor)
                 pair.result = replace(result, note=said) if said else result
 
-    def _look_for_chance(self, pairs: Sequence[_Pair]) -> None:
+    def _look_for_chance(self, pairs: Sequence[Pair]) -> None:
         """Values that differ between two runs on the very same feeds are random: no comparison proves anything."""
         drawn = self.candidate.structure.drawn
         suspects = [pair for pair in pairs if pair.asked.name in drawn or moves_too_much(pair.floor, pair.step)]
@@ -236,7 +221,7 @@ def same(array: Array, again: Array) -> bool:
     return array.shape == again.shape and not difference(array, again)[1]
 
 
-def _is_excusable(pair: _Pair) -> bool:
+def _is_excusable(pair: Pair) -> bool:
     return bool(pair.result.place) or pair.result.verdict is Verdict.NOT_DETERMINISTIC
 
 
@@ -246,4 +231,4 @@ def _larger(first: Array | None, second: Array | None) -> Array | None:
     return np.maximum(first, second)
 
 
-__all__ = ["Asked", "Bench", "same"]
+__all__ = ["Asked", "Bench", "Pair", "same"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from graphir.graph import Node, Value
 
 from .changes import row_text, spoken
 from .known import Bench, Known
-from .layouts import fitted_feeds
 from .report import Cause, VerificationReport
 from .rewrites import Rewrites
 from .search import AT_ONCE, Search
@@ -22,9 +22,11 @@ from .walks import Walks
 
 Array = NDArray[Any]
 # Each is cut out of both models, written and run: some milliseconds and the size of its values.
-MOST_SUSPECTS = 48
+MOST_SUSPECTS = 200
+SUSPECTS_AT_ONCE = 25
 CHANGES_NAMED = 3
 FOLLOWING_NAMED = 1000
+BEFORE_HEAD = " (before the head)"
 
 
 def explain(
@@ -34,10 +36,9 @@ def explain(
 
     `outputs` are the reference's outputs that have a counterpart. Where the layers were not all compared, some are, in
     runs of a few values each if `stepwise`, else (where one run of the reference gives all of them at the price of a
-    few) all at once. Nothing is done where a graph cannot be had, which a note says.
+    few) all at once. Nothing is done where a graph cannot be had: `sides` says why.
     """
     if sides.graphs is None:
-        report.notes += [f"the layers were not told apart by structure: {sides.reason}"] if sides.reason else []
         return []
     return _Inquiry(report, bench, sides, outputs, stepwise).run()
 
@@ -50,12 +51,15 @@ class _Inquiry:
     ) -> None:
         assert sides.graphs is not None
         self.report, self.sides = report, sides
-        self.known = Known(bench, sides.graphs, [*report.layers, *report.outputs])
+        ends = [replace(found, name=found.name.removesuffix(BEFORE_HEAD)) for found in report.outputs]
+        self.known = Known(bench, sides.graphs, [*report.layers, *ends])
         self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
-        self.outputs = [self.known.values[name] for name in outputs if name in self.known.values]
+        differing = [found.name for found in ends if not found.verdict.passes]
+        names = [name for name in dict.fromkeys([*outputs, *differing]) if name in self.known.values]
+        self.outputs = self.walks[0].ordered(self.known.values[name] for name in names)
         self.limits = bench.limits
         inputs = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
-        self.segments = Segments(self.known, self.walks, inputs, feeds_of_both(bench))
+        self.segments = Segments(self.known, self.walks, inputs, bench.feeds)
         self.rewrites = Rewrites(self.known, self.walks[0], self.outputs, bench.limits, bench.feeds)
         self.stepwise = stepwise
         self.found: dict[Value, Segment | None] = {}
@@ -112,7 +116,7 @@ class _Inquiry:
     def _rows(self, nodes: Iterable[Node | None]) -> list[Any]:
         """What diff says of nodes."""
         rows = self.sides.rows
-        return list({id(rows[node]): rows[node] for node in nodes if node in rows}.values())
+        return list({id(rows[node]): rows[node] for node in nodes if node is not None and node in rows}.values())
 
     def _independent(self) -> None:
         """Behind a cause everything differs. What also differs as a node is run alone on the reference's numbers: if
@@ -122,30 +126,26 @@ class _Inquiry:
         behind: set[Value] = set()
         for value in self.found:
             behind |= self.walks[0].behind(value)
-        covered = {
-            id(row) for segment in self.found.values() if segment is not None
-            for row in self._rows([*segment.nodes[0], *segment.nodes[1]])
-        }  # fmt: skip
-        suspects = [
-            value for value in self._suspects() if value in behind and value not in self.found
-        ]
-        done = 0
-        for value in suspects:
-            segment = self.segments.cut(value, self._trusted)
-            if segment is None:
-                continue
-            rows = {id(row) for row in self._rows([*segment.nodes[0], *segment.nodes[1]])}
-            if not rows - covered:
-                continue
-            if done == MOST_SUSPECTS:
-                self.report.notes.append(
-                    f"of {len(suspects)} changed layers behind the first cause {MOST_SUSPECTS} were looked at alone"
-                )
-                return
-            done += 1
-            if self._is_cause(value, segment):
-                self.found[value] = segment
-                covered |= rows
+        covered: set[int] = set()
+        for segment in self.found.values():
+            covered |= set() if segment is None else self._row_ids(segment)
+        suspects = [value for value in self._suspects() if value in behind and value not in self.found]
+        cuts = [cut for cut in (self.segments.cut(value, self._trusted) for value in suspects) if cut is not None]
+        cuts = [cut for cut in cuts if self._row_ids(cut) - covered]
+        if len(cuts) > MOST_SUSPECTS:
+            self.report.notes.append(
+                f"of {len(cuts)} changed layers behind the first cause {MOST_SUSPECTS} were looked at alone"
+            )
+        for start in range(0, min(len(cuts), MOST_SUSPECTS), SUSPECTS_AT_ONCE):
+            part = cuts[start : start + SUSPECTS_AT_ONCE]
+            arrays = self.segments.arrays(part)
+            for cut in part:
+                if self._row_ids(cut) - covered and self._is_cause(cut, arrays):
+                    self.found[cut.value] = cut
+                    covered |= self._row_ids(cut)
+
+    def _row_ids(self, segment: Segment) -> set[int]:
+        return {id(row) for row in self._rows([*segment.nodes[0], *segment.nodes[1]])}
 
     def _suspects(self) -> list[Value]:
         """The known values nearest to what diff says has changed."""
@@ -160,24 +160,29 @@ class _Inquiry:
         return self.walks[0].ordered(found)
 
     def _trusted(self, value: Value) -> bool:
-        """Whether a value behind a cause can stand at the edge of a part: nothing is said against how it is made."""
-        return self.known.agrees(value) or not self._rows((value.producer, self.known.pairs[value].producer))
+        """Whether a value behind a cause can stand at the edge of a part: nothing is said against how it is made, or
+        what is said is known already."""
+        return (
+            value in self.found
+            or self.known.agrees(value)
+            or not self._rows((value.producer, self.known.pairs[value].producer))
+        )
 
-    def _is_cause(self, value: Value, segment: Segment) -> bool:
+    def _is_cause(self, segment: Segment, arrays: Mapping[Value, Array]) -> bool:
         """Whether the candidate's part gives something else for the reference's numbers, and so does what follows."""
-        if not self._differs_alone(segment):
+        if not self._differs_alone(segment, arrays):
             return False
+        value = segment.value
         near = self.walks[0].nearest(value, self.known.names.__contains__, behind=True)
         further = [
             self.segments.cut(held, lambda edge: edge is not value and self._trusted(edge)) for held in near[:3]
         ]
         cuts = [cut for cut in further if cut is not None]
-        return not cuts or any(self._differs_alone(cut) for cut in cuts)
+        return not cuts or any(self._differs_alone(cut, self.segments.arrays([cut])) for cut in cuts)
 
-    def _differs_alone(self, segment: Segment) -> bool:
+    def _differs_alone(self, segment: Segment, arrays: Mapping[Value, Array]) -> bool:
         try:
-            ours, theirs = self.segments.arrays(segment)
-            return not alone(segment, ours, theirs, self.limits).verdict.passes
+            return not alone(segment, arrays, self.limits).verdict.passes
         except (GraphirError, ValueError):
             return False
 
@@ -197,7 +202,8 @@ class _Inquiry:
         said = []
         for row in rows[:CHANGES_NAMED]:
             names = dict.fromkeys(node.name for node in (row.left, row.right) if node is not None)
-            said.append(f"{' / '.join(names)}: {row_text(row)}")
+            own = len(rows) == 1 and list(names) == [self.known.names[value]]
+            said.append(row_text(row) if own else f"{' / '.join(names)}: {row_text(row)}")
         more = f"; and {len(rows) - CHANGES_NAMED} more changes" if len(rows) > CHANGES_NAMED else ""
         if said:
             return "; ".join(said) + more
@@ -205,9 +211,4 @@ class _Inquiry:
         return f"{' / '.join(made)}: the graphs do not differ here, the numbers do"
 
 
-def feeds_of_both(bench: Bench) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
-    """What each model is fed, by the names of its own inputs."""
-    return bench.feeds, fitted_feeds(bench.candidate.fitting, bench.feeds)
-
-
-__all__ = ["explain", "feeds_of_both"]
+__all__ = ["explain"]

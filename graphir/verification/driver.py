@@ -17,16 +17,19 @@ from graphir.graph import Graph
 
 from .candidate import OnnxCandidate
 from .compare import Comparison
-from .equivalence import verify_against
+from .equivalence import Compared, compare_models
 from .heads import Wiring
 from .options import ComparisonOptions
-from .plain import Outcome, Plain, Refused, noted, plain_comparison, refusals
+from .plain import Outcome, Plain, Refused, noted, refusals
+from .proof import Evidence, unproven
 from .report import InputSet, VerificationReport
 from .sets import FeedSet, Plan
+from .sides import Sides
 from .verdict import Verdict
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
+    from graphir.converters.onnx.files.structure import Structure
 
 Array = NDArray[Any]
 # A model whose first comparison takes longer than this many seconds gets lighter sets, ...
@@ -44,19 +47,20 @@ def verify_sets(
     *,
     graph: Graph | None = None,
     how: ComparisonOptions | None = None,
-    wiring: Wiring | None = None,
+    wiring: Wiring | Structure | None = None,
     step: float = 0.0,
+    sides: Sides | None = None,
 ) -> VerificationReport:
     """Compare two models on all sets of a plan; the rest is as in `verify_against`.
 
     A further set that both models refuse is noted, one that the candidate alone refuses is a difference. Once the
     models differ no more sets are run. Raises VerificationError as `verify_against` does for the first set.
     """
-    driver = _Driver(reference, candidate, graph, how or ComparisonOptions(), wiring, step)
+    driver = _Driver(reference, candidate, graph, how or ComparisonOptions(), wiring, step, sides)
     started = _clock()
     first = plan.first()
     feeds = first.attempts[0]()
-    report = driver.compare(feeds)
+    report, bench, asked = driver.compare(feeds)
     spent = _since(started)
     report.notes += plan.notes
     report.sets = [InputSet(first.name, report.feeds, tuple(report.outputs))]
@@ -64,8 +68,7 @@ def verify_sets(
     long = spent > LONG
     pending = list(plan.sets(long)[1:])
     if pending and not report.verdict.differs and report.verdict is not Verdict.NOT_DETERMINISTIC:
-        plain = plain_comparison(reference, candidate, feeds, report.outputs, driver.about)
-        del feeds
+        plain = Plain(bench, asked, {one.name: one for one in report.outputs})
         room = SHARE * spent if long else float("inf")
         left = _further(driver, plain, pending, report, room)
         if left:
@@ -73,6 +76,10 @@ def verify_sets(
             report.notes.append(
                 f"sets of inputs that were left out, since one takes so long: {names} (--feeds NAME asks for one)"
             )
+    if sides is not None:
+        report.changes = sides.changes()
+        if sides.reason:
+            report.notes.append(f"the graphs were not compared: {sides.reason}")
     return report
 
 
@@ -80,13 +87,13 @@ def _further(driver: _Driver, plain: Plain, pending: Sequence[FeedSet], report: 
              ) -> Sequence[FeedSet]:  # fmt: skip
     """Run the further sets into the report; those that were left, since they would take more seconds than `room`."""
     started = _clock()
-    longest = 0.0
+    longest, evidence = 0.0, [report.evidence]
     for place, one in enumerate(pending):
         began = _clock()
         if place and _since(started) + longest > room:
             return pending[place:]
         result = driver.further(plain, one, full=bool(report.unproven))
-        _take(report, one.name, result)
+        _take(report, one.name, result, evidence)
         longest = max(longest, _since(began))
         if report.verdict.differs:
             break
@@ -109,18 +116,16 @@ class _Driver:
     candidate: OnnxCandidate
     graph: Graph | None
     how: ComparisonOptions
-    wiring: Wiring | None
+    wiring: Wiring | Structure | None
     step: float
+    sides: Sides | None
 
-    @property
-    def about(self) -> tuple[Graph | None, ComparisonOptions, Wiring | None, float]:
-        return self.graph, self.how, self.wiring, self.step
-
-    def compare(self, feeds: Mapping[str, Array]) -> VerificationReport:
+    def compare(self, feeds: Mapping[str, Array]) -> Compared:
         """The whole comparison."""
-        return verify_against(
-            self.reference, self.candidate, feeds, graph=self.graph, how=self.how, wiring=self.wiring, step=self.step
-        )
+        return compare_models(
+            self.reference, self.candidate, feeds, graph=self.graph, how=self.how, wiring=self.wiring, step=self.step,
+            sides=self.sides,
+        )  # fmt: skip
 
     def further(self, plain: Plain, one: FeedSet, *, full: bool) -> _Result:
         """A further set; with `full` by the whole comparison though a plain one agrees."""
@@ -145,13 +150,13 @@ class _Driver:
         note = "; ".join(_about_silence(one.name, outcome))
         if not outcome.found or (outcome.agrees and not full):
             return _Result(types, tuple(noted(outcome.found, one.name)), note=note)
-        report = self.compare(feeds)
+        report = self.compare(feeds).report
         dropped = {*outcome.silent, *outcome.overflown}
         kept = [found for found in report.outputs if found.name not in dropped]
         return _Result(types, tuple(noted(kept, one.name)), report, note)
 
 
-def _take(report: VerificationReport, name: str, result: _Result) -> None:
+def _take(report: VerificationReport, name: str, result: _Result, evidence: list[Evidence]) -> None:
     """Take a further set into the report: the worst of each output, what is new to be told, and the layers where only
     this set shows a difference."""
     own = result.report
@@ -164,12 +169,13 @@ def _take(report: VerificationReport, name: str, result: _Result) -> None:
     if own is None:
         return
     report.notes += [note for note in own.notes if note not in report.notes]
+    report.causes = report.causes or own.causes
+    report.rewritten |= own.rewritten
     if own.layers and report.first_divergence is None and own.first_divergence is not None:
         report.layers = own.layers
-    if len(own.unproven) < len(report.unproven) and all(one.verdict.passes for one in result.outputs):
-        settled = [reason for reason in report.unproven if reason not in own.unproven]
-        report.notes += [f"with the first inputs {reason}; the inputs {name!r} show more" for reason in settled]
-        report.unproven = list(own.unproven)
+    evidence.append(own.evidence)
+    if all(one.verdict.passes for one in result.outputs):
+        report.unproven = unproven(evidence)
 
 
 def _take_worse(outputs: list[Comparison], one: Comparison) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -14,6 +14,7 @@ from graphir.runtime.providers import PROVIDERS
 
 from .bench import Asked, Bench
 from .candidate import OnnxCandidate
+from .causes import explain
 from .compare import Comparison
 from .doubts import gather_evidence, look_for_overflow, look_inside
 from .heads import Wiring, hides_errors, scores, values_before_heads
@@ -27,6 +28,7 @@ from .pairing import layer_pairs, output_pairs
 from .proof import unproven
 from .questions import Stated, first_run, fit, questions
 from .report import VerificationReport
+from .sides import Sides
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -40,6 +42,14 @@ QUANTIZED = (
 )
 
 
+class Compared(NamedTuple):
+    """A report of one set of inputs, both models on it, and what was compared of them: outputs, values before heads."""
+
+    report: VerificationReport
+    bench: Bench
+    asked: list[Asked]
+
+
 def verify_against(
     reference: Reference,
     candidate: OnnxCandidate,
@@ -49,6 +59,7 @@ def verify_against(
     how: ComparisonOptions | None = None,
     wiring: Wiring | Structure | None = None,
     step: float = 0.0,
+    sides: Sides | None = None,
 ) -> VerificationReport:
     """Run both on the feeds and compare; the reference is evaluated once.
 
@@ -58,22 +69,39 @@ def verify_against(
     names of the reference's own values. The noise floor of an output is what one unit in the last place of the inputs
     changes, or onnxruntime's optimisations, whichever is more. `how.match` says which input and output is which, where
     names do not; where results differ and the pairing was a guess, a note asks for them if another one agrees. `step`
-    is that of a coarser type that the reference computes in; that of the candidate is known. Raises
+    is that of a coarser type that the reference computes in; that of the candidate is known. `sides` are the graphs of
+    both: values are paired by them too, and where results differ the layers at which they begin to are named. Raises
     VerificationError if either side fails to run, has other outputs, or there is nothing to compare.
     """
+    return compare_models(
+        reference, candidate, feeds, graph=graph, how=how, wiring=wiring, step=step, sides=sides
+    ).report
+
+
+def compare_models(
+    reference: Reference,
+    candidate: OnnxCandidate,
+    feeds: Mapping[str, Array],
+    *,
+    graph: Graph | None = None,
+    how: ComparisonOptions | None = None,
+    wiring: Wiring | Structure | None = None,
+    step: float = 0.0,
+    sides: Sides | None = None,
+) -> Compared:
+    """`verify_against`, with what further sets of inputs can be compared by."""
     how = how or ComparisonOptions()
     fed_types = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
     report = VerificationReport(reference="", candidate="", feeds=fed_types, outputs=[])
     stated = fit(reference, candidate, feeds, how, report.notes)
-    pairs = output_pairs(reference.outputs, candidate, report.notes, stated.outputs)
+    pairs = output_pairs(reference.outputs, candidate, report.notes, stated.outputs, sides)
     found = first_run(candidate, feeds, [name for _, name in pairs], list(stated.inputs), report.notes)
-    layers = layer_pairs(reference, candidate, graph)
+    layers = layer_pairs(reference, candidate, graph, sides)
     heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
 
     bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
     if bench.limits.quantized:
         report.notes.append(QUANTIZED)
-    report.notes += filter(None, [candidate.beyond_budget(feeds, per_layer=how.per_layer)])
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
 
@@ -96,8 +124,10 @@ def verify_against(
         results = {source: expected[source] for source, _ in pairs}
         report.notes += questions(candidate, feeds, results, dict(pairs), stated, bench.limits)
     report.notes += _narrower(bench, report)
+    if sides is not None and (report.layers or report.verdict.differs):
+        explain(report, bench, sides, [source for source, _ in pairs], stepwise=hasattr(reference, "session"))
     report.reference, report.candidate = reference.label, candidate.label
-    return report
+    return Compared(report, bench, [*outputs, *heads])
 
 
 def _bench(
@@ -186,4 +216,4 @@ def _lacking(reference: Reference, pairs: Sequence[tuple[str, str]]) -> list[Com
     ]
 
 
-__all__ = ["verify_against"]
+__all__ = ["Compared", "compare_models", "verify_against"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
@@ -73,17 +73,17 @@ class Known:
         """Whether a value was compared and differs by more than rounding."""
         return value in self.compared and not self.compared[value].verdict.passes
 
-    def arrays(self, values: Sequence[Value]) -> tuple[dict[Value, Array], dict[Value, Array]]:
-        """What both models have for values that are known, both by the first graph's values."""
-        wanted = [self.names[value] for value in values]
-        if not wanted:
-            return {}, {}
-        ours = dict(self._bench.reference.stream(self._bench.feeds, dict.fromkeys(wanted)))
-        theirs = self._bench.candidate.run(self._bench.feeds, [self._bench.layers[name] for name in wanted])
-        return (
-            {value: ours[self.names[value]] for value in values},
-            {value: theirs[self._bench.layers[self.names[value]]] for value in values},
-        )
+    def expected(self, values: Iterable[Value]) -> dict[Value, Array]:
+        """What the reference has for values that are known."""
+        names = {self.names[value]: value for value in values}
+        if not names:
+            return {}
+        return {names[name]: array for name, array in self._bench.reference.stream(self._bench.feeds, names)}
+
+    def found(self, value: Value) -> Array:
+        """What the candidate has for a value that is known, by the first graph's."""
+        name = self._bench.layers[self.names[value]]
+        return self._bench.candidate.run(self._bench.feeds, [name])[name]
 
     def _take(self, compared: Iterable[Comparison]) -> None:
         for found in compared:

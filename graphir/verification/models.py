@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,10 +23,11 @@ from graphir.verification.driver import verify_sets
 from graphir.verification.feeds import file_plan, golden_plan
 from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
-from graphir.verification.options import MEMORY_BUDGET, ComparisonOptions
+from graphir.verification.options import ComparisonOptions
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
 from graphir.verification.sets import Plan
+from graphir.verification.sides import Sides
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Format, Reference
@@ -60,7 +61,6 @@ def verify(
     match: Sequence[str] = (),
     format: str | None = None,
     candidate_format: str | None = None,
-    memory_budget: int = MEMORY_BUDGET,
     limits: Stated = None,
 ) -> VerificationReport:
     """Compare two models numerically.
@@ -79,12 +79,11 @@ def verify(
     `candidate_outputs` which of the candidate. `match` says
     which input or output of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1`
     with the order of axes in which a feed is handed to the candidate, or a result to the reference. `format` and
-    `candidate_format` are those of the models, where their content and names do not tell them. `memory_budget` is how
-    many bytes the comparison may take beside the weights: layers are compared in slices that fit.
+    `candidate_format` are those of the models, where their content and names do not tell them.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
-    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match, memory_budget)
+    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match)
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     return verify_models(
         (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
@@ -104,20 +103,20 @@ def verify_models(
     how.matches()
     with memory_for("the comparison"):
         graph = _graph_of(*candidate)
-        made = candidate[0] if graph is None else graph
-        with OnnxCandidate(made, providers=how.providers, memory=how.memory_budget) as under_test:
-            report = _Check(under_test, graph, how).against(*reference)
+        with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
+            report = _Check(under_test, graph, how, candidate).against(*reference)
     report.seconds = time.perf_counter() - started
     return report
 
 
 @dataclass(frozen=True)
 class _Check:
-    """A candidate, and its graph where it is not run as the file that it is."""
+    """A candidate, its graph where it is not run as the file that it is, and what was given for it."""
 
     under_test: OnnxCandidate
     graph: Graph | None
     how: ComparisonOptions
+    given: tuple[Any, ModelOptions]
 
     def against(self, model: Any, options: ModelOptions) -> VerificationReport:
         """Hold the candidate against a model."""
@@ -129,7 +128,7 @@ class _Check:
             _check_whole(model, options)
             golden = GoldenCapture(model)
             own = list(self.under_test.session.inputs)
-            return self._check(golden, golden_plan(golden.feeds, self.how.feeds, own), self.graph)
+            return self._check(golden, golden_plan(golden.feeds, self.how.feeds, own), self.graph, None)
         if row.runs and not options.is_cut:
             return self._against_file(model, options)
         source = read_model(model, replace(options, format=row.name))
@@ -138,27 +137,35 @@ class _Check:
             return self._against_graph(source.graph)
         origin = source.graph
         plan = self._plan(origin)
-        layers = self.graph or origin
-        return hold_against(judges, origin, lambda judge: self._check(judge, plan, layers, Wiring.of(origin)))
+        layers, sides = self.graph or origin, self._sides(origin)
+        return hold_against(judges, origin, lambda judge: self._check(judge, plan, layers, sides, Wiring.of(origin)))
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model)) as source:
-            return self._check(source, self._plan(model), self.graph, source.structure)
+            return self._check(source, self._plan(model), self.graph, self._sides(model), source.structure)
 
     def _against_file(self, path: PathLike, options: ModelOptions) -> VerificationReport:
         """A file that onnxruntime runs need not be one that becomes a graph."""
         with closing(RuntimeReference(path)) as source:
             sessions = source.session, self.under_test.session
             plan = file_plan(path, options, self.how.feeds, self.how.seed, sessions)
-            return self._check(source, plan, self.graph, source.structure)
+            sides = self._sides(lambda: read_model(path, options).graph)
+            return self._check(source, plan, self.graph, sides, source.structure)
 
     def _plan(self, origin: Graph) -> Plan:
         return plan_of(self.how.feeds, Wanted.of(origin, self.how.seed, self.under_test.session.inputs))
 
+    def _sides(self, reference: Graph | Callable[[], Graph]) -> Sides:
+        """Both graphs. That of a file that is run as it is is read where it is asked for."""
+        model, options = self.given
+        return Sides(reference, (lambda: read_model(model, options).graph) if self.graph is None else self.graph)
+
     def _check(
-        self, reference: Reference, plan: Plan, layers: Graph | None, wiring: Any = None
+        self, reference: Reference, plan: Plan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
-        return verify_sets(reference, self.under_test, plan, graph=layers, how=self.how, wiring=wiring)
+        return verify_sets(
+            reference, self.under_test, plan, graph=layers, how=self.how, wiring=wiring, sides=sides
+        )
 
 
 def _row_of(model: Any, options: ModelOptions) -> Format | None:

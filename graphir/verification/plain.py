@@ -9,30 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphir.errors import VerificationError
-from graphir.graph import Graph
-from graphir.runtime.providers import PROVIDERS
 
-from .candidate import OnnxCandidate
-from .compare import Comparison, Verdict
-from .heads import Wiring, hides_errors, scores, values_before_heads
-from .hidden_heads import HiddenHead, hidden_heads
-from .layouts import laid_out
-from .limits import Limits
-from .matches import Match, split_matches, turned
-from .options import ComparisonOptions
-from .pairing import layer_pairs, output_pairs
-
-if TYPE_CHECKING:
-    from graphir.converters.formats import Reference
+from .bench import Asked, Bench
+from .compare import Comparison
+from .verdict import Verdict
 
 Array = NDArray[Any]
-HEAD = " (before the head)"
 
 
 class Refused(Exception):
@@ -59,90 +47,52 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Plain:
-    """What a further set needs to know: pairs of outputs (source name, candidate name), the values before heads, what
-    was stated about outputs, and the comparisons of the first set, by their names."""
+    """What a further set needs to know: both models on the first one, what was compared of them there (outputs before
+    heads), and the comparisons of the first set, by their titles."""
 
-    reference: Reference
-    candidate: OnnxCandidate
-    pairs: Sequence[tuple[str, str]]
-    known: Mapping[str, str]
-    hidden: Sequence[HiddenHead]
-    stated: Mapping[str, Match]
-    limits: Limits
+    bench: Bench
+    asked: Sequence[Asked]
     first: Mapping[str, Comparison]
 
     def run(self, feeds: Mapping[str, Array], *, stretched: bool) -> Outcome:
         """Both models on the feeds. Raises Refused. `stretched` is as in `FeedSet`."""
-        sources = [*(source for source, _ in self.pairs), *self.known, *(head.source for head in self.hidden)]
-        names = [*(name for _, name in self.pairs), *self.known.values(), *(head.name for head in self.hidden)]
         expected: dict[str, Array] = {}
+        found: dict[str, Array] = {}
         no_reference = no_candidate = ""
         try:
-            known = self.reference.values()
-            wanted = dict.fromkeys(sources)
+            known = self.bench.reference.values()
+            wanted = dict.fromkeys(one.source for one in self.asked)
             order = dict.fromkeys([*(name for name in known if name in wanted), *wanted])
-            expected = dict(self.reference.stream(feeds, order))
+            expected = dict(self.bench.reference.stream(feeds, order))
         except VerificationError as error:
             no_reference = str(error)
         try:
-            found = self.candidate.run(feeds, list(dict.fromkeys(names)))
+            found = self.bench.candidate.run(feeds, list(dict.fromkeys(one.name for one in self.asked)))
         except VerificationError as error:
             no_candidate = str(error)
         if no_reference or no_candidate:
-            given = {source: expected[source] for source, _ in self.pairs if source in expected}
+            outputs = [one.source for one in self.asked if one.is_output]
+            given = {source: expected[source] for source in outputs if source in expected}
             raise Refused(no_reference, no_candidate, given)
-        return self._compared(expected, found, stretched)
-
-    def _compared(self, expected: Mapping[str, Array], found: dict[str, Array], stretched: bool) -> Outcome:
         outcome = Outcome([], [], [])
-        for source, name in self.pairs:
-            own = found[name]
-            if source in self.stated and self.stated[source].order:
-                own = turned(own, self.stated[source])
-            self._take(outcome, source, expected[source], laid_out(own, expected[source])[0], stretched)
-        for source, name in self.known.items():
-            self._take(outcome, f"{source}{HEAD}", expected[source], found[name], stretched, inside=True)
-        for head in self.hidden:
-            wanted, own_scores = (scores(head.kind, held) for held in (expected[head.source], found[head.name]))
-            if wanted is not None and own_scores is not None and wanted.size == own_scores.size:
-                self._take(outcome, f"{head.source}{HEAD}", wanted, own_scores, stretched, inside=True)
+        for one in self.asked:
+            self._take(outcome, one, expected, found, stretched)
         return outcome
 
     def _take(
-        self, outcome: Outcome, title: str, expected: Array, own: Array, stretched: bool, *, inside: bool = False
+        self, outcome: Outcome, one: Asked, expected: Mapping[str, Array], found: Mapping[str, Array], stretched: bool
     ) -> None:  # fmt: skip
-        before = self.first.get(title)
-        grade = self.limits.compare_inside if inside else self.limits.compare
-        one = grade(title, expected, own, 0.0 if before is None else before.floor)
-        if not one.verdict.passes and _all_alike_and_not_finite(expected, own):
-            outcome.silent.append(title)
-        elif math.isinf(one.relative) and stretched and overflows(expected, own, self.limits.step):
-            outcome.overflown.append(title)
+        pair = self.bench.pair(one, expected, found)
+        if pair is None:
+            return
+        before = self.first.get(one.title)
+        result = self.bench.graded(pair, 0.0 if before is None else before.floor)
+        if not result.verdict.passes and _all_alike_and_not_finite(pair.expected, pair.found):
+            outcome.silent.append(one.title)
+        elif math.isinf(result.relative) and stretched and overflows(pair.expected, pair.found, pair.step):
+            outcome.overflown.append(one.title)
         else:
-            outcome.found.append(one)
-
-
-def plain_comparison(
-    reference: Reference,
-    candidate: OnnxCandidate,
-    feeds: Mapping[str, Array],
-    first: Sequence[Comparison],
-    about: tuple[Graph | None, ComparisonOptions, Wiring | None, float],
-) -> Plain:
-    """What the comparison of the first set, on these feeds, says for further ones."""
-    graph, how, wiring, step = about
-    own = candidate.session
-    _, stated = split_matches(how.matches(), list(feeds), list(own.inputs), reference.outputs, own.outputs)
-    pairs = output_pairs(reference.outputs, candidate, [], stated)
-    names = [name for _, name in pairs]
-    known = values_before_heads(candidate.structure, names, layer_pairs(reference, candidate, graph))
-    hidden: list[HiddenHead] = []
-    if not known and hides_errors(candidate.structure, names):
-        hidden = hidden_heads(wiring, candidate.structure, pairs, reference.values())
-    elsewhere = own.providers[0] != PROVIDERS["cpu"]
-    quantized = candidate.structure.quantizes and bool(getattr(reference, "quantized", False))
-    limits = Limits(how.rtol, how.atol, max(step, candidate.structure.coarsest_step), elsewhere, quantized)
-    return Plain(reference, candidate, pairs, known, hidden, stated, limits, {one.name: one for one in first})
+            outcome.found.append(result)
 
 
 def refusals(refused: Refused, name: str) -> list[Comparison]:
@@ -185,4 +135,4 @@ def noted(found: Sequence[Comparison], name: str) -> list[Comparison]:
     ]  # fmt: skip
 
 
-__all__ = ["Outcome", "Plain", "Refused", "noted", "overflows", "plain_comparison", "refusals"]
+__all__ = ["Outcome", "Plain", "Refused", "noted", "overflows", "refusals"]

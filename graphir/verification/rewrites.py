@@ -18,7 +18,7 @@ from graphir.report.text import plural
 
 from .known import Known
 from .limits import Limits
-from .segments import fitted, run_part
+from .segments import compared_inside, fitted, run_part
 from .walks import Walks
 
 Array = NDArray[Any]
@@ -95,13 +95,13 @@ class Rewrites:
         inner = [edge for edge in edges if edge.producer is not None]
         if value not in inner:
             return False
-        ours, theirs = self._known.arrays(list(dict.fromkeys([*inner, target])))
+        ours = self._known.expected(dict.fromkeys([*inner, target]))
         fed = {edge.name: ours[edge] for edge in inner} | {
             edge.name: self._fed[edge.name] for edge in edges if edge.producer is None
         }
-        fed[value.name] = fitted(theirs[value], ours[value])
+        fed[value.name] = fitted(self._known.found(value), value)
         found, floor = run_part(value.graph.extract([target], inner), fed)
-        return not self._limits.compare_inside("", ours[target], found, floor).verdict.passes
+        return not compared_inside(self._known.names[target], ours[target], found, floor, self._limits).verdict.passes
 
 
 __all__ = ["Rewrites"]

@@ -20,6 +20,8 @@ from .walks import Walks
 AT_ONCE = 24
 # Every round leaves a 24th of what was open or finds that what differs is a rewrite.
 ROUNDS = 40
+# So many rewrites before the first cause; what is found then is named, right or not.
+REWRITES = 20
 # A rewrite is over a few layers further on: a transpose, a normalization, an activation, a residual sum.
 STEPS_AHEAD = 3
 
@@ -33,17 +35,28 @@ class Search:
 
     def first(self, target: Value) -> Value:
         """The earliest layer that `target`, which differs, depends on and at which a difference begins."""
-        current, fine = target, set[Value]()
+        fine: set[Value] = set()
+        for _ in range(REWRITES):
+            value = self._narrowed(target, fine)
+            if value is target or not self._is_rewrite(value):
+                return value
+            fine.add(value)
+        return value
+
+    def _narrowed(self, target: Value, fine: set[Value]) -> Value:
+        """The earliest that differs, written otherwise or not, but for those that are known to be `fine`."""
+        current = target
         for _ in range(ROUNDS):
             before = self._walks.before(current)
-            sound = self._sound(before)
+            sound = self._sound(before) | fine
             known = [value for value in self._walks.ordered(before) if value in self._known.names]
             still = [value for value in known if value not in sound and value not in self._known.compared]
             asked = spread(still, self._at_once) or self._parents(current)
-            if not asked and not any(self._blames(value, fine) for value in known if value is not current):
-                return current
             self._known.ask(asked)
-            current = next((value for value in known if value not in sound and self._blames(value, fine)), current)
+            first = next((value for value in known if value not in fine and self._known.differs(value)), current)
+            if first is current and not asked:
+                return current
+            current = first
         return current
 
     def _parents(self, value: Value) -> list[Value]:
@@ -51,10 +64,8 @@ class Search:
         near = self._walks.nearest(value, self._known.names.__contains__, behind=False)
         return [held for held in near if held not in self._known.compared]
 
-    def _blames(self, value: Value, fine: set[Value]) -> bool:
-        """Whether a layer differs, and not only because it is written otherwise."""
-        if value in fine or not self._known.differs(value):
-            return False
+    def _is_rewrite(self, value: Value) -> bool:
+        """Whether a layer differs only because it is written otherwise."""
         ahead = [value]
         for _ in range(STEPS_AHEAD):
             ahead = [
@@ -66,10 +77,7 @@ class Search:
             ahead = [held for held in ahead if self._known.differs(held)]
             if not ahead:
                 break
-        if self._rewrites.explained(value):
-            fine.add(value)
-            return False
-        return True
+        return bool(self._rewrites.explained(value))
 
     def _sound(self, before: set[Value]) -> set[Value]:
         """What agrees, and what that depends on."""

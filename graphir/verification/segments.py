@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from graphir.graph import Graph, Node, Value
 from .candidate import OnnxCandidate
 from .compare import Comparison, relative_change
 from .known import Known
+from .layouts import order_inside
 from .limits import Limits
 from .seeded import perturbed
 from .walks import Test, Walks
@@ -41,17 +43,17 @@ class Segment:
 
 class Segments:
     """Cuts both graphs of a comparison at values that are known to both. `inputs` are the models' inputs that are the
-    same, `fed` what each model is fed."""
+    same, `feeds` what the reference is fed."""
 
     def __init__(
         self,
         known: Known,
         walks: tuple[Walks, Walks],
         inputs: Mapping[Value, Value],
-        fed: tuple[Mapping[str, Array], Mapping[str, Array]],
+        feeds: Mapping[str, Array],
     ) -> None:
         self.known, self.walks = known, walks
-        self._fed = fed
+        self._feeds = feeds
         self._inputs = inputs
         self._back = {other: value for value, other in [*known.pairs.items(), *inputs.items()]}
 
@@ -75,14 +77,11 @@ class Segments:
             return None
         return Segment(value, other, edges, (ours, theirs), (left, right))
 
-    def arrays(self, segment: Segment) -> tuple[dict[Value, Array], dict[Value, Array]]:
-        """What both models have at the edges of a segment and for its value."""
-        inner = [edge for edge in segment.edges if edge.producer is not None]
-        ours, theirs = self.known.arrays([*inner, segment.value])
-        for edge, other in segment.edges.items():
-            if edge.producer is None:
-                ours[edge], theirs[edge] = self._fed[0][edge.name], self._fed[1][other.name]
-        return ours, theirs
+    def arrays(self, segments: Sequence[Segment]) -> dict[Value, Array]:
+        """What the reference has at the edges of segments and for their values, from one evaluation of it."""
+        asked = {edge for segment in segments for edge in (*segment.edges, segment.value)}
+        found = self.known.expected([value for value in asked if value.producer is not None])
+        return found | {value: self._feeds[value.name] for value in asked if value.producer is None}
 
 
 def run_part(part: Graph, arrays: Mapping[str, Array]) -> tuple[Array, float]:
@@ -96,21 +95,29 @@ def run_part(part: Graph, arrays: Mapping[str, Array]) -> tuple[Array, float]:
         return found, relative_change(found, again)
 
 
-def alone(segment: Segment, ours: Mapping[Value, Array], theirs: Mapping[Value, Array], limits: Limits) -> Comparison:
+def alone(segment: Segment, arrays: Mapping[Value, Array], limits: Limits) -> Comparison:
     """The candidate's part fed with the reference's numbers, held against the reference's result. Raises GraphirError
     where the part does not run."""
-    fed = {other.name: fitted(ours[value], theirs[value]) for value, other in segment.edges.items()}
+    fed = {other.name: fitted(arrays[value], other) for value, other in segment.edges.items()}
     found, floor = run_part(segment.part(1), fed)
-    return limits.compare_inside(segment.value.name, ours[segment.value], found, floor)
+    return compared_inside(segment.value.name, arrays[segment.value], found, floor, limits)
 
 
-def fitted(array: Array, like: Array) -> Array:
-    """An array with its channels and in the dtype of another one."""
-    order = channel_order(array.shape, like.shape) if array.shape != like.shape else ()
+def compared_inside(name: str, reference: Array, found: Array, floor: float, limits: Limits) -> Comparison:
+    """Two results of a value inside, which has the layout that suits its model, against the limits that hold for it."""
+    order = order_inside(found, reference)
+    return limits.compare(name, reference, found.transpose(order) if order else found, floor, limits.step_of(name))
+
+
+def fitted(array: Array, like: Value) -> Array:
+    """An array with its channels where a value of the other model has them, and in its dtype."""
+    shape = like.shape
+    order = channel_order(array.shape, shape) if shape is not None else ()
     placed = array.transpose(order) if order else array
-    if placed.shape != like.shape and placed.size == like.size:
-        placed = placed.reshape(like.shape)
-    return placed.astype(like.dtype) if placed.dtype != like.dtype else placed
+    if shape is not None and len(shape) != placed.ndim and all(isinstance(dim, int) for dim in shape):
+        placed = placed.reshape(shape) if math.prod(map(int, shape)) == placed.size else placed
+    dtype = None if like.dtype is None else like.dtype.numpy()
+    return placed if dtype is None or placed.dtype == dtype else placed.astype(dtype)
 
 
 __all__ = ["Segment", "Segments", "alone", "fitted", "run_part"]
