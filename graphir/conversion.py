@@ -21,6 +21,7 @@ from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
 from graphir.types import DType
+from graphir.verification.options import MEMORY_BUDGET
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
@@ -64,6 +65,7 @@ def convert(
     dtype: str | None = None,
     io_dtype: str = "float32",
     keep_float32: Sequence[str] = (),
+    memory_budget: int = MEMORY_BUDGET,
 ) -> ConversionReport:
     """Convert a model file to another format and say what was done.
 
@@ -73,7 +75,8 @@ def convert(
     target can have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the
     graph in which they are bound. `signature`, `inputs`, `outputs` and `limits` are as for `load`. `mxnet_version` is
     the release that an MXNet target is written for, `format` that of the source where its content and name do not tell
-    it. `progress` is told what is being done.
+    it. `memory_budget` is how many bytes that comparison may take beside the weights. `progress` is told what is being
+    done.
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
     (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match
@@ -90,7 +93,10 @@ def convert(
             half=half_options(dtype, io_dtype, keep_float32),
         ),
         ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs),
-        Proof(ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers), verify, accuracy),
+        Proof(
+            ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, memory_budget=memory_budget),
+            verify, accuracy,
+        ),
         progress,
     )
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .input_spec import input_spec
+from .sizes import size
 
 if TYPE_CHECKING:
     from graphir.converters.options import ModelOptions
@@ -271,6 +272,10 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--per-layer", action="store_true", help="compare every layer and name the first that differs")
     group.add_argument(
+        "--memory-budget", metavar="SIZE", type=size,
+        help="what the comparison may take beside the weights, as in 512MB (default 1GB): layers come in slices",
+    )  # fmt: skip
+    group.add_argument(
         "--provider", choices=("cpu", "cuda"), default="cpu", help="where onnxruntime runs the model (default cpu)"
     )
 
@@ -288,11 +293,12 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
 
 def comparison_options(options: argparse.Namespace) -> ComparisonOptions:
     """What the options say about a comparison."""
-    from graphir.verification.options import ComparisonOptions
+    from graphir.verification.options import MEMORY_BUDGET, ComparisonOptions
 
     return ComparisonOptions(
         feeds=options.feeds, seed=options.seed or 0, rtol=options.rtol, atol=options.atol, per_layer=options.per_layer,
         against=options.against, providers=options.provider, match=getattr(options, "match", ()),
+        memory_budget=options.memory_budget or MEMORY_BUDGET,
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from graphir.verification.driver import verify_sets
 from graphir.verification.feeds import file_plan, golden_plan
 from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
-from graphir.verification.options import ComparisonOptions
+from graphir.verification.options import MEMORY_BUDGET, ComparisonOptions
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
 from graphir.verification.sets import Plan
@@ -61,6 +61,7 @@ def verify(
     match: Sequence[str] = (),
     format: str | None = None,
     candidate_format: str | None = None,
+    memory_budget: int = MEMORY_BUDGET,
     limits: Stated = None,
 ) -> VerificationReport:
     """Compare two models numerically.
@@ -79,11 +80,12 @@ def verify(
     `candidate_outputs` which of the candidate. `match` says
     which input or output of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1`
     with the order of axes in which a feed is handed to the candidate, or a result to the reference. `format` and
-    `candidate_format` are those of the models, where their content and names do not tell them.
+    `candidate_format` are those of the models, where their content and names do not tell them. `memory_budget` is how
+    many bytes the comparison may take beside the weights: layers are compared in slices that fit.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
-    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match)
+    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match, memory_budget)
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     return verify_models(
         (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
@@ -103,7 +105,8 @@ def verify_models(
     how.matches()
     with memory_for("the comparison"):
         graph = _graph_of(*candidate)
-        with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
+        made = candidate[0] if graph is None else graph
+        with OnnxCandidate(made, providers=how.providers, memory=how.memory_budget) as under_test:
             report = _Check(under_test, graph, how, candidate).against(*reference)
     report.seconds = time.perf_counter() - started
     return report
