@@ -23,6 +23,7 @@ from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
 from graphir.types import DType
+from graphir.verification.options import MEMORY_BUDGET
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
@@ -68,6 +69,7 @@ def convert(
     io_dtype: str = "float32",
     keep_float32: Sequence[str] = (),
     python: PathLike | Live | None = None,
+    memory_budget: int = MEMORY_BUDGET,
 ) -> ConversionReport:
     """Convert a model file to another format and say what was done.
 
@@ -77,7 +79,8 @@ def convert(
     target can have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the
     graph in which they are bound. `signature`, `inputs`, `outputs` and `limits` are as for `load`. `mxnet_version` is
     the release that an MXNet target is written for, `format` that of the source where its content and name do not tell
-    it. `progress` is told what is being done, `python` is as for `verify`.
+    it. `progress` is told what is being done, `python` is as for `verify`; `memory_budget` is how many bytes that
+    comparison may take beside the weights.
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
     (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match
@@ -86,7 +89,9 @@ def convert(
     """
     from graphir.verification.options import ComparisonOptions
 
-    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, live=Live.of(python))
+    how = ComparisonOptions(
+        feeds, seed, rtol, atol, per_layer, against, providers, live=Live.of(python), memory_budget=memory_budget
+    )
     stated = {"opset": opset, "mxnet_version": mxnet_version, "weights": None if weights == "auto" else weights}
     return convert_model(
         source,
