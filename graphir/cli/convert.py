@@ -89,6 +89,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Convert, print the report; 4 if it was verified and differs."""
     options.verify = options.verify or options.per_layer
+    for name in ("python", "live_seconds", "live_memory"):
+        if getattr(options, name) is not None and not (options.verify or options.accuracy):
+            options.parser.error(f"--{name.replace('_', '-')} says how to verify; add --verify")
     for name in ("feeds", "seed", "rtol", "atol"):
         if getattr(options, name) is not None and not options.verify:
             options.parser.error(f"--{name} says how to verify; add --verify")
@@ -114,7 +117,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         options.source,
         Wanted(options.target, stated, constants_of(options), options.report, half),
         model_options(options),
-        Proof(comparison_options(options), options.verify, options.accuracy),
+        Proof(comparison_options(options, console.stage), options.verify, options.accuracy),
         console.stage,
     )
     with after_writing(options.target, "the report of it"):

@@ -58,6 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which input or output of A is which of B, where names do not tell; with the order of axes in which it is "
         "handed over, as in data=image:0,2,3,1; repeatable",
     )
+    comparison.add_argument(
+        "--reproduce",
+        metavar="FOLDER",
+        help="where the models differ, write the part of each around the first cause, what goes into it and a script "
+        "that shows the difference in onnxruntime alone; the folder must be new or empty",
+    )
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
     add_output_options(parser)
 
@@ -88,7 +94,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.stage(f"comparing {options.reference} with {options.candidate}")
     chosen, other = model_options(options), model_options(other_options(options))
     report = verify_models(
-        (Path(options.reference), chosen), (Path(options.candidate), other), comparison_options(options)
+        (Path(options.reference), chosen), (Path(options.candidate), other), comparison_options(options, console.stage)
     )
     if options.report:
         from graphir.report.write import write_report

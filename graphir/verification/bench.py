@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from .compare import Comparison, Floor, difference, moves_too_much
 from .layouts import order_inside, order_outside
 from .limits import Limits
 from .noise import Rounding
+from .slices import HELD_OF_EACH, WORTH_RETURNING, return_memory
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 View = Callable[[Array], "Array | None"]
-SLICE_BYTES = 256 << 20
 # A difference that passes for the candidate's floor alone, and is twenty times what needs none: the reference is asked.
 FLOOR_ASKED_FROM = 1e-4
 
@@ -93,16 +93,33 @@ class Bench:
         order = dict.fromkeys([*(name for name in known if name in wanted or name in layers), *wanted])
         expected: dict[str, Array] = {}
         compared: list[Comparison] = []
+        for part in self._parts(list(order), layers):
+            expected |= {name: array for name, array in part.items() if name in wanted}
+            compared += self._compare_slice({name: array for name, array in part.items() if name in layers})
+            large = sum(array.nbytes for array in part.values()) > WORTH_RETURNING
+            part.clear()
+            if large:
+                return_memory()
+        return expected, compared
+
+    def _parts(self, order: Sequence[str], layers: Collection[str]) -> Iterator[dict[str, Array]]:
+        """The reference's values, as many at a time as may be held. One that can be asked again is run for each part,
+        so that it holds no more; others give theirs in the course of one evaluation."""
+        most = self.candidate.memory // HELD_OF_EACH
+        if hasattr(self.reference, "slices"):
+            for names in self.reference.slices(order, self.feeds, most):
+                yield self.reference.run(self.feeds, names)
+            return
         part: dict[str, Array] = {}
+        held = 0
         for name, array in self.reference.stream(self.feeds, order) if order else ():
-            if name in wanted:
-                expected[name] = array
-            if name in layers:
-                part[name] = array
-                if sum(held.nbytes for held in part.values()) >= SLICE_BYTES:
-                    compared += self._compare_slice(part)
-                    part = {}
-        return expected, compared + self._compare_slice(part)
+            held += array.nbytes if name in layers else 0
+            if held > most and part:
+                yield part
+                part, held = {}, array.nbytes
+            part[name] = array
+            del array
+        yield part
 
     def _compare_slice(self, expected: Mapping[str, Array]) -> list[Comparison]:
         return self.compare([Asked(source, source, self.layers[source]) for source in expected], expected)

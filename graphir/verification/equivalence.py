@@ -102,6 +102,7 @@ def compare_models(
     bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
     if bench.limits.quantized:
         report.notes.append(QUANTIZED)
+    report.notes += filter(None, [candidate.beyond_budget(feeds, per_layer=how.per_layer)])
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
 
@@ -127,7 +128,10 @@ def compare_models(
         report.notes += questions(candidate, feeds, results, dict(pairs), stated, bench.limits)
     report.notes += _narrower(bench, report)
     if sides is not None and (report.layers or report.verdict.differs):
-        explain(report, bench, sides, [source for source, _ in pairs], stepwise=hasattr(reference, "session"))
+        explain(
+            report, bench, sides, [source for source, _ in pairs], stepwise=hasattr(reference, "session"),
+            reproduce=how.reproduce if report.verdict.differs else None,
+        )  # fmt: skip
     report.reference, report.candidate = reference.label, candidate.label
     return Compared(report, bench, [*outputs, *heads])
 

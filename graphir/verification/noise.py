@@ -25,8 +25,6 @@ STIRRED = 2.0**-4
 # Weights that are moved where inputs are integers: their copies are held beside the model.
 WEIGHTS_MOVED, WEIGHTS_CONSIDERED = 4, 32
 LARGEST_MOVED = 1 << 22
-VALUES_AT_ONCE = 64
-MOST_SESSIONS = 16
 
 
 class Rounding:
@@ -41,6 +39,10 @@ class Rounding:
     def __init__(self, candidate: OnnxCandidate, graph: Graph, feeds: Feeds, seed: int, coarse: float = 0.0) -> None:
         self._candidate, self._graph, self._feeds = candidate, graph, feeds
         self._seed, self._coarse = seed, coarse
+
+    def on(self, feeds: Feeds) -> Rounding:
+        """The same of the candidate on other feeds."""
+        return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse)
 
     @cached_property
     def _fine(self) -> list[Feeds]:
@@ -108,10 +110,8 @@ def _is_exact(array: Array) -> bool:
 
 def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Iterator[str]:
     """The inner values of a narrow type in which there is an infinity or NaN; a few values at a time are held."""
-    names = list(candidate.structure.producers)
-    step = max(VALUES_AT_ONCE, len(names) // MOST_SESSIONS + 1)
-    for start in range(0, len(names), step):
-        for name, array in candidate.run(feeds, names[start : start + step]).items():
+    for names in candidate.slices(candidate.structure.producers, feeds, candidate.memory // 2):
+        for name, array in candidate.run(feeds, names).items():
             is_narrow = isinstance(array, np.ndarray) and array.dtype.name in NARROW
             if is_narrow and not np.isfinite(array.astype(np.float32)).all():
                 yield name

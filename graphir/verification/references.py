@@ -15,7 +15,9 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.feeds import npz_names, read_npz
+from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.report import VerificationReport
+from graphir.verification.slices import HELD_OF_EACH
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Judge, Reference
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
-VALUES_AT_ONCE = 64
 IMPORT_NOT_PROVEN = "export checked, import not proven"
 
 
@@ -123,10 +124,15 @@ class RuntimeReference:
         return list(self._candidate.structure.producers)
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The named values, a few at a time."""
-        pending = list(names)
-        for start in range(0, len(pending), VALUES_AT_ONCE):
-            yield from self._candidate.run(feeds, pending[start : start + VALUES_AT_ONCE]).items()
+        """The named values, as many at a time as the usual budget has room for; each is let go when it is given."""
+        for part in self.slices(names, feeds, MEMORY_BUDGET // HELD_OF_EACH):
+            values = self._candidate.run(feeds, part)
+            for name in part:
+                yield name, values.pop(name)
+
+    def slices(self, names: Iterable[str], feeds: Mapping[str, Array], most: int) -> list[list[str]]:
+        """The names in parts whose values take at most so many bytes, each of which costs a run."""
+        return self._candidate.slices(names, feeds, most)
 
     def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
         """The outputs, or the named values."""
