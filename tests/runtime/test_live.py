@@ -252,3 +252,21 @@ def test_a_model_that_mxnet_cannot_run_is_held_against_the_reference(tmp_path: P
     assert report.ok
     assert report.reference == "graphir's numpy reference of MXNet"
     assert "stands in for MXNet" in report.notes[0]
+
+
+@pytest.mark.parametrize("version, said", [
+    ("1.5.1", ", older than the 1.9.1 that wrote the model"), ("1.9.0", ""), ("2.0.0b1", ""), ("own", ""),
+])  # fmt: skip
+def test_an_older_mxnet_is_said(version: str, said: str) -> None:
+    class Fake:
+        is_done = False
+
+        def evaluate(self, feeds: Any, names: Any) -> Any:
+            return iter(())
+
+    fake: Any = Fake()
+    fake.version = version
+    running = live(models.net_source())
+    running._process = fake
+    list(running.stream(FEEDS, []))
+    assert running.label == f"MXNet {version} in a child process{said}"
