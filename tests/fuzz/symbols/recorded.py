@@ -76,6 +76,11 @@ def _few_off_by_one(drawn: Drawn, found: Array, wanted: Array) -> NDArray[np.boo
     return np.full(wanted.shape, few)
 
 
+def _few_steps_apart(drawn: Drawn, found: Array, wanted: Array) -> NDArray[np.bool_]:
+    """The same of quantized numbers of 8 bits."""
+    return _few_off_by_one(drawn, found, wanted) & (wanted.dtype.itemsize == 1)
+
+
 RECORDED: Sequence[Recorded] = (
     Recorded(
         r"^_contrib_quantized_elemwise_add$",
@@ -91,6 +96,11 @@ RECORDED: Sequence[Recorded] = (
         r"^(_image_resize|_cvimresize)$",
         "integers interpolated half way between two are rounded by the last digit of a sum",
         _few_off_by_one, ("reference",),
+    ),
+    Recorded(
+        r"^_contrib_quantized_|^_contrib_(re)?quantize|^_sg_mkldnn",
+        "numbers half way between two steps of 8 bits are rounded by the last digit of their scale",
+        _few_steps_apart,
     ),
     Recorded(
         r"^_random_pdf_",

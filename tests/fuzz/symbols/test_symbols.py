@@ -69,7 +69,9 @@ HALVES = np.array([np.inf, 2], np.float16)
 ROWS = [
     ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 8, {}, 2),
     ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 9, {}, 0),
-    ("_contrib_quantized_elemwise_add", "onnx", np.int8([5]), np.int8([6]), {}, 0),
+    ("_contrib_quantized_elemwise_add", "onnx", np.int8([5, 7]), np.int8([6, 7]), {}, 1),
+    ("_contrib_quantized_elemwise_add", "onnx", np.int8([5, 7]), np.int8([6, 8]), {}, 0),
+    ("_contrib_quantized_elemwise_add", "onnx", np.int8([5, 7]), np.int8([7, 7]), {}, 0),
     ("_npi_add", "onnx", INTEGERS, INTEGERS + 1, {}, 0),
     ("gamma", "onnx", np.int32([479001599]), np.int32([479001600]), {}, 1),
     ("gamma", "onnx", np.int32([5040]), np.int32([5038]), {}, 0),
