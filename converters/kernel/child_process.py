@@ -26,7 +26,17 @@ from typing import IO, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.kernel.live import GIB, MEMORY, SECONDS, Live, LiveCrashed, LiveOutOfMemory, LiveTooSlow, raises
+from graphir.converters.kernel.live import (
+    GIB,
+    MEMORY,
+    SECONDS,
+    Live,
+    LiveCrashed,
+    LiveFailed,
+    LiveOutOfMemory,
+    LiveTooSlow,
+    raises,
+)
 from graphir.errors import VerificationError
 
 try:
@@ -40,6 +50,9 @@ LIMITS = Path(__file__).with_name("child_limits.py")
 # Seconds that a child has to end by itself after it said what is no answer.
 GRACE = 5
 PIECE = 1 << 20
+# How many requests of full length the time of all cores may last: it ends a child that nobody waits for any more, while
+# a process answers for many sets of inputs, each in slices.
+REQUESTS = 32
 # Bytes of a line of JSON; the answers are names, versions and messages, of which the child sends the beginning.
 LONGEST_LINE = 1 << 24
 # What frameworks and libraries say when they are refused memory.
@@ -110,6 +123,7 @@ class ChildProcess:
         self.place = Path(self._folder.name)
         self._limits = (live or Live()).limits()
         self._words: deque[bytes] = deque(maxlen=50)
+        self.failure: LiveFailed | None = None
 
     def start(
         self, script: Path, words: Sequence[str], environment: Mapping[str, str], task: str = ""
@@ -120,7 +134,7 @@ class ChildProcess:
         Raises `missing` if the interpreter cannot be started or cannot import the framework, and LiveFailed if the
         program gives no answer.
         """
-        seconds = int(self._limits.seconds * (os.cpu_count() or 1)) + 1
+        seconds = int(self._limits.seconds * (os.cpu_count() or 1) * REQUESTS) + 1
         limits = json.dumps({"memory": self._limits.memory, "seconds": seconds})
         own = {"TMPDIR": str(self.place), "PYTHONDONTWRITEBYTECODE": "1"}
         inherited = dict(os.environ)
@@ -171,6 +185,16 @@ class ChildProcess:
                 return
             yield str(answer["name"]), self._array()
 
+    @property
+    def is_done(self) -> bool:
+        """Whether a new one is to be started for the next request, since this one failed.
+
+        Raises its failure again if it took too long: the next request would do so too.
+        """
+        if isinstance(self.failure, LiveTooSlow):
+            raise LiveTooSlow(*self.failure.args)
+        return self.failure is not None
+
     def close(self) -> None:
         """End the program and remove its files."""
         self._finalizer()
@@ -206,25 +230,25 @@ class ChildProcess:
             return self._too_little(text)
         return self.refuses(f"{self._who} {verb}: {text}")
 
-    def _too_little(self, said: str) -> LiveOutOfMemory:
+    def _too_little(self, said: str) -> LiveFailed:
         tail = f": {said[:300]}" if said else ""
         may = f"{self._limits.memory / GIB:g} GiB; {raises(MEMORY)}"
-        return LiveOutOfMemory(f"{self._who} ran out of memory, of which it may take {may}{tail}")
+        return self._noted(LiveOutOfMemory, f"{self._who} ran out of memory, of which it may take {may}{tail}")
 
-    def _too_long(self) -> LiveTooSlow:
+    def _too_long(self) -> LiveFailed:
         _kill(self._child)
-        return LiveTooSlow(
-            f"{self._who} took more than {self._limits.seconds:g} seconds and was ended; {raises(SECONDS)}"
+        return self._noted(
+            LiveTooSlow, f"{self._who} took more than {self._limits.seconds:g} seconds and was ended; {raises(SECONDS)}"
         )
 
-    def _ended(self) -> VerificationError:
+    def _ended(self) -> LiveFailed:
         """The error for a program that said what is no answer, or nothing more."""
         try:
             code = self._child.wait(GRACE)
         except subprocess.TimeoutExpired:
             _kill(self._child)
             self._child.wait()
-            return LiveCrashed(f"{self._who} said what is no answer and was ended{self._last_words()}")
+            return self._noted(LiveCrashed, f"{self._who} said what is no answer and was ended{self._last_words()}")
         tail = self._last_words()
         if code < 0 and -code == getattr(signal, "SIGXCPU", 0):
             return self._too_long()
@@ -233,7 +257,11 @@ class ChildProcess:
         if code < 0 and -code == getattr(signal, "SIGKILL", 0):  # by nobody here: as the kernel ends the largest
             return self._too_little(f"it was ended by SIGKILL, as a system does that has no memory left{tail}")
         reason = f"was ended by {_signal_name(-code)}" if code < 0 else f"ended with status {code}"
-        return LiveCrashed(f"{self._who} {reason}{tail}")
+        return self._noted(LiveCrashed, f"{self._who} {reason}{tail}")
+
+    def _noted(self, kind: type[LiveFailed], text: str) -> LiveFailed:
+        self.failure = kind(text)
+        return self.failure
 
     def _last_words(self) -> str:
         """The last line on standard error, behind a colon."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.heads import dropped_heads
 from graphir.converters.mxnet.importing.input_dtypes import stated_dtype
 from graphir.converters.mxnet.live.process import LiveProcess, MXNetMissing, MXNetRefuses
-from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO, as_two_writes
+from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO, as_two_writes, version_name
 from graphir.errors import VerificationError
 from graphir.tensor import Tensor
 from graphir.types import DType
@@ -119,7 +120,8 @@ class ReferenceEvaluator(_OfSymbol):
 
 
 class LiveMXNet(_OfSymbol):
-    """MXNet itself, in a child process of an interpreter that has it. The process stays until `close`."""
+    """MXNet itself, in a child process of an interpreter that has it. The process stays until `close`. `insists`
+    says that no other judge will do."""
 
     def __init__(
         self,
@@ -128,16 +130,20 @@ class LiveMXNet(_OfSymbol):
         *,
         python: str | None = None,
         live: Live | None = None,
+        insists: bool = False,
     ) -> None:
         super().__init__(symbol, tensors)
         self._python = python or live_python() or sys.executable
         self._live = live
+        self.insists = insists
         self._process: LiveProcess | None = None
         self.label = "MXNet in a child process"
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values. Raises MXNetMissing if the interpreter cannot import MXNet, and VerificationError with
         MXNet's own message, or with the signal that ended it."""
+        if self._process is not None and self._process.is_done:
+            self.close()
         if self._process is None:
             refuse_effects(self._symbol)
             symbol = as_two_writes(with_plain_labels(self._symbol, self._arrays))
@@ -145,8 +151,18 @@ class LiveMXNet(_OfSymbol):
             self._process = LiveProcess(self._python, symbol, self._arrays, onednn=onednn, live=self._live)
         if self._symbol.version >= FIRST_OF_TWO and self._process.version.startswith("1."):
             raise MXNetRefuses(f"MXNet {self._process.version} does not read files of MXNet 2.0")
-        self.label = f"MXNet {self._process.version} in a child process"
+        self.label = f"MXNet {self._process.version} in a child process{self._older()}"
         return self._process.evaluate(feeds, list(dict.fromkeys(names)))
+
+    def _older(self) -> str:
+        """What to say of an MXNet that is older than the file: it takes what it knows of it, and may compute it in
+        another way than the one that wrote it."""
+        assert self._process is not None
+        running = re.match(r"(\d+)\.(\d+)", self._process.version)
+        written = self._symbol.version
+        if running is None or int(running[1]) * 10000 + int(running[2]) * 100 + 99 >= written:
+            return ""
+        return f", older than the {version_name(written)} that wrote the model"
 
     def close(self) -> None:
         """End the child process."""
@@ -176,7 +192,7 @@ def judges(
         return [documented]
     running = partial(LiveMXNet, symbol, tensors, python=python, live=live)
     if against == "live":
-        return [Judge(running)]
+        return [Judge(partial(running, insists=True))]
     gives_way: dict[type[Exception], str] = {
         MXNetRefuses: "the numpy reference stands in for MXNet, which could not run the model: {error}",
         LiveFailed: "the numpy reference stands in for MXNet, which gave no answer: {error}",

@@ -11,7 +11,7 @@ from graphir.converters.kernel.live import Live, LiveFailed
 from graphir.converters.tensorflow.live.process import PYTHON_VARIABLE, LiveTensorFlow, TensorFlowMissing, live_python
 from graphir.errors import VerificationError
 
-IMPORTED = "the imported graph was the reference, not TensorFlow: this proves the export, and nothing of the import"
+IMPORTED = "the imported graph was the reference, not TensorFlow"
 
 
 def judges(
@@ -38,7 +38,7 @@ def judges(
         return [Judge(note=f"{IMPORTED}; --python or {PYTHON_VARIABLE} names an interpreter that has TensorFlow")]
     running = partial(LiveTensorFlow, path, outputs, python, signature, live)
     if against == "live":
-        return [Judge(running)]
+        return [Judge(partial(running, insists=True))]
     gives_way: dict[type[Exception], str] = {LiveFailed: "TensorFlow gave no answer: {error}"}
     if not named:
         gives_way[TensorFlowMissing] = "TensorFlow is there but not usable: {error}"

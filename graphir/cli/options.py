@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .input_spec import input_spec
+from .live_options import add_live_options, provider
+from .sizes import size
 
 if TYPE_CHECKING:
     from graphir.converters.options import ModelOptions
@@ -80,24 +82,6 @@ def tolerance(text: str) -> float:
         found = math.nan
     if not math.isfinite(found) or found < 0:
         raise argparse.ArgumentTypeError(f"invalid value: {text!r}; write a number that is 0 or more, as in 1e-4")
-    return found
-
-
-def interpreter(text: str) -> str:
-    """Read the path of a program that can be started. Raises ArgumentTypeError."""
-    from shutil import which
-
-    found = which(os.path.expanduser(text))
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no program that can be started; write the path of a python")
-    return found
-
-
-def above_zero(text: str) -> float:
-    """Read a finite number above 0. Raises ArgumentTypeError."""
-    found = tolerance(text)
-    if not 0 < found < 1e9:
-        raise argparse.ArgumentTypeError(f"invalid value: {text!r}; write a number above 0, as in 2.5")
     return found
 
 
@@ -270,17 +254,7 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
         "numpy reference of MXNet and the imported TensorFlow graph; auto (the default) takes the live one where "
         "there is one",
     )
-    group.add_argument(
-        "--python", metavar="PATH", type=interpreter,
-        help="the interpreter that has the live framework: MXNet of any version or TensorFlow (default: what "
-        "GRAPHIR_MXNET_PYTHON or GRAPHIR_TENSORFLOW_PYTHON names, else this one)",
-    )  # fmt: skip
-    group.add_argument(
-        "--live-seconds", metavar="X", type=above_zero, help="how long it may take for a set of inputs (default 600)"
-    )
-    group.add_argument(
-        "--live-memory", metavar="GIB", type=above_zero, help="the memory that it may allocate (default 16)"
-    )
+    add_live_options(group)
     group.add_argument(
         "--feeds", metavar="WHAT", action="append",
         help="inputs, instead of the sets that are drawn by default: an .npz of arrays by input name, an .npy for the "
@@ -301,8 +275,13 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--per-layer", action="store_true", help="compare every layer and name the first that differs")
     group.add_argument(
-        "--provider", choices=("cpu", "cuda"), default="cpu", help="where onnxruntime runs the model (default cpu)"
-    )
+        "--memory-budget", metavar="SIZE", type=size,
+        help="what the comparison may take beside the weights, as in 512MB (default 1GB): layers come in slices",
+    )  # fmt: skip
+    group.add_argument(
+        "--provider", metavar="NAME", type=provider, default="cpu",
+        help="where onnxruntime runs the model: cpu (default), cuda, tensorrt, or cuda:1 for the GPU of that number",
+    )  # fmt: skip
 
 
 def model_options(options: argparse.Namespace) -> ModelOptions:
@@ -316,16 +295,19 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
     )  # fmt: skip
 
 
-def comparison_options(options: argparse.Namespace) -> ComparisonOptions:
-    """What the options say about a comparison."""
+def comparison_options(
+    options: argparse.Namespace, tell: Callable[[str], None] | None = None
+) -> ComparisonOptions:
+    """What the options say about a comparison; `tell` is told how far it is."""
     from graphir.converters.kernel.live import Live
-    from graphir.verification.options import ComparisonOptions
+    from graphir.verification.options import MEMORY_BUDGET, ComparisonOptions
 
     live = Live(options.python, options.live_seconds, options.live_memory)
     return ComparisonOptions(
         feeds=options.feeds, seed=options.seed or 0, rtol=options.rtol, atol=options.atol, per_layer=options.per_layer,
         against=options.against, providers=options.provider, match=getattr(options, "match", ()),
-        live=live,
+        live=live, tell=tell,
+        reproduce=getattr(options, "reproduce", None), memory_budget=options.memory_budget or MEMORY_BUDGET,
     )  # fmt: skip
 
 
@@ -381,7 +363,6 @@ def dtypes_of(options: argparse.Namespace) -> dict[str, str] | None:
 
 
 __all__ = [
-    "above_zero",
     "add_comparison_options",
     "add_format_option",
     "add_model_options",
@@ -393,7 +374,6 @@ __all__ = [
     "constant_value",
     "constants_of",
     "dtypes_of",
-    "interpreter",
     "limits",
     "model_options",
     "names",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from graphir.errors import ArgumentError, VerificationError
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from graphir.verification.matches import Match
 
 PathLike = str | os.PathLike[str]
+# Bytes that a comparison may take beside the weights, where nothing else is said.
+MEMORY_BUDGET = 1 << 30
 AGAINST = ("auto", "live", "reference")
 
 
 @record
 class ComparisonOptions:
-    """How two models are compared, the same for the library, the commands and the reports; see `graphir.verify`.
+    """How two models are compared, the same for the library, the commands and the reports; see `graphir.verify`. `tell`
+    is told how far it is.
 
     Raises ArgumentError for what does not say how to compare, and VerificationError for an unknown `against`.
     """
@@ -35,6 +38,9 @@ class ComparisonOptions:
     providers: str | Sequence[str] = "cpu"
     match: Sequence[str] = ()
     live: Live | None = None
+    tell: Callable[[str], None] | None = None
+    reproduce: PathLike | None = None
+    memory_budget: int = MEMORY_BUDGET
 
     def __post_init__(self) -> None:
         many = isinstance(self.feeds, list | tuple)
@@ -47,7 +53,11 @@ class ComparisonOptions:
             expect(value, (int, float, type(None)), name)
         if self.against not in AGAINST:
             raise VerificationError(f"against={self.against!r}: expected one of {', '.join(AGAINST)}")
+        if expect(self.memory_budget, int, "memory_budget") <= 0:
+            raise ArgumentError(f"memory_budget: expected a number of bytes above 0, found {self.memory_budget}")
         expect_items(self.match, str, "match", "a text such as A=B")
+        if self.reproduce is not None:
+            expect_path(self.reproduce, "reproduce")
         if self.against == "reference" and self.live is not None and self.live.python is not None:
             raise VerificationError(
                 "against='reference' runs no live framework, for which python names an interpreter: leave one out"
@@ -66,4 +76,4 @@ class ComparisonOptions:
         return [parse_match(text) for text in self.match]
 
 
-__all__ = ["AGAINST", "ComparisonOptions"]
+__all__ = ["AGAINST", "MEMORY_BUDGET", "ComparisonOptions"]

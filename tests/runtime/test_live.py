@@ -17,12 +17,14 @@ from graphir import convert
 from graphir.converters.mxnet import references
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.files.params import write_params
-from graphir.converters.mxnet.live import child as live_child
+from graphir.converters.mxnet.live import child
 from graphir.converters.mxnet.references import LiveMXNet, MXNetMissing, ReferenceEvaluator, with_plain_labels
 from graphir.converters.mxnet.source import MXNetSource, open_source
 from graphir.errors import VerificationError
 
 from . import models
+
+live_child: Any = child  # plain Python, without types
 
 X = np.random.Generator(np.random.PCG64(3)).standard_normal((2, 3, 8, 8)).astype(np.float32)
 FEEDS = {"data": X}

@@ -9,17 +9,24 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from graphir import Live, convert, verify
 from graphir.cli import main
+from graphir.converters.formats import Judge
 from graphir.converters.kernel import child_limits
 from graphir.converters.kernel.child_process import ChildProcess
 from graphir.converters.kernel.live import LiveCrashed, LiveFailed, LiveOutOfMemory, LiveTooSlow
 from graphir.converters.mxnet.files.params import write_params
+from graphir.converters.mxnet.references import LiveMXNet, ReferenceEvaluator
 from graphir.converters.tensorflow.references import judges as tensorflow_judges
 from graphir.errors import ArgumentError, VerificationError
+from graphir.verification.converted import verify_conversion
+from graphir.verification.options import ComparisonOptions
+from graphir.verification.report import VerificationReport
 
 from . import models
 
@@ -137,8 +144,11 @@ def test_an_interpreter_that_is_not_needed_is_said(tmp_path: Path) -> None:
     assert not [note for note in converted.verification.notes if "not used" in note]
 
 
+WRONG: Any = 3
+
+
 @pytest.mark.parametrize("made", [lambda: Live(seconds=0), lambda: Live(memory=-1), lambda: Live(seconds=float("nan")),
-                                  lambda: Live(python=3), lambda: verify("a", "b", python=3)])  # fmt: skip
+                                  lambda: Live(python=WRONG), lambda: verify("a", "b", python=WRONG)])  # fmt: skip
 def test_limits_that_are_none(made: object) -> None:
     with pytest.raises(ArgumentError):
         made()  # type: ignore[operator]
@@ -199,6 +209,53 @@ def wait_for(is_so: object, seconds: float = 5) -> bool:
     while not is_so() and time.monotonic() < end:  # type: ignore[operator]
         time.sleep(0.05)
     return bool(is_so())  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("does, starts, error", [
+    (READY + "kill -SEGV $$", 2, LiveCrashed), (READY + "sleep 60", 1, LiveTooSlow),
+])  # fmt: skip
+def test_the_next_request_after_a_failure(tmp_path: Path, does: str, starts: int, error: type[LiveFailed]) -> None:
+    """A new process answers it, but one that took too long is not waited for again."""
+    mark = tmp_path / "starts"
+    live = Live(stand_in(tmp_path, f"echo x >> {mark}; {does}"), seconds=1)
+    source = models.net_source()
+    running = LiveMXNet(source.symbol, source.plain_tensors(), python=live.python, live=live)
+    for _ in range(2):
+        with pytest.raises(error):
+            running.run({"data": np.ones((2, 3, 8, 8), np.float32)})
+    running.close()
+    assert mark.read_text() == "x\n" * starts
+
+
+class Fragile(ReferenceEvaluator):
+    """What crashes on large numbers."""
+
+    label = "fragile"
+    insists = False
+
+    def stream(self, feeds: Any, names: Any) -> Any:
+        if max(np.abs(array).max(initial=0) for array in feeds.values()) > 8:
+            raise LiveCrashed("live Fragile was ended by SIGSEGV")
+        return super().stream(feeds, names)
+
+
+def test_a_crash_on_a_further_set_is_said() -> None:
+    source, graph = models.net_source(), models.net_graph()
+
+    def judged(against: str) -> VerificationReport:
+        reference = Fragile(source.symbol, source.plain_tensors())
+        reference.insists = against == "live"
+        live = Judge(lambda: reference, {LiveFailed: "no answer: {error}"})
+        second = Judge(lambda: ReferenceEvaluator(source.symbol, source.plain_tensors()))
+        asked = [live] if against == "live" else [live, second]
+        return verify_conversion(asked, graph, graph, graph, ComparisonOptions(against=against))
+
+    report = judged("auto")
+    assert report.ok
+    assert report.reference == "fragile"
+    assert [note for note in report.notes if "'wide'" in note and "SIGSEGV" in note]
+    with pytest.raises(LiveCrashed):
+        judged("live")
 
 
 LIVE = Path(child_limits.__file__).parents[1]

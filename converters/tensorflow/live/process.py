@@ -53,7 +53,8 @@ def live_python() -> str | None:
 
 
 class LiveTensorFlow:
-    """A model that TensorFlow runs. `outputs` are the names that the imported graph has for its outputs."""
+    """A model that TensorFlow runs. `outputs` are the names that the imported graph has for its outputs;
+    `insists` says that no other judge will do."""
 
     def __init__(
         self,
@@ -62,7 +63,9 @@ class LiveTensorFlow:
         python: str,
         signature: str | None = None,
         live: Live | None = None,
+        insists: bool = False,
     ) -> None:
+        self.insists = insists
         self.label = "TensorFlow in a child process"
         self.outputs = list(outputs)
         self._python = python
@@ -94,6 +97,8 @@ class LiveTensorFlow:
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values. Raises TensorFlowMissing if the interpreter cannot import TensorFlow, and VerificationError
         with TensorFlow's own message, or with the signal that ended it."""
+        if self._process is not None and self._process.is_done:
+            self.close()
         if self._process is None:
             self._process = self._started(feeds)
         with_onednn = " with oneDNN" if self._has_channels_first else ""
