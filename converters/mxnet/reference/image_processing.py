@@ -47,6 +47,8 @@ def normalize(attrs: Attributes, data: Array) -> Array:
         found.append(numbers.reshape(-1, 1, 1))
     wide = data if data.dtype == np.float64 else data.astype(np.float32)
     scaled = (wide - found[0]) / found[1]
+    if data.dtype == np.int32:  # what is too large for it becomes the least one, as of a processor's conversion
+        return np.asarray(np.where(np.abs(scaled) < 2.0**31, scaled.astype(np.int64), -(2**31))).astype(data.dtype)
     return np.asarray(scaled if data.dtype.kind == "f" else scaled.astype(np.int64)).astype(data.dtype)
 
 
