@@ -82,13 +82,12 @@ def verify(
 
     A candidate whose inputs have other names is fed by shape, then by position, one that has its channels elsewhere
     with transposed feeds; its results are brought into the reference's order. `candidate_shapes` are those of its
-    own inputs, `shapes` without them, `candidate_params` its parameters. `signature`, `inputs` and `outputs` say
-    which part of the reference is meant, as for `load`; `candidate_signature`, `candidate_inputs` and
-    `candidate_outputs` which of the candidate. `match` says
-    which input or output of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1`
-    with the order of axes in which a feed is handed to the candidate, or a result to the reference. Where results
-    differ, `reproduce` names a new folder for the parts of both models around the first cause. `format` and
-    `candidate_format` are those of the models, where their content and names do not tell them. `memory_budget` is how
+    own inputs, `shapes` without them, `candidate_params` its parameters. `signature`, `inputs` and `outputs` say which
+    part of the reference is meant, as for `load`; `candidate_signature`, `candidate_inputs` and `candidate_outputs`
+    which of the candidate, `format` and `candidate_format` the formats, where content and names do not tell them.
+    `match` says which input or output of the reference is which of the candidate: `A=B`, or `A=B:0,2,3,1` with the
+    order of axes in which a feed is handed to the candidate, or a result to the reference. Where results differ,
+    `reproduce` names a new folder for the parts of both models around the first cause. `memory_budget` is how
     many bytes the comparison may take beside the weights: layers are compared in slices that fit.
 
     `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
