@@ -1,6 +1,6 @@
 """What a verification costs beside one process that loads the file and runs it once, and beside Polygraphy.
 
-    python benchmarks/verify.py --models DIR [--only resnet152,vgg16] [--repeats 3] [--polygraphy PYTHON] [--json FILE]
+    python benchmarks/verify.py --models DIR [--only resnet152,vgg16] [--repeats 3] [--polygraphy TOOL] [--json FILE]
 
 DIR holds what `benchmarks/networks.py DIR` writes: NAME-symbol.json, NAME-0000.params, NAME-feeds.json. Each is
 converted first. Then take turns, each as a process of its own on one core:
@@ -123,7 +123,7 @@ def contestants(name: str, folder: Path, scratch: Path, polygraphy: str | None) 
         "convert": [graphir("convert", *again, "--verify", "--against", "reference")],
     }
     if polygraphy is not None:
-        tool, saved = [polygraphy, "-m", "polygraphy", "run"], str(scratch / "outputs.json")
+        tool, saved = [polygraphy, "run"], str(scratch / "outputs.json")
         for label, more in (("polygraphy", []), ("polygraphy, all", ["--onnx-outputs", "mark", "all"])):
             found[label] = [
                 [*tool, str(copy), "--onnxrt", *more, "--save-outputs", saved],
@@ -153,7 +153,7 @@ def main() -> None:
     parser.add_argument("--only", default="resnet152,vgg16,bert")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
-    parser.add_argument("--polygraphy", metavar="PYTHON", help="an interpreter that has polygraphy and onnxruntime")
+    parser.add_argument("--polygraphy", metavar="TOOL", help="the polygraphy command, installed with onnxruntime")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows: list[Row] = []
