@@ -33,7 +33,8 @@ def bert(_: Any, layers: int = 12, units: int = 768, heads: int = 12, words: int
     sym = mx.sym
 
     def embedding(name: str, count: int) -> Any:
-        return sym.Embedding(sym.Variable(name), input_dim=count, output_dim=units, name=f"{name}_embedding")
+        numbers = sym.Variable(name, dtype="int32")
+        return sym.Embedding(numbers, input_dim=count, output_dim=units, name=f"{name}_embedding")
 
     def dense(net: Any, size: int, name: str) -> Any:
         return sym.FullyConnected(net, num_hidden=size, flatten=False, name=name)

@@ -81,7 +81,9 @@ class OnnxSession:
         level = runtime.GraphOptimizationLevel
         options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
         for name, text in (entries or {}).items():
-            if name in SWITCHES:
+            if name == "graph_optimization_level":
+                options.graph_optimization_level = getattr(level, text)
+            elif name in SWITCHES:
                 setattr(options, name, text == "1")
             else:
                 options.add_session_config_entry(name, text)

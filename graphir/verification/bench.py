@@ -275,7 +275,7 @@ class Bench:
     def reacting_layers(self, names: Sequence[str]) -> set[str]:
         """The same for values that are yet to be computed."""
         moved = self.rounding.first(names)
-        return self.reacting(self.candidate.run(self.feeds, names), moved) if moved else set(names)
+        return self.reacting(self.candidate.known_or_run(self.feeds, names), moved) if moved else set(names)
 
 
 def same(array: Array, again: Array) -> bool:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 IN_MEMORY_BELOW = 64 << 20
 # Sessions for inner values that are kept: what is asked for set after set, the heads and a slice of layers or two.
 SESSIONS_KEPT = 4
+# Results that are kept, of so many runs: what heads give is asked for more than once.
+KEPT_BYTES = 1 << 20
+RUNS_KEPT = 4
 
 
 class OnnxCandidate:
@@ -67,6 +70,7 @@ class OnnxCandidate:
         self._twin: OnnxCandidate | None = None
         self._opened: tuple[str, ...] = ()
         self._turns = False
+        self._recent: list[tuple[Mapping[str, NDArray[Any]], Fitting, dict[str, NDArray[Any]]]] = []
 
     def __enter__(self) -> OnnxCandidate:
         return self
@@ -76,7 +80,7 @@ class OnnxCandidate:
 
     def close(self) -> None:
         """Let the sessions and the files go."""
-        self._extended = {}
+        self._extended, self._recent = {}, []
         if self._twin is not None:
             self._twin.close()
             self._twin = None
@@ -106,16 +110,26 @@ class OnnxCandidate:
 
     def _started(self, model: bytes | Path, *, lean: bool | None = None) -> OnnxSession:
         """A session on the model, the folder of its external data known. One that is `lean`, or else not optimised,
-        runs a few times: see `lean_session`."""
+        runs a few times: see `lean_session`. So does one for which the budget has no room: optimising takes a copy of
+        the weights beyond the one that stays."""
         external = self.path.absolute().parent if self._mapped is None else self._mapped.folder
-        if not self._optimize if lean is None else lean:
-            return lean_session(model, providers=self._providers, external=external)
+        optimize = self._optimize if lean is None else not lean
+        if not optimize or self.is_tight:
+            return lean_session(model, providers=self._providers, external=external, optimize=optimize)
         if isinstance(model, Path):
             return Session(model, providers=self._providers, format="onnx")
         session = Session(model, providers=self._providers, external=external)
         if self.path.stat().st_size > WORTH_RETURNING:
             return_memory()
         return session
+
+    @cached_property
+    def is_tight(self) -> bool:
+        """Whether the weights are larger than the budget of memory: then they are not copied into the order that suits
+        the processor, and what fuses nodes only for that is left out."""
+        from graphir.converters.onnx.files.value_sizes import weight_bytes
+
+        return weight_bytes(self.path) > self.memory
 
     @cached_property
     def structure(self) -> Structure:
@@ -176,7 +190,11 @@ class OnnxCandidate:
         weights: Mapping[str, NDArray[Any]] | None = None,
     ) -> dict[str, NDArray[Any]]:
         """The outputs, or those values of the model that are named, with other values of opened `weights`. Raises
-        VerificationError for a name that it lacks."""
+        VerificationError for a name that it lacks.
+
+        Each call is a run of its own; see `known_or_run`.
+        """
+        given = feeds
         if self._fitting is not None:
             feeds = fitted_feeds(self._fitting, feeds)
         feeds = {**feeds, **(weights or {})}
@@ -188,7 +206,18 @@ class OnnxCandidate:
         absent = [name for name in inner if not any(name in names for names in known)]
         if absent:
             raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
-        return self._with_outputs(inner).run(feeds, outputs)
+        found = self._with_outputs(inner).run(feeds, outputs)
+        if not weights and sum(array.nbytes for array in found.values()) <= KEPT_BYTES:
+            self._recent = [*self._recent[1 - RUNS_KEPT :], (given, self.fitting, dict(found))]
+        return found
+
+    def known_or_run(self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
+        """The same as `run`, without another run where one of the last, on these very feeds, gave small inner values of
+        these names."""
+        for fed, fitting, found in self._recent:
+            if fed is feeds and fitting == self.fitting and all(name in found for name in names):
+                return {name: found[name] for name in names}
+        return self.run(feeds, names)
 
     def slices(self, names: Iterable[str], feeds: Mapping[str, NDArray[Any]], most: int) -> list[list[str]]:
         """The names in parts whose values take at most so many bytes; one that takes more is alone."""
@@ -206,6 +235,16 @@ class OnnxCandidate:
         return (
             f"the memory budget of {self.memory / 1e6:,.0f} MB does not hold: values that are needed at the same time "
             f"take {most / 1e6:,.0f} MB; a smaller batch takes less"
+        )
+
+    def about_budget(self) -> str:
+        """What is to be said of a candidate that is run with less optimisation than onnxruntime is capable of; nothing
+        where it is not."""
+        if not self.is_tight or not self._optimize:
+            return ""
+        return (
+            f"the weights are larger than the memory budget of {self.memory / 1e6:,.0f} MB: onnxruntime optimises the "
+            "candidate without changing their layout (a larger --memory-budget lets it)"
         )
 
     def _sizes_for(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, int]:

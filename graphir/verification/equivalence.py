@@ -102,7 +102,7 @@ def compare_models(
     bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
     if bench.limits.quantized:
         report.notes.append(QUANTIZED)
-    report.notes += filter(None, [candidate.beyond_budget(feeds, per_layer=how.per_layer)])
+    report.notes += filter(None, [candidate.about_budget(), candidate.beyond_budget(feeds, per_layer=how.per_layer)])
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
 

@@ -54,4 +54,19 @@ def _bytes_of(type_: Any) -> int | None:
     return int(math.prod(sizes) * helper.tensor_dtype_to_np_dtype(stated.elem_type).itemsize)
 
 
-__all__ = ["value_sizes"]
+def weight_bytes(path: str | os.PathLike[str]) -> int:
+    """The bytes of the weights of an .onnx file's main graph, wherever they lie; those of texts are not counted."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    model = onnx.ModelProto()
+    model.ParseFromString(strip_weights(mapped_bytes(path)).message)
+    known = set(TensorProto.DataType.values()) - {TensorProto.UNDEFINED, TensorProto.STRING}
+    return sum(
+        math.prod(tensor.dims) * helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+        for tensor in model.graph.initializer
+        if tensor.data_type in known
+    )
+
+
+__all__ = ["value_sizes", "weight_bytes"]

@@ -1,0 +1,177 @@
+"""What a verification costs beside one process that loads the file and runs it once, and beside Polygraphy.
+
+    python benchmarks/verify.py --models DIR [--only resnet152,vgg16] [--repeats 3] [--polygraphy TOOL] [--json FILE]
+
+DIR holds what `benchmarks/networks.py DIR` writes: NAME-symbol.json, NAME-0000.params, NAME-feeds.json. Each is
+converted first. Then take turns, each as a process of its own on one core:
+
+- `base` imports onnxruntime, loads NAME.onnx and runs it once;
+- `verify` is `graphir verify A.onnx B.onnx` with all its input sets, B a copy of A;
+- `layers` the same with --per-layer;
+- `small` the latter with a budget of 100 MB;
+- `convert` is `graphir convert --verify` from MXNet, held against the numpy reference;
+- `polygraphy` is `polygraphy run B.onnx --onnxrt --save-outputs`, then the same of A with `--load-outputs`, on its one
+  set of inputs: both processes count. `all` has every layer marked as output in both.
+
+A figure is user and system time as `os.wait4` reports it, the least of the repeats: other processes on the machine can
+only add to it. Memory is the peak of RssAnon, which mapped files are no part of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SAMPLING_PERIOD = 0.002
+BASE = """
+import json, sys
+import numpy, onnxruntime
+session = onnxruntime.InferenceSession(sys.argv[1], providers=["CPUExecutionProvider"])
+types = {"tensor(float)": "float32", "tensor(int32)": "int32", "tensor(int64)": "int64"}
+feeds = {item.name: numpy.ones(item.shape, types[item.type]) for item in session.get_inputs()}
+session.run(None, feeds)
+"""
+SMALL = "100MB"
+# Verdicts that end with a code of their own took as long: different, and not proven.
+MEASURED = (0, 4, 5)
+
+
+@dataclass
+class Row:
+    """One contestant on one model: CPU seconds and MB of every run, or why there are none."""
+
+    model: str
+    contestant: str
+    seconds: list[float] = field(default_factory=list)
+    memory: list[float] = field(default_factory=list)
+    error: str = ""
+
+
+def anonymous(pid: int) -> int:
+    """The bytes of anonymous memory of a process and of its children; 0 where it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return 0
+    own = next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("RssAnon:")), 0)
+    return own + sum(anonymous(int(child)) for child in children)
+
+
+def run(row: Row, commands: list[list[str]], core: int) -> None:
+    """Run the commands of a contestant one after the other and add what they took; the larger peak counts."""
+    seconds, peak = 0.0, 0
+    for command in commands:
+        with tempfile.TemporaryFile() as output:
+            child = subprocess.Popen(
+                command, stdout=output, stderr=output, preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+            )  # fmt: skip
+            samples = [0]
+            done = threading.Event()
+
+            def watch(pid: int, samples: list[int], done: threading.Event) -> None:
+                while not done.is_set():
+                    samples.append(anonymous(pid))
+                    time.sleep(SAMPLING_PERIOD)
+
+            watching = threading.Thread(target=watch, args=(child.pid, samples, done))
+            watching.start()
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            done.set()
+            watching.join()
+            if child.returncode not in MEASURED:
+                output.seek(0)
+                row.error = output.read()[-300:].decode(errors="replace").strip()
+                return
+        seconds += usage.ru_utime + usage.ru_stime
+        peak = max(peak, *samples)
+    row.seconds.append(seconds)
+    row.memory.append(peak / 1e6)
+
+
+def graphir(*words: str) -> list[str]:
+    return [sys.executable, "-m", "graphir", *words]
+
+
+def contestants(name: str, folder: Path, scratch: Path, polygraphy: str | None) -> dict[str, list[list[str]]]:
+    """The commands of each contestant."""
+    symbol, model, copy = folder / f"{name}-symbol.json", scratch / f"{name}.onnx", scratch / f"{name}-copy.onnx"
+    feeds = json.loads((folder / f"{name}-feeds.json").read_text())
+    shapes = [word for key, shape in feeds.items() for word in ("-i", f"{key}:{','.join(map(str, shape))}")]
+    source = [str(symbol), str(model), "-p", str(folder / f"{name}-0000.params"), *shapes, "-q"]
+    subprocess.run(graphir("convert", *source), check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    shutil.copyfile(model, copy)
+    pair = [str(model), str(copy)]
+    again = [str(symbol), str(scratch / "again.onnx"), *source[2:]]
+    found = {
+        "base": [[sys.executable, "-c", BASE, str(model)]],
+        "verify": [graphir("verify", *pair)],
+        "layers": [graphir("verify", *pair, "--per-layer")],
+        "small": [graphir("verify", *pair, "--per-layer", "--memory-budget", SMALL)],
+        "convert": [graphir("convert", *again, "--verify", "--against", "reference")],
+    }
+    if polygraphy is not None:
+        tool, saved = [polygraphy, "run"], str(scratch / "outputs.json")
+        for label, more in (("polygraphy", []), ("polygraphy, all", ["--onnx-outputs", "mark", "all"])):
+            found[label] = [
+                [*tool, str(copy), "--onnxrt", *more, "--save-outputs", saved],
+                [*tool, str(model), "--onnxrt", *more, "--load-outputs", saved, "--atol", "1e-3", "--rtol", "1e-3"],
+            ]
+    return found
+
+
+def show(rows: list[Row], sizes: dict[str, float]) -> None:
+    """Seconds, ratios to the base, and peaks with how they stand to the weights."""
+    base = {row.model: min(row.seconds) for row in rows if row.contestant == "base" and row.seconds}
+    print("| model | what | CPU s | to base | peak MB | peak less 1.5 x the weights, MB |")
+    print("|---|---|---:|---:|---:|---:|")
+    for row in rows:
+        if not row.seconds:
+            print(f"| {row.model} | {row.contestant} | failed: {' '.join(row.error.split())[-100:]} | | | |")
+            continue
+        seconds, peak = min(row.seconds), max(row.memory)
+        ratio = seconds / base[row.model] if row.model in base else float("nan")
+        left = peak - 1.5 * sizes[row.model]
+        print(f"| {row.model} | {row.contestant} | {seconds:.2f} | {ratio:.1f} | {peak:.0f} | {left:.0f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What a verification costs beside one run of the model.")
+    parser.add_argument("--models", type=Path, required=True)
+    parser.add_argument("--only", default="resnet152,vgg16,bert")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
+    parser.add_argument("--polygraphy", metavar="TOOL", help="the polygraphy command, installed with onnxruntime")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    rows: list[Row] = []
+    sizes: dict[str, float] = {}
+    for name in options.only.split(","):
+        sizes[name] = (options.models / f"{name}-0000.params").stat().st_size / 1e6
+        with tempfile.TemporaryDirectory() as scratch:
+            commands = contestants(name, options.models, Path(scratch), options.polygraphy)
+            own = {label: Row(name, label) for label in commands}
+            for _ in range(options.repeats):
+                for label, row in own.items():
+                    if not row.error:
+                        run(row, commands[label], options.core)
+            rows += own.values()
+    show(rows, sizes)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""The memory that a comparison takes beside the weights, and that a small budget changes nothing but that."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from graphir import verify
+from graphir.converters.onnx.files.value_sizes import value_sizes, weight_bytes
+from graphir.errors import ArgumentError
+from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.slices import HELD_OF_EACH, held_at_once, in_slices
+
+MB = 1 << 20
+LAYERS, ROWS, WIDTH = 40, 512, 2048
+VALUE = ROWS * WIDTH * 4
+WEIGHTS = 12 * VALUE
+BUDGET = 40 * MB
+PEAK = """
+import json, sys, threading, time
+from pathlib import Path
+import graphir.verification.models, graphir.converters.onnx, onnxruntime, onnx
+from graphir import verify
+print("ready", flush=True); sys.stdin.readline()
+report = verify(sys.argv[1], sys.argv[2], per_layer=True, memory_budget=int(sys.argv[3]), feeds="normal")
+print(json.dumps([len(report.layers), report.verdict.value, report.notes]), flush=True); sys.stdin.readline()
+"""
+
+
+def network(path: Path, scale: float = 1.0) -> Path:
+    """A chain of 40 layers of 4 MB, twelve of them products with weights of 4 MB; `scale` is what the last is
+    multiplied by."""
+    generator = np.random.Generator(np.random.PCG64(5))
+    nodes, weights, last = [], [], "x"
+    for layer in range(LAYERS):
+        if len(weights) < 12 and layer % 3 == 1:
+            array = generator.uniform(0.5, 1.5, (ROWS, WIDTH)).astype(np.float32)
+            weights.append(numpy_helper.from_array(array, f"w{layer}"))
+            nodes.append(helper.make_node("Mul", [last, f"w{layer}"], [f"v{layer}"]))
+        else:
+            nodes.append(helper.make_node("Neg" if layer % 2 else "Tanh", [last], [f"v{layer}"]))
+        last = f"v{layer}"
+    weights.append(numpy_helper.from_array(np.array([scale], np.float32), "scale"))
+    nodes.append(helper.make_node("Mul", [last, "scale"], ["y"]))
+    types = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [ROWS, WIDTH]) for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "g", types[:1], types[1:], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The network, and the same in another file whose results differ by rounding."""
+    folder = tmp_path_factory.mktemp("budget")
+    return network(folder / "a.onnx"), network(folder / "b.onnx", 1.0000001)
+
+
+def anonymous(pid: int) -> int:
+    """The bytes of anonymous memory that a process has."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:")), 0)
+
+
+def peak_above_imports(*arguments: object) -> tuple[int, list[Any]]:
+    """How much anonymous memory a comparison in a process of its own takes at most, and what it found."""
+    command = [sys.executable, "-c", PEAK, *map(str, arguments)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        floor = anonymous(child.pid)
+        held = [floor]
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.is_set():
+                held.append(anonymous(child.pid))
+                time.sleep(0.002)
+
+        watching = threading.Thread(target=watch)
+        watching.start()
+        child.stdin.write("\n")
+        child.stdin.flush()
+        found = json.loads(child.stdout.readline() or "[]")
+        done.set()
+        watching.join()
+        child.stdin.write("\n")
+    return max(held) - floor, found
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="anonymous memory is read from Linux' /proc")
+def test_the_budget_holds(pair: tuple[Path, Path]) -> None:
+    """All layers of one model are four times the budget."""
+    assert LAYERS * VALUE > 3 * BUDGET
+    assert weight_bytes(pair[0]) - WEIGHTS == 4
+    peak, found = peak_above_imports(*pair, BUDGET)
+    assert found[:2] == [LAYERS + 1, "noise"]
+    assert peak < 1.5 * WEIGHTS + BUDGET
+    assert not [note for note in found[2] if "does not hold" in note]
+
+
+def test_a_small_budget_changes_no_result(pair: tuple[Path, Path]) -> None:
+    small, large = (
+        verify(*pair, per_layer=True, feeds="normal", memory_budget=size) for size in (BUDGET, 1 << 30)
+    )
+    assert large.notes == []
+    assert [note.split(":")[0] for note in small.notes] == ["the weights are larger than the memory budget of 42 MB"]
+    assert small.layers == large.layers
+    assert [(one.name, one.verdict) for one in small.outputs] == [(one.name, one.verdict) for one in large.outputs]
+
+
+def test_what_cannot_be_cut_is_said(tmp_path: Path, pair: tuple[Path, Path]) -> None:
+    with OnnxCandidate(pair[0], memory=VALUE) as candidate:
+        feeds = {"x": np.zeros((ROWS, WIDTH), np.float32)}
+        said = candidate.beyond_budget(feeds, per_layer=True)
+        assert "the memory budget of 4 MB does not hold" in said
+        assert f"take {HELD_OF_EACH * VALUE / 1e6:.0f} MB" in said
+        assert candidate.slices(["v0", "v1", "v2"], feeds, 2 * VALUE) == [["v0", "v1"], ["v2"]]
+    with OnnxCandidate(pair[0], memory=HELD_OF_EACH * VALUE) as candidate:
+        assert candidate.beyond_budget(feeds, per_layer=True) == ""
+
+
+def test_sizes_of_values(pair: tuple[Path, Path]) -> None:
+    found = value_sizes(pair[0], {"x": (ROWS, WIDTH)})
+    assert found == {**{f"v{layer}": VALUE for layer in range(LAYERS)}, "y": VALUE}
+    with OnnxCandidate(pair[0]) as candidate:
+        assert held_at_once(candidate.structure, found) == 2 * VALUE
+
+
+@pytest.mark.parametrize(
+    "sizes, most, parts",
+    [
+        ({}, 0, [["a", "b", "c"]]),
+        ({"a": 1, "b": 1, "c": 1}, 3, [["a", "b", "c"]]),
+        ({"a": 1, "b": 1, "c": 1}, 2, [["a", "b"], ["c"]]),
+        ({"a": 9, "b": 1, "c": 1}, 2, [["a"], ["b", "c"]]),
+        ({"b": 2}, 3, [["a"], ["b"], ["c"]]),
+    ],
+)
+def test_slices(sizes: dict[str, int], most: int, parts: list[list[str]]) -> None:
+    assert in_slices("abc", sizes, most) == parts
+
+
+@pytest.mark.parametrize("budget", [0, -1, 1.5, "1GB"])
+def test_what_is_no_budget(budget: Any, pair: tuple[Path, Path]) -> None:
+    with pytest.raises(ArgumentError, match="memory_budget"):
+        verify(*pair, memory_budget=budget)
