@@ -124,10 +124,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     plan, working = _plan(options), _working(options)
 
     from graphir.registry.run import convert_all
-    from graphir.report.registry import registry_text
 
     report = convert_all(options.sources, options.out, plan, working, console.stage)
-    console.show(registry_text(report, verbose=options.verbose > 0))
+    console.show(report.to_text(verbose=options.verbose > 0))
     console.data(report.to_json())
     console.flush()
     return report.exit_code

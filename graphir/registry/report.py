@@ -11,9 +11,6 @@ from graphir.registry.buckets import Bucket, exit_code
 from graphir.registry.jobs import Outcome
 from graphir.structure.record import record
 
-# Names that stand for a bucket in a summary.
-SHOWN = 5
-
 
 @record
 class RegistryReport:
@@ -49,6 +46,12 @@ class RegistryReport:
         counted = Counter(operator for outcome in self.outcomes for operator in outcome.operators)
         return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
 
+    def to_text(self, *, verbose: bool = False) -> str:
+        """The summary for a terminal; with `verbose` a row of every model."""
+        from graphir.report.registry import registry_text
+
+        return registry_text(self, verbose=verbose)
+
     def to_json(self) -> dict[str, Any]:
         """The report as plain data, keys in a fixed order. What is one machine's alone (paths of results, stamps) is in
         the records."""
@@ -70,4 +73,4 @@ def _row(outcome: Outcome) -> dict[str, Any]:
     return found
 
 
-__all__ = ["SHOWN", "RegistryReport"]
+__all__ = ["RegistryReport"]

@@ -50,7 +50,7 @@ def _made(job: Job, store: Store, folder: Path) -> Outcome:
             report = _converted(job, place, folder)
         except Exception as error:
             found = failure(job, bucket_of_error(error), _renamed(_told(error), names), operators_of(error))
-            return _unchecked(found, store, folder) if found.bucket is Bucket.UNCHECKED else found
+            return _unchecked(found, store, folder)
         _rename(report, job, names)
         for name in (HTML, JSON):
             write_report(report, folder / name)
@@ -60,11 +60,14 @@ def _made(job: Job, store: Store, folder: Path) -> Outcome:
 
 
 def _unchecked(found: Outcome, store: Store, folder: Path) -> Outcome:
-    """The outcome of a model that was written and could not be checked, as far as it was written: it stays."""
-    files = tuple((file.name, file.stat().st_size) for file in sorted(folder.iterdir()))
+    """The outcome of a model that failed: where its target was written before, the check failed, not the conversion,
+    and the target stays."""
+    files = [file for file in sorted(folder.iterdir()) if not file.name.startswith(".")]
     if not files:
         return found
-    kept = replace(found, files=files)
+    if found.bucket not in (Bucket.MEMORY, Bucket.DEFECT):
+        found = replace(found, bucket=Bucket.UNCHECKED, operators=())
+    kept = replace(found, files=tuple((file.name, file.stat().st_size) for file in files))
     store.publish(folder, kept)
     return kept
 

@@ -46,6 +46,7 @@ def same(node):
 def register(registry):
     for function in (hang, eat, kill, leave, crash, late):
         registry.source("mxnet", f"Custom:{function.__name__}", function, reference=lambda attributes, data: data)
+    registry.source("mxnet", "Custom:mute", same)
     registry.source("mxnet", "Custom:wrong", same, reference=lambda attributes, data: data + 1)
 '''
 
