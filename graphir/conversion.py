@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from graphir.verification.report import VerificationReport
 
 PathLike = str | os.PathLike[str]
+BOUND = "the imported graph with its bound inputs was the reference, not the model that it came from"
 
 
 @bounded
@@ -239,13 +240,29 @@ def _verified(model: Source, graph: Graph, wanted: Wanted, how: ComparisonOption
         from graphir.passes.half import form_of
 
         step = form_of(DType(wanted.half.dtype)).step
+    judges = model.judges("reference" if wanted.constants else how.against, how.live)
+    if wanted.constants and judges:
+        judges = [Judge(note=BOUND)]
     if written:
-        return verify_conversion(written, imported, model.graph, imported, how, step)
+        report = verify_conversion(written, imported, model.graph, imported, how, step)
+        if not judges or not report.verdict.passes:
+            return report
+        return _with_import(report, verify_conversion(judges, imported, model.graph, imported, how))
     candidate = wanted.target if target.runs else graph
-    judges = [] if wanted.constants else model.judges(how.against, how.live)
     report = verify_conversion(judges or [Judge()], imported, model.graph, candidate, how, step)
     report.notes += how.unused_python("" if wanted.constants else lives[0])
     return report
+
+
+def _with_import(exported: VerificationReport, taken_in: VerificationReport) -> VerificationReport:
+    """What was written agrees with the graph; does the graph with its source? Where it does not, that is the report."""
+    if not taken_in.verdict.passes and not taken_in.unproven:
+        taken_in.notes.append(f"the import differs, not what was written: that agrees with {taken_in.candidate}")
+        return taken_in
+    exported.unproven += [said for said in taken_in.unproven if said not in exported.unproven]
+    exported.seconds += taken_in.seconds
+    exported.notes.append(f"the import was held against {taken_in.reference}: {taken_in.verdict.value}")
+    return exported
 
 
 def _accuracy(

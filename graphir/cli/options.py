@@ -302,6 +302,7 @@ def comparison_options(
         feeds=options.feeds, seed=options.seed or 0, rtol=options.rtol, atol=options.atol, per_layer=options.per_layer,
         against=options.against, providers=options.provider, match=getattr(options, "match", ()),
         live=live, tell=tell,
+        reproduce=getattr(options, "reproduce", None),
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from graphir.converters.kernel.live import Live
 from graphir.converters.opening import check_taken, read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
-from graphir.errors import ArgumentError, ImportFailure
+from graphir.errors import ArgumentError, ImportFailure, VerificationError
 from graphir.graph import Graph
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
@@ -25,6 +25,7 @@ from graphir.verification.driver import verify_sets
 from graphir.verification.feeds import file_plan, golden_plan
 from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
+from graphir.verification.minimal import check_folder
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
 from graphir.verification.progress import watched
@@ -63,6 +64,7 @@ def verify(
     candidate_inputs: Sequence[str] = (),
     candidate_outputs: Sequence[str] | None = None,
     match: Sequence[str] = (),
+    reproduce: PathLike | None = None,
     format: str | None = None,
     candidate_format: str | None = None,
     limits: Stated = None,
@@ -83,7 +85,8 @@ def verify(
     which part of the reference is meant, as for `load`; `candidate_signature`, `candidate_inputs` and
     `candidate_outputs` which of the candidate. `match` says
     which input or output of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1`
-    with the order of axes in which a feed is handed to the candidate, or a result to the reference. `format` and
+    with the order of axes in which a feed is handed to the candidate, or a result to the reference. Where results
+    differ, `reproduce` names a new folder for the parts of both models around the first cause. `format` and
     `candidate_format` are those of the models, where their content and names do not tell them.
 
     `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
@@ -91,7 +94,9 @@ def verify(
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
-    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match, Live.of(python))
+    how = ComparisonOptions(
+        feeds, seed, rtol, atol, per_layer, against, providers, match, Live.of(python), reproduce=reproduce
+    )
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     return verify_models(
         (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
@@ -109,6 +114,8 @@ def verify_models(
     """Compare two models, each with what is chosen of it; see `verify`."""
     started = time.perf_counter()
     how.matches()
+    if how.reproduce is not None:
+        check_folder(how.reproduce)
     with memory_for("the comparison"):
         graph = _graph_of(*candidate)
         with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
@@ -117,6 +124,8 @@ def verify_models(
             row = _row_of(*reference)
             report.notes += how.unused_python("" if row is None else row.live)
     report.seconds = time.perf_counter() - started
+    if how.reproduce is not None and not report.verdict.differs:
+        report.notes.append(f"nothing was written to {how.reproduce}: nothing differs")
     return report
 
 
@@ -182,9 +191,15 @@ class _Check:
         self, reference: Reference, plan: Plan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
         judge, told = watched(reference, plan, self.how.tell)
-        report = verify_sets(
-            judge, self.under_test, told, graph=layers, how=self.how, wiring=wiring, sides=sides
-        )
+        try:
+            report = verify_sets(
+                judge, self.under_test, told, graph=layers, how=self.how, wiring=wiring, sides=sides
+            )
+        except VerificationError as error:
+            changes = [] if sides is None or type(error) is not VerificationError else sides.changes()
+            if not changes:
+                raise
+            raise VerificationError(f"{error}; diff: {'; '.join(changes)}") from error
         note_devices(reference, self.under_test, plan.first().attempts[0], report, self.how)
         return report
 

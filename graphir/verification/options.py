@@ -37,6 +37,7 @@ class ComparisonOptions:
     match: Sequence[str] = ()
     live: Live | None = None
     tell: Callable[[str], None] | None = None
+    reproduce: PathLike | None = None
 
     def __post_init__(self) -> None:
         many = isinstance(self.feeds, list | tuple)
@@ -50,6 +51,8 @@ class ComparisonOptions:
         if self.against not in AGAINST:
             raise VerificationError(f"against={self.against!r}: expected one of {', '.join(AGAINST)}")
         expect_items(self.match, str, "match", "a text such as A=B")
+        if self.reproduce is not None:
+            expect_path(self.reproduce, "reproduce")
         if self.against == "reference" and self.live is not None and self.live.python is not None:
             raise VerificationError(
                 "against='reference' runs no live framework, for which python names an interpreter: leave one out"
