@@ -42,6 +42,10 @@ class Rounding:
         self._candidate, self._graph, self._feeds = candidate, graph, feeds
         self._seed, self._coarse = seed, coarse
 
+    def on(self, feeds: Feeds) -> Rounding:
+        """The same of the candidate on other feeds."""
+        return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse)
+
     @cached_property
     def _fine(self) -> list[Feeds]:
         return self._moved(0.0)

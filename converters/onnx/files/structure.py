@@ -213,6 +213,15 @@ def mapped_bytes(path: str | os.PathLike[str]) -> memoryview:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
+def graph_message(path: str | os.PathLike[str]) -> Any:
+    """The main graph of an .onnx file as protobuf has it, without the elements of its weights."""
+    import onnx
+
+    model = onnx.ModelProto()
+    model.ParseFromString(_message(path))
+    return model.graph
+
+
 def check_external(path: str | os.PathLike[str]) -> None:
     """Raise FormatError where an .onnx file that is handed to onnxruntime as it is names data outside of its folder.
 
@@ -267,4 +276,4 @@ def _element_types(graph: Any) -> Iterator[int]:
             yield from (attribute.i for attribute in node.attribute if attribute.name == "to")
 
 
-__all__ = ["Structure", "check_external", "mapped_bytes", "read_structure", "tensors_of"]
+__all__ = ["Structure", "check_external", "graph_message", "mapped_bytes", "read_structure", "tensors_of"]
