@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from .effect import judged
@@ -25,6 +26,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--network", action="append", choices=NETWORKS, help="only these networks")
     parser.add_argument("--kind", action="append", help="only kinds (of faults and of rewrites) that begin like this")
     parser.add_argument("--seed", type=int, action="append", help="of weights, places and inputs; 0 if none is given")
+    parser.add_argument("--jobs", type=int, default=1, help="processes; each takes one network after the other")
     parser.add_argument("--quiet", action="store_true", help="what was found and not named is counted, not shown")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     return parser.parse_args()
@@ -37,22 +39,13 @@ def main() -> int:
         for kinds in (FAULTS, REWRITES)
     )
     seeds, loud = chosen.seed or [0], len(faults) + len(rewrites) <= FEW
-    findings: list[Finding] = []
-    acquittals: list[Acquittal] = []
     started = time.perf_counter()
-    for seed in seeds:
-        for name in chosen.network or NETWORKS:
-            if self_verdict(judged(NETWORKS[name], seed)) == ERROR:
-                print(
-                    f"{name} cannot even be compared with itself: {acquit(NETWORKS[name], REWRITES[ITSELF], seed)}",
-                    flush=True,
-                )  # fmt: skip
-            for finding in _findings(name, faults, seed):
-                findings.append(finding)
-                _show(finding, loud=loud, quiet=chosen.quiet)
-            for acquittal in _acquittals(name, rewrites, seed):
-                acquittals.append(acquittal)
-                _show_rewrite(acquittal, loud=loud)
+    rows = [(name, seed) for seed in seeds for name in chosen.network or NETWORKS]
+    work = partial(_judge, faults=faults, rewrites=rewrites, loud=loud, quiet=chosen.quiet)
+    with ProcessPoolExecutor(chosen.jobs) as pool:
+        parts = list(pool.map(work, rows) if chosen.jobs > 1 else map(work, rows))
+    findings = [found for part, _ in parts for found in part]
+    acquittals = [found for _, part in parts for found in part]
     missed, unnamed = sum(found.missed for found in findings), sum(found.unnamed for found in findings)
     blamed = sum(found.blamed for found in acquittals)
     print(
@@ -65,18 +58,27 @@ def main() -> int:
     return 1 if missed or unnamed or blamed else 0
 
 
-def _findings(network: str, kinds: list[str], seed: int) -> Iterator[Finding]:
-    for kind in kinds:
-        planted = plant(NETWORKS[network], FAULTS[kind], seed)
+def _judge(
+    row: tuple[str, int], faults: list[str], rewrites: list[str], loud: bool, quiet: bool
+) -> tuple[list[Finding], list[Acquittal]]:
+    """All of one network with the weights of a seed; what is not as it should be is shown as it is found."""
+    network, seed = NETWORKS[row[0]], row[1]
+    base = judged(network, seed)
+    findings: list[Finding] = []
+    acquittals: list[Acquittal] = []
+    if self_verdict(base) == ERROR:
+        print(f"{network.name} cannot be compared with itself: {acquit(network, REWRITES[ITSELF], seed)}", flush=True)
+    for kind in faults:
+        planted = plant(network, FAULTS[kind], seed)
         if planted is not None:
-            yield hold(judged(NETWORKS[network], seed), planted)
-
-
-def _acquittals(network: str, kinds: list[str], seed: int) -> Iterator[Acquittal]:
-    for kind in kinds:
-        found = acquit(NETWORKS[network], REWRITES[kind], seed)
-        if found is not None:
-            yield found
+            findings.append(hold(base, planted))
+            _show(findings[-1], loud=loud, quiet=quiet)
+    for kind in rewrites:
+        acquittal = acquit(network, REWRITES[kind], seed)
+        if acquittal is not None:
+            acquittals.append(acquittal)
+            _show_rewrite(acquittal, loud=loud)
+    return findings, acquittals
 
 
 def _show(finding: Finding, *, loud: bool, quiet: bool) -> None:

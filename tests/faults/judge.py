@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tempfile
 import zlib
@@ -119,6 +120,8 @@ def _planted(base: Judged, fault: Fault, edit: Edit, generator: Generator, seed:
         return None
     if effect.fails and effect.runs == 0:
         return None
+    if math.isinf(effect.change):
+        model.shapes_forgotten()
     exact, around = names_of(base.model, edit.where)
     known = {node.name for node in base.model.nodes()} - set(edit.where)
     planted = [place for place, node in enumerate(model.nodes()) if node.name not in known]
@@ -164,8 +167,8 @@ def hold(base: Judged, planted: Planted) -> Finding:
 
 @dataclass(frozen=True)
 class Acquittal:
-    """What verify says of a rewrite that changes nothing: its verdict in a word (or `error`) and its causes; `itself` is
-    its verdict on the network itself, which no rewrite can better."""
+    """What verify says of a rewrite that changes nothing: its verdict in a word (or `error`) and its causes;
+    `itself` is its verdict on the network itself, which no rewrite can better."""
 
     network: str
     kind: str

@@ -164,9 +164,11 @@ class Model:
         """Take a node out."""
         del self.graph.node[self.position(node)]
 
-    def types_forgotten(self) -> None:
-        """Forget the shapes stated for inner values and the sizes of outputs, which an edit may have changed."""
-        del self.graph.value_info[:]
+    def shapes_forgotten(self) -> None:
+        """Forget the shapes stated for outputs, which an edit has changed: a file that contradicts itself is another
+        fault."""
+        for item in self.graph.output:
+            item.type.tensor_type.ClearField("shape")
 
 
 def get(node: Node, name: str, default: Any = None) -> Any:
