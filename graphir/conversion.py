@@ -92,16 +92,16 @@ def convert(
     how = ComparisonOptions(
         feeds, seed, rtol, atol, per_layer, against, providers, live=Live.of(python), memory_budget=memory_budget
     )
-    stated = {"opset": opset, "mxnet_version": mxnet_version, "weights": None if weights == "auto" else weights}
+    stated = _stated(opset=opset, mxnet_version=mxnet_version, weights=None if weights == "auto" else weights)
     return convert_model(
-        source,
-        Wanted(
-            target, {name: value for name, value in stated.items() if value is not None}, constants,
-            half=half_options(dtype, io_dtype, keep_float32),
-        ),
+        source, Wanted(target, stated, constants, half=half_options(dtype, io_dtype, keep_float32)),
         ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs),
         Proof(how, verify, accuracy), progress,
     )  # fmt: skip
+
+
+def _stated(**options: object) -> dict[str, object]:
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def half_options(dtype: str | None, io_dtype: str, keep: Sequence[str]) -> HalfOptions | None:
