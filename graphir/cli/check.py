@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, field
 from glob import has_magic
 from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
 
-from .model import first_line, open_model
+from .checked import NODES_SHOWN, Checked, checked, gaps_json
+from .model import first_line
 from .options import SOURCE_HELP, add_model_options, add_output_options, add_target_options, target_options
-from .stand_in import open_parameters, stand_in, with_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graphir.converters.formats import Ready, Source
     from graphir.errors import Gap
-    from graphir.graph import Graph
     from graphir.registry.sources import Search
 
     from .console import Console
 
-NODES_SHOWN = 6
 DEFAULT_TARGET = "onnx"
 # What is a list of models, or an archive of some, by its name.
 LISTS = (".csv", ".txt", ".list", ".tar", ".tar.gz", ".tgz", ".zip", ".mar", ".model")
@@ -51,17 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-@dataclass(frozen=True)
-class Checked:
-    """What a check of a model found: gaps in a step (`reading` or `writing`), or what it would become."""
-
-    gaps: Sequence[Gap] = ()
-    step: str = ""
-    made_up: Mapping[str, str] = field(default_factory=dict)
-    reading: Source | None = None
-    ready: Ready | None = None
-
-
 def run(options: argparse.Namespace, console: Console) -> int:
     """List the gaps, 1 if there are any; else the operators before and after."""
     from graphir.converters.writing import example
@@ -74,25 +59,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
         return run_all(options, stated, models, console)
     options.source = options.sources[0]
     return _show(options, stated, checked(options, stated, console), console)
-
-
-def checked(options: argparse.Namespace, stated: Mapping[str, Any], console: Console) -> Checked:
-    """Check the model `options.source`. Raises what reading and writing it raise, but for operators that are not
-    supported."""
-    from graphir.converters.writing import example, make_ready
-    from graphir.errors import UnsupportedOpError
-
-    step, made_up = "reading", dict[str, str]()
-    try:
-        reading, made_up = with_sizes(options, console, open_model(options, console))
-        _need_sizes(reading.graph)
-        step = "writing"
-        stand_in(reading.graph)
-        return Checked((), "", made_up, reading, make_ready(
-            reading.graph, example(options.target), options.target, stated
-        ))  # fmt: skip
-    except UnsupportedOpError as error:
-        return Checked(error.gaps, step, made_up)
 
 
 def _show(options: argparse.Namespace, stated: Mapping[str, Any], found: Checked, console: Console) -> int:
@@ -156,21 +122,6 @@ def made_up_text(made_up: Mapping[str, str]) -> str:
     return wrapped(f"sizes that nothing states were made up for this check: {shown}; -i states others") + "\n\n"
 
 
-def _need_sizes(graph: Graph) -> None:
-    """Raise ImportFailure for parameters that have an open size still: the shapes of inputs are what is missing."""
-    from graphir.analysis.memory.inference import example_of
-    from graphir.errors import ImportFailure
-
-    missing = open_parameters(graph)
-    if missing:
-        examples = " ".join(f"-i {example_of(value.name, value.shape)}" for value in graph.inputs[:5])
-        lines = "\n  ".join(f"{value.name} {value.type}" for value in missing)
-        raise ImportFailure(
-            f"the sizes of {len(missing)} parameter(s) follow from nothing; give the shapes of the inputs, as in "
-            f"{examples or '-i NAME:SIZES'}:\n  {lines}"
-        )
-
-
 def gaps_text(source: str, gaps: Sequence[Gap], target: str, step: str, *, verbose: bool) -> str:
     """Every gap on the way to the target that these words name: operator, count, nodes, reason."""
     from graphir.report.text import plural, wrapped
@@ -186,20 +137,6 @@ def gaps_text(source: str, gaps: Sequence[Gap], target: str, step: str, *, verbo
         lines.append(wrapped(", ".join(shown) + more, first="    ", rest="    "))
         lines.append(wrapped(gap.reason, first="    why: ", rest="      "))
     return "\n".join(lines)
-
-
-def gaps_json(gaps: Sequence[Gap], step: str) -> list[dict[str, Any]]:
-    """The gaps as plain data."""
-    return [
-        {
-            "operator": gap.operator,
-            "step": step,
-            "reason": gap.reason,
-            "count": len(gap.nodes),
-            "nodes": list(gap.nodes),
-        }
-        for gap in gaps
-    ]
 
 
 __all__ = ["add_arguments", "run"]

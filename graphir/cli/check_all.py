@@ -18,7 +18,7 @@ from graphir.report.text import plural, table, wrapped
 from graphir.safety.foreign_text import in_one_line, one_line, printable
 from graphir.safety.limits import Limits, limited
 
-from .check import NODES_SHOWN, checked, gaps_json
+from .checked import NODES_SHOWN, checked, gaps_json
 
 if TYPE_CHECKING:
     from .console import Console
