@@ -86,7 +86,8 @@ class Reference(Protocol):
 class Judge:
     """One of those that can compute a model, in the order in which they are asked.
 
-    `reference` makes it; without one the graph that was imported stands for the model. Where it fails in one of the
+    `reference` makes it; without one the graph that was imported stands for the model, and with a `note` that says so
+    the import counts as not proven. Where it fails in one of the
     ways of `gives_way` the next judge is asked, and the report says the text there (with `{error}`), if there is one.
     `note` is what a report says of a comparison with this judge.
     """

@@ -23,6 +23,7 @@ from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
 from graphir.types import DType
+from graphir.verification.options import MEMORY_BUDGET
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from graphir.verification.report import VerificationReport
 
 PathLike = str | os.PathLike[str]
+BOUND = "the imported graph with its bound inputs was the reference, not the model that it came from"
 
 
 @bounded
@@ -67,6 +69,7 @@ def convert(
     io_dtype: str = "float32",
     keep_float32: Sequence[str] = (),
     python: PathLike | Live | None = None,
+    memory_budget: int = MEMORY_BUDGET,
 ) -> ConversionReport:
     """Convert a model file to another format and say what was done.
 
@@ -76,7 +79,8 @@ def convert(
     target can have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the
     graph in which they are bound. `signature`, `inputs`, `outputs` and `limits` are as for `load`. `mxnet_version` is
     the release that an MXNet target is written for, `format` that of the source where its content and name do not tell
-    it. `progress` is told what is being done, `python` is as for `verify`.
+    it. `progress` is told what is being done, `python` is as for `verify`; `memory_budget` is how many bytes that
+    comparison may take beside the weights.
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
     (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match
@@ -85,7 +89,9 @@ def convert(
     """
     from graphir.verification.options import ComparisonOptions
 
-    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, live=Live.of(python))
+    how = ComparisonOptions(
+        feeds, seed, rtol, atol, per_layer, against, providers, live=Live.of(python), memory_budget=memory_budget
+    )
     stated = {"opset": opset, "mxnet_version": mxnet_version, "weights": None if weights == "auto" else weights}
     return convert_model(
         source,
@@ -239,13 +245,29 @@ def _verified(model: Source, graph: Graph, wanted: Wanted, how: ComparisonOption
         from graphir.passes.half import form_of
 
         step = form_of(DType(wanted.half.dtype)).step
+    judges = model.judges("reference" if wanted.constants else how.against, how.live)
+    if wanted.constants and judges:
+        judges = [Judge(note=BOUND)]
     if written:
-        return verify_conversion(written, imported, model.graph, imported, how, step)
+        report = verify_conversion(written, imported, model.graph, imported, how, step)
+        if not judges or not report.verdict.passes:
+            return report
+        return _with_import(report, verify_conversion(judges, imported, model.graph, imported, how))
     candidate = wanted.target if target.runs else graph
-    judges = [] if wanted.constants else model.judges(how.against, how.live)
     report = verify_conversion(judges or [Judge()], imported, model.graph, candidate, how, step)
     report.notes += how.unused_python("" if wanted.constants else lives[0])
     return report
+
+
+def _with_import(exported: VerificationReport, taken_in: VerificationReport) -> VerificationReport:
+    """What was written agrees with the graph; does the graph with its source? Where it does not, that is the report."""
+    if not taken_in.verdict.passes and not taken_in.unproven:
+        taken_in.notes.append(f"the import differs, not what was written: that agrees with {taken_in.candidate}")
+        return taken_in
+    exported.unproven += [said for said in taken_in.unproven if said not in exported.unproven]
+    exported.seconds += taken_in.seconds
+    exported.notes.append(f"the import was held against {taken_in.reference}: {taken_in.verdict.value}")
+    return exported
 
 
 def _accuracy(

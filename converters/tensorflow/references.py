@@ -11,7 +11,7 @@ from graphir.converters.kernel.live import Live, LiveFailed
 from graphir.converters.tensorflow.live.process import PYTHON_VARIABLE, LiveTensorFlow, TensorFlowMissing, live_python
 from graphir.errors import VerificationError
 
-IMPORTED = "the imported graph was the reference, not TensorFlow: this proves the export, and nothing of the import"
+IMPORTED = "the imported graph was the reference, not TensorFlow"
 
 
 def judges(

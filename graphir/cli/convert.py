@@ -24,7 +24,10 @@ from .options import (
 if TYPE_CHECKING:
     from .console import Console
 
-EXAMPLES = """examples:
+EXAMPLES = """exit codes: 0 done, 1 failed, 2 wrong usage; with --verify 4 written and different, 5 written and
+not proven (what agrees shows too little; for TensorFlow: held against the imported graph, not against TensorFlow)
+
+examples:
   graphir convert model-symbol.json model.onnx                 (model-0000.params beside it is found)
   graphir convert model model.onnx -i data:N,3,224,224 --verify
   graphir convert folder/ model.onnx --verify --per-layer --report report.html

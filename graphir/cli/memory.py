@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import TYPE_CHECKING, Any
 
 from .model import first_line, open_model
 from .options import SOURCE_HELP, add_model_options, add_output_options, model_options, one_of, tolerance, whole_number
+from .sizes import size
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.memory.plan import Switches
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from .console import Console
 
-UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
 EXAMPLES = """Sizes must be known: give open ones by -i. Inference is one run of the graph in its order; --training is
 forward and backward as MXNet 1.9.1's executor runs them, for models of every format. docs/memory.md defines all.
 
@@ -58,14 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mxnet.add_argument("--search-match-range", action="store_true", help="NNVM_AUTO_SEARCH_MATCH_RANGE=1")
     mxnet.add_argument("--num-temp", metavar="N", type=whole_number, help="NNVM_EXEC_NUM_TEMP (default 1)")
     add_output_options(parser)
-
-
-def size(text: str) -> int:
-    """Read a number of bytes: `512MB`, `1.5GB`, `1000`; K, M and G are powers of 2**10. Raises ArgumentTypeError."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([KMG]?)(?:I?B)?", text.strip().upper(), re.ASCII)
-    if found is None or float(found[1]) <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write a number with a unit, as in 512MB or 1.5GB")
-    return int(float(found[1]) * (1 << UNITS[found[2]]))
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .input_spec import input_spec
 from .live_options import add_live_options, provider
+from .sizes import size
 
 if TYPE_CHECKING:
     from graphir.converters.options import ModelOptions
@@ -274,6 +275,10 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--per-layer", action="store_true", help="compare every layer and name the first that differs")
     group.add_argument(
+        "--memory-budget", metavar="SIZE", type=size,
+        help="what the comparison may take beside the weights, as in 512MB (default 1GB): layers come in slices",
+    )  # fmt: skip
+    group.add_argument(
         "--provider", metavar="NAME", type=provider, default="cpu",
         help="where onnxruntime runs the model: cpu (default), cuda, tensorrt, or cuda:1 for the GPU of that number",
     )  # fmt: skip
@@ -295,14 +300,14 @@ def comparison_options(
 ) -> ComparisonOptions:
     """What the options say about a comparison; `tell` is told how far it is."""
     from graphir.converters.kernel.live import Live
-    from graphir.verification.options import ComparisonOptions
+    from graphir.verification.options import MEMORY_BUDGET, ComparisonOptions
 
     live = Live(options.python, options.live_seconds, options.live_memory)
     return ComparisonOptions(
         feeds=options.feeds, seed=options.seed or 0, rtol=options.rtol, atol=options.atol, per_layer=options.per_layer,
         against=options.against, providers=options.provider, match=getattr(options, "match", ()),
         live=live, tell=tell,
-        reproduce=getattr(options, "reproduce", None),
+        reproduce=getattr(options, "reproduce", None), memory_budget=options.memory_budget or MEMORY_BUDGET,
     )  # fmt: skip
 
 

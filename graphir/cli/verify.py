@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 EXAMPLES = """A is the reference: an MXNet model, a golden capture (.npz), an .onnx or a .graphir.json.
 B is the candidate: an .onnx, an MXNet model or a .graphir.json.
 
+exit codes: 0 the same up to rounding, 4 different, 5 not proven (the outputs agree and that shows too little, or they
+change from run to run), 1 failed, 2 wrong usage
+
 examples:
   graphir verify model-symbol.json model.onnx -i data:1,3,224,224 --per-layer
   graphir verify --capture-script > capture.py     (run it in the old MXNet environment, then:)

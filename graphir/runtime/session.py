@@ -109,7 +109,9 @@ class OnnxSession:
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
         self.inputs = {item.name: tuple(item.shape) for item in inputs}
         self.outputs = tuple(item.name for item in outputs)
-        self._dtypes = {item.name: dtype_of(item.type) for item in (*inputs, *outputs)}
+        defaults: list[Any] = getattr(self._session, "get_overridable_initializers", list)()
+        self.defaults = {item.name: tuple(item.shape) for item in defaults}
+        self._dtypes = {item.name: dtype_of(item.type) for item in (*inputs, *outputs, *defaults)}
         self.input_dtypes = {
             name: None if self._dtypes[name] is None else self._dtypes[name].numpy()  # type: ignore[union-attr]
             for name in self.inputs
@@ -136,8 +138,9 @@ class OnnxSession:
     ) -> dict[str, NDArray[Any]]:
         """The outputs (all, or those named) by name.
 
-        A feed of another dtype is converted where its values survive that. Raises VerificationError for feeds that do
-        not fit, all missing and unknown ones listed, and for outputs that the model does not have.
+        A feed of another dtype is converted where its values survive that. The weights that are `defaults` of inputs
+        may be fed too. Raises VerificationError for feeds that do not fit, all missing and unknown ones listed, and for
+        outputs that the model does not have.
         """
         names, arrays = self._checked(feeds, outputs)
         if not names:
@@ -200,7 +203,7 @@ class OnnxSession:
         if outputs is not None:
             outputs = expect_items(outputs, str, "the outputs", "the name of an output")
         missing = [name for name in self.inputs if name not in feeds]
-        unknown = [name for name in feeds if name not in self.inputs]
+        unknown = [name for name in feeds if name not in self.inputs and name not in self.defaults]
         if missing or unknown:
             raise VerificationError(
                 f"the model's inputs are {', '.join(self.inputs) or 'none'}; "
@@ -215,7 +218,8 @@ class OnnxSession:
         arrays: dict[str, Any] = {}
         for name, value in feeds.items():
             dtype = self._dtypes[name]
-            arrays[name] = value if dtype is None else fitted(name, value, dtype, self.inputs[name])
+            shape = self.inputs[name] if name in self.inputs else self.defaults[name]
+            arrays[name] = value if dtype is None else fitted(name, value, dtype, shape)
         return names, arrays
 
     def _run_foreign(self, names: Sequence[str], arrays: Mapping[str, Any]) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,8 @@ from graphir.runtime.providers import import_onnxruntime
 from graphir.runtime.session import OnnxSession
 
 from .layouts import Fitting, fit_inputs, fitted_feeds
+from .options import MEMORY_BUDGET
+from .slices import HELD_OF_EACH, WORTH_RETURNING, held_at_once, in_slices, return_memory
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.mapped import Mapped
@@ -33,6 +35,8 @@ SESSIONS_KEPT = 4
 class OnnxCandidate:
     """An .onnx file, or a graph written to one, whose inner values can be asked for.
 
+    `memory` is what a comparison may take beside the weights, in bytes.
+
     Use it as a context manager: files that it makes go with it. Nothing is ever written beside the user's model.
     """
 
@@ -43,6 +47,7 @@ class OnnxCandidate:
         providers: str | Sequence[str] = "cpu",
         optimize: bool = True,
         opset: int | None = None,
+        memory: int = MEMORY_BUDGET,
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="graphir-", ignore_cleanup_errors=True)
         self._providers = providers
@@ -55,9 +60,12 @@ class OnnxCandidate:
         else:
             path = Path(model)
         self.path = path
+        self.memory = memory
+        self._sizes: dict[tuple[tuple[str, tuple[int, ...]], ...], dict[str, int]] = {}
         self._extended: dict[tuple[str, ...], OnnxSession] = {}
         self._fitting: Fitting | None = None
         self._twin: OnnxCandidate | None = None
+        self._opened: tuple[str, ...] = ()
 
     def __enter__(self) -> OnnxCandidate:
         return self
@@ -103,7 +111,10 @@ class OnnxCandidate:
             return lean_session(model, providers=self._providers, external=external)
         if isinstance(model, Path):
             return Session(model, providers=self._providers, format="onnx")
-        return Session(model, providers=self._providers, external=external)
+        session = Session(model, providers=self._providers, external=external)
+        if self.path.stat().st_size > WORTH_RETURNING:
+            return_memory()
+        return session
 
     @cached_property
     def structure(self) -> Structure:
@@ -129,10 +140,18 @@ class OnnxCandidate:
         """The same file with onnxruntime's optimisations the other way, fed alike; made when it is first asked for and
         closed with this one."""
         if self._twin is None:
-            self._twin = OnnxCandidate(self.path, providers=self._providers, optimize=not self._optimize)
-            self._twin.__dict__["structure"], self._twin.__dict__["_mapped"] = self.structure, self._mapped
+            self._twin = OnnxCandidate(
+                self.path, providers=self._providers, optimize=not self._optimize, memory=self.memory
+            )  # fmt: skip
+            self._twin.__dict__ |= {"structure": self.structure, "_mapped": self._mapped}
         self._twin._fitting = self._fitting
         return self._twin
+
+    def open_weights(self, names: Sequence[str]) -> None:
+        """Let these weights be fed from now on; without that they have their own values. Each can be asked for."""
+        if tuple(names) != self._opened:
+            self._opened = tuple(names)
+            self._extended = {}
 
     def fit(self, feeds: Mapping[str, NDArray[Any]], stated: Fitting | None = None) -> list[str]:
         """Take feeds like these, which another model's inputs are named after; the notes say how (see `fit_inputs`)."""
@@ -149,19 +168,53 @@ class OnnxCandidate:
         self._fitting = fitting
 
     def run(
-        self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
+        self,
+        feeds: Mapping[str, NDArray[Any]],
+        outputs: Sequence[str] | None = None,
+        weights: Mapping[str, NDArray[Any]] | None = None,
     ) -> dict[str, NDArray[Any]]:
-        """The outputs, or those values of the model that are named. Raises VerificationError for a name it lacks."""
+        """The outputs, or those values of the model that are named, with other values of opened `weights`. Raises
+        VerificationError for a name that it lacks."""
         if self._fitting is not None:
             feeds = fitted_feeds(self._fitting, feeds)
-        own = self.session.outputs
+        feeds = {**feeds, **(weights or {})}
+        own = self.session.outputs if not self._opened else self.structure.outputs
         inner = list(dict.fromkeys(name for name in outputs or () if name not in own))
-        if not inner:
+        if not inner and not self._opened:
             return self.session.run(feeds, outputs)
-        absent = [name for name in inner if name not in self.structure.producers]
+        known = (self.structure.producers, self._opened)
+        absent = [name for name in inner if not any(name in names for names in known)]
         if absent:
             raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
         return self._with_outputs(inner).run(feeds, outputs)
+
+    def slices(self, names: Iterable[str], feeds: Mapping[str, NDArray[Any]], most: int) -> list[list[str]]:
+        """The names in parts whose values take at most so many bytes; one that takes more is alone."""
+        return in_slices(names, self._sizes_for(feeds), most)
+
+    def beyond_budget(self, feeds: Mapping[str, NDArray[Any]], *, per_layer: bool) -> str:
+        """What is to be said where what cannot be cut into parts takes more than the budget: a run, and each value that
+        is compared; nothing where the budget holds."""
+        sizes = self._sizes_for(feeds)
+        most = held_at_once(self.structure, sizes)
+        if per_layer:
+            most = max(most, HELD_OF_EACH * max(sizes.values(), default=0))
+        if most <= self.memory:
+            return ""
+        return (
+            f"the memory budget of {self.memory / 1e6:,.0f} MB does not hold: values that are needed at the same time "
+            f"take {most / 1e6:,.0f} MB; a smaller batch takes less"
+        )
+
+    def _sizes_for(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, int]:
+        own = feeds if self._fitting is None else fitted_feeds(self._fitting, feeds)
+        shapes = {name: tuple(array.shape) for name, array in own.items()}
+        key = tuple(sorted(shapes.items()))
+        if key not in self._sizes:
+            from graphir.converters.onnx.files.value_sizes import value_sizes
+
+            self._sizes[key] = value_sizes(self.path, shapes)
+        return self._sizes[key]
 
     def _with_outputs(self, names: Sequence[str]) -> OnnxSession:
         """A session on the model with more outputs, without optimisations, of which these would prevent some; the last
@@ -171,7 +224,7 @@ class OnnxCandidate:
         model with these outputs. Where weights cannot be mapped, small files, and those whose external data
         onnxruntime has to find, are handed over in memory; others are copied to the temporary folder.
         """
-        key = tuple(names)
+        key = (*names, "", *self._opened)
         found = self._extended.pop(key, None)
         if found is None:
             while self._extended and len(self._extended) >= (1 if self._mapped is None else SESSIONS_KEPT):
@@ -181,9 +234,10 @@ class OnnxCandidate:
         return found
 
     def _extended_model(self, names: Sequence[str]) -> bytes | Path:
-        from graphir.converters.onnx.files.writer import output_addition
+        from graphir.converters.onnx.files.messages import input_addition, output_addition
 
-        addition = output_addition(names)
+        opened = [name for name in self._opened if name not in self.structure.defaults]
+        addition = output_addition(names) + input_addition({name: self.structure.weights[name] for name in opened})
         if self._mapped is not None:
             return self._mapped.message + addition
         length = self.path.stat().st_size

@@ -45,7 +45,7 @@ def verify_conversion(
     started = time.perf_counter()
     plan = plan_of(how.feeds, Wanted.of(graph, how.seed))
     wiring = Wiring.of(graph)
-    with OnnxCandidate(candidate, providers=how.providers) as under_test:
+    with OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
             judge, told = watched(reference, plan, how.tell)
@@ -79,7 +79,7 @@ def measure_accuracy(
             raise VerificationError(f"{name}: {value.name} is {found}, but the model's input is {value.type}")
     with (
         closing(reference_of(judge, graph)) as reference,
-        OnnxCandidate(candidate, providers=how.providers) as under_test,
+        OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test,
     ):
         output, before, after, differing = compare_accuracy(
             reference.run, under_test.run, feeds, labels, batch=_fixed_batch(graph), progress=progress

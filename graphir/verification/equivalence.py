@@ -102,12 +102,15 @@ def compare_models(
     bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
     if bench.limits.quantized:
         report.notes.append(QUANTIZED)
+    report.notes += filter(None, [candidate.beyond_budget(feeds, per_layer=how.per_layer)])
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
 
     outputs = [_output(pair, stated) for pair in pairs]
     moved = _moved_once(bench, outputs)
     report.outputs = bench.compare(outputs, expected, found, moved)
+    graded = {one.name: one for one in report.outputs}
+    report.layers = [graded.get(layer.name, layer) for layer in report.layers]
     report.notes += _moved_channels(outputs, expected, found)
     lacking = _lacking(reference, pairs)
     report.outputs += lacking
@@ -145,7 +148,8 @@ def _bench(
 ) -> Bench:
     """Both models with the limits that hold for them."""
     elsewhere = candidate.session.providers[0] != PROVIDERS["cpu"]
-    quantized = candidate.structure.quantizes and bool(getattr(reference, "quantized", False))
+    theirs = bool(getattr(reference, "quantized", False)) or (wiring is not None and wiring.quantizes)
+    quantized = candidate.structure.quantizes and theirs
     steps = {} if wiring is None else wiring.steps
     limits = Limits(how.rtol, how.atol, step, steps, elsewhere, quantized)
     origin = graph if graph is not None else Graph()

@@ -26,7 +26,7 @@ from graphir.verification.feeds import file_plan, golden_plan
 from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
 from graphir.verification.minimal import check_folder
-from graphir.verification.options import ComparisonOptions
+from graphir.verification.options import MEMORY_BUDGET, ComparisonOptions
 from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
 from graphir.verification.progress import watched
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
@@ -67,6 +67,7 @@ def verify(
     reproduce: PathLike | None = None,
     format: str | None = None,
     candidate_format: str | None = None,
+    memory_budget: int = MEMORY_BUDGET,
     limits: Stated = None,
     python: PathLike | Live | None = None,
 ) -> VerificationReport:
@@ -86,7 +87,8 @@ def verify(
     which of the candidate, `format` and `candidate_format` the formats, where content and names do not tell them.
     `match` says which input or output of the reference is which of the candidate: `A=B`, or `A=B:0,2,3,1` with the
     order of axes in which a feed is handed to the candidate, or a result to the reference. Where results differ,
-    `reproduce` names a new folder for the parts of both models around the first cause.
+    `reproduce` names a new folder for the parts of both models around the first cause. `memory_budget`
+    is how many bytes the comparison may take beside the weights.
 
     `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
     where it crashes or reaches one, the next judge is asked and the notes say so, unless `against` is `live`.
@@ -94,8 +96,9 @@ def verify(
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
     how = ComparisonOptions(
-        feeds, seed, rtol, atol, per_layer, against, providers, match, Live.of(python), reproduce=reproduce
-    )
+        feeds, seed, rtol, atol, per_layer, against, providers, match, Live.of(python), reproduce=reproduce,
+        memory_budget=memory_budget,
+    )  # fmt: skip
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     return verify_models(
         (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
@@ -117,7 +120,8 @@ def verify_models(
         check_folder(how.reproduce)
     with memory_for("the comparison"):
         graph = _graph_of(*candidate)
-        with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
+        made = candidate[0] if graph is None else graph
+        with OnnxCandidate(made, providers=how.providers, memory=how.memory_budget) as under_test:
             report = _Check(under_test, graph, how, candidate).against(*reference)
             report.placement = under_test.session.nodes()
             row = _row_of(*reference)

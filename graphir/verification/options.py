@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from graphir.verification.matches import Match
 
 PathLike = str | os.PathLike[str]
+# Bytes that a comparison may take beside the weights, where nothing else is said.
+MEMORY_BUDGET = 1 << 30
 AGAINST = ("auto", "live", "reference")
 
 
@@ -38,6 +40,7 @@ class ComparisonOptions:
     live: Live | None = None
     tell: Callable[[str], None] | None = None
     reproduce: PathLike | None = None
+    memory_budget: int = MEMORY_BUDGET
 
     def __post_init__(self) -> None:
         many = isinstance(self.feeds, list | tuple)
@@ -50,6 +53,8 @@ class ComparisonOptions:
             expect(value, (int, float, type(None)), name)
         if self.against not in AGAINST:
             raise VerificationError(f"against={self.against!r}: expected one of {', '.join(AGAINST)}")
+        if expect(self.memory_budget, int, "memory_budget") <= 0:
+            raise ArgumentError(f"memory_budget: expected a number of bytes above 0, found {self.memory_budget}")
         expect_items(self.match, str, "match", "a text such as A=B")
         if self.reproduce is not None:
             expect_path(self.reproduce, "reproduce")
@@ -71,4 +76,4 @@ class ComparisonOptions:
         return [parse_match(text) for text in self.match]
 
 
-__all__ = ["AGAINST", "ComparisonOptions"]
+__all__ = ["AGAINST", "MEMORY_BUDGET", "ComparisonOptions"]

@@ -15,7 +15,9 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.feeds import npz_names, read_npz
+from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.report import VerificationReport
+from graphir.verification.slices import HELD_OF_EACH
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Judge, Reference
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
-VALUES_AT_ONCE = 64
+IMPORT_NOT_PROVEN = "export checked, import not proven"
 
 
 class GoldenCapture:
@@ -122,10 +124,15 @@ class RuntimeReference:
         return list(self._candidate.structure.producers)
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The named values, a few at a time."""
-        pending = list(names)
-        for start in range(0, len(pending), VALUES_AT_ONCE):
-            yield from self._candidate.run(feeds, pending[start : start + VALUES_AT_ONCE]).items()
+        """The named values, as many at a time as the usual budget has room for; each is let go when it is given."""
+        for part in self.slices(names, feeds, MEMORY_BUDGET // HELD_OF_EACH):
+            values = self._candidate.run(feeds, part)
+            for name in part:
+                yield name, values.pop(name)
+
+    def slices(self, names: Iterable[str], feeds: Mapping[str, Array], most: int) -> list[list[str]]:
+        """The names in parts whose values take at most so many bytes, each of which costs a run."""
+        return self._candidate.slices(names, feeds, most)
 
     def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
         """The outputs, or the named values."""
@@ -150,17 +157,23 @@ def hold_against(
     for judge in others:
         with closing(reference_of(judge, imported)) as reference:
             try:
-                return _noted(check(reference), [judge.note])
+                return _noted(check(reference), judge, ())
             except tuple(judge.gives_way) as error:
                 said = next(text for kind, text in judge.gives_way.items() if isinstance(error, kind))
                 notes.append(said.format(error=error))
     with closing(reference_of(last, imported)) as reference:
-        return _noted(check(reference), [last.note, *notes])
+        return _noted(check(reference), last, notes)
 
 
-def _noted(report: VerificationReport, notes: Sequence[str]) -> VerificationReport:
-    report.notes += filter(None, notes)
+def _noted(report: VerificationReport, judge: Judge, notes: Sequence[str]) -> VerificationReport:
+    """The report with what is said of its judge: first of all where that was the imported graph, which an import that
+    is wrong changes too."""
+    if judge.note and judge.reference is None:
+        report.unproven.insert(0, f"{IMPORT_NOT_PROVEN}: {judge.note}")
+        report.notes += filter(None, notes)
+    else:
+        report.notes += filter(None, (judge.note, *notes))
     return report
 
 
-__all__ = ["GoldenCapture", "RuntimeReference", "hold_against", "reference_of"]
+__all__ = ["IMPORT_NOT_PROVEN", "GoldenCapture", "RuntimeReference", "hold_against", "reference_of"]

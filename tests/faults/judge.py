@@ -21,8 +21,9 @@ from graphir.verification.verdict import Verdict
 from .builder import Feeds, Generator, Network
 from .disguise import disguised
 from .effect import Effect, Judged, effect_of, judged
-from .harmless import Rewrite
+from .harmless import ITSELF, Rewrite
 from .kinds import Edit, Fault
+from .known import GAPS
 from .model import Model
 
 PLACES = 6
@@ -34,8 +35,8 @@ LINES = 8
 
 @dataclass(frozen=True)
 class Planted:
-    """A fault in a network: where, the model that has it, its effect. `names` are those that name it exactly, `group`
-    those of the nodes around."""
+    """A fault in a network: where, the model that has it, its effect. `names` are those that name it exactly, in
+    the network or in the model that has it, `group` those of the nodes around."""
 
     network: str
     kind: str
@@ -72,6 +73,11 @@ class Finding:
     def unnamed(self) -> bool:
         """Whether it was found and is not named. What is drawn in every run has no place that numbers show."""
         return self.counts and self.found and not self.named
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is among the known gaps."""
+        return (self.planted.network, self.planted.kind) in GAPS
 
     @property
     def command(self) -> str:
@@ -114,10 +120,13 @@ def _planted(base: Judged, fault: Fault, edit: Edit, generator: Generator, seed:
     if effect.fails and effect.runs == 0:
         return None
     exact, around = names_of(base.model, edit.where)
+    known = {node.name for node in base.model.nodes()} - set(edit.where)
+    planted = [place for place, node in enumerate(model.nodes()) if node.name not in known]
     if zlib.crc32(f"{fault.name}/{base.network.name}/{seed}".encode()) % 2:
         model.proto = disguised(model.proto)
+    own = {name for place in planted for name in (model.nodes()[place].name, *model.nodes()[place].output)}
     return Planted(
-        base.network.name, fault.name, seed, edit.where, model.proto, effect, exact, around, fault.random
+        base.network.name, fault.name, seed, edit.where, model.proto, effect, exact | own, around, fault.random
     )
 
 
@@ -133,7 +142,7 @@ def names_of(model: Model, where: tuple[str, ...]) -> tuple[frozenset[str], froz
         for value in node.output:
             for user, _ in model.users(value):
                 around |= {user.name, *user.output}
-    return frozenset(exact - {""}), frozenset(around - exact - {""})
+    return frozenset(exact - {""}), frozenset(around - {""})
 
 
 def hold(base: Judged, planted: Planted) -> Finding:
@@ -155,18 +164,26 @@ def hold(base: Judged, planted: Planted) -> Finding:
 
 @dataclass(frozen=True)
 class Acquittal:
-    """What verify says of a rewrite that changes nothing: its verdict in a word (or `error`) and its causes."""
+    """What verify says of a rewrite that changes nothing: its verdict in a word (or `error`) and its causes; `itself` is
+    its verdict on the network itself, which no rewrite can better."""
 
     network: str
     kind: str
     seed: int
     verdict: str
     said: str
+    itself: str = Verdict.IDENTICAL.value
 
     @property
     def blamed(self) -> bool:
-        """Whether the rewrite, which is right, is called anything but right."""
-        return self.verdict not in (Verdict.IDENTICAL.value, Verdict.NOISE.value)
+        """Whether the rewrite, which is right, is called worse than the network itself, or that not right."""
+        good = (Verdict.IDENTICAL.value, Verdict.NOISE.value)
+        return self.verdict not in (good if self.kind == ITSELF or self.itself in good else (*good, self.itself))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is among the known gaps."""
+        return (self.network, self.kind) in GAPS
 
     @property
     def command(self) -> str:
@@ -186,7 +203,7 @@ def acquit(network: Network, rewrite: Rewrite, seed: int) -> Acquittal | None:
     effect = effect_of(base, model.proto)
     assert not effect.is_clear, f"{rewrite.name} in {network.name} is not harmless: {effect}"
     verdict, said = _verdict(base, model.proto)
-    return Acquittal(network.name, rewrite.name, seed, verdict, said)
+    return Acquittal(network.name, rewrite.name, seed, verdict, said, self_verdict(base))
 
 
 @lru_cache

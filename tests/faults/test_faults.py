@@ -17,6 +17,7 @@ from tests.faults.effect import Effect, change, effect_of, judged
 from tests.faults.harmless import ITSELF, REWRITES
 from tests.faults.judge import Acquittal, Finding, Planted, acquit, generator_of, hold, names, plant
 from tests.faults.kinds import FAMILIES, FAULTS
+from tests.faults.known import GAPS
 from tests.faults.networks import NETWORKS
 
 ALL = bool(os.environ.get("GRAPHIR_ALL_FAULTS"))
@@ -48,14 +49,19 @@ def test_faults_are_found_and_named(network: str) -> None:
     findings = [hold(judged(NETWORKS[network], SEED), planted) for planted in islice(planted_in(network), FAULTS_EACH)]
     assert findings
     wrong: list[Finding] = [finding for finding in findings if finding.missed or finding.unnamed]
-    assert not wrong, "\n".join(f"{finding.command}: {finding.verdict}; {finding.said}" for finding in wrong)
+    said = [f"{finding.command}: {finding.verdict}; {finding.said}" for finding in wrong if not finding.is_known]
+    assert not said, "\n".join(said)
+    if ALL:
+        kinds = {finding.planted.kind for finding in wrong}
+        closed = [kind for name, kind in GAPS if name == network and kind in FAULTS and kind not in kinds]
+        assert not closed, f"no gaps any more: {closed}"
 
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_network_is_not_blamed_against_itself(network: str) -> None:
     found = acquit(NETWORKS[network], REWRITES[ITSELF], SEED)
     assert found is not None
-    assert not found.blamed, found
+    assert not found.blamed or found.is_known, found
 
 
 @pytest.mark.parametrize("network", NETWORKS)
@@ -63,7 +69,12 @@ def test_rewrites_are_not_blamed(network: str) -> None:
     found = list(islice(rewritten(network), REWRITES_EACH))
     assert found
     blamed = [one for one in found if one.blamed]
-    assert not blamed, "\n".join(f"{one.command}: {one.verdict}; {one.said}" for one in blamed)
+    said = [f"{one.command}: {one.verdict}; {one.said}" for one in blamed if not one.is_known]
+    assert not said, "\n".join(said)
+    if ALL:
+        kinds = {ITSELF, *(one.kind for one in blamed)}
+        closed = [kind for name, kind in GAPS if name == network and kind in REWRITES and kind not in kinds]
+        assert not closed, f"no gaps any more: {closed}"
 
 
 def test_there_are_enough_kinds() -> None:

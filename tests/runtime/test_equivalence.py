@@ -21,13 +21,13 @@ from graphir.graph import Graph
 from graphir.ops.convolution import Conv
 from graphir.padding import Explicit
 from graphir.runtime.session import OnnxSession
-from graphir.verification import bench
 from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.compare import Verdict, compare
 from graphir.verification.equivalence import verify_against
 from graphir.verification.heads import values_before_heads
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.references import RuntimeReference
+from graphir.verification.slices import HELD_OF_EACH
 
 from . import models
 
@@ -135,10 +135,9 @@ def test_layers_come_in_slices(size: int, monkeypatch: pytest.MonkeyPatch) -> No
         sessions.append(len(names))
         return real(self, names)
 
-    monkeypatch.setattr(bench, "SLICE_BYTES", size)
     monkeypatch.setattr(OnnxCandidate, "_with_outputs", counted)
     source = models.net_source()
-    with OnnxCandidate(models.net_graph()) as candidate:
+    with OnnxCandidate(models.net_graph(), memory=HELD_OF_EACH * size) as candidate:
         reference = Counting(source.symbol, source.plain_tensors())
         how = ComparisonOptions(per_layer=True)
         report = verify_against(reference, candidate, FEEDS, graph=models.net_graph(), how=how)
@@ -149,20 +148,19 @@ def test_layers_come_in_slices(size: int, monkeypatch: pytest.MonkeyPatch) -> No
     assert max(sessions) <= most
 
 
-def test_few_values_are_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chain of 64 values of 1 MB: with slices of 4 MB about that much is alive at once, not 64."""
+def test_few_values_are_held_at_a_time() -> None:
+    """A chain of 64 values of 1 MB: with a budget of 16 MB about that much is alive at once, not 64."""
     import tracemalloc
 
     nodes = ['{"op": "null", "name": "data", "inputs": []}']
     nodes += [f'{{"op": "negative", "name": "n{index}", "inputs": [[{index}, 0, 0]]}}' for index in range(64)]
     symbol = f'{{"nodes": [{", ".join(nodes)}], "arg_nodes": [0], "heads": [[64, 0, 0]], "attrs": {{}}}}'
-    monkeypatch.setattr(bench, "SLICE_BYTES", 4 << 20)
     from graphir.converters.mxnet.source import open_source
 
     source = open_source(symbol, {})
     graph = source.to_graph({"data": (1, 1 << 18)}, simplified=False)
     tracemalloc.start()
-    report = models.held_against(source, graph, against="reference", per_layer=True)
+    report = models.held_against(source, graph, against="reference", per_layer=True, memory_budget=16 << 20)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(report.layers) == 64

@@ -14,7 +14,7 @@ from graphir.converters.onnx import to_model
 from graphir.converters.session import Session
 from graphir.errors import ProviderError
 from graphir.runtime.providers import PROVIDERS
-from graphir.verification.compare import Verdict
+from graphir.verification.verdict import Verdict
 from tests.gpu import need_gpu
 
 from . import models

@@ -107,7 +107,7 @@ def disguised() -> Any:
 
 
 NOT_MAPPED = {
-    "small weights": model_of([numpy_helper.from_array(np.array(1, np.float32), "w")]),
+    "small weights": model_of([numpy_helper.from_array(np.ones((), np.float32), "w")]),
     "in other files": model_of([elsewhere()]),
     "too short": model_of([shortened()]),
     "disguised": model_of([disguised()]),

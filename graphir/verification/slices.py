@@ -1,0 +1,64 @@
+"""How many values can be asked for at a time, so that those that are held stay within a budget of memory."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphir.converters.onnx.files.structure import Structure
+
+# What is held of each value that is compared: the reference's, the candidate's, what rounding makes of it, and by how
+# much that moves each element.
+HELD_OF_EACH = 4
+# Below that what the C library keeps is not worth asking it to return.
+WORTH_RETURNING = 4 << 20
+
+
+def in_slices(names: Iterable[str], sizes: Mapping[str, int], most: int) -> list[list[str]]:
+    """The names in their order, in parts whose values take at most so many bytes; one that takes more is alone. A value
+    of unknown size is taken for as large as the largest.
+
+    >>> in_slices("abcde", {"a": 1, "b": 2, "c": 1, "e": 9}, 4)
+    [['a', 'b', 'c'], ['d'], ['e']]
+    """
+    largest = max(sizes.values(), default=0)
+    parts: list[list[str]] = []
+    held = 0
+    for name in names:
+        size = sizes.get(name, largest)
+        if not parts or held + size > most:
+            parts.append([])
+            held = 0
+        parts[-1].append(name)
+        held += size
+    return parts
+
+
+def held_at_once(structure: Structure, sizes: Mapping[str, int]) -> int:
+    """The bytes that a run of the model holds of its values at most, each freed after its last use; those of unknown
+    size are not counted."""
+    last = {operand: name for name, (_, operands) in structure.producers.items() for operand in operands}
+    freed: dict[str, list[str]] = {}
+    for operand, reader in last.items():
+        if operand in structure.producers and operand not in structure.outputs:
+            freed.setdefault(reader, []).append(operand)
+    held = most = 0
+    for name in structure.producers:
+        held += sizes.get(name, 0)
+        most = max(most, held)
+        held -= sum(sizes.get(operand, 0) for operand in freed.get(name, ()))
+    return most
+
+
+def return_memory() -> None:
+    """Have the C library give back what was freed: glibc keeps blocks of up to 32 MB, and what large weights were
+    converted through stays with the process otherwise. Others do nothing."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
+
+
+__all__ = ["HELD_OF_EACH", "WORTH_RETURNING", "held_at_once", "in_slices", "return_memory"]
