@@ -87,8 +87,8 @@ def verify(
     which of the candidate, `format` and `candidate_format` the formats, where content and names do not tell them.
     `match` says which input or output of the reference is which of the candidate: `A=B`, or `A=B:0,2,3,1` with the
     order of axes in which a feed is handed to the candidate, or a result to the reference. Where results differ,
-    `reproduce` names a new folder for the parts of both models around the first cause. `memory_budget` is how
-    many bytes the comparison may take beside the weights: layers are compared in slices that fit.
+    `reproduce` names a new folder for the parts of both models around the first cause. `memory_budget`
+    is how many bytes the comparison may take beside the weights.
 
     `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
     where it crashes or reaches one, the next judge is asked and the notes say so, unless `against` is `live`.
