@@ -1,6 +1,7 @@
 """The command `graphir`: one thin file a command, imported when that command is called.
 
-Exit codes: 0 done, 1 failed, 2 usage, 4 verified and different; 128 and the number of the signal that ended it.
+Exit codes: 0 done, 1 failed, 2 usage, 4 verified and different, 5 not proven; 128 and the number of the signal that
+ended it.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from .options import (
     constant_value,
     constants_of,
     model_options,
+    need_feeds,
     need_files,
     target_options,
     whole_number,
@@ -118,7 +119,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     for name in ("feeds", "seed", "rtol", "atol"):
         if getattr(options, name) is not None and not options.verify:
             options.parser.error(f"--{name} says how to verify; add --verify")
-    need_files(options.params, options.feeds, *options.plugins)
+    need_files(options.params, *options.plugins)
+    need_feeds(options.feeds)
     plan, working = _plan(options), _working(options)
 
     from graphir.registry.run import convert_all

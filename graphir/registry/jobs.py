@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, replace
 from typing import Any
@@ -11,7 +12,7 @@ from graphir.converters.options import ModelOptions
 from graphir.passes.half import HalfOptions
 from graphir.registry.buckets import Bucket
 from graphir.registry.names import slugs_of
-from graphir.registry.sources import Found, Stamp
+from graphir.registry.sources import Found, Stamp, stamps_of
 from graphir.safety.limits import Limits
 from graphir.structure.record import record
 from graphir.verification.options import ComparisonOptions
@@ -45,12 +46,27 @@ class Plan:
         return replace(self, target={**self.target, **target}, model=replace(self.model, **model)) if given else self
 
     def digest(self) -> str:
-        """A word that changes with anything that is wanted, the text of the plugins included."""
+        """A word that changes with anything that is wanted, the text of the plugins and the files of inputs
+        included."""
         found = hashlib.sha256(f"{LAYOUT}\n{self!r}".encode(errors="surrogateescape"))
         for plugin in self.plugins:
             with open(plugin, "rb") as file:
                 found.update(file.read())
+        feeds = self.how.feeds
+        for one in feeds if isinstance(feeds, Sequence) and not isinstance(feeds, str) else [feeds]:
+            if isinstance(one, Mapping):
+                import numpy as np
+
+                for name, array in one.items():
+                    found.update(f"{name}{np.shape(array)}".encode() + np.asarray(array).tobytes())
+            elif isinstance(one, str | os.PathLike):
+                found.update(repr(stamps_of(_files_at(os.fspath(one)), "")).encode(errors="surrogateescape"))
         return found.hexdigest()[:16]
+
+
+def _files_at(place: str) -> list[str]:
+    """A file, or those of a folder."""
+    return sorted(entry.path for entry in os.scandir(place)) if os.path.isdir(place) else [place]
 
 
 @record
@@ -102,6 +118,11 @@ class Outcome:
     stamps: Sequence[Stamp] = ()
     read: Sequence[Stamp] = ()
     version: str = ""
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether there is a report of its conversion, and what is known from that."""
+        return bool(self.format)
 
     @property
     def nbytes(self) -> int:

@@ -176,7 +176,7 @@ class _Run:
     def _settled(self, job: Job, result: Outcome | Ended) -> Outcome:
         """The outcome of a model, which is published here if there is nothing to go with it."""
         outcome = result if isinstance(result, Outcome) else failure(job, result.bucket, result.detail)
-        if outcome.bucket.failed:
+        if outcome.bucket.failed and not outcome.files:
             folder = self.store.workspace(job.slug)
             try:
                 self.store.publish(folder, outcome)

@@ -125,8 +125,10 @@ class LocalStore:
             if not _locked(descriptor):
                 raise ExportFailure(f"{self.root}: another convert-all works on it; wait for it, or name another --out")
             shutil.rmtree(self._state() / "work", ignore_errors=True)
-            yield
-            shutil.rmtree(self._state() / "work", ignore_errors=True)
+            try:
+                yield
+            finally:
+                shutil.rmtree(self._state() / "work", ignore_errors=True)
         finally:
             os.close(descriptor)
 

@@ -49,13 +49,24 @@ def _made(job: Job, store: Store, folder: Path) -> Outcome:
         try:
             report = _converted(job, place, folder)
         except Exception as error:
-            return failure(job, bucket_of_error(error), _renamed(_told(error), names), operators_of(error))
+            found = failure(job, bucket_of_error(error), _renamed(_told(error), names), operators_of(error))
+            return _unchecked(found, store, folder) if found.bucket is Bucket.UNCHECKED else found
         _rename(report, job, names)
         for name in (HTML, JSON):
             write_report(report, folder / name)
         outcome = _outcome(job, report, () if root is not None else _read_stamps(report, job))
         store.publish(folder, outcome)
     return outcome
+
+
+def _unchecked(found: Outcome, store: Store, folder: Path) -> Outcome:
+    """The outcome of a model that was written and could not be checked, as far as it was written: it stays."""
+    files = tuple((file.name, file.stat().st_size) for file in sorted(folder.iterdir()))
+    if not files:
+        return found
+    kept = replace(found, files=files)
+    store.publish(folder, kept)
+    return kept
 
 
 def _converted(job: Job, place: str, folder: Path) -> ConversionReport:

@@ -90,7 +90,7 @@ def _models(outcomes: Sequence[Outcome]) -> str:
     rows: list[tuple[str, ...]] = []
     for outcome in outcomes:
         made: tuple[str, ...] = ("-",) * 6
-        if outcome.files:
+        if outcome.is_reported:
             made = (
                 outcome.framework, size(outcome.nbytes), f"{outcome.nodes[0]:,} -> {outcome.nodes[1]:,}",
                 f"{outcome.decisions:,}", outcome.verdict or "-", f"{outcome.seconds:.2f} s",

@@ -64,11 +64,11 @@ def _models(outcomes: Sequence[Outcome]) -> str:
     """A row a model. The name leads to its report, of one that failed to its record, which has the whole text."""
     rows = []
     for outcome in outcomes:
-        address = quote(f"models/{outcome.slug}/{'report.html' if outcome.files else 'record.json'}")
+        address = quote(f"models/{outcome.slug}/{'report.html' if outcome.is_reported else 'record.json'}")
         detail = f"<small>{escape(short(outcome.detail))}</small>" if outcome.detail else ""
         name = f'<span class="name" id="{escape(outcome.slug)}"><a href="{address}">{escape(outcome.name)}</a></span>'
         made = [""] * 6
-        if outcome.files:
+        if outcome.is_reported:
             made = [
                 escape(outcome.framework), size(outcome.nbytes), f"{outcome.nodes[0]:,} to {outcome.nodes[1]:,}",
                 f"{outcome.decisions:,}", escape(outcome.verdict or "not verified"), f"{outcome.seconds:.2f} s",

@@ -69,6 +69,7 @@ class OnnxCandidate:
         self._fitting: Fitting | None = None
         self._twin: OnnxCandidate | None = None
         self._recent: list[tuple[Mapping[str, NDArray[Any]], Fitting, dict[str, NDArray[Any]]]] = []
+        self._opened: tuple[str, ...] = ()
 
     def __enter__(self) -> OnnxCandidate:
         return self
@@ -85,6 +86,11 @@ class OnnxCandidate:
         for name in ("session", "_mapped"):
             self.__dict__.pop(name, None)
         self._folder.cleanup()
+
+    @property
+    def asked(self) -> str | Sequence[str]:
+        """The providers that were asked for."""
+        return self._providers
 
     @cached_property
     def session(self) -> OnnxSession:
@@ -155,6 +161,12 @@ class OnnxCandidate:
         self._twin._fitting = self._fitting
         return self._twin
 
+    def open_weights(self, names: Sequence[str]) -> None:
+        """Let these weights be fed from now on; without that they have their own values. Each can be asked for."""
+        if tuple(names) != self._opened:
+            self._opened = tuple(names)
+            self._extended = {}
+
     def fit(self, feeds: Mapping[str, NDArray[Any]], stated: Fitting | None = None) -> list[str]:
         """Take feeds like these, which another model's inputs are named after; the notes say how (see `fit_inputs`)."""
         self._fitting, notes = fit_inputs(feeds, self.session.inputs, stated)
@@ -170,24 +182,30 @@ class OnnxCandidate:
         self._fitting = fitting
 
     def run(
-        self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
+        self,
+        feeds: Mapping[str, NDArray[Any]],
+        outputs: Sequence[str] | None = None,
+        weights: Mapping[str, NDArray[Any]] | None = None,
     ) -> dict[str, NDArray[Any]]:
-        """The outputs, or those values of the model that are named. Raises VerificationError for a name it lacks.
+        """The outputs, or those values of the model that are named, with other values of opened `weights`. Raises
+        VerificationError for a name that it lacks.
 
         Each call is a run of its own; see `known_or_run`.
         """
         given = feeds
         if self._fitting is not None:
             feeds = fitted_feeds(self._fitting, feeds)
-        own = self.session.outputs
+        feeds = {**feeds, **(weights or {})}
+        own = self.session.outputs if not self._opened else self.structure.outputs
         inner = list(dict.fromkeys(name for name in outputs or () if name not in own))
-        if not inner:
+        if not inner and not self._opened:
             return self.session.run(feeds, outputs)
-        absent = [name for name in inner if name not in self.structure.producers]
+        known = (self.structure.producers, self._opened)
+        absent = [name for name in inner if not any(name in names for names in known)]
         if absent:
             raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
         found = self._with_outputs(inner).run(feeds, outputs)
-        if sum(array.nbytes for array in found.values()) <= KEPT_BYTES:
+        if not self._opened and sum(array.nbytes for array in found.values()) <= KEPT_BYTES:
             self._recent = [*self._recent[1 - RUNS_KEPT :], (given, self.fitting, dict(found))]
         return found
 
@@ -245,7 +263,7 @@ class OnnxCandidate:
         model with these outputs. Where weights cannot be mapped, small files, and those whose external data
         onnxruntime has to find, are handed over in memory; others are copied to the temporary folder.
         """
-        key = tuple(names)
+        key = (*names, "", *self._opened)
         found = self._extended.pop(key, None)
         if found is None:
             while self._extended and len(self._extended) >= (1 if self._mapped is None else SESSIONS_KEPT):
@@ -255,9 +273,10 @@ class OnnxCandidate:
         return found
 
     def _extended_model(self, names: Sequence[str]) -> bytes | Path:
-        from graphir.converters.onnx.files.writer import output_addition
+        from graphir.converters.onnx.files.messages import input_addition, output_addition
 
-        addition = output_addition(names)
+        opened = [name for name in self._opened if name not in self.structure.defaults]
+        addition = output_addition(names) + input_addition({name: self.structure.weights[name] for name in opened})
         if self._mapped is not None:
             return self._mapped.message + addition
         length = self.path.stat().st_size

@@ -47,13 +47,23 @@ MASK = Draw("mask", floats="mask", integers="mask", rows="edges")
 DRAWS = {draw.name: draw for draw in (NORMAL, EDGES, WIDE, MASK)}
 
 
-def drawn(generator: np.random.Generator, value: Value, shape: tuple[int, ...], draw: Draw, place: int = 0) -> Array:
-    """Numbers for an input, which stands at that `place` among the inputs."""
+def drawn(
+    generator: np.random.Generator,
+    value: Value,
+    shape: tuple[int, ...],
+    draw: Draw,
+    place: int = 0,
+    longest: int | None = None,
+) -> Array:
+    """Numbers for an input, which stands at that `place` among the inputs; where it gives lengths of sequences, from 1
+    to the `longest`."""
     dtype = value.dtype or DType.FLOAT32
     table = table_of(value)
     found: Array
     if table is not None:
         found = _rows(generator, table, shape, draw, signed=not dtype.value.startswith("uint"))
+    elif longest is not None:
+        found = generator.integers(1, longest + 1, shape)
     elif dtype is DType.BOOL:
         one = draw.truth is not None and int(np.prod(shape)) == 1
         found = np.full(shape, draw.truth != bool(place % 2)) if one else generator.integers(0, 2, shape)
@@ -69,6 +79,8 @@ def drawn_floats(generator: np.random.Generator, shape: tuple[int, ...], draw: D
         return generator.integers(0, 2, shape)
     found: Array = generator.standard_normal(shape)
     if draw.floats == "wide":
+        if len(shape) > 2:  # what is averaged over places is large only where they have something in common
+            found = found + generator.standard_normal(shape[:2] + (1,) * (len(shape) - 2))
         found = found * generator.integers(LEAST_STRETCH, MOST_STRETCH + 1, shape)
     return found
 

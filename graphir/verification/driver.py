@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -17,13 +17,14 @@ from graphir.graph import Graph
 
 from .candidate import OnnxCandidate
 from .compare import Comparison
+from .coverage import coverage
 from .equivalence import Compared, compare_models
 from .heads import Wiring
 from .options import ComparisonOptions
 from .plain import Outcome, Plain, Refused, noted, refusals
 from .proof import Evidence, unproven
 from .report import InputSet, VerificationReport
-from .sets import FeedSet, Plan
+from .sets import FeedSet, Made, Plan
 from .sides import Sides
 from .verdict import Verdict
 
@@ -32,12 +33,11 @@ if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
 
 Array = NDArray[Any]
-# A model whose first comparison takes longer than this many seconds gets lighter sets, ...
+# A model whose first comparison takes this process more seconds of work gets lighter sets, ...
 LONG = 3.0
 # ... and as many of them as this share of that time allows.
 SHARE = 0.5
-# Seconds of waiting that count for one of work: on a machine that is busy with something else everything waits.
-WAITING = 3
+SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
 
 def verify_sets(
@@ -57,25 +57,23 @@ def verify_sets(
     models differ no more sets are run. Raises VerificationError as `verify_against` does for the first set.
     """
     driver = _Driver(reference, candidate, graph, how or ComparisonOptions(), wiring, step, sides)
-    started = _clock()
+    started = time.process_time()
     first = plan.first()
     feeds = first.attempts[0]()
     report, bench, asked = driver.compare(feeds)
-    spent = _since(started)
+    spent = time.process_time() - started
     report.notes += plan.notes
     report.sets = [InputSet(first.name, report.feeds, tuple(report.outputs))]
     report.outputs = list(report.outputs)
     long = spent > LONG
+    taken = [first.attempts[0]]
     pending = list(plan.sets(long)[1:])
     if pending and not report.verdict.differs and report.verdict is not Verdict.NOT_DETERMINISTIC:
-        plain = Plain(bench, asked, {one.name: one for one in report.outputs})
-        room = SHARE * spent if long else float("inf")
-        left = _further(driver, plain, pending, report, room)
-        if left:
-            names = ", ".join(one.name for one in left)
-            report.notes.append(
-                f"sets of inputs that were left out, since one takes so long: {names} (--feeds NAME asks for one)"
-            )
+        del feeds
+        taken += _further(driver, Plain(bench, asked), pending, report, SHARE * spent if long else float("inf"))
+    if not report.verdict.differs:
+        slow = long and not driver.how.per_layer
+        report.coverage += [SLOW] if slow else coverage(candidate, taken)
     if sides is not None:
         report.changes = sides.changes()
         if sides.reason:
@@ -83,31 +81,41 @@ def verify_sets(
     return report
 
 
-def _further(driver: _Driver, plain: Plain, pending: Sequence[FeedSet], report: VerificationReport, room: float
-             ) -> Sequence[FeedSet]:  # fmt: skip
-    """Run the further sets into the report; those that were left, since they would take more seconds than `room`."""
-    started = _clock()
+def _further(
+    driver: _Driver, plain: Plain, pending: Sequence[FeedSet], report: VerificationReport, room: float
+) -> list[Made]:
+    """Run the further sets into the report, as many as are done in `room` seconds; what made those that were taken."""
+    started = time.process_time()
     longest, evidence = 0.0, [report.evidence]
+    taken: list[Made] = []
     for place, one in enumerate(pending):
-        began = _clock()
-        if place and _since(started) + longest > room:
-            return pending[place:]
+        if place and time.process_time() - started + longest > room:
+            names = ", ".join(left.name for left in pending[place:])
+            report.notes.append(
+                f"sets of inputs that were left out, since one takes so long: {names} (--feeds NAME asks for one)"
+            )
+            break
+        began = time.process_time()
         result = driver.further(plain, one, full=bool(report.unproven))
         _take(report, one.name, result, evidence)
-        longest = max(longest, _since(began))
+        if result.made is not None:
+            taken.append(result.made)
+        longest = max(longest, time.process_time() - began)
         if report.verdict.differs:
             break
-    return ()
+    return taken
 
 
 @dataclass(frozen=True)
 class _Result:
-    """What came out of a further set: comparisons of a plain run, or the whole report, or a sentence about none."""
+    """What came out of a further set: comparisons of a plain run, or the whole report, or a sentence about none. `made`
+    makes the feeds that both models took."""
 
     feeds: dict[str, str]
     outputs: tuple[Comparison, ...]
     report: VerificationReport | None = None
     note: str = ""
+    made: Made | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,7 @@ class _Driver:
                     return _Result(types, tuple(refusals(refused, one.name)))
                 said.append(refused)
                 continue
-            return self._judged(one, types, feeds, outcome, full)
+            return replace(self._judged(one, types, feeds, outcome, full), made=make)
         return _Result(types, (), note=_about_refusals(one.name, said))
 
     def _judged(
@@ -213,16 +221,6 @@ def _about_silence(name: str, outcome: Outcome) -> Iterator[str]:
 
 def _sentence(text: str) -> str:
     return text.splitlines()[0][:200]
-
-
-def _clock() -> tuple[float, float]:
-    return time.process_time(), time.perf_counter()
-
-
-def _since(start: tuple[float, float]) -> float:
-    """What was spent in seconds: of this process's work, or of waiting for a reference in another one."""
-    work, passed = (now - then for now, then in zip(_clock(), start, strict=True))
-    return max(work, passed / WAITING)
 
 
 __all__ = ["verify_sets"]

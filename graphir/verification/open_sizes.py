@@ -14,13 +14,17 @@ from .seeded import OPEN_BATCH, OPEN_SIZE, sample_sizes
 
 Shapes = dict[str, tuple[int, ...]]
 OTHER_BATCH, STILL_OTHER = 3, 4
-# Added to the first open size, twice that to the second, ...: what networks divide by fits the first of these.
-STEPS = (32, 8, 1, -1)
+# Between open sizes that stand first in several inputs: they may be one batch under two names, or steps and a batch.
+BETWEEN_FIRSTS = 2
+# Added to the first open size, and more for each further one. Odd sizes show how windows end; where networks divide and
+# join again they do not fit, and multiples of what is divided by do.
+ODD, EVEN = ((5, 8), (1, 2)), ((32, 32), (8, 8), (1, 1), (-1, -1))
 
 
 def other_shapes(graph: Graph, settled: Mapping[str, int], *, light: bool = False) -> list[Shapes]:
     """Shapes of the inputs that differ from those that `make_feeds` takes, those that say most first: another batch
-    (with `light` of one sample) and sizes that differ from each other, then the batch alone. Empty if nothing is open.
+    (with `light` of one sample) and odd sizes that differ from each other, then such that are no odd ones, then the
+    batch alone. Empty if nothing is open.
 
     `settled` are the sizes that the model compared with insists on (`sizes_stated`). What inference finds contradictory
     is left out.
@@ -29,9 +33,9 @@ def other_shapes(graph: Graph, settled: Mapping[str, int], *, light: bool = Fals
     >>> graph = Graph("one")
     >>> _ = graph.add_input("data", TensorType(DType.FLOAT32, parse_shape("N, 3, H, W")))
     >>> other_shapes(graph, {})
-    [{'data': (3, 3, 64, 96)}, {'data': (3, 3, 32, 32)}]
+    [{'data': (3, 3, 37, 45)}, {'data': (3, 3, 64, 96)}, {'data': (3, 3, 32, 32)}]
     >>> other_shapes(graph, {"N": 1, "W": 64})
-    [{'data': (1, 3, 64, 64)}]
+    [{'data': (1, 3, 37, 64)}, {'data': (1, 3, 64, 64)}]
     """
     if any(value.shape is None for value in graph.inputs):
         return []
@@ -41,21 +45,35 @@ def other_shapes(graph: Graph, settled: Mapping[str, int], *, light: bool = Fals
     free = [name for name in base if name not in settled]
     batches = {name for shape in named.values() for dim in shape[:1] for name in _symbols({"": (dim,)})}
     batch = 1 if light else OTHER_BATCH
-    second = {name: batch if base[name] != batch else STILL_OTHER for name in free if name in batches}
+    firsts = [name for name in free if name in batches]
+    second = {name: batch if base[name] != batch else STILL_OTHER for name in firsts}
+    distinct = {name: second[name] + BETWEEN_FIRSTS * place for place, name in enumerate(firsts)}
     others = [name for name in free if name not in batches]
-    tried = [base | second]
-    for step in STEPS if others else ():
-        apart = {name: base[name] + step * place for place, name in enumerate(others, 1)}
-        if min(apart.values()) > 0 and _agrees(graph, _numbers(named, base | second | apart)):
-            tried.insert(0, base | second | apart)
-            break
+    alike = [second] if distinct == second else [distinct, second]
+    ways = (ODD, EVEN) if others else ()
+    tried = [_apart(graph, named, base | first, others, steps) for first in alike for steps in ways]
     found: list[Shapes] = []
     usual = _numbers(named, base)
-    for sizes in tried:
+    for sizes in (*tried, *(base | first for first in alike)):
         shapes = _numbers(named, sizes)
         if shapes != usual and shapes not in found and _agrees(graph, shapes):
             found.append(shapes)
     return found
+
+
+def _apart(
+    graph: Graph,
+    named: Mapping[str, Sequence[Dim]],
+    base: Mapping[str, int],
+    others: Sequence[str],
+    steps: Sequence[tuple[int, int]],
+) -> dict[str, int]:
+    """The sizes with the first of these steps that inference finds possible; as they are where there is none."""
+    for first, step in steps:
+        apart = {name: base[name] + first + step * place for place, name in enumerate(others)}
+        if min(apart.values()) > 0 and _agrees(graph, _numbers(named, {**base, **apart})):
+            return {**base, **apart}
+    return dict(base)
 
 
 def _named(shape: Sequence[Dim], settled: Mapping[str, int]) -> tuple[Dim, ...]:

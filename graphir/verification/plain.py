@@ -1,7 +1,7 @@
-"""A further set of inputs held against what is known of the first: one run of each side, and no more where they agree.
+"""A further set of inputs: one run of each side, and no more where they agree.
 
-What rounding may change was measured on the first set. Where a further one differs by more than that allows, it is
-measured anew, by the whole comparison; so a limit that is too low costs time, and never a verdict.
+Floors are measured where a difference asks for them. What is beyond them goes to the whole comparison, which knows
+layers and causes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.kernel.live import LiveFailed
 from graphir.errors import VerificationError
 
 from .bench import Asked, Bench
@@ -24,15 +25,16 @@ Array = NDArray[Any]
 
 
 class Refused(Exception):
-    """One or both models do not take the feeds; their sentences, "" for one that does."""
+    """One or both models do not take the feeds; their sentences, "" for one that does, and the shapes of the outputs
+    that the reference gives."""
 
-    def __init__(self, reference: str, candidate: str, outputs: Mapping[str, Array]) -> None:
+    def __init__(self, reference: str, candidate: str, shapes: Mapping[str, tuple[int, ...]]) -> None:
         super().__init__(reference or candidate)
-        self.reference, self.candidate, self.outputs = reference, candidate, outputs
+        self.reference, self.candidate, self.shapes = reference, candidate, shapes
 
 
 class Outcome(NamedTuple):
-    """`found` are the comparisons; `silent` the outputs that show nothing, since all of each is infinite or NaN, and
+    """`found` are the comparisons; `silent` the values that show nothing, since all of each is infinite or NaN, and
     `overflown` those that overflow on one side."""
 
     found: list[Comparison]
@@ -41,89 +43,78 @@ class Outcome(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether all are equal up to what rounding was measured to change."""
-        return all(one.verdict.passes and one.explained for one in self.found)
+        """Whether all are equal up to rounding."""
+        return all(one.verdict.passes for one in self.found)
 
 
 @dataclass(frozen=True)
 class Plain:
-    """What a further set needs to know: both models on the first one, what was compared of them there (outputs before
-    heads), and the comparisons of the first set, by their titles."""
+    """What a further set needs to know: both models on the first one, and what was compared of them there, outputs and
+    values before heads."""
 
     bench: Bench
     asked: Sequence[Asked]
-    first: Mapping[str, Comparison]
 
     def run(self, feeds: Mapping[str, Array], *, stretched: bool) -> Outcome:
-        """Both models on the feeds. Raises Refused. `stretched` is as in `FeedSet`."""
+        """Both models on the feeds. `stretched` is as in `FeedSet`.
+
+        Raises Refused, and LiveFailed for a live framework that was asked for and gives no answer: where it was not,
+        that is a set without one.
+        """
+        bench = replace(self.bench, feeds=feeds, rounding=self.bench.rounding.on(feeds))
         expected: dict[str, Array] = {}
         found: dict[str, Array] = {}
         no_reference = no_candidate = ""
         try:
-            known = self.bench.reference.values()
-            wanted = dict.fromkeys(one.source for one in self.asked)
-            order = dict.fromkeys([*(name for name in known if name in wanted), *wanted])
-            expected = dict(self.bench.reference.stream(feeds, order))
+            expected, _ = bench.evaluate(dict.fromkeys(one.source for one in self.asked), ())
         except VerificationError as error:
+            if isinstance(error, LiveFailed) and getattr(self.bench.reference, "insists", False):
+                raise
             no_reference = str(error)
         try:
-            found = self.bench.candidate.run(feeds, list(dict.fromkeys(one.name for one in self.asked)))
+            found = bench.candidate.run(feeds, list(dict.fromkeys(one.name for one in self.asked)))
         except VerificationError as error:
             no_candidate = str(error)
         if no_reference or no_candidate:
-            outputs = [one.source for one in self.asked if one.is_output]
-            given = {source: expected[source] for source in outputs if source in expected}
-            raise Refused(no_reference, no_candidate, given)
+            outputs = [one.source for one in self.asked if one.is_output and one.source in expected]
+            raise Refused(no_reference, no_candidate, {name: expected[name].shape for name in outputs})
         outcome = Outcome([], [], [])
+        left = []
         for one in self.asked:
-            self._take(outcome, one, expected, found, stretched)
+            pair = bench.pair(one, expected, found)
+            if pair is None:
+                continue
+            if _says_nothing(pair.expected, pair.found):
+                outcome.silent.append(one.title)
+            elif stretched and self._overflows(pair.expected, pair.found):
+                outcome.overflown.append(one.title)
+            else:
+                left.append(one)
+        outcome.found.extend(bench.compare(left, expected, found))
         return outcome
 
-    def _take(
-        self, outcome: Outcome, one: Asked, expected: Mapping[str, Array], found: Mapping[str, Array], stretched: bool
-    ) -> None:  # fmt: skip
-        pair = self.bench.pair(one, expected, found)
-        if pair is None:
-            return
-        before = self.first.get(one.title)
-        result = self.bench.graded(pair, 0.0 if before is None else before.floor)
-        if not result.verdict.passes and _all_alike_and_not_finite(pair.expected, pair.found):
-            outcome.silent.append(one.title)
-        elif math.isinf(result.relative) and stretched and overflows(pair.expected, pair.found, pair.step):
-            outcome.overflown.append(one.title)
-        else:
-            outcome.found.append(result)
+    def _overflows(self, expected: Array, own: Array) -> bool:
+        """Whether a value is infinite or NaN on one side only because numbers became too large there: anywhere on the
+        way where one side computes in a narrow type, else at the end of the value's own."""
+        if expected.shape != own.shape or expected.dtype.kind not in "fV" or own.dtype.kind not in "fV":
+            return False
+        a, b = expected.astype(np.float64), own.astype(np.float64)
+        only_one = np.isfinite(a) != np.isfinite(b)
+        if not only_one.any():
+            return False
+        if self.bench.limits.coarsest or self.bench.candidate.structure.steps:
+            return True
+        largest = min(float(np.finfo(array.dtype).max) for array in (expected, own))
+        return bool((np.abs(np.where(np.isfinite(a), a, b)[only_one]) > largest / 2).all())
 
 
 def refusals(refused: Refused, name: str) -> list[Comparison]:
     """What stands for the outputs of a candidate that does not take what its reference takes."""
     note = f"with the inputs {name!r} the candidate refuses what the reference takes: {refused.candidate}"
     return [
-        Comparison(source, tuple(array.shape), 0.0, math.inf, math.inf, 0.0, 0.0, Verdict.BROKEN, note)
-        for source, array in refused.outputs.items()
+        Comparison(source, shape, 0.0, math.inf, math.inf, 0.0, 0.0, Verdict.BROKEN, note)
+        for source, shape in refused.shapes.items()
     ]
-
-
-def overflows(expected: Array, own: Array, step: float) -> bool:
-    """Whether results of one shape differ in infinities and NaN only because numbers became too large on one side: in a
-    coarse type anywhere on the way, else at the end of the type's range."""
-    if expected.shape != own.shape or expected.dtype.kind not in "fV" or own.dtype.kind not in "fV":
-        return False
-    if step:
-        return True
-    a, b = expected.astype(np.float64), own.astype(np.float64)
-    only_one = np.isfinite(a) != np.isfinite(b)
-    both = ~np.isfinite(a) & ~np.isfinite(b)
-    largest = min(float(np.finfo(array.dtype).max) for array in (expected, own))
-    number = np.abs(np.where(np.isfinite(a), a, b)[only_one])
-    return bool(np.array_equal(a[both], b[both], equal_nan=True) and number.size and (number > largest / 2).all())
-
-
-def _all_alike_and_not_finite(expected: Array, own: Array) -> bool:
-    if expected.shape != own.shape or not expected.size or expected.dtype.kind not in "fV":
-        return False
-    a, b = expected.astype(np.float64), own.astype(np.float64)
-    return not np.isfinite(a).any() and bool(np.array_equal(a, b, equal_nan=True))
 
 
 def noted(found: Sequence[Comparison], name: str) -> list[Comparison]:
@@ -135,4 +126,12 @@ def noted(found: Sequence[Comparison], name: str) -> list[Comparison]:
     ]  # fmt: skip
 
 
-__all__ = ["Outcome", "Plain", "Refused", "noted", "overflows", "refusals"]
+def _says_nothing(expected: Array, own: Array) -> bool:
+    """Whether both are infinite or NaN everywhere, alike."""
+    if expected.shape != own.shape or not expected.size or expected.dtype.kind not in "fV":
+        return False
+    a, b = expected.astype(np.float64), own.astype(np.float64)
+    return not np.isfinite(a).any() and bool(np.array_equal(a, b, equal_nan=True))
+
+
+__all__ = ["Outcome", "Plain", "Refused", "noted", "refusals"]

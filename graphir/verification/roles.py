@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from graphir.graph import Graph, Value
 from graphir.node import Node
-from graphir.types import DType
+from graphir.types import Dim, DType
 
 PASSED_ON = (
     *("Cast", "Clip", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Floor"),
@@ -36,6 +36,8 @@ MOVES = frozenset(
         *("Slice", "SpaceToDepth", "Split", "Tile", "TopK", "Trilu", "Unique"),
     )
 )
+# Where lengths of sequences go in, which are at most as long as their axis.
+LENGTHS = {"RNN": 4, "GRU": 4, "LSTM": 4, "ReverseSequence": 1}
 DIVIDES = frozenset({"Div", "Mod"})
 # What gives one of several equal elements: two correct models need not take the same.
 ORDERS = frozenset(
@@ -117,6 +119,21 @@ def _is_whole(value: Value) -> bool:
     return value.dtype is None or not (value.dtype.is_float or value.dtype is DType.BOOL)
 
 
+def length_limit(value: Value) -> Dim | None:
+    """The size of the axis that the value gives lengths along, for each sequence of a batch; None if it gives none."""
+    pending, seen = [value], {value}
+    while pending:
+        for node, slot in pending.pop().uses:
+            if LENGTHS.get(node.op.name) == slot:
+                data, axis = node.inputs[0], getattr(node.op, "time_axis", 0)
+                return data.shape[axis] if data is not None and data.shape is not None else None
+            if node.op.name in PASSED_ON and slot == 0:
+                fresh = [result for result in node.outputs if result not in seen]
+                seen.update(fresh)
+                pending.extend(fresh)
+    return None
+
+
 def order_sensitive(graph: Graph) -> list[str]:
     """The operators of the graph, those of its subgraphs included, that choose among equal elements."""
     from graphir.analysis.summary import count_operators
@@ -124,4 +141,4 @@ def order_sensitive(graph: Graph) -> list[str]:
     return sorted(ORDERS & count_operators(graph).keys())
 
 
-__all__ = ["Role", "Table", "index_limit", "order_sensitive", "role_of", "table_of"]
+__all__ = ["Role", "Table", "index_limit", "length_limit", "order_sensitive", "role_of", "table_of"]

@@ -14,7 +14,7 @@ from graphir.inference import infer_types
 from graphir.types import Shape, Sym, Unknown, substitute, symbol
 
 from .draws import NORMAL, Draw, drawn
-from .roles import index_limit
+from .roles import index_limit, length_limit
 
 BATCH = 2
 OPEN_BATCH, OPEN_SIZE = symbol("open_batch"), symbol("open_size")
@@ -141,8 +141,19 @@ def make_feeds(
     feeds: dict[str, NDArray[Any]] = {}
     for place, (value, shape) in enumerate(found.items()):
         assert shape is not None
-        feeds[value.name] = drawn(generator, value, shape, draw, place)
+        feeds[value.name] = drawn(generator, value, shape, draw, place, _longest(value, found))
     return feeds
+
+
+def _longest(value: Value, shapes: Mapping[Value, tuple[int, ...] | None]) -> int | None:
+    """How long the sequences are that the value gives the lengths of, in these shapes; None if it gives none."""
+    limit = length_limit(value)
+    if limit is None:
+        return None
+    known: dict[object, int] = {}
+    for other, shape in shapes.items():
+        known |= zip(other.shape or (), shape or (), strict=False)
+    return limit if isinstance(limit, int) else known.get(limit, 1)
 
 
 def perturbed(

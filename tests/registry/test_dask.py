@@ -31,6 +31,7 @@ def cluster() -> Iterator[Any]:
         yield found
 
 
+@pytest.mark.slow
 def test_two_workers_of_which_one_dies_give_the_same(cluster: Any, hazards: Path, tmp_path: Path) -> None:
     folder, plan = tmp_path / "zoo", Plan(plugins=(str(hazards),))
     for number in range(8):

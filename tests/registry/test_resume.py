@@ -85,18 +85,15 @@ def test_killed_half_way_it_comes_out_the_same(hazards: Path, tmp_path: Path) ->
     assert [name for name in found if found[name] != expected[name]] == []
 
 
-def made_again(folder: Path, out: Path, change: Change, plan: Plan, working: Working) -> set[str]:
-    """Which models are done anew after a change."""
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with three models in `zoo` and their results in `out`."""
+    folder = tmp_path_factory.mktemp("converted")
     for name in ("a", "b"):
-        zoo.dense(folder, name)
-    zoo.dense(folder, "strange", "NobodyKnows")
-    convert_all([folder], out, working=ONE)
-    before = stamps(out)
-    change(folder, out)
-    report = convert_all([folder], out, plan, working)
-    after = stamps(out)
-    assert report.kept == sum(before.get(name) == made for name, made in after.items())
-    return {name for name, made in after.items() if before.get(name) != made}
+        zoo.dense(folder / "zoo", name)
+    zoo.dense(folder / "zoo", "strange", "NobodyKnows")
+    convert_all([folder / "zoo"], folder / "out", working=ONE)
+    return folder
 
 
 def nothing(folder: Path, out: Path) -> None:
@@ -129,10 +126,15 @@ CHANGES: list[tuple[str, Change, Plan, tuple[str, ...], set[str]]] = [
 
 @pytest.mark.parametrize(("_", "change", "plan", "retry", "again"), CHANGES, ids=[case[0] for case in CHANGES])
 def test_what_is_done_again(
-    _: str, change: Change, plan: Plan, retry: tuple[str, ...], again: set[str], tmp_path: Path
+    _: str, change: Change, plan: Plan, retry: tuple[str, ...], again: set[str], converted: Path, tmp_path: Path
 ) -> None:
-    working = Working(1, Caps(60), retry=retry)
-    assert made_again(tmp_path / "zoo", tmp_path / "out", change, plan, working) == again
+    folder = Path(shutil.copytree(converted, tmp_path / "copy"))
+    before = stamps(folder / "out")
+    change(folder / "zoo", folder / "out")
+    report = convert_all([folder / "zoo"], folder / "out", plan, Working(1, Caps(60), retry=retry))
+    after = stamps(folder / "out")
+    assert {name for name, made in after.items() if before.get(name) != made} == again
+    assert report.kept == len(after) - len(again)
 
 
 def test_models_that_are_gone_stay_and_are_counted(tmp_path: Path) -> None:
@@ -171,14 +173,15 @@ def test_a_name_that_leads_elsewhere_does_not(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "inner").iterdir()} == {"out"}
 
 
+@pytest.mark.slow
 def test_convert_all_of_shared_models_twice(shared: Path, tmp_path: Path) -> None:
-    def converted() -> RegistryReport:
+    def run() -> RegistryReport:
         return convert_all([shared / "models"], tmp_path / "out", working=Working(2, Caps(300)))
 
-    first = converted()
+    first = run()
     found = tree(tmp_path / "out")
     shutil.rmtree(next((tmp_path / "out" / "models").glob("onnx-*")))
-    second = converted()
+    second = run()
     assert second.kept == len(first.outcomes) - 1 > 30
     assert tree(tmp_path / "out") == found
     assert not {outcome.bucket.value for outcome in first.outcomes} & {"defect of graphir", "process ended", "time-out"}

@@ -17,7 +17,7 @@ from graphir.verification.roles import Role, order_sensitive, role_of, table_of
 from graphir.verification.seeded import make_feeds
 from graphir.verification.sets import drawn_sets
 from tests.runtime.models import onnx_model
-from tests.runtime.test_input_sets import FLOAT, INT64, Side, make
+from tests.runtime.test_input_sets import FLOAT, INT32, INT64, Side, Types, make
 
 FOUR = (NORMAL, EDGES, WIDE, MASK)
 VALUES = [
@@ -160,13 +160,13 @@ def test_a_condition_is_drawn_both_ways() -> None:
 
 
 SIZES = [
-    ("N, 3, H, W", {}, [(3, 3, 64, 96), (3, 3, 32, 32)]),
-    ("N, 3, H, H", {}, [(3, 3, 64, 64), (3, 3, 32, 32)]),
+    ("N, 3, H, W", {}, [(3, 3, 37, 45), (3, 3, 64, 96), (3, 3, 32, 32)]),
+    ("N, 3, H, H", {}, [(3, 3, 37, 37), (3, 3, 64, 64), (3, 3, 32, 32)]),
     ("N, 3, 8, 8", {}, [(3, 3, 8, 8)]),
     ("N, 3, 8, 8", {"N": 3}, []),
-    ("N, 3, H, W", {"H": 32}, [(3, 3, 32, 64), (3, 3, 32, 32)]),
+    ("N, 3, H, W", {"H": 32}, [(3, 3, 32, 37), (3, 3, 32, 64), (3, 3, 32, 32)]),
     ("1, 3, 8, 8", {}, []),
-    ("T, N, 4", {}, [(3, 64, 4), (3, 32, 4)]),
+    ("T, N, 4", {}, [(3, 37, 4), (3, 64, 4), (3, 32, 4)]),
 ]
 
 
@@ -178,7 +178,7 @@ def test_open_sizes_differ(shape: str, settled: dict[str, int], expected: list[t
 
 def test_open_sizes_without_a_name_differ() -> None:
     graph = alone(DType.FLOAT32, (UNKNOWN, 3, UNKNOWN, UNKNOWN))
-    assert other_shapes(graph, {})[0] == {"x": (3, 3, 64, 96)}
+    assert other_shapes(graph, {})[0] == {"x": (3, 3, 37, 45)}
 
 
 def test_light_sets_have_one_sample() -> None:
@@ -194,3 +194,21 @@ def test_no_mask_where_equal_numbers_are_chosen_among() -> None:
     assert order_sensitive(graph) == ["ArgMax"]
     masks = drawn_sets(graph, names=("mask",))(False)
     assert len(np.unique(masks[0].attempts[0]()["x"])) == 60
+
+
+def test_lengths_are_at_most_as_long_as_their_sequences() -> None:
+    side = Side(
+        make("LSTM", ["x", "w", "r", "", "lengths"], ["", "y"], hidden_size=2),
+        w=np.zeros((1, 8, 4), np.float32), r=np.zeros((1, 8, 2), np.float32),
+    )  # fmt: skip
+    inputs: Types = {"x": (FLOAT, ["T", "N", 4]), "lengths": (INT32, ["N"])}
+    graph = from_model(onnx_model(side.nodes, inputs, {"y": (FLOAT, None)}, side.weights))  # type: ignore[dict-item]
+    assert other_shapes(graph, {})[0] == {"x": (3, 5, 4), "lengths": (5,)}
+    for draw in FOUR:
+        lengths = make_feeds(graph, sizes={"T": 9, "N": 200}, draw=draw)["lengths"]
+        assert set(lengths.tolist()) == set(range(1, 10))
+
+
+def test_wide_numbers_have_something_in_common_at_all_places() -> None:
+    found = drawn(alone(DType.FLOAT32, (2, 3, 40, 40)), WIDE)
+    assert float(np.abs(found.mean(axis=(2, 3))).max()) > 20

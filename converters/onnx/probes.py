@@ -1,0 +1,187 @@
+"""What is measured inside a model to say what its inputs reached: a few numbers for each operator that does one thing
+here and another there, computed by nodes that are added to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+PREFIX = "graphir_reached"
+# One side of zero each, as these do something else there.
+AT_ZERO = ("Relu", "LeakyRelu", "PRelu", "Elu", "Celu", "Selu", "Abs")
+FLOAT, DOUBLE = 1, 11
+# A bound from here on bounds nothing: exporters write the largest number of a type for infinity.
+ENDLESS = 1e30
+
+
+@dataclass(frozen=True)
+class Sight:
+    """One thing that inputs may reach or not: `kind` and `way` in words (`Clip`, `its upper bound`), the operator's
+    name, and whether numbers (by the names of `wanted`) say that it was reached."""
+
+    kind: str
+    way: str
+    name: str
+    reached: Callable[[Mapping[str, Array]], bool]
+
+
+class Probes:
+    """The sights of a graph and the nodes that measure them. With `guarded` values without elements have an extent too,
+    at the cost of a copy."""
+
+    def __init__(self, graph: Any, *, guarded: bool = False) -> None:
+        import onnx
+
+        self._onnx: Any = onnx
+        self._constants = {tensor.name for tensor in graph.initializer} | {
+            name for node in graph.node if node.op_type == "Constant" for name in node.output
+        }
+        self._guarded = guarded
+        self._nodes: list[Any] = []
+        self.wanted: dict[str, None] = {}
+        self.sights: list[Sight] = [sight for node in graph.node for sight in self._of_node(node)]
+
+    def addition(self) -> bytes:
+        """Bytes that, behind those of the model, make it give what is wanted."""
+        outputs = [self._onnx.ValueInfoProto(name=name) for name in self.wanted]
+        added = self._onnx.ModelProto(graph=self._onnx.GraphProto(node=self._nodes, output=outputs))
+        return added.SerializeToString()  # type: ignore[no-any-return]
+
+    def _of_node(self, node: Any) -> Iterator[Sight]:
+        name = node.name or (node.output[0] if node.output else "")
+        operands, kind = list(node.input), node.op_type
+        if node.domain not in ("", "ai.onnx"):
+            return
+        if kind == "Clip":
+            yield from self._clip(node, name)
+        elif kind in AT_ZERO:
+            low, high = self._span(operands[0])
+            yield Sight(kind, "anything below 0", name, lambda found: bool(found[low] < 0))
+            yield Sight(kind, "anything above 0", name, lambda found: bool(found[high] > 0))
+        elif kind == "HardSwish":
+            low, high = self._span(operands[0])
+            yield Sight(kind, "anything below -3", name, lambda found: bool(found[low] < -3))
+            yield Sight(kind, "anything above 3", name, lambda found: bool(found[high] > 3))
+        elif kind in ("HardSigmoid", "QuantizeLinear"):
+            yield from self._saturates(kind, name, node.output[0])
+        elif kind == "Gather":
+            yield from self._table(node, name)
+        elif kind in ("Where", "If") and operands[0] not in self._constants:
+            low, high = self._span(operands[0])
+            yield Sight(kind, "a condition that is false", name, lambda found: bool(found[low] == 0))
+            yield Sight(kind, "a condition that is true", name, lambda found: bool(found[high] == 1))
+        elif kind == "Mod":
+            low, _ = self._span(operands[0])
+            yield Sight(kind, "a negative number", name, lambda found: bool(found[low] < 0))
+        elif kind == "NonMaxSuppression":
+            shape = self._shape(node.output[0])
+            yield Sight(kind, "a box that is kept", name, lambda found: bool(found[shape][0] > 0))
+        elif kind == "Loop" and operands[0] and operands[0] not in self._constants:
+            low, high = self._span(operands[0])
+            yield Sight(kind, "more than one round", name, lambda found: bool(found[high] > 1))
+
+    def _clip(self, node: Any, name: str) -> Iterator[Sight]:
+        """Bounds that are there, and no stand-in for infinity."""
+        stated = {attribute.name: abs(attribute.f) < ENDLESS for attribute in node.attribute}
+        operands = [*node.input, "", ""]
+        (low, high), (least, most) = self._span(operands[0]), self._span(node.output[0])
+        if operands[1] or stated.get("min"):
+            bound = self._span(operands[1])[0] if operands[1] else ""
+            yield Sight("Clip", "its lower bound", name, lambda found: bool(
+                found[low] < found[least] or (bound and found[bound] <= -ENDLESS)))  # fmt: skip
+        if operands[2] or stated.get("max"):
+            end = self._span(operands[2])[1] if operands[2] else ""
+            yield Sight("Clip", "its upper bound", name, lambda found: bool(
+                found[high] > found[most] or (end and found[end] >= ENDLESS)))  # fmt: skip
+
+    def _saturates(self, kind: str, name: str, result: str) -> Iterator[Sight]:
+        low, high = self._span(result)
+        ends = ((0, -128), (255, 127)) if kind == "QuantizeLinear" else ((0,), (1,))
+        yield Sight(kind, "its least value", name, lambda found: float(found[low]) in ends[0])
+        yield Sight(kind, "its largest value", name, lambda found: float(found[high]) in ends[1])
+
+    def _table(self, node: Any, name: str) -> Iterator[Sight]:
+        """Of a table that is a weight and looked up along its first axis."""
+        table, index = node.input
+        axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
+        if table not in self._constants or index in self._constants or axis != 0:
+            return
+        (low, high), shape = self._span(index, DOUBLE), self._shape(table)
+        yield Sight("table", "its first row", name, lambda found: float(found[low]) in (0, -found[shape][0]))
+        yield Sight("table", "its last row", name, lambda found: float(found[high]) in (-1, found[shape][0] - 1))
+
+    def _span(self, value: str, code: int = FLOAT) -> tuple[str, str]:
+        """The names of the least and the largest element."""
+        names = [f"{PREFIX}_{what}_{value}" for what in ("least", "most")]
+        if names[0] not in self.wanted:
+            make = self._onnx.helper.make_node
+            cast = f"{PREFIX}_number_{value}"
+            self._nodes.append(make("Cast", [value], [cast], to=code))
+            ends = [cast, cast]
+            if self._guarded:
+                ends = self._with_ends(cast, code)
+            for name, operator, end in zip(names, ("ReduceMin", "ReduceMax"), ends, strict=True):
+                self._nodes.append(make(operator, [end], [name], keepdims=0))
+                self.wanted[name] = None
+        return names[0], names[1]
+
+    def _with_ends(self, value: str, code: int) -> list[str]:
+        """The value in a row, with infinity behind it for the least, and its opposite for the largest."""
+        make, tensor = self._onnx.helper.make_node, self._onnx.helper.make_tensor
+        flat, shape = f"{value}_row", f"{value}_shape"
+        self._nodes += [
+            make("Constant", [], [shape], value=tensor(shape, self._onnx.TensorProto.INT64, [1], [-1])),
+            make("Reshape", [value, shape], [flat]),
+        ]
+        ends = []
+        for what, number in (("infinity", float("inf")), ("opposite", float("-inf"))):
+            held, joined = f"{value}_{what}", f"{flat}_{what}"
+            self._nodes += [
+                make("Constant", [], [held], value=tensor(held, code, [1], [number])),
+                make("Concat", [flat, held], [joined], axis=0),
+            ]
+            ends.append(joined)
+        return ends
+
+    def _shape(self, value: str) -> str:
+        name = f"{PREFIX}_shape_{value}"
+        if name not in self.wanted:
+            self._nodes.append(self._onnx.helper.make_node("Shape", [value], [name]))
+            self.wanted[name] = None
+        return name
+
+
+def never_reached(sights: Sequence[Sight], reached: Collection[int]) -> list[str]:
+    """A line for each way that operators of a kind were never brought to, and one for the kinds seen in full."""
+    ways: dict[tuple[str, str], list[str]] = {}
+    kinds: dict[str, set[str]] = {}
+    for place, sight in enumerate(sights):
+        kinds.setdefault(sight.kind, set()).add(sight.name)
+        if place not in reached:
+            ways.setdefault((sight.kind, sight.way), []).append(sight.name)
+    lines = []
+    for (kind, way), names in ways.items():
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        lines.append(f"{kind}: {way} never reached in {len(names)} of {len(kinds[kind])} ({shown})")
+    whole = [f"{len(names)} {kind}" for kind, names in kinds.items() if not any(kind == one for one, _ in ways)]
+    if whole:
+        lines.append(f"both ways of every one: {', '.join(whole)}")
+    return lines
+
+
+def weight_bytes(graph: Any) -> int:
+    """About how many bytes the elements of a graph's weights take."""
+    import onnx
+
+    return sum(
+        int(np.prod(tensor.dims, dtype=np.float64)) * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+        for tensor in graph.initializer
+    )
+
+
+__all__ = ["Probes", "Sight", "never_reached", "weight_bytes"]

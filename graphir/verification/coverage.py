@@ -1,0 +1,68 @@
+"""What the inputs of a comparison reached in a model, and what they never did: bounds, rows, branches, boxes.
+
+Agreement says nothing of what was not computed. A session of the model with a few numbers for each operator that
+concerns runs once more on every set, none of the values themselves leaves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from graphir.converters.session import Session
+from graphir.errors import GraphirError, VerificationError
+
+from .candidate import OnnxCandidate
+from .layouts import fitted_feeds
+
+if TYPE_CHECKING:
+    from graphir.converters.onnx.probes import Probes
+
+Array = NDArray[Any]
+# A further session holds the weights once more; a quarter of what verification may take beside them is left for that.
+MOST_WEIGHTS = 256 << 20
+
+
+def coverage(candidate: OnnxCandidate, feeds: Sequence[Callable[[], Mapping[str, Array]]]) -> list[str]:
+    """Lines that say what the sets of feeds, which the candidate takes, reached in it; none for a model in which there
+    is nothing of that kind. Where it cannot be measured the line says why."""
+    from graphir.converters.onnx.files.structure import graph_message
+    from graphir.converters.onnx.probes import Probes, never_reached, weight_bytes
+
+    graph = graph_message(candidate.path)
+    probes = Probes(graph)
+    if not probes.sights:
+        return []
+    weights = weight_bytes(graph)
+    if weights > MOST_WEIGHTS:
+        return [f"not measured: it takes another {weights >> 20} MiB for the weights, above {MOST_WEIGHTS >> 20}"]
+    try:
+        reached = _reached(candidate, probes, feeds)
+    except VerificationError:
+        probes = Probes(graph, guarded=True)
+        try:
+            reached = _reached(candidate, probes, feeds)
+        except GraphirError as error:
+            return [f"not measured: {str(error).splitlines()[0][:200]}"]
+    return never_reached(probes.sights, reached)
+
+
+def _reached(
+    candidate: OnnxCandidate, probes: Probes, feeds: Sequence[Callable[[], Mapping[str, Array]]]
+) -> set[int]:
+    """The places of the sights that one of the sets reaches; the sets that come after the last of them are not run."""
+    model = candidate.path.read_bytes() + probes.addition()
+    folder = candidate.path.absolute().parent
+    session = Session(model, providers="cpu", optimize=False, external=folder, format="onnx")
+    reached: set[int] = set()
+    for make in feeds:
+        if len(reached) == len(probes.sights):
+            break
+        found = session.run(fitted_feeds(candidate.fitting, make()), list(probes.wanted))
+        reached |= {place for place, sight in enumerate(probes.sights) if sight.reached(found)}
+    return reached
+
+
+__all__ = ["coverage"]
