@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 IN_MEMORY_BELOW = 64 << 20
 # Sessions for inner values that are kept: what is asked for set after set, the heads and a slice of layers or two.
 SESSIONS_KEPT = 4
-# Results that are kept, of so many runs: what heads give is asked for more than once.
-KEPT_BYTES = 1 << 20
+# What heads and the layers before them give is asked for more than once: results of so many runs are kept, each if it
+# takes no more than this share of the budget.
 RUNS_KEPT = 4
+KEPT_SHARE = 64
 
 
 class OnnxCandidate:
@@ -207,7 +208,7 @@ class OnnxCandidate:
         if absent:
             raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
         found = self._with_outputs(inner).run(feeds, outputs)
-        if not weights and sum(array.nbytes for array in found.values()) <= KEPT_BYTES:
+        if not self._opened and sum(array.nbytes for array in found.values()) <= self.memory // KEPT_SHARE:
             self._recent = [*self._recent[1 - RUNS_KEPT :], (given, self.fitting, dict(found))]
         return found
 
