@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def bert(_: Any, layers: int = 12, units: int = 768, heads: int = 12, words: int
     return sym.Group([net, sym.Activation(dense(first, units, "pooler"), act_type="tanh", name="pooled")])
 
 
-NETWORKS: dict[str, tuple[Callable[[Any], Any], dict[str, tuple[int, ...]]]] = {
+NETWORKS: dict[str, tuple[Callable[..., Any], Mapping[str, tuple[int, ...]]]] = {
     "resnet152": (
         partial(resnet_v1, units=(3, 8, 36, 3), filters=(64, 256, 512, 1024, 2048), bottleneck=True), PICTURE
     ),

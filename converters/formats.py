@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from graphir.analysis.padding_fixes import Fixes
     from graphir.converters.glance import Glance
+    from graphir.converters.kernel.live import Live
     from graphir.converters.mxnet.memory.plan import Planned
     from graphir.graph import Graph
     from graphir.tensor import Tensor
@@ -85,7 +86,8 @@ class Reference(Protocol):
 class Judge:
     """One of those that can compute a model, in the order in which they are asked.
 
-    `reference` makes it; without one the graph that was imported stands for the model. Where it fails in one of the
+    `reference` makes it; without one the graph that was imported stands for the model, and with a `note` that says so
+    the import counts as not proven. Where it fails in one of the
     ways of `gives_way` the next judge is asked, and the report says the text there (with `{error}`), if there is one.
     `note` is what a report says of a comparison with this judge.
     """
@@ -128,8 +130,9 @@ class Source:
         graph = cut_graph(self.graph, outputs, inputs, given)
         return Source(self.format, graph, self.files, self.description, count_operators(graph))
 
-    def judges(self, against: str) -> list[Judge]:
-        """Who can compute it, other than its graph in onnxruntime: none. `against` is `auto`, `live` or `reference`.
+    def judges(self, against: str, live: Live | None = None) -> list[Judge]:
+        """Who can compute it, other than its graph in onnxruntime: none. `against` is `auto`, `live` or `reference`,
+        `live` says where a live framework runs.
 
         Raises VerificationError for a live framework that was asked for and is not there.
         """
@@ -178,7 +181,7 @@ class Target(Protocol):
         """The graph in the target's terms; nothing is written. Raises ExportFailure or UnsupportedOpError."""
         ...
 
-    def judges(self, path: PathLike, against: str) -> list[Judge]:
+    def judges(self, path: PathLike, against: str, live: Live | None = None) -> list[Judge]:
         """Who can compute the files that were written to `path`, other than onnxruntime; none where it is to."""
         ...
 
@@ -232,6 +235,10 @@ class Manner:
     tell: Callable[[str], None] = lambda stage: None
 
 
+def _whole(glance: Glance) -> bool:
+    return False
+
+
 def _no_text(text: str) -> bool:
     return False
 
@@ -246,14 +253,15 @@ class Format:
     (`MXNet symbol and .params`).
 
     Reading: `recognizes` looks at what is there; where nobody recognizes it, `suffixes` decide, and a folder is taken
-    by the row that `takes_folders`. `takes_text` says whether a text is a model itself, not a name of one, `takes`
-    which of the options that not every model has it knows (`inputs` and `outputs`: it cuts its models itself), `origin`
-    what a graph's metadata tell of a model of this format that it came from. Where onnxruntime runs the files as they
-    are, `check_run` refuses those that it must not.
+    by the row that `takes_folders`. `is_part` tells of what is recognized whether it is a part of a model only (its
+    weights), which is found from the model's own file. `takes_text` says whether a text is a model itself, not a name
+    of one, `takes` which of the options that not every model has it knows (`inputs` and `outputs`: it cuts its models
+    itself), `origin` what a graph's metadata tell of a model of this format that it came from. Where onnxruntime runs
+    the files as they are, `check_run` refuses those that it must not.
     `other_json` are members by which JSON is known that belongs to the framework but is no such model, and what to say
     then; `arrays` opens files that hold arrays only, `capture_script` gives one that records a model in an old
-    environment, `fixes` says how padding is mended in the framework's terms. A row whose files have little that tells
-    them is `asked_last`.
+    environment, `fixes` says how padding is mended in the framework's terms, `live` names the framework that computes
+    models in an interpreter of its own, if one does. A row whose files have little that tells them is `asked_last`.
     """
 
     name: str
@@ -265,6 +273,7 @@ class Format:
     suffixes: tuple[str, ...] = ()
     takes: frozenset[str] = frozenset()
     takes_folders: bool = False
+    is_part: Callable[[Glance], bool] = _whole
     takes_text: Callable[[str], bool] = _no_text
     check_run: Callable[[PathLike], None] | None = None
     origin: Callable[[Mapping[str, str]], str] = _no_origin
@@ -272,6 +281,7 @@ class Format:
     arrays: Callable[[PathLike], StoredArrays] | None = None
     capture_script: Callable[[], str] | None = None
     fixes: Callable[[], Fixes] | None = None
+    live: str = ""
     asked_last: bool = False
 
     @property

@@ -13,6 +13,7 @@ from graphir.converters.options import ModelOptions
 
 if TYPE_CHECKING:
     from graphir.converters.glance import Glance
+    from graphir.converters.kernel.live import Live
     from graphir.graph import Graph
 
 SUFFIX = ".graphir.json"
@@ -56,7 +57,7 @@ class OwnTarget:
 
         return Ready(count_operators(graph), lambda: _write(graph, Path(path), options))
 
-    def judges(self, path: PathLike, against: str) -> list[Judge]:
+    def judges(self, path: PathLike, against: str, live: Live | None = None) -> list[Judge]:
         """None: onnxruntime runs the graph."""
         return []
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .benchmark import bench
     from .conversion import convert
     from .converters import load, save
+    from .converters.kernel.live import Live
     from .converters.session import Session
     from .drawing import Plot, plot
     from .errors import (
@@ -51,6 +52,7 @@ _HOMES = {
     "GraphError": "graphir.errors",
     "GraphirError": "graphir.errors",
     "ImportFailure": "graphir.errors",
+    "Live": "graphir.converters.kernel.live",
     "Node": "graphir.graph",
     "Plot": "graphir.drawing",
     "ProviderError": "graphir.errors",
@@ -103,6 +105,7 @@ __all__ = [
     "GraphError",
     "GraphirError",
     "ImportFailure",
+    "Live",
     "Node",
     "Plot",
     "ProviderError",

@@ -10,8 +10,10 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.formats import Judge, Manner, Ready, Source
+from graphir.converters.kernel.live import Live
 from graphir.converters.opening import read_model
 from graphir.converters.options import ModelOptions
+from graphir.converters.table import FORMATS
 from graphir.converters.writing import after_writing, check_options, make_ready, only_text, target_format, target_of
 from graphir.decisions import DecisionKind
 from graphir.errors import ArgumentError, ExportFailure, GraphirError, ProviderError, VerificationError
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from graphir.verification.report import VerificationReport
 
 PathLike = str | os.PathLike[str]
+BOUND = "the imported graph with its bound inputs was the reference, not the model that it came from"
 
 
 @bounded
@@ -64,6 +67,7 @@ def convert(
     dtype: str | None = None,
     io_dtype: str = "float32",
     keep_float32: Sequence[str] = (),
+    python: PathLike | Live | None = None,
 ) -> ConversionReport:
     """Convert a model file to another format and say what was done.
 
@@ -73,7 +77,7 @@ def convert(
     target can have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the
     graph in which they are bound. `signature`, `inputs`, `outputs` and `limits` are as for `load`. `mxnet_version` is
     the release that an MXNet target is written for, `format` that of the source where its content and name do not tell
-    it. `progress` is told what is being done.
+    it. `progress` is told what is being done, `python` is as for `verify`.
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
     (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match
@@ -82,6 +86,7 @@ def convert(
     """
     from graphir.verification.options import ComparisonOptions
 
+    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, live=Live.of(python))
     stated = {"opset": opset, "mxnet_version": mxnet_version, "weights": None if weights == "auto" else weights}
     return convert_model(
         source,
@@ -90,9 +95,8 @@ def convert(
             half=half_options(dtype, io_dtype, keep_float32),
         ),
         ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs),
-        Proof(ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers), verify, accuracy),
-        progress,
-    )
+        Proof(how, verify, accuracy), progress,
+    )  # fmt: skip
 
 
 def half_options(dtype: str | None, io_dtype: str, keep: Sequence[str]) -> HalfOptions | None:
@@ -228,17 +232,37 @@ def _verified(model: Source, graph: Graph, wanted: Wanted, how: ComparisonOption
 
     target = target_of(wanted.format)
     imported = model.graph if wanted.constants else model.runnable or model.graph
-    written = target.judges(wanted.target, how.against)
+    lives = [FORMATS[name].live if name in FORMATS else "" for name in (model.format, wanted.format)]
+    live = how.live.elsewhere() if how.live is not None and lives[0] not in ("", lives[1]) else how.live
+    written = target.judges(wanted.target, how.against, live)
     step = 0.0
     if wanted.half is not None:
         from graphir.passes.half import form_of
 
         step = form_of(DType(wanted.half.dtype)).step
+    judges = model.judges("reference" if wanted.constants else how.against, how.live)
+    if wanted.constants and judges:
+        judges = [Judge(note=BOUND)]
     if written:
-        return verify_conversion(written, imported, model.graph, imported, how, step)
+        report = verify_conversion(written, imported, model.graph, imported, how, step)
+        if not judges or not report.verdict.passes:
+            return report
+        return _with_import(report, verify_conversion(judges, imported, model.graph, imported, how))
     candidate = wanted.target if target.runs else graph
-    judges = [] if wanted.constants else model.judges(how.against)
-    return verify_conversion(judges or [Judge()], imported, model.graph, candidate, how, step)
+    report = verify_conversion(judges or [Judge()], imported, model.graph, candidate, how, step)
+    report.notes += how.unused_python("" if wanted.constants else lives[0])
+    return report
+
+
+def _with_import(exported: VerificationReport, taken_in: VerificationReport) -> VerificationReport:
+    """What was written agrees with the graph; does the graph with its source? Where it does not, that is the report."""
+    if not taken_in.verdict.passes and not taken_in.unproven:
+        taken_in.notes.append(f"the import differs, not what was written: that agrees with {taken_in.candidate}")
+        return taken_in
+    exported.unproven += [said for said in taken_in.unproven if said not in exported.unproven]
+    exported.seconds += taken_in.seconds
+    exported.notes.append(f"the import was held against {taken_in.reference}: {taken_in.verdict.value}")
+    return exported
 
 
 def _accuracy(
@@ -248,7 +272,7 @@ def _accuracy(
     from graphir.verification.converted import measure_accuracy
 
     against = "live" if proof.how.against == "live" else "reference"
-    judges = [] if wanted.constants else model.judges(against)
+    judges = [] if wanted.constants else model.judges(against, proof.how.live)
     candidate = wanted.target if target_of(wanted.format).runs else graph
     judge = judges[0] if judges else Judge()
     return measure_accuracy(judge, model.graph, candidate, proof.accuracy or "", proof.how, progress)

@@ -49,6 +49,10 @@ class FormatError(GraphirError):
         self.json_path = json_path
 
 
+class LimitError(FormatError):
+    """A file asks for more than it holds, and for more than the limits allow; see `graphir.safety.limits`."""
+
+
 class GraphError(GraphirError):
     """A change would make a graph invalid: a duplicate name, a cycle, erasing what is used."""
 
@@ -108,6 +112,7 @@ __all__ = [
     "GraphError",
     "GraphirError",
     "ImportFailure",
+    "LimitError",
     "OperatorError",
     "OutOfMemory",
     "ProviderError",

@@ -1,3 +1,6 @@
+# mypy: ignore-errors
+# ruff: noqa: RUF005, SIM105
+# This runs where the framework is, in Python 2.7 too.
 """Run as a program: another program, under limits that it cannot lift. Imports nothing of graphir.
 
     child_limits.py LIMITS SCRIPT FOLDER WORD...
@@ -8,20 +11,16 @@ nor, from later kernels on, connect to or listen on a TCP port, or send a signal
 Elsewhere no file that it writes can grow beyond 4 KB. Source of the numbers: linux/landlock.h.
 """
 
-from __future__ import annotations
-
-import contextlib
 import ctypes
 import json
 import os
 import runpy
 import sys
-from typing import Any
 
 try:
     import resource
 except ImportError:  # only POSIX has it
-    resource = None  # type: ignore[assignment]
+    resource = None
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 NO_NEW_PRIVILEGES = 38
@@ -47,7 +46,7 @@ class Beneath(ctypes.Structure):
     _fields_ = [("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32)]
 
 
-def lock_in(folder: str) -> bool:
+def lock_in(folder):
     """Forbid this process what Landlock can forbid, but for writing to the folder; whether the kernel has it."""
     if not sys.platform.startswith("linux"):
         return False
@@ -71,7 +70,7 @@ def lock_in(folder: str) -> bool:
     return bool(is_locked)
 
 
-def limit(limits: dict[str, Any], *, may_write: bool) -> None:
+def limit(limits, may_write):
     """Set the limits that the system has."""
     if resource is None:
         return
@@ -87,17 +86,19 @@ def limit(limits: dict[str, Any], *, may_write: bool) -> None:
             continue
         hard = resource.getrlimit(kind)[1]
         lowered = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        with contextlib.suppress(ValueError, OSError):  # a system that has the name, but not the limit
+        try:
             resource.setrlimit(kind, (lowered, lowered))
+        except (ValueError, OSError, resource.error):  # a system that has the name, but not the limit
+            pass
 
 
-def main() -> None:
+def main():
     """Limit this process, then run the program in it."""
     limits, script, folder = sys.argv[1:4]
     here = os.path.dirname(os.path.realpath(__file__))  # it holds folders that are called like the frameworks
     sys.path[:] = [path for path in sys.path if os.path.realpath(path) != here]
-    limit(json.loads(limits), may_write=lock_in(folder))
-    sys.argv[:] = [script, folder, *sys.argv[4:]]
+    limit(json.loads(limits), lock_in(folder))
+    sys.argv[:] = [script, folder] + sys.argv[4:]
     runpy.run_path(script, run_name="__main__")
 
 

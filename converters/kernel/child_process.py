@@ -7,22 +7,42 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
+import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, ClassVar, NamedTuple
+from typing import IO, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.kernel.live import (
+    GIB,
+    MEMORY,
+    SECONDS,
+    Live,
+    LiveCrashed,
+    LiveFailed,
+    LiveOutOfMemory,
+    LiveTooSlow,
+    raises,
+)
 from graphir.errors import VerificationError
+
+try:
+    import resource
+except ImportError:  # only POSIX has it
+    resource = None  # type: ignore[assignment]
 
 Array = NDArray[Any]
 read_array: Any = np.lib.format.read_array
@@ -30,31 +50,17 @@ LIMITS = Path(__file__).with_name("child_limits.py")
 # Seconds that a child has to end by itself after it said what is no answer.
 GRACE = 5
 PIECE = 1 << 20
-SECONDS, MEMORY = "GRAPHIR_LIVE_SECONDS", "GRAPHIR_LIVE_MEMORY"
-DEFAULTS = {SECONDS: 600, MEMORY: 16}
-
-
-class Limits(NamedTuple):
-    """What a child may take: seconds for the answers to one request, and bytes of memory."""
-
-    seconds: float
-    memory: int
-
-    @staticmethod
-    def of_environment() -> Limits:
-        """The defaults, or what the environment says (seconds, and memory in GiB). Raises VerificationError."""
-        found = {}
-        for name, default in DEFAULTS.items():
-            text = os.environ.get(name) or str(default)
-            try:
-                found[name] = float(text)
-            except ValueError:
-                found[name] = 0
-            if not 0 < found[name] < 1e9:
-                raise VerificationError(f"{name} is {text!r}, expected a number above 0")
-        return Limits(found[SECONDS], int(found[MEMORY] * (1 << 30)))
-
-
+# How many requests of full length the time of all cores may last: it ends a child that nobody waits for any more, while
+# a process answers for many sets of inputs, each in slices.
+REQUESTS = 32
+# Bytes of a line of JSON; the answers are names, versions and messages, of which the child sends the beginning.
+LONGEST_LINE = 1 << 24
+# What frameworks and libraries say when they are refused memory.
+TOO_LITTLE = re.compile(
+    r"bad_alloc|MemoryError|ResourceExhausted|out of memory|\bOOM\b|(cannot|unable to|failed to|can't) allocate", re.I
+)
+# What tells one interpreter where its modules are leads another one astray.
+OTHER_PYTHONS = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__")
 class _TooLong(Exception):
     """The time that the answers to a request may take is over."""
 
@@ -82,7 +88,7 @@ class _Answers:
         while b"\n" not in self._held:
             data = self._more()
             self._held += data
-            if not data:
+            if not data or len(self._held) > LONGEST_LINE:
                 break
         end = self._held.find(b"\n") + 1 or len(self._held)
         line = bytes(self._held[:end])
@@ -103,42 +109,51 @@ class ChildProcess:
     """A program beside a folder, through which it is given arrays. Its answers are lines of JSON, arrays among them.
 
     A subclass names the framework and the errors: `missing` if the interpreter cannot import it, `refuses` if it cannot
-    compute what it was asked for.
+    compute what it was asked for. `live` says what it may take.
     """
 
     framework: ClassVar[str]
     missing: ClassVar[type[VerificationError]]
     refuses: ClassVar[type[VerificationError]] = VerificationError
 
-    def __init__(self, python: str) -> None:
-        self.python = python
+    def __init__(self, python: str, live: Live | None = None) -> None:
+        self.python = _interpreter(python)
         prefix = f"graphir-{self.framework.lower()}-"
         self._folder = tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
         self.place = Path(self._folder.name)
-        self._limits = Limits.of_environment()
+        self._limits = (live or Live()).limits()
         self._words: deque[bytes] = deque(maxlen=50)
+        self.failure: LiveFailed | None = None
 
-    def start(self, script: Path, words: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
-        """Run the script with the folder and the words; its first answer. `version` is the framework's.
+    def start(
+        self, script: Path, words: Sequence[str], environment: Mapping[str, str], task: str = ""
+    ) -> dict[str, Any]:
+        """Run the script with the folder and the words; its first answer. `version` is the framework's, `task` what it
+        has to do first in words.
 
-        Raises `missing` if the interpreter cannot be started or cannot import the framework, and VerificationError if
-        the program ends.
+        Raises `missing` if the interpreter cannot be started or cannot import the framework, and LiveFailed if the
+        program gives no answer.
         """
-        seconds = int(self._limits.seconds * (os.cpu_count() or 1)) + 1
+        seconds = int(self._limits.seconds * (os.cpu_count() or 1) * REQUESTS) + 1
         limits = json.dumps({"memory": self._limits.memory, "seconds": seconds})
         own = {"TMPDIR": str(self.place), "PYTHONDONTWRITEBYTECODE": "1"}
+        inherited = dict(os.environ)
+        if self.python != sys.executable:
+            inherited = {name: text for name, text in inherited.items() if name not in OTHER_PYTHONS}
         try:
             self._child = subprocess.Popen(
                 [self.python, str(LIMITS), limits, str(script), str(self.place), *words],
-                env={**os.environ, **own, **environment},
+                env={**inherited, **own, **environment},
                 cwd=self.place,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                start_new_session=True,
             )
         except OSError as error:
             reason = error.strerror or error
             raise self.missing(f"cannot start {self.python} to run {self.framework}: {reason}") from error
+        _bound(self._child, self._limits.memory)
         self._finalizer = weakref.finalize(self, _end, self._child, self._folder)
         assert self._child.stdout is not None
         self._listener = threading.Thread(target=_listen, args=(self._child.stderr, self._words), daemon=True)
@@ -148,11 +163,13 @@ class ChildProcess:
         first = self._answer()
         if "missing" in first:
             raise self.missing(f"{self.python} cannot import {self.framework}: {first['missing']}")
+        if "error" in first:
+            raise self._failure(first, f"cannot {task}" if task else "failed")
         return first
 
     def ask(self) -> Iterator[tuple[str, Array]]:
         """The named arrays that answer the request in the folder, one after the other. All of them must be taken before
-        the next request. Raises `refuses` with the framework's message, VerificationError if the program ends."""
+        the next request. Raises `refuses` with the framework's message, LiveFailed if the program gives no answer."""
         assert self._child.stdin is not None
         try:
             self._child.stdin.write(b"evaluate\n")
@@ -163,22 +180,38 @@ class ChildProcess:
         while True:
             answer = self._answer()
             if "error" in answer:
-                raise self.refuses(f"live {self.framework} ({self.python}) failed: {answer['error']}")
+                raise self._failure(answer)
             if "name" not in answer:
                 return
             yield str(answer["name"]), self._array()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether a new one is to be started for the next request, since this one failed.
+
+        Raises its failure again if it took too long: the next request would do so too.
+        """
+        if isinstance(self.failure, LiveTooSlow):
+            raise LiveTooSlow(*self.failure.args)
+        return self.failure is not None
 
     def close(self) -> None:
         """End the program and remove its files."""
         self._finalizer()
 
+    @property
+    def _who(self) -> str:
+        return f"live {self.framework} ({self.python})"
+
     def _answer(self) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = json.loads(self._answers.readline())
+            found = json.loads(self._answers.readline())
         except _TooLong:
             raise self._too_long() from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._ended() from error
+        if not isinstance(found, dict):
+            raise self._ended()
         return found
 
     def _array(self) -> Array:
@@ -190,27 +223,84 @@ class ChildProcess:
             raise self._ended() from error
         return array
 
-    def _too_long(self) -> VerificationError:
-        self._child.kill()
-        return VerificationError(
-            f"live {self.framework} ({self.python}) took more than {self._limits.seconds:g} seconds and was ended; "
-            f"{SECONDS} raises the limit"
+    def _failure(self, answer: Mapping[str, Any], verb: str = "failed") -> VerificationError:
+        """The error that an answer states: too little memory, or what the framework refuses."""
+        text = str(answer["error"])
+        if answer.get("memory") or TOO_LITTLE.search(text):
+            return self._too_little(text)
+        return self.refuses(f"{self._who} {verb}: {text}")
+
+    def _too_little(self, said: str) -> LiveFailed:
+        tail = f": {said[:300]}" if said else ""
+        may = f"{self._limits.memory / GIB:g} GiB; {raises(MEMORY)}"
+        return self._noted(LiveOutOfMemory, f"{self._who} ran out of memory, of which it may take {may}{tail}")
+
+    def _too_long(self) -> LiveFailed:
+        _kill(self._child)
+        return self._noted(
+            LiveTooSlow, f"{self._who} took more than {self._limits.seconds:g} seconds and was ended; {raises(SECONDS)}"
         )
 
-    def _ended(self) -> VerificationError:
+    def _ended(self) -> LiveFailed:
+        """The error for a program that said what is no answer, or nothing more."""
         try:
             code = self._child.wait(GRACE)
         except subprocess.TimeoutExpired:
-            self._child.kill()
-            code = self._child.wait()
+            _kill(self._child)
+            self._child.wait()
+            return self._noted(LiveCrashed, f"{self._who} said what is no answer and was ended{self._last_words()}")
+        tail = self._last_words()
+        if code < 0 and -code == getattr(signal, "SIGXCPU", 0):
+            return self._too_long()
+        if TOO_LITTLE.search(tail):
+            return self._too_little(tail.removeprefix(": "))
+        if code < 0 and -code == getattr(signal, "SIGKILL", 0):  # by nobody here: as the kernel ends the largest
+            return self._too_little(f"it was ended by SIGKILL, as a system does that has no memory left{tail}")
+        reason = f"was ended by {_signal_name(-code)}" if code < 0 else f"ended with status {code}"
+        return self._noted(LiveCrashed, f"{self._who} {reason}{tail}")
+
+    def _noted(self, kind: type[LiveFailed], text: str) -> LiveFailed:
+        self.failure = kind(text)
+        return self.failure
+
+    def _last_words(self) -> str:
+        """The last line on standard error, behind a colon."""
         self._listener.join(GRACE)
         lines = b"".join(self._words).decode(errors="replace").strip().splitlines()
-        reason = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-        tail = f": {lines[-1][:300]}" if lines else ""
-        ended = VerificationError(f"live {self.framework} ({self.python}) {reason}{tail}")
-        if code < 0:
-            ended.add_note(f"it may take {self._limits.memory / (1 << 30):g} GiB of memory; {MEMORY} raises the limit")
-        return ended
+        told = next((line for line in reversed(lines) if TOO_LITTLE.search(line)), lines[-1] if lines else "")
+        return f": {told[:300]}" if told else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # those for real-time use have no names
+        return f"signal {number}"
+
+
+def _interpreter(python: str) -> str:
+    """An interpreter's path from anywhere: the child works in a folder of its own. A link stays one: behind that of a
+    virtual environment is an interpreter without its packages."""
+    given = os.path.expanduser(python)
+    if os.path.dirname(given):
+        return os.path.abspath(given)
+    return shutil.which(given) or given
+
+
+def _bound(child: subprocess.Popen[bytes], memory: int) -> None:
+    """Limit the memory of a child from outside too: what is started may be a script that starts an interpreter."""
+    limit = getattr(resource, "prlimit", None)  # Linux has it
+    if limit is not None:
+        with suppress(OSError, ValueError):  # it ended already, or may not be limited
+            limit(child.pid, resource.RLIMIT_DATA, (memory, memory))
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    """End a child with what it started: it leads a group of its own."""
+    if child.poll() is None and hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+    child.kill()
 
 
 def _listen(pipe: IO[bytes], words: deque[bytes]) -> None:
@@ -221,7 +311,7 @@ def _listen(pipe: IO[bytes], words: deque[bytes]) -> None:
 
 
 def _end(child: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str]) -> None:
-    child.kill()
+    _kill(child)
     child.wait()
     for pipe in (child.stdin, child.stdout):  # the third one is closed by who listens to it
         if pipe is not None:
@@ -232,4 +322,4 @@ def _end(child: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str
     folder.cleanup()
 
 
-__all__ = ["DEFAULTS", "MEMORY", "SECONDS", "ChildProcess", "Limits"]
+__all__ = ["ChildProcess"]

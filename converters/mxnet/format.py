@@ -14,6 +14,7 @@ from graphir.structure.record import record
 if TYPE_CHECKING:
     from graphir.analysis.padding_fixes import Fixes
     from graphir.converters.glance import Glance
+    from graphir.converters.kernel.live import Live
     from graphir.converters.mxnet.files.params import ParamsFile
     from graphir.converters.mxnet.memory.plan import Planned
     from graphir.converters.mxnet.source import MXNetSource
@@ -56,12 +57,12 @@ class MXNetModel(Source):
         shapes = {name: shape for name, shape in shapes.items() if name in held}
         return Planned(self.opened.symbol, shapes, dtypes, weights)
 
-    def judges(self, against: str) -> list[Judge]:
+    def judges(self, against: str, live: Live | None = None) -> list[Judge]:
         """Live MXNet and the numpy reference. Raises ImportFailure if there are no parameters."""
         from graphir.converters.mxnet.references import judges
 
         assert self.opened is not None
-        return judges(self.opened.symbol, self.opened.plain_tensors(self.shapes), against)
+        return judges(self.opened.symbol, self.opened.plain_tensors(self.shapes), against, live)
 
     def missing(self) -> str:
         """Where parameters were looked for in vain."""
@@ -133,13 +134,13 @@ class MXNetTarget:
         version = version_name(parse_version(wanted or "1.9.1"))
         return Ready(count_operators(symbol), lambda: write(symbol, params, path), version)
 
-    def judges(self, path: PathLike, against: str) -> list[Judge]:
+    def judges(self, path: PathLike, against: str, live: Live | None = None) -> list[Judge]:
         """MXNet's side: the files are what is to be proved."""
         from graphir.converters.mxnet.references import judges
         from graphir.converters.mxnet.source import open_source
 
         opened = open_source(Path(path))
-        return judges(opened.symbol, opened.plain_tensors(), against)
+        return judges(opened.symbol, opened.plain_tensors(), against, live)
 
 
 def recognizes(glance: Glance) -> bool:
@@ -157,6 +158,11 @@ def recognizes(glance: Glance) -> bool:
     if glance.json_start.startswith(b'"nodes"') and glance.has(b'"heads"') and not glance.has(b'"format"'):
         return True  # what may be large is parsed by its reader only
     return {"nodes", "heads"} <= glance.document.keys()
+
+
+def is_part(glance: Glance) -> bool:
+    """Arrays, which belong to the symbol beside them; a prefix names both."""
+    return glance.is_file and not glance.json_start
 
 
 def _is_prefix(place: Path) -> bool:
@@ -224,10 +230,12 @@ FORMAT = Format(
     suffixes=(".json", *ARRAYS),
     takes=frozenset({"params", "keep_loss", "inputs", "outputs"}),
     takes_folders=True,
+    is_part=is_part,
     takes_text=takes_text,
     arrays=open_arrays,
     capture_script=capture_script,
     fixes=fixes,
+    live="MXNet",
 )
 
 __all__ = ["FORMAT", "MXNetModel", "model_of", "open_arrays"]

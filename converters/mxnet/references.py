@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.formats import Judge
+from graphir.converters.kernel.live import Live, LiveFailed
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.heads import dropped_heads
 from graphir.converters.mxnet.importing.input_dtypes import stated_dtype
 from graphir.converters.mxnet.live.process import LiveProcess, MXNetMissing, MXNetRefuses
-from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO, as_two_writes
+from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO, as_two_writes, version_name
 from graphir.errors import VerificationError
 from graphir.tensor import Tensor
 from graphir.types import DType
@@ -118,25 +120,49 @@ class ReferenceEvaluator(_OfSymbol):
 
 
 class LiveMXNet(_OfSymbol):
-    """MXNet itself, in a child process of an interpreter that has it. The process stays until `close`."""
+    """MXNet itself, in a child process of an interpreter that has it. The process stays until `close`. `insists`
+    says that no other judge will do."""
 
-    def __init__(self, symbol: NNVMGraph, tensors: Mapping[str, Tensor], *, python: str | None = None) -> None:
+    def __init__(
+        self,
+        symbol: NNVMGraph,
+        tensors: Mapping[str, Tensor],
+        *,
+        python: str | None = None,
+        live: Live | None = None,
+        insists: bool = False,
+    ) -> None:
         super().__init__(symbol, tensors)
         self._python = python or live_python() or sys.executable
+        self._live = live
+        self.insists = insists
         self._process: LiveProcess | None = None
         self.label = "MXNet in a child process"
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values. Raises MXNetMissing if the interpreter cannot import MXNet, and VerificationError with
         MXNet's own message, or with the signal that ended it."""
+        if self._process is not None and self._process.is_done:
+            self.close()
         if self._process is None:
             refuse_effects(self._symbol)
             symbol = as_two_writes(with_plain_labels(self._symbol, self._arrays))
-            self._process = LiveProcess(self._python, symbol, self._arrays, onednn=needs_onednn(self._symbol))
+            onednn = needs_onednn(self._symbol)
+            self._process = LiveProcess(self._python, symbol, self._arrays, onednn=onednn, live=self._live)
         if self._symbol.version >= FIRST_OF_TWO and self._process.version.startswith("1."):
             raise MXNetRefuses(f"MXNet {self._process.version} does not read files of MXNet 2.0")
-        self.label = f"MXNet {self._process.version} in a child process"
+        self.label = f"MXNet {self._process.version} in a child process{self._older()}"
         return self._process.evaluate(feeds, list(dict.fromkeys(names)))
+
+    def _older(self) -> str:
+        """What to say of an MXNet that is older than the file: it takes what it knows of it, and may compute it in
+        another way than the one that wrote it."""
+        assert self._process is not None
+        running = re.match(r"(\d+)\.(\d+)", self._process.version)
+        written = self._symbol.version
+        if running is None or int(running[1]) * 10000 + int(running[2]) * 100 + 99 >= written:
+            return ""
+        return f", older than the {version_name(written)} that wrote the model"
 
     def close(self) -> None:
         """End the child process."""
@@ -145,29 +171,35 @@ class LiveMXNet(_OfSymbol):
             self._process = None
 
 
-def judges(symbol: NNVMGraph, tensors: Mapping[str, Tensor], against: str) -> list[Judge]:
+def judges(
+    symbol: NNVMGraph, tensors: Mapping[str, Tensor], against: str, live: Live | None = None
+) -> list[Judge]:
     """Live MXNet, or the numpy reference, or both: as asked (`auto`, `live`, `reference`) and as available.
 
-    An MXNet that is there but cannot be imported, or whose CPU build cannot run the model (NHWC convolutions, float16),
-    is passed over, unless it was asked for. Raises VerificationError for live MXNet where no interpreter has it.
+    An MXNet that is there but cannot be imported, whose CPU build cannot run the model (NHWC convolutions, float16), or
+    whose process gives no answer, is passed over, unless it was asked for; an interpreter that was named has to have
+    it. Raises VerificationError for live MXNet where no interpreter has it.
     """
     documented = Judge(partial(ReferenceEvaluator, symbol, tensors))
-    python = None if against == "reference" else live_python()
+    named = (None if live is None else live.python) or os.environ.get(PYTHON_VARIABLE)
+    python = None if against == "reference" else named or live_python()
     if against == "live" and python is None:
         raise VerificationError(
-            f"live MXNet was asked for, but this interpreter has none; set {PYTHON_VARIABLE} to one that has it"
+            "live MXNet was asked for, but this interpreter has none; name one that has it with --python or "
+            f"{PYTHON_VARIABLE}"
         )
     if python is None:
         return [documented]
-    live = partial(LiveMXNet, symbol, tensors, python=python)
+    running = partial(LiveMXNet, symbol, tensors, python=python, live=live)
     if against == "live":
-        return [Judge(live)]
+        return [Judge(partial(running, insists=True))]
     gives_way: dict[type[Exception], str] = {
-        MXNetRefuses: "the numpy reference stands in for MXNet, which could not run the model: {error}"
+        MXNetRefuses: "the numpy reference stands in for MXNet, which could not run the model: {error}",
+        LiveFailed: "the numpy reference stands in for MXNet, which gave no answer: {error}",
     }
-    if not os.environ.get(PYTHON_VARIABLE):
-        gives_way[MXNetMissing] = ""
-    return [Judge(live, gives_way), documented]
+    if not named:
+        gives_way[MXNetMissing] = "the numpy reference stands in for MXNet, which is there but not usable: {error}"
+    return [Judge(running, gives_way), documented]
 
 
 def _names_bfloat16(node: NNVMNode) -> bool:

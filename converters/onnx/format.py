@@ -11,6 +11,7 @@ from graphir.converters.options import ModelOptions
 if TYPE_CHECKING:
     from graphir.analysis.padding_fixes import Fixes
     from graphir.converters.glance import Glance
+    from graphir.converters.kernel.live import Live
     from graphir.graph import Graph
 
 
@@ -52,7 +53,7 @@ class OnnxTarget:
             model.opset, {"onnx": onnx_release()},
         )  # fmt: skip
 
-    def judges(self, path: PathLike, against: str) -> list[Judge]:
+    def judges(self, path: PathLike, against: str, live: Live | None = None) -> list[Judge]:
         """None: onnxruntime runs the file."""
         return []
 

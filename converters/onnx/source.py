@@ -13,6 +13,7 @@ from graphir.converters.formats import Judge, Source
 from graphir.structure.record import record
 
 if TYPE_CHECKING:
+    from graphir.converters.kernel.live import Live
     from graphir.converters.options import ModelOptions
     from graphir.graph import Value
     from graphir.runtime.session import OnnxSession
@@ -33,10 +34,10 @@ class OnnxModel(Source):
         part = super().cut(outputs, inputs, given)
         return OnnxModel(part.format, part.graph, part.files, part.description, part.operators, is_part=True)
 
-    def judges(self, against: str) -> list[Judge]:
+    def judges(self, against: str, live: Live | None = None) -> list[Judge]:
         """Of a part, the file cut at the same names. Without it onnxruntime runs the file."""
         if not self.is_part:
-            return super().judges(against)
+            return super().judges(against, live)
         from graphir.converters.onnx.files.part import part_of_file
 
         outputs = [value.name for value in self.graph.outputs]

@@ -70,6 +70,7 @@ FORMAT = Format(
         "modelTopology": "a TensorFlow.js model, which graphir does not read",
     },
     fixes=fixes,
+    live="TensorFlow",
 )
 
 __all__ = ["FORMAT"]

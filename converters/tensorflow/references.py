@@ -7,31 +7,42 @@ from collections.abc import Sequence
 from functools import partial
 
 from graphir.converters.formats import Judge
+from graphir.converters.kernel.live import Live, LiveFailed
 from graphir.converters.tensorflow.live.process import PYTHON_VARIABLE, LiveTensorFlow, TensorFlowMissing, live_python
 from graphir.errors import VerificationError
 
-IMPORTED = "the imported graph was the reference, not TensorFlow: this proves the export, and nothing of the import"
+IMPORTED = "the imported graph was the reference, not TensorFlow"
 
 
 def judges(
-    path: str | os.PathLike[str], outputs: Sequence[str], signature: str | None, against: str
+    path: str | os.PathLike[str],
+    outputs: Sequence[str],
+    signature: str | None,
+    against: str,
+    live: Live | None = None,
 ) -> list[Judge]:
     """Live TensorFlow for these outputs of a model, the imported graph, or both: as asked (`auto`, `live`, `reference`)
-    and as available. Raises VerificationError for live TensorFlow where no interpreter has it."""
+    and as available. TensorFlow that gives no answer is passed over unless it was asked for, one that cannot be
+    imported unless its interpreter was named. Raises VerificationError for live TensorFlow where no interpreter has
+    it."""
     if against == "reference":
         return [Judge(note=IMPORTED)]
-    python = live_python()
+    named = (None if live is None else live.python) or os.environ.get(PYTHON_VARIABLE)
+    python = named or live_python()
     if against == "live" and python is None:
         raise VerificationError(
-            f"live TensorFlow was asked for, but this interpreter has none; set {PYTHON_VARIABLE} to one that has it"
+            "live TensorFlow was asked for, but this interpreter has none; name one that has it with --python or "
+            f"{PYTHON_VARIABLE}"
         )
-    imported = Judge(note=f"{IMPORTED}; set {PYTHON_VARIABLE} to an interpreter that has TensorFlow")
     if python is None:
-        return [imported]
-    live = partial(LiveTensorFlow, path, outputs, python, signature)
-    if against == "live" or os.environ.get(PYTHON_VARIABLE):
-        return [Judge(live)]
-    return [Judge(live, {TensorFlowMissing: ""}), imported]
+        return [Judge(note=f"{IMPORTED}; --python or {PYTHON_VARIABLE} names an interpreter that has TensorFlow")]
+    running = partial(LiveTensorFlow, path, outputs, python, signature, live)
+    if against == "live":
+        return [Judge(partial(running, insists=True))]
+    gives_way: dict[type[Exception], str] = {LiveFailed: "TensorFlow gave no answer: {error}"}
+    if not named:
+        gives_way[TensorFlowMissing] = "TensorFlow is there but not usable: {error}"
+    return [Judge(running, gives_way), Judge(note=IMPORTED)]
 
 
 __all__ = ["judges"]

@@ -11,6 +11,7 @@ from graphir.converters.formats import Judge, Source
 from graphir.structure.record import record
 
 if TYPE_CHECKING:
+    from graphir.converters.kernel.live import Live
     from graphir.tensor import Tensor
 
 
@@ -30,12 +31,12 @@ class TensorFlowModel(Source):
         """Its weights, by its own names."""
         return dict(self.held)
 
-    def judges(self, against: str) -> list[Judge]:
+    def judges(self, against: str, live: Live | None = None) -> list[Judge]:
         """Live TensorFlow, and where no interpreter has it the graph that was imported."""
         from graphir.converters.tensorflow.references import judges
 
         assert not isinstance(self.source, bytes)
-        return judges(self.source, [value.name for value in self.graph.outputs], self.signature, against)
+        return judges(self.source, [value.name for value in self.graph.outputs], self.signature, against, live)
 
 
 __all__ = ["TensorFlowModel"]

@@ -1,6 +1,7 @@
 """The command `graphir`: one thin file a command, imported when that command is called.
 
-Exit codes: 0 done, 1 failed, 2 usage, 4 verified and different; 128 and the number of the signal that ended it.
+Exit codes: 0 done, 1 failed, 2 usage, 4 verified and different, 5 not proven; 128 and the number of the signal that
+ended it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "convert": "convert a model to another format, and prove the result with --verify",
+    "convert-all": "convert a registry of models: folders, globs, lists, archives, in worker processes, resumable",
     "check": "list every operator of a model that cannot be converted, all at once",
     "verify": "compare two models numerically, layer by layer if asked",
     "shapes": "list the type of every value of a model; with OTHER, of two side by side",
@@ -107,10 +109,15 @@ def _parsed(arguments: list[str]) -> argparse.Namespace | None:
         return None if options.command is None else options
     name = arguments[0]
     parser = Parser(prog=f"graphir {name}", **_described(name))
-    import_module(f"graphir.cli.{name}").add_arguments(parser)
+    _module(name).add_arguments(parser)
     options = parser.parse_intermixed_args(arguments[1:])
     options.command, options.parser = name, parser
     return options
+
+
+def _module(name: str) -> Any:
+    """The file of a command."""
+    return import_module(f"graphir.cli.{name.replace('-', '_')}")
 
 
 def _described(name: str) -> dict[str, Any]:
@@ -155,7 +162,7 @@ def _guarded(options: argparse.Namespace) -> int:
     console = Console(json=options.json, verbose=options.verbose, quiet=options.quiet)
     try:
         with limited(getattr(options, "limits", None)), sources_kept(), _plugins(options):
-            code = import_module(f"graphir.cli.{options.command}").run(options, console)
+            code = _module(options.command).run(options, console)
         if sys.stdout is not None:  # it is where the shell closed it, as in >&-
             sys.stdout.flush()
         return int(code)

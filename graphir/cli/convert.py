@@ -24,7 +24,10 @@ from .options import (
 if TYPE_CHECKING:
     from .console import Console
 
-EXAMPLES = """examples:
+EXAMPLES = """exit codes: 0 done, 1 failed, 2 wrong usage; with --verify 4 written and different, 5 written and
+not proven (what agrees shows too little; for TensorFlow: held against the imported graph, not against TensorFlow)
+
+examples:
   graphir convert model-symbol.json model.onnx                 (model-0000.params beside it is found)
   graphir convert model model.onnx -i data:N,3,224,224 --verify
   graphir convert folder/ model.onnx --verify --per-layer --report report.html
@@ -86,6 +89,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Convert, print the report; 4 if it was verified and differs."""
     options.verify = options.verify or options.per_layer
+    for name in ("python", "live_seconds", "live_memory"):
+        if getattr(options, name) is not None and not (options.verify or options.accuracy):
+            options.parser.error(f"--{name.replace('_', '-')} says how to verify; add --verify")
     for name in ("feeds", "seed", "rtol", "atol"):
         if getattr(options, name) is not None and not options.verify:
             options.parser.error(f"--{name} says how to verify; add --verify")
@@ -111,7 +117,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         options.source,
         Wanted(options.target, stated, constants_of(options), options.report, half),
         model_options(options),
-        Proof(comparison_options(options), options.verify, options.accuracy),
+        Proof(comparison_options(options, console.stage), options.verify, options.accuracy),
         console.stage,
     )
     with after_writing(options.target, "the report of it"):

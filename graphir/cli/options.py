@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .input_spec import input_spec
+from .live_options import add_live_options, provider
 
 if TYPE_CHECKING:
     from graphir.converters.options import ModelOptions
@@ -242,7 +243,8 @@ def other_options(options: argparse.Namespace) -> argparse.Namespace:
 
 
 def add_comparison_options(group: argparse._ArgumentGroup) -> None:
-    """How a comparison is made: --against, --feeds, --seed, --rtol, --atol, --per-layer, --provider."""
+    """How a comparison is made: --against, --python, --live-seconds, --live-memory, --feeds, --seed, --rtol, --atol,
+    --per-layer, --provider."""
     group.add_argument(
         "--against",
         choices=("auto", "live", "reference"),
@@ -251,6 +253,7 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
         "numpy reference of MXNet and the imported TensorFlow graph; auto (the default) takes the live one where "
         "there is one",
     )
+    add_live_options(group)
     group.add_argument(
         "--feeds", metavar="WHAT", action="append",
         help="inputs, instead of the sets that are drawn by default: an .npz of arrays by input name, an .npy for the "
@@ -271,8 +274,9 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--per-layer", action="store_true", help="compare every layer and name the first that differs")
     group.add_argument(
-        "--provider", choices=("cpu", "cuda"), default="cpu", help="where onnxruntime runs the model (default cpu)"
-    )
+        "--provider", metavar="NAME", type=provider, default="cpu",
+        help="where onnxruntime runs the model: cpu (default), cuda, tensorrt, or cuda:1 for the GPU of that number",
+    )  # fmt: skip
 
 
 def model_options(options: argparse.Namespace) -> ModelOptions:
@@ -286,13 +290,19 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
     )  # fmt: skip
 
 
-def comparison_options(options: argparse.Namespace) -> ComparisonOptions:
-    """What the options say about a comparison."""
+def comparison_options(
+    options: argparse.Namespace, tell: Callable[[str], None] | None = None
+) -> ComparisonOptions:
+    """What the options say about a comparison; `tell` is told how far it is."""
+    from graphir.converters.kernel.live import Live
     from graphir.verification.options import ComparisonOptions
 
+    live = Live(options.python, options.live_seconds, options.live_memory)
     return ComparisonOptions(
         feeds=options.feeds, seed=options.seed or 0, rtol=options.rtol, atol=options.atol, per_layer=options.per_layer,
         against=options.against, providers=options.provider, match=getattr(options, "match", ()),
+        live=live, tell=tell,
+        reproduce=getattr(options, "reproduce", None),
     )  # fmt: skip
 
 

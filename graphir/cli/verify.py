@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 EXAMPLES = """A is the reference: an MXNet model, a golden capture (.npz), an .onnx or a .graphir.json.
 B is the candidate: an .onnx, an MXNet model or a .graphir.json.
 
+exit codes: 0 the same up to rounding, 4 different, 5 not proven (the outputs agree and that shows too little, or they
+change from run to run), 1 failed, 2 wrong usage
+
 examples:
   graphir verify model-symbol.json model.onnx -i data:1,3,224,224 --per-layer
   graphir verify --capture-script > capture.py     (run it in the old MXNet environment, then:)
@@ -54,6 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="which input or output of A is which of B, where names do not tell; with the order of axes in which it is "
         "handed over, as in data=image:0,2,3,1; repeatable",
+    )
+    comparison.add_argument(
+        "--reproduce",
+        metavar="FOLDER",
+        help="where the models differ, write the part of each around the first cause, what goes into it and a script "
+        "that shows the difference in onnxruntime alone; the folder must be new or empty",
     )
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
     add_output_options(parser)
@@ -85,7 +94,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.stage(f"comparing {options.reference} with {options.candidate}")
     chosen, other = model_options(options), model_options(other_options(options))
     report = verify_models(
-        (Path(options.reference), chosen), (Path(options.candidate), other), comparison_options(options)
+        (Path(options.reference), chosen), (Path(options.candidate), other), comparison_options(options, console.stage)
     )
     if options.report:
         from graphir.report.write import write_report

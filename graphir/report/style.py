@@ -35,6 +35,9 @@ tbody tr:last-child td { border-bottom: 0; }
 .windows .name { display: block; min-width: 160px; }
 .audit td:first-child { width: 34%; }
 .audit td:last-child { width: 24%; }
+.registry td { overflow-wrap: normal; }
+.registry .name { display: block; min-width: 200px; overflow-wrap: anywhere; }
+.registry .verdict { white-space: nowrap; }
 .whole { white-space: nowrap; }
 small { color: var(--soft); font-weight: 400; }
 .legend { color: var(--soft); font-size: 13px; margin: 10px 0 0; }

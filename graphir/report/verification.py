@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +163,16 @@ def verification_json(report: VerificationReport) -> dict[str, Any]:
         "layers": [
             {**_comparison_json(found), "rewritten": report.rewritten.get(found.name, "")} for found in report.layers
         ],
+        "providers": dict(Counter(node.provider for node in report.placement)),
+        "nodes": _placement_json(report),
     }
+
+
+def _placement_json(report: VerificationReport) -> list[dict[str, str]]:
+    """Each node with its provider; none where one provider has all of them, which its count says."""
+    if len({node.provider for node in report.placement}) < 2:
+        return []
+    return [{"name": node.name, "operator": node.operator, "provider": node.provider} for node in report.placement]
 
 
 def _comparison_json(found: Comparison) -> dict[str, Any]:

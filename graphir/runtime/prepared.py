@@ -55,20 +55,21 @@ def prepared_run(session: Any, names: Sequence[str], arrays: Mapping[str, Any], 
 
 
 def prepared_binding(
-    session: Any, names: Sequence[str], arrays: Mapping[str, Any], provider: str, ort_values: bool = False
+    session: Any, names: Sequence[str], arrays: Mapping[str, Any], place: tuple[str, int], ort_values: bool = False
 ) -> Prepared:
-    """Inputs on the provider's device before the first call, outputs left there. OrtValues (`ort_values` says that
-    the arrays are some) stay where they are."""
-    device = device_of(provider)
+    """Inputs on the provider's device before the first call, outputs left there; `place` is the provider with the
+    number of its device. OrtValues (`ort_values` says that the arrays are some) stay where they are."""
+    device = device_of(place[0])
+    number = place[1] if device != "cpu" else 0
     value = import_onnxruntime().OrtValue
     binding = session.io_binding()
     for name, array in arrays.items():
         if ort_values:
             binding.bind_ortvalue_input(name, array)
         else:
-            binding.bind_ortvalue_input(name, value.ortvalue_from_numpy(array, device, 0))
+            binding.bind_ortvalue_input(name, value.ortvalue_from_numpy(array, device, number))
     for name in names:
-        binding.bind_output(name, device)
+        binding.bind_output(name, device, number)
 
     def call() -> None:
         session.run_with_iobinding(binding)

@@ -13,12 +13,17 @@ from typing import Any
 
 from graphir.errors import ProviderError
 from graphir.safety.arguments import expect_items
+from graphir.structure.record import record
 
 PROVIDERS = {
     "cpu": "CPUExecutionProvider",
     "cuda": "CUDAExecutionProvider",
     "tensorrt": "TensorrtExecutionProvider",
 }
+# Where a provider runs what it has no kernel for, before the CPU.
+BEHIND = {PROVIDERS["tensorrt"]: PROVIDERS["cuda"]}
+# What turns TF32 off in all of NVIDIA's libraries, for a whole process; TensorRT's provider has no other switch.
+TF32_VARIABLE = "NVIDIA_TF32_OVERRIDE"
 NUMBERED = re.compile(r":(\d{1,4})$")
 INSTALL = "install one of: pip install 'graphir-converter[cpu]', pip install 'graphir-converter[gpu]'"
 
@@ -43,7 +48,8 @@ def provider_names(providers: str | Sequence[str]) -> list[str]:
     """onnxruntime's names for what was asked: `auto`, `cpu`, `cuda`, a provider's own name, or several of them.
     `cuda:1` is `cuda` on the GPU of that number.
 
-    `auto` is CUDA where the installed onnxruntime has it, else the CPU. Raises ProviderError for one that is missing.
+    `auto` is CUDA where the installed onnxruntime has it, else the CPU. Behind TensorRT come CUDA and the CPU, for the
+    nodes that it does not take. Raises ProviderError for one that is missing.
     """
     if not isinstance(providers, str):
         providers = expect_items(providers, str, "providers", "the name of a provider")
@@ -57,6 +63,9 @@ def provider_names(providers: str | Sequence[str]) -> list[str]:
     for name in names:
         if name not in available:
             raise ProviderError(f"{name} was asked for, but onnxruntime has only {', '.join(available)}; {INSTALL}")
+    for name in [held for held in names if BEHIND.get(held) in available]:
+        if BEHIND[name] not in names:
+            names.insert(names.index(name) + 1, BEHIND[name])
     if PROVIDERS["cpu"] not in names:
         names.append(PROVIDERS["cpu"])
     return names
@@ -71,6 +80,27 @@ def device_number(providers: str | Sequence[str]) -> int:
     asked = [providers] if isinstance(providers, str) else list(providers)
     numbers = [int(found[1]) for name in asked if (found := NUMBERED.search(name))]
     return numbers[0] if numbers else 0
+
+
+def provider_settings(names: Sequence[str], *, tf32: bool, device: int) -> dict[str, dict[str, int]]:
+    """The options of the providers that have some. TF32 is off unless it is asked for: on CUDA by an option, for
+    TensorRT by `NVIDIA_TF32_OVERRIDE`, which is set for the process, since it is read once.
+
+    Raises ProviderError where the environment says the opposite of what is asked.
+    """
+    settings = {PROVIDERS["cuda"]: {"use_tf32": int(tf32), "device_id": device},
+                PROVIDERS["tensorrt"]: {"device_id": device}}  # fmt: skip
+    found = {name: settings[name] for name in names if name in settings}
+    said = os.environ.get(TF32_VARIABLE)
+    if found and tf32 and said == "0":
+        raise ProviderError(f"TF32 was asked for, but {TF32_VARIABLE}=0 turns it off in this process")
+    if PROVIDERS["tensorrt"] in found and not tf32:
+        if said not in (None, "0"):
+            raise ProviderError(
+                f"TensorRT rounds to TF32 unless {TF32_VARIABLE} is 0, and it is {said!r}: unset it, or ask for TF32"
+            )
+        os.environ[TF32_VARIABLE] = "0"
+    return found
 
 
 def check_running(asked: Sequence[str], running: Sequence[str], placement: dict[str, int] | None) -> None:
@@ -89,13 +119,23 @@ def check_running(asked: Sequence[str], running: Sequence[str], placement: dict[
         raise ProviderError(f"{first} was asked for but runs no node of the model ({shown})")
 
 
+@record
+class PlacedNode:
+    """A node as onnxruntime runs it, after its optimisations: its name, which may be empty, its operator (with a domain
+    that is not ONNX's) and the provider that it was assigned to."""
+
+    name: str
+    operator: str
+    provider: str
+
+
 class Placement:
-    """How many nodes run on which provider, from onnxruntime's record of the assignment or, before version 1.24 or so
+    """Which nodes run on which provider, from onnxruntime's record of the assignment or, before version 1.24 or so
     where there is none, from the profile of a run."""
 
     def __init__(self, runtime: Any, options: Any) -> None:
         self._recorded = hasattr(runtime.InferenceSession, "get_provider_graph_assignment_info")
-        self._counts: dict[str, int] | None = None
+        self._nodes: list[PlacedNode] | None = None
         if self._recorded:
             options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
         else:
@@ -105,28 +145,39 @@ class Placement:
 
     def at_start(self, session: Any) -> dict[str, int] | None:
         """The counts, None if they are known only after a run."""
-        if self._recorded:
-            counts: Counter[str] = Counter()
-            for part in session.get_provider_graph_assignment_info():
-                counts[part.ep_name] += len(part.get_nodes())
-            self._counts = dict(counts)
-        return self._counts
+        if self._recorded and self._nodes is None:
+            self._nodes = [
+                PlacedNode(node.name, f"{node.domain}.{node.op_type}".removeprefix("."), part.ep_name)
+                for part in session.get_provider_graph_assignment_info()
+                for node in part.get_nodes()
+            ]
+        return None if self._nodes is None else _counted(self._nodes)
 
     def after_run(self, session: Any) -> dict[str, int]:
         """The counts. Raises ProviderError if there was no run to learn them from."""
-        if self._counts is None:
-            nodes: dict[str, set[str]] = {}
+        if self._nodes is None:
+            nodes: dict[tuple[str, str], PlacedNode] = {}
             for event in json.loads(Path(session.end_profiling()).read_text()):
-                provider = event.get("args", {}).get("provider")
+                about = event.get("args", {})
+                provider = about.get("provider")
                 if event.get("cat") == "Node" and provider:
                     name = event["name"].removesuffix("_kernel_time")
-                    nodes.setdefault(provider, set()).add(name)
+                    nodes[provider, name] = PlacedNode(name, about.get("op_name", ""), provider)
             if not nodes:
                 raise ProviderError("this onnxruntime tells which provider runs what only after a run")
-            self._counts = {provider: len(names) for provider, names in nodes.items()}
-        return self._counts
+            self._nodes = list(nodes.values())
+        return _counted(self._nodes)
+
+    def nodes(self) -> list[PlacedNode]:
+        """The nodes, once one of the others has counted them."""
+        return list(self._nodes or ())
+
+
+def _counted(nodes: Sequence[PlacedNode]) -> dict[str, int]:
+    return dict(Counter(node.provider for node in nodes))
 
 
 __all__ = [
-    "PROVIDERS", "Placement", "check_running", "device_number", "import_onnxruntime", "provider_names", "told_by",
+    "PROVIDERS", "TF32_VARIABLE", "PlacedNode", "Placement", "check_running", "device_number", "import_onnxruntime",
+    "provider_names", "provider_settings", "told_by",
 ]  # fmt: skip

@@ -19,11 +19,13 @@ from .inputs import dtype_of, fitted
 from .prepared import Prepared, device_of, prepared_binding, prepared_run
 from .providers import (
     PROVIDERS,
+    PlacedNode,
     Placement,
     check_running,
     device_number,
     import_onnxruntime,
     provider_names,
+    provider_settings,
     told_by,
 )
 
@@ -40,15 +42,18 @@ ELEMENT_TYPES = {
 }
 # What onnxruntime says of an operator of a domain that it does not know.
 UNREGISTERED = "is not a registered function/op"
+# Options that are attributes of onnxruntime's SessionOptions, not entries of its table.
+SWITCHES = ("enable_cpu_mem_arena", "enable_mem_pattern", "enable_mem_reuse")
 EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 class OnnxSession:
     """An ONNX model ready to run.
 
-    `model` is its bytes or its path, which goes to onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda`, `cuda:1`
-    (the GPU of that number) or a sequence of onnxruntime's names. A provider that was asked for and cannot run is a
-    ProviderError, never a fallback; `session.providers` says which ones do run. On CUDA, TF32 is off unless `tf32`.
+    `model` is its bytes or its path, which goes to onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda`,
+    `tensorrt`, `cuda:1` (the GPU of that number) or a sequence of onnxruntime's names. A provider that was asked for
+    and cannot run is a ProviderError, never a fallback; `session.providers` says which ones do run. On CUDA and in
+    TensorRT, TF32 is off unless `tf32`.
     `optimize=False` turns onnxruntime's graph optimisations off. `external` is the folder of the external data that the
     bytes of a model name, `entries` are session options by onnxruntime's names. `parts` is asked for a model that
     onnxruntime refuses: given it, and what starts a session of a part on the CPU, it gives what runs it all, or None.
@@ -76,15 +81,19 @@ class OnnxSession:
         level = runtime.GraphOptimizationLevel
         options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
         for name, text in (entries or {}).items():
-            options.add_session_config_entry(name, text)
+            if name in SWITCHES:
+                setattr(options, name, text == "1")
+            else:
+                options.add_session_config_entry(name, text)
         if external is not None:
             options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(external))
         self._placement = Placement(runtime, options)
         source = model if isinstance(model, bytes) else os.fspath(model)
-        cuda = {"use_tf32": int(tf32), "device_id": device_number(providers)}
+        self._device = device_number(providers)
+        settings = provider_settings(asked, tf32=tf32, device=self._device)
         self.computed: tuple[str, ...] = ()
         try:
-            self._session = _started(runtime, source, options, asked, providers == "auto", cuda)
+            self._session = _started(runtime, source, options, asked, providers == "auto", settings)
         except VerificationError as error:
             if parts is None or UNREGISTERED not in str(error):
                 raise
@@ -100,7 +109,9 @@ class OnnxSession:
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
         self.inputs = {item.name: tuple(item.shape) for item in inputs}
         self.outputs = tuple(item.name for item in outputs)
-        self._dtypes = {item.name: dtype_of(item.type) for item in (*inputs, *outputs)}
+        defaults: list[Any] = getattr(self._session, "get_overridable_initializers", list)()
+        self.defaults = {item.name: tuple(item.shape) for item in defaults}
+        self._dtypes = {item.name: dtype_of(item.type) for item in (*inputs, *outputs, *defaults)}
         self.input_dtypes = {
             name: None if self._dtypes[name] is None else self._dtypes[name].numpy()  # type: ignore[union-attr]
             for name in self.inputs
@@ -114,13 +125,22 @@ class OnnxSession:
         known = self._placement.at_start(self._session)
         return dict(known if known is not None else self._placement.after_run(self._session))
 
+    def nodes(self) -> list[PlacedNode]:
+        """Every node with the provider that runs it; none of a model with operators of plugins. Raises what `placement`
+        raises."""
+        if self.computed:
+            return []  # a model in parts has a session for each, made when it is run
+        self.placement()
+        return self._placement.nodes()
+
     def run(
         self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
     ) -> dict[str, NDArray[Any]]:
         """The outputs (all, or those named) by name.
 
-        A feed of another dtype is converted where its values survive that. Raises VerificationError for feeds that do
-        not fit, all missing and unknown ones listed, and for outputs that the model does not have.
+        A feed of another dtype is converted where its values survive that. The weights that are `defaults` of inputs
+        may be fed too. Raises VerificationError for feeds that do not fit, all missing and unknown ones listed, and for
+        outputs that the model does not have.
         """
         names, arrays = self._checked(feeds, outputs)
         if not names:
@@ -172,7 +192,7 @@ class OnnxSession:
             value = import_onnxruntime().OrtValue
             arrays = {name: _ort_value(value, array, self._dtypes[name]) for name, array in arrays.items()}
         if bound or (bound is None and not unbound and device_of(provider) != "cpu"):
-            return prepared_binding(self._session, names, arrays, provider, foreign)
+            return prepared_binding(self._session, names, arrays, (provider, self._device), foreign)
         return prepared_run(self._session, names, arrays, foreign)
 
     def _checked(
@@ -183,7 +203,7 @@ class OnnxSession:
         if outputs is not None:
             outputs = expect_items(outputs, str, "the outputs", "the name of an output")
         missing = [name for name in self.inputs if name not in feeds]
-        unknown = [name for name in feeds if name not in self.inputs]
+        unknown = [name for name in feeds if name not in self.inputs and name not in self.defaults]
         if missing or unknown:
             raise VerificationError(
                 f"the model's inputs are {', '.join(self.inputs) or 'none'}; "
@@ -198,7 +218,8 @@ class OnnxSession:
         arrays: dict[str, Any] = {}
         for name, value in feeds.items():
             dtype = self._dtypes[name]
-            arrays[name] = value if dtype is None else fitted(name, value, dtype, self.inputs[name])
+            shape = self.inputs[name] if name in self.inputs else self.defaults[name]
+            arrays[name] = value if dtype is None else fitted(name, value, dtype, shape)
         return names, arrays
 
     def _run_foreign(self, names: Sequence[str], arrays: Mapping[str, Any]) -> list[Any]:
@@ -221,11 +242,16 @@ def _on_cpu(runtime: Any, options: Any) -> Callable[[bytes], Any]:
 
 
 def _started(
-    runtime: Any, source: str | bytes, options: Any, asked: Sequence[str], may_fall_back: bool, cuda: Mapping[str, int]
+    runtime: Any,
+    source: str | bytes,
+    options: Any,
+    asked: Sequence[str],
+    may_fall_back: bool,
+    settings: Mapping[str, Mapping[str, int]],
 ) -> Any:
     """The session. onnxruntime's own fallback, which only prints, is off: a provider that raises is a ProviderError if
     the CPU takes the model, unless falling back was asked for."""
-    with_options = [(name, dict(cuda)) if name == PROVIDERS["cuda"] else name for name in asked]
+    with_options = [(name, dict(settings[name])) if name in settings else name for name in asked]
     try:
         return runtime.InferenceSession(source, options, providers=with_options, enable_fallback=0)
     except Exception as error:

@@ -1,7 +1,7 @@
 """How much work a model's file may ask for: the limits, and what is used up of them while a model is read and written.
 
 A file says little of what it costs: 20 bytes ask for a billion outputs, or for a table of a terabyte. What a file
-asks for without holding it is counted here, before it is made, and refused with a FormatError beyond the limits. What
+asks for without holding it is counted here, before it is made, and refused with a LimitError beyond the limits. What
 a file holds is not limited: weights of many GB and 100,000 nodes are honest.
 
 Whoever opens a file does it inside `limited`; what is made is charged by `charge_elements`, `charge_nodes` and
@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import fields
 from typing import ParamSpec, TypeVar, cast
 
-from graphir.errors import FormatError, GraphirError
+from graphir.errors import GraphirError, LimitError
 from graphir.structure.record import holder, record
 
 UNCOUNTED = 4096
@@ -133,7 +133,7 @@ def hold_nodes(count: int) -> None:
 
 
 def charge_nodes(count: int, what: str) -> None:
-    """Count nodes or results that are to be made of others or of a number. Raises FormatError beyond the limit."""
+    """Count nodes or results that are to be made of others or of a number. Raises LimitError beyond the limit."""
     budget = _current.get()
     if budget is None:
         return
@@ -144,14 +144,14 @@ def charge_nodes(count: int, what: str) -> None:
 
 
 def check_count(count: int, what: str) -> None:
-    """Raise FormatError for a number of results, operands or layers that one node alone may not have."""
+    """Raise LimitError for a number of results, operands or layers that one node alone may not have."""
     budget = _current.get()
     if budget is not None and count > budget.limits.nodes + budget.limits.expansion * budget.held:
         raise _excess(what, "in one node", count, budget.limits.nodes + budget.limits.expansion * budget.held, "nodes")
 
 
 def charge_elements(count: int, what: str) -> None:
-    """Count elements that are to be made of numbers. Raises FormatError beyond the limit."""
+    """Count elements that are to be made of numbers. Raises LimitError beyond the limit."""
     budget = _current.get()
     if budget is None:
         return
@@ -167,7 +167,7 @@ def charge_list(count: int, what: str) -> None:
 
 
 def check_expansion(count: int, stored: int, what: str, unit: str = "elements") -> None:
-    """Raise FormatError where `count` elements (or bytes) come out of far fewer stored ones."""
+    """Raise LimitError where `count` elements (or bytes) come out of far fewer stored ones."""
     limits = current()
     allowed = limits.elements + limits.expansion * stored
     if count > allowed:
@@ -175,15 +175,15 @@ def check_expansion(count: int, stored: int, what: str, unit: str = "elements") 
 
 
 def check_depth(depth: int, what: str) -> None:
-    """Raise FormatError for what stands deeper in itself than the limit."""
+    """Raise LimitError for what stands deeper in itself than the limit."""
     allowed = current().depth
     if depth > allowed:
         raise _excess(what, "levels", depth, allowed, "depth")
 
 
-def _excess(what: str, unit: str, found: int, allowed: int, name: str) -> FormatError:
+def _excess(what: str, unit: str, found: int, allowed: int, name: str) -> LimitError:
     shown = str(found) if found < 10**30 else "more than 10**30"
-    return FormatError(
+    return LimitError(
         f"{what}: {shown} {unit}, at most {allowed} are made; where this is meant, raise the limit {name!r} "
         f"(--limits {name}=NUMBER, limits= in the library)"
     )

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 View = Callable[[Array], "Array | None"]
 SLICE_BYTES = 256 << 20
+# A difference that passes for the candidate's floor alone, and is twenty times what needs none: the reference is asked.
+FLOOR_ASKED_FROM = 1e-4
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,8 @@ class Pair:
     found: Array
     order: tuple[int, ...]
     step: float
-    bounded: bool
-    floor: Floor = field(default_factory=Floor)
+    floor: Floor
+    excused_by_place: bool = False
     result: Comparison = field(init=False)
 
     def again(self, array: Array) -> Array:
@@ -129,7 +131,7 @@ class Bench:
             pair.result = self.graded(pair, pair.floor)
         for coarse in (False, True):
             self._measure([pair for pair in pairs if (pair.step > 0) == coarse], coarse, passed=1 if moved else 0)
-        self._ask_reference([pair for pair in pairs if _is_excusable(pair)])
+        self._ask_reference([pair for pair in pairs if self._asks_reference(pair)])
         self._look_for_chance(pairs)
         return [pair.result for pair in pairs]
 
@@ -141,13 +143,11 @@ class Bench:
         order = order_outside(own, wanted) if one.is_output else order_inside(own, wanted)
         laid = own.transpose(order) if order else own
         bounded = one.name in self.candidate.structure.bounded
-        return Pair(one, wanted, laid, order, self.limits.step_of(one.source), bounded)
+        return Pair(one, wanted, laid, order, self.limits.step_of(one.source), Floor(bounded=bounded))
 
     def graded(self, pair: Pair, floor: Floor | float) -> Comparison:
         """How the results of a value relate, for what rounding was seen to do to it."""
-        return self.limits.compare(
-            pair.asked.title, pair.expected, pair.found, floor, pair.step, bounded=pair.bounded
-        )
+        return self.limits.compare(pair.asked.title, pair.expected, pair.found, floor, pair.step)
 
     def _measure(self, pairs: Sequence[Pair], coarse: bool, passed: int) -> None:
         """Measure the floors of those whose results need one, until they are explained or nothing is left to run."""
@@ -165,41 +165,86 @@ class Bench:
                 return
 
     def _ask_reference(self, pairs: Sequence[Pair]) -> None:
-        """What rounding does to the reference: a channel that it moves there too is excused, and a candidate that
-        rounding alone moves too much is not, if the reference is steady."""
-        moved = self.rounding.feeds(coarse=any(pair.step for pair in pairs))
-        if not pairs or not moved or getattr(self.reference, "recorded", False):
+        """What rounding does to the reference, where the candidate's own floor decides and may mislead.
+
+        A channel that rounding moves in the reference too is excused. A floor that only the candidate has excuses
+        nothing: one that is far above the usual, or that comes from a coarse type of the candidate alone.
+        """
+        if not pairs:
             return
-        by_source: dict[str, list[Pair]] = {}
-        for pair in pairs:
-            by_source.setdefault(pair.asked.source, []).append(pair)
-        for source, array in self.reference.stream(moved[0], list(by_source)):
-            for pair in by_source[source]:
-                again = pair.asked.of_reference(array)
-                assert again is not None, "what was seen of the first run is seen of all"
-                theirs = Floor().seen(pair.expected, again)
-                if pair.result.verdict is Verdict.NOT_DETERMINISTIC:
-                    if moves_too_much(theirs, pair.step):
-                        continue
-                    floor, said = theirs, "rounding moves the candidate by far more than the reference"
-                else:
-                    floor, said = replace(pair.floor, deviation=_larger(pair.floor.deviation, theirs.deviation)), ""
-                result = self.graded(pair, floor)
-                pair.result = replace(result, note=said) if said else result
+        theirs = {id(pair): Floor(bounded=pair.floor.bounded) for pair in pairs}
+        if getattr(self.reference, "recorded", False):
+            for pair in pairs:
+                if self._is_coarse_alone(pair):
+                    self._regrade(pair, theirs[id(pair)])
+            return
+        for moved in self.rounding.feeds(coarse=any(pair.step for pair in pairs)):
+            by_source: dict[str, list[Pair]] = {}
+            for pair in pairs:
+                by_source.setdefault(pair.asked.source, []).append(pair)
+            for source, array in self.reference.stream(moved, list(by_source)):
+                for pair in by_source[source]:
+                    again = pair.asked.of_reference(array)
+                    assert again is not None, "what was seen of the first run is seen of all"
+                    theirs[id(pair)] = theirs[id(pair)].seen(pair.expected, again)
+            pairs = [pair for pair in pairs if not self._regrade(pair, theirs[id(pair)])]
+            if not pairs:
+                return
+
+    def _regrade(self, pair: Pair, theirs: Floor) -> bool:
+        """Grade a pair again now that the reference's floor is known; whether it passes."""
+        if pair.excused_by_place:
+            both = _larger(pair.floor.deviation, theirs.deviation)
+            pair.result = self.graded(pair, replace(pair.floor, deviation=both))
+        elif pair.result.verdict is not Verdict.NOT_DETERMINISTIC or not moves_too_much(theirs, pair.step):
+            pair.result = self.graded(pair, theirs)
+            if not pair.result.verdict.passes:
+                said = f"rounding moves the candidate by far more ({pair.floor.overall:.2g}) than the reference"
+                pair.result = replace(pair.result, note="; ".join(filter(None, (pair.result.note, said))))
+        return pair.result.verdict.passes
+
+    def _is_coarse_alone(self, pair: Pair) -> bool:
+        return self.candidate.structure.steps.get(pair.asked.name, 0.0) > pair.step
+
+    def _asks_reference(self, pair: Pair) -> bool:
+        found = pair.result
+        if self.limits.stated or found.verdict is Verdict.IDENTICAL:
+            return False
+        if found.place or found.verdict is Verdict.NOT_DETERMINISTIC:
+            pair.excused_by_place = bool(found.place)
+            return True
+        if not found.verdict.passes or found.relative <= self.limits.rounding(pair.step):
+            return False
+        return self._is_coarse_alone(pair) or found.relative > FLOOR_ASKED_FROM
 
     def _look_for_chance(self, pairs: Sequence[Pair]) -> None:
-        """Values that differ between two runs on the very same feeds are random: no comparison proves anything."""
+        """Values that differ between two runs of one side on the very same feeds are random: no comparison proves
+        anything of them. The candidate is run again without optimisations too, which may take away what draws."""
         drawn = self.candidate.structure.drawn
         suspects = [pair for pair in pairs if pair.asked.name in drawn or moves_too_much(pair.floor, pair.step)]
-        if not suspects:
-            return
-        again = self.candidate.run(self.feeds, list(dict.fromkeys(pair.asked.name for pair in suspects)))
-        for pair in suspects:
-            other = pair.again(again[pair.asked.name])
-            change = Floor().seen(pair.found, other).overall
-            if change > self.limits.rounding(pair.step):
-                said = f"random: two runs of the candidate on the same inputs differ by {change:.2g} of its scale"
-                pair.result = replace(pair.result, verdict=Verdict.NOT_DETERMINISTIC, note=said)
+        names = list(dict.fromkeys(pair.asked.name for pair in suspects))
+        if names:
+            again = self.candidate.run(self.feeds, names)
+            for pair in suspects:
+                self._note_chance(pair, "the candidate", pair.found, pair.again(again[pair.asked.name]))
+        if not drawn.isdisjoint(names):
+            first, second = (self.candidate.twin.run(self.feeds, names) for _ in range(2))
+            for pair in suspects:
+                runs = (pair.again(run[pair.asked.name]) for run in (first, second))
+                self._note_chance(pair, "the candidate without optimisations", *runs)
+        differing = {pair.asked.source: pair for pair in pairs if pair.result.verdict.differs}
+        if differing and self.wiring is not None and self.wiring.random:
+            for source, array in self.reference.stream(self.feeds, list(differing)):
+                pair = differing[source]
+                other = pair.asked.of_reference(array)
+                assert other is not None, "what was seen of the first run is seen of all"
+                self._note_chance(pair, "the reference", pair.expected, other)
+
+    def _note_chance(self, pair: Pair, side: str, first: Array, second: Array) -> None:
+        change = Floor().seen(first, second).overall
+        if change > self.limits.rounding(pair.step):
+            said = f"random: two runs of {side} on the same inputs differ by {change:.2g} of its scale"
+            pair.result = replace(pair.result, verdict=Verdict.NOT_DETERMINISTIC, note=said)
 
     def reacting(self, found: Mapping[str, Array], moved: Mapping[str, Array]) -> set[str]:
         """Those of the candidate's values, as `found` and as they are on `moved` feeds, that react to the inputs: all
@@ -219,10 +264,6 @@ class Bench:
 def same(array: Array, again: Array) -> bool:
     """Whether two runs of a value gave the same."""
     return array.shape == again.shape and not difference(array, again)[1]
-
-
-def _is_excusable(pair: Pair) -> bool:
-    return bool(pair.result.place) or pair.result.verdict is Verdict.NOT_DETERMINISTIC
 
 
 def _larger(first: Array | None, second: Array | None) -> Array | None:

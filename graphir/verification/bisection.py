@@ -37,7 +37,8 @@ def first_divergence(
     place = {name: index for index, name in enumerate(layers)}
     found = _between(layers, -1, len(layers) - 1, probes, ask)
     while found is not None and before is not None:
-        earlier = sorted((name for name in before(found) if place.get(name, len(layers)) < place[found]), key=place.get)
+        known = [place[name] for name in before(found) if name in place]
+        earlier = [layers[index] for index in sorted(known) if index < place[found]]
         wrong = ask(earlier)
         if not wrong:
             break

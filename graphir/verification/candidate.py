@@ -6,23 +6,28 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from graphir.converters.session import Session
+from graphir.converters.session import Session, lean_session
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.runtime.providers import import_onnxruntime
+from graphir.runtime.session import OnnxSession
 
 from .layouts import Fitting, fit_inputs, fitted_feeds
 
 if TYPE_CHECKING:
+    from graphir.converters.onnx.files.mapped import Mapped
     from graphir.converters.onnx.files.structure import Structure
 
 IN_MEMORY_BELOW = 64 << 20
+# Sessions for inner values that are kept: what is asked for set after set, the heads and a slice of layers or two.
+SESSIONS_KEPT = 4
 
 
 class OnnxCandidate:
@@ -50,9 +55,10 @@ class OnnxCandidate:
         else:
             path = Path(model)
         self.path = path
-        self._extended: tuple[tuple[str, ...], Session] | None = None
+        self._extended: dict[tuple[str, ...], OnnxSession] = {}
         self._fitting: Fitting | None = None
         self._twin: OnnxCandidate | None = None
+        self._opened: tuple[str, ...] = ()
 
     def __enter__(self) -> OnnxCandidate:
         return self
@@ -62,17 +68,43 @@ class OnnxCandidate:
 
     def close(self) -> None:
         """Let the sessions and the files go."""
+        self._extended = {}
         if self._twin is not None:
             self._twin.close()
             self._twin = None
-        self._extended = None
-        self.__dict__.pop("session", None)
+        for name in ("session", "_mapped"):
+            self.__dict__.pop(name, None)
         self._folder.cleanup()
 
+    @property
+    def asked(self) -> str | Sequence[str]:
+        """The providers that were asked for."""
+        return self._providers
+
     @cached_property
-    def session(self) -> Session:
-        """The session on the model as it is."""
-        return Session(self.path, providers=self._providers, optimize=self._optimize, format="onnx")
+    def session(self) -> OnnxSession:
+        """The session on the model as it is; what is wrong with a file is said of the file itself."""
+        if self._mapped is not None:
+            with suppress(VerificationError):
+                return self._started(self._mapped.message)
+        return self._started(self.path)
+
+    @cached_property
+    def _mapped(self) -> Mapped | None:
+        """The model with its weights where they lie, which all sessions share."""
+        from graphir.converters.onnx.files.mapped import mapped_model
+
+        return mapped_model(self.path)
+
+    def _started(self, model: bytes | Path, *, lean: bool = False) -> OnnxSession:
+        """A session on the model, the folder of its external data known. One that is `lean` or not optimised runs a
+        few times: see `lean_session`."""
+        external = self.path.absolute().parent if self._mapped is None else self._mapped.folder
+        if lean or not self._optimize:
+            return lean_session(model, providers=self._providers, external=external)
+        if isinstance(model, Path):
+            return Session(model, providers=self._providers, format="onnx")
+        return Session(model, providers=self._providers, external=external)
 
     @cached_property
     def structure(self) -> Structure:
@@ -95,12 +127,19 @@ class OnnxCandidate:
 
     @property
     def twin(self) -> OnnxCandidate:
-        """The same file with onnxruntime's optimisations the other way, made when it is first asked for; it is closed
-        with this one."""
+        """The same file with onnxruntime's optimisations the other way, fed alike; made when it is first asked for and
+        closed with this one."""
         if self._twin is None:
             self._twin = OnnxCandidate(self.path, providers=self._providers, optimize=not self._optimize)
+            self._twin.__dict__["structure"], self._twin.__dict__["_mapped"] = self.structure, self._mapped
         self._twin._fitting = self._fitting
         return self._twin
+
+    def open_weights(self, names: Sequence[str]) -> None:
+        """Let these weights be fed from now on; without that they have their own values. Each can be asked for."""
+        if tuple(names) != self._opened:
+            self._opened = tuple(names)
+            self._extended = {}
 
     def fit(self, feeds: Mapping[str, NDArray[Any]], stated: Fitting | None = None) -> list[str]:
         """Take feeds like these, which another model's inputs are named after; the notes say how (see `fit_inputs`)."""
@@ -117,52 +156,61 @@ class OnnxCandidate:
         self._fitting = fitting
 
     def run(
-        self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
+        self,
+        feeds: Mapping[str, NDArray[Any]],
+        outputs: Sequence[str] | None = None,
+        weights: Mapping[str, NDArray[Any]] | None = None,
     ) -> dict[str, NDArray[Any]]:
-        """The outputs, or those values of the model that are named. Raises VerificationError for a name it lacks."""
+        """The outputs, or those values of the model that are named, with other values of opened `weights`. Raises
+        VerificationError for a name that it lacks."""
         if self._fitting is not None:
             feeds = fitted_feeds(self._fitting, feeds)
-        own = self.session.outputs
+        feeds = {**feeds, **(weights or {})}
+        own = self.session.outputs if not self._opened else self.structure.outputs
         inner = list(dict.fromkeys(name for name in outputs or () if name not in own))
-        if not inner:
+        if not inner and not self._opened:
             return self.session.run(feeds, outputs)
-        absent = [name for name in inner if name not in self.structure.producers]
+        known = (self.structure.producers, self._opened)
+        absent = [name for name in inner if not any(name in names for names in known)]
         if absent:
             raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
         return self._with_outputs(inner).run(feeds, outputs)
 
-    def _with_outputs(self, names: Sequence[str]) -> Session:
-        """A session on the model with more outputs; the last one is kept.
+    def _with_outputs(self, names: Sequence[str]) -> OnnxSession:
+        """A session on the model with more outputs, without optimisations, of which these would prevent some; the last
+        ones are kept, or the last where each holds the weights.
 
-        Protobuf merges what is appended to a message, so the file's bytes with the new outputs behind them are the
-        model with these outputs. Small files, and those whose external data onnxruntime has to find, are handed over in
-        memory; others are copied to the temporary folder.
+        Protobuf merges what is appended to a message, so the model's bytes with the new outputs behind them are the
+        model with these outputs. Where weights cannot be mapped, small files, and those whose external data
+        onnxruntime has to find, are handed over in memory; others are copied to the temporary folder.
         """
-        from graphir.converters.onnx.files.writer import output_addition
+        key = (*names, "", *self._opened)
+        found = self._extended.pop(key, None)
+        if found is None:
+            while self._extended and len(self._extended) >= (1 if self._mapped is None else SESSIONS_KEPT):
+                self._extended.pop(next(iter(self._extended)))
+            found = self._started(self._extended_model(names), lean=True)
+        self._extended[key] = found
+        return found
 
-        key = tuple(names)
-        if self._extended is not None and self._extended[0] == key:
-            return self._extended[1]
-        self._extended = None
-        addition = output_addition(names)
+    def _extended_model(self, names: Sequence[str]) -> bytes | Path:
+        from graphir.converters.onnx.files.messages import input_addition, output_addition
+
+        opened = [name for name in self._opened if name not in self.structure.defaults]
+        addition = output_addition(names) + input_addition({name: self.structure.weights[name] for name in opened})
+        if self._mapped is not None:
+            return self._mapped.message + addition
         length = self.path.stat().st_size
-        model: bytes | Path
         if self.structure.external or length < IN_MEMORY_BELOW:
-            model = self.path.read_bytes() + addition
-        else:
-            model = Path(self._folder.name) / "extended.onnx"
-            if not model.exists():
-                shutil.copyfile(self.path, model)
-            with open(model, "r+b") as file:
-                file.truncate(length)
-                file.seek(length)
-                file.write(addition)
-        session = Session(
-            model, providers=self._providers, optimize=self._optimize, external=self.path.absolute().parent,
-            format="onnx",
-        )  # fmt: skip
-        self._extended = key, session
-        return session
+            return self.path.read_bytes() + addition
+        model = Path(self._folder.name) / "extended.onnx"
+        if not model.exists():
+            shutil.copyfile(self.path, model)
+        with open(model, "r+b") as file:
+            file.truncate(length)
+            file.seek(length)
+            file.write(addition)
+        return model
 
 
 __all__ = ["OnnxCandidate"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from graphir.errors import GraphirError
+from graphir.errors import GraphirError, VerificationError
 from graphir.graph import Node, Value
 
 from .changes import row_text, spoken
@@ -18,6 +21,7 @@ from .rewrites import Rewrites
 from .search import AT_ONCE, Search
 from .segments import Segment, Segments, alone
 from .sides import Sides
+from .unaligned import explain_by_names
 from .walks import Walks
 
 Array = NDArray[Any]
@@ -30,17 +34,27 @@ BEFORE_HEAD = " (before the head)"
 
 
 def explain(
-    report: VerificationReport, bench: Bench, sides: Sides, outputs: Sequence[str], *, stepwise: bool = True
-) -> list[Segment]:
-    """Fill the report's causes and rewrites; the parts of both models around the causes, in the same order.
+    report: VerificationReport,
+    bench: Bench,
+    sides: Sides,
+    outputs: Sequence[str],
+    *,
+    stepwise: bool = True,
+    reproduce: str | os.PathLike[str] | None = None,
+) -> None:
+    """Fill the report's causes and rewrites; with `reproduce`, write the parts around the first cause to that folder.
 
     `outputs` are the reference's outputs that have a counterpart. Where the layers were not all compared, some are, in
     runs of a few values each if `stepwise`, else (where one run of the reference gives all of them at the price of a
-    few) all at once. Nothing is done where a graph cannot be had: `sides` says why.
+    few) all at once. Where a graph cannot be had the first layer is found by names: `sides` says why.
     """
     if sides.graphs is None:
-        return []
-    return _Inquiry(report, bench, sides, outputs, stepwise).run()
+        explain_by_names(report, bench, outputs, stepwise=stepwise)
+        return
+    inquiry = _Inquiry(report, bench, sides, outputs, stepwise)
+    inquiry.run()
+    if reproduce is not None:
+        inquiry.reproduce(reproduce)
 
 
 class _Inquiry:
@@ -64,17 +78,37 @@ class _Inquiry:
         self.stepwise = stepwise
         self.found: dict[Value, Segment | None] = {}
 
-    def run(self) -> list[Segment]:
+    def run(self) -> None:
         """Name what differs first, what differs on its own behind it, and what is only written otherwise."""
         if self.report.layers:
             self._all_layers()
         else:
             self._few_layers()
         self._independent()
-        order = self.walks[0].place
-        for value in sorted(self.found, key=order.__getitem__):
+        for value in self.walks[0].ordered(self.found):
             self.report.causes.append(self._cause(value, self.found[value]))
-        return [segment for value in sorted(self.found, key=order.__getitem__) if (segment := self.found[value])]
+
+    def reproduce(self, folder: str | os.PathLike[str]) -> None:
+        """Write the parts of both models around the first cause that shows itself in them; a note says where, or why
+        none does."""
+        from .minimal import write_minimal
+
+        reasons = ["nothing differs"] if not self.found else []
+        for value, cause in zip(self.walks[0].ordered(self.found), self.report.causes, strict=True):
+            segment = self.found[value]
+            if segment is None:
+                reasons.append(f"{cause.name} is made of values that only one of the models has")
+                continue
+            compared = self.known.compared.get(value)
+            limit = compared.limit if compared is not None and compared.limit < math.inf else 0.0
+            try:
+                write_minimal(folder, segment, self.segments.arrays([segment]), cause.what, limit)
+            except VerificationError as error:
+                reasons.append(str(error))
+                continue
+            self.report.notes.append(f"{cause.name} is reproduced by {Path(folder) / 'reproduce.py'}")
+            return
+        self.report.notes.append(f"nothing was written to {folder}: {'; '.join(reasons)}")
 
     def _all_layers(self) -> None:
         """All layers were compared: those that differ though what they are made of agrees."""
@@ -198,17 +232,33 @@ class _Inquiry:
         nodes: list[Node | None] = [value.producer, self.known.pairs[value].producer]
         if segment is not None:
             nodes = [*segment.nodes[0], *segment.nodes[1]]
-        rows = self._rows(nodes)
+        rows, where = self._rows(nodes), ""
+        if not rows:
+            rows = self._changed_before(value)
+            where = "; the graphs do not differ here, but before" if rows else ""
+        pairs = self.sides.partners
         said = []
         for row in rows[:CHANGES_NAMED]:
             names = dict.fromkeys(node.name for node in (row.left, row.right) if node is not None)
-            own = len(rows) == 1 and list(names) == [self.known.names[value]]
-            said.append(row_text(row) if own else f"{' / '.join(names)}: {row_text(row)}")
+            own = not where and len(rows) == 1 and list(names) == [self.known.names[value]]
+            said.append(row_text(row, pairs) if own else f"{' / '.join(names)}: {row_text(row, pairs)}")
         more = f"; and {len(rows) - CHANGES_NAMED} more changes" if len(rows) > CHANGES_NAMED else ""
-        if said:
+        if said and not where:
             return "; ".join(said) + more
         made = dict.fromkeys(spoken(node) for node in (value.producer, self.known.pairs[value].producer) if node)
+        if said:
+            return f"{' / '.join(made)}{where}: {'; '.join(said)}{more}"
         return f"{' / '.join(made)}: the graphs do not differ here, the numbers do"
+
+    def _changed_before(self, value: Value) -> list[Any]:
+        """The nearest changes that a value depends on: what they do may show only further on."""
+        found: dict[int, Any] = {}
+        for walks, held in zip(self.walks, (value, self.known.pairs[value]), strict=True):
+            for before in walks.ordered(walks.before(held))[::-1]:
+                found |= {id(row): row for row in self._rows([before.producer])}
+                if len(found) > CHANGES_NAMED:
+                    break
+        return list(found.values())
 
 
 __all__ = ["explain"]

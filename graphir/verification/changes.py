@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphir.analysis.attributes import described
@@ -28,6 +28,7 @@ class _Line:
     name: str
     kind: str
     text: str
+    place: str = ""
 
 
 def changes_of(difference: Difference, left: Graph) -> list[str]:
@@ -37,6 +38,7 @@ def changes_of(difference: Difference, left: Graph) -> list[str]:
     """
     if difference.is_equal:
         return []
+    pairs = partners(difference)
     different = [row for row in difference.rows if row.status is not Status.SAME]
     folded = {row.left or row.right: partner for row, partner in _folded(different)}
     absorbed = {node for pair in folded.items() for node in pair if node is not None}
@@ -47,7 +49,7 @@ def changes_of(difference: Difference, left: Graph) -> list[str]:
     weights = sum(change.kind == "weight" for row in rest for change in row.changes)
     groups: dict[str, list[_Line]] = {}
     for row in rest:
-        for line in _row_lines(row):
+        for line in _row_lines(row, pairs):
             groups.setdefault(line.kind, []).append(line)
     for kind, members in groups.items():
         if kind == "weights" and len(members) > 1:
@@ -63,26 +65,48 @@ def changes_of(difference: Difference, left: Graph) -> list[str]:
     return lines if more <= 0 else [*lines[:MOST_LINES], f"... and {more:,} more kinds of changes (graphir diff)"]
 
 
-def row_text(row: Row) -> str:
-    """What differs about two nodes, in one line without their names."""
-    said = dict.fromkeys(line.text for line in _row_lines(row))
+def partners(difference: Difference) -> dict[Node, Node]:
+    """The counterpart of every node of either model that has one."""
+    both = [(row.left, row.right) for row in difference.rows if row.left is not None and row.right is not None]
+    return dict(both) | {right: left for left, right in both}
+
+
+def row_text(row: Row, pairs: Mapping[Node, Node]) -> str:
+    """What differs about two nodes, in one line without their names. `pairs` are the counterparts of nodes."""
+    said = dict.fromkeys(line.text for line in _row_lines(row, pairs))
     text = "; ".join(said) or f"{_operators(row)}: the same in both graphs"
     return _short(text)
 
 
-def _row_lines(row: Row) -> Iterator[_Line]:
+def _row_lines(row: Row, pairs: Mapping[Node, Node]) -> Iterator[_Line]:
     left, right = row.left, row.right
     if left is None or right is None:
         node, where = (left, "reference") if left is not None else (right, "candidate")
         assert node is not None
-        text = f"{spoken(node)} only in the {where}"
-        yield _Line(node.name, f"{node.op.name} only in the {where}", text)
+        place = _behind(node, pairs)
+        text = f"{spoken(node)} only in the {where}{place}"
+        yield _Line(node.name, f"{node.op.name} only in the {where}", text, place)
         return
     name = f"{row.place}{left.name}" if left.name == right.name else f"{row.place}{left.name} / {right.name}"
     # Another operator has other operands too.
     other = [change for change in row.changes if change.kind == "operator"]
     for change in other or row.changes:
         yield _line(name, left, right, change)
+
+
+def _behind(node: Node, pairs: Mapping[Node, Node]) -> str:
+    """What a node that one model alone has stands behind, by the names of both models."""
+    seen = {node}
+    while True:
+        read = next((value for value in node.inputs if value is not None and value.tensor is None), None)
+        if read is None or read.producer is None:
+            return "" if read is None else f" behind the input {read.name}"
+        node = read.producer
+        if node in pairs:
+            return f" behind {' / '.join(dict.fromkeys(sorted((node.name, pairs[node].name))))}"
+        if node in seen:
+            return ""
+        seen.add(node)
 
 
 def _line(name: str, left: Node, right: Node, change: Change) -> _Line:
@@ -126,7 +150,7 @@ def _folded(rows: Sequence[Row]) -> Iterator[tuple[Row, Node]]:
 def _group_line(kind: str, members: Sequence[_Line]) -> str:
     if len(members) == 1:
         return _short(f"{members[0].name} {members[0].text}")
-    return _short(f"{len(members):,} times {kind}: {_listed([member.name for member in members])}")
+    return _short(f"{len(members):,} times {kind}: {_listed([member.name + member.place for member in members])}")
 
 
 def _weights_line(count: int, members: Sequence[_Line], left: Graph) -> str:
@@ -160,4 +184,4 @@ def _short(text: str) -> str:
     return said if len(said) <= MOST_TEXT else f"{said[: MOST_TEXT - 3]}..."
 
 
-__all__ = ["changes_of", "row_text", "spoken"]
+__all__ = ["changes_of", "partners", "row_text", "spoken"]

@@ -43,28 +43,26 @@ class Floor:
     """By how much rounding alone moves a value, as it was measured.
 
     `overall` is the largest relative change (infinite where shapes, or the places of infinities and NaN, change),
-    `deviation` the largest change of each element, None where nothing moved; `runs` counts what it was measured by.
+    `deviation` the largest change of each element, None where nothing moved. `bounded` says that the value comes from
+    a function such as a sigmoid, which is computed to some units in the last place of 1, not of its results.
     """
 
     overall: float = 0.0
     deviation: Array | None = None
-    runs: int = 0
+    bounded: bool = False
 
     def seen(self, array: Array, again: Array) -> Floor:
         """With another run of the value."""
         if array.shape != again.shape or _is_text(array):
             same = array.shape == again.shape and bool(np.array_equal(array, again))
-            return replace(self, overall=self.overall if same else math.inf, runs=self.runs + 1)
+            return self if same else replace(self, overall=math.inf)
         scale, largest, _ = difference(array, again)
         if not largest:
-            return replace(self, runs=self.runs + 1)
+            return self
         change = largest / scale if scale else math.inf
         moved = _change(array, again)
-        return Floor(
-            max(self.overall, change),
-            moved if self.deviation is None else np.maximum(self.deviation, moved),
-            self.runs + 1,
-        )
+        deviation = moved if self.deviation is None else np.maximum(self.deviation, moved)
+        return replace(self, overall=max(self.overall, change), deviation=deviation)
 
 
 def _change(array: Array, again: Array) -> Array:
@@ -75,9 +73,6 @@ def _change(array: Array, again: Array) -> Array:
     with np.errstate(invalid="ignore"):
         moved = np.abs(again.astype(wide) - array.astype(wide))
     return np.where(np.isfinite(moved), moved, 0)
-
-
-NO_FLOOR = Floor()
 
 
 @dataclass(frozen=True)
@@ -183,7 +178,6 @@ def compare(
     rtol: float | None = None,
     atol: float | None = None,
     step: float = 0.0,
-    bounded: bool = False,
     elsewhere: bool = False,
 ) -> Comparison:
     """Compare two results and grade the difference.
@@ -194,7 +188,7 @@ def compare(
     `atol + rtol * scale`, both 0 where not given. What equality cannot prove (all elements NaN or infinite) is
     suspicious. What exceeds the most that is ever allowed, but not what rounding alone does to the value, is not
     deterministic. `step` is that of a coarser type that the reference came through; a type of the candidate alone
-    widens nothing. `bounded` is as for `worst_channel`, `elsewhere` as for `noise_limit`.
+    widens nothing. `elsewhere` is as for `noise_limit`.
     Raises VerificationError for tolerances that are negative or not finite.
     """
     measured = floor if isinstance(floor, Floor) else Floor(floor)
@@ -221,7 +215,7 @@ def compare(
         elif verdict is Verdict.NOISE:
             least = max(limit, MOST_STEPS * step)
             channel = worst_channel(
-                reference, candidate, measured.deviation, least, bounded=bounded, elsewhere=elsewhere
+                reference, candidate, measured.deviation, least, bounded=measured.bounded, elsewhere=elsewhere
             )
             if channel is not None and channel.differs:
                 return _of_channel(made, channel, measured.overall)
@@ -356,6 +350,14 @@ def _steps(*arrays: Array) -> tuple[float, float]:
 
 
 __all__ = [
-    *("Comparison", "Floor", "Verdict", "compare", "difference", "grade", "moves_too_much", "noise_limit"),
-    *("relative_change", "within_a_step"),
+    "Comparison",
+    "Floor",
+    "Verdict",
+    "compare",
+    "difference",
+    "grade",
+    "moves_too_much",
+    "noise_limit",
+    "relative_change",
+    "within_a_step",
 ]

@@ -13,11 +13,13 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.verification.accuracy import AccuracyReport, compare_accuracy, split_labels
 from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
 from graphir.verification.feeds import read_npz
 from graphir.verification.given import Wanted, plan_of
 from graphir.verification.heads import Wiring
 from graphir.verification.options import ComparisonOptions
+from graphir.verification.progress import watched
 from graphir.verification.references import hold_against, reference_of
 from graphir.verification.report import VerificationReport
 
@@ -46,9 +48,13 @@ def verify_conversion(
     with OnnxCandidate(candidate, providers=how.providers) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
-            return verify_sets(reference, under_test, plan, graph=graph, how=how, wiring=wiring, step=step)
+            judge, told = watched(reference, plan, how.tell)
+            found = verify_sets(judge, under_test, told, graph=graph, how=how, wiring=wiring, step=step)
+            note_devices(reference, under_test, plan.first().attempts[0], found, how)
+            return found
 
         report = hold_against(judges, imported, check)
+        report.placement = under_test.session.nodes()
     report.seconds = time.perf_counter() - started
     return report
 

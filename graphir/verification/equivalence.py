@@ -108,6 +108,8 @@ def compare_models(
     outputs = [_output(pair, stated) for pair in pairs]
     moved = _moved_once(bench, outputs)
     report.outputs = bench.compare(outputs, expected, found, moved)
+    graded = {one.name: one for one in report.outputs}
+    report.layers = [graded.get(layer.name, layer) for layer in report.layers]
     report.notes += _moved_channels(outputs, expected, found)
     lacking = _lacking(reference, pairs)
     report.outputs += lacking
@@ -125,7 +127,10 @@ def compare_models(
         report.notes += questions(candidate, feeds, results, dict(pairs), stated, bench.limits)
     report.notes += _narrower(bench, report)
     if sides is not None and (report.layers or report.verdict.differs):
-        explain(report, bench, sides, [source for source, _ in pairs], stepwise=hasattr(reference, "session"))
+        explain(
+            report, bench, sides, [source for source, _ in pairs], stepwise=hasattr(reference, "session"),
+            reproduce=how.reproduce if report.verdict.differs else None,
+        )  # fmt: skip
     report.reference, report.candidate = reference.label, candidate.label
     return Compared(report, bench, [*outputs, *heads])
 
@@ -142,7 +147,8 @@ def _bench(
 ) -> Bench:
     """Both models with the limits that hold for them."""
     elsewhere = candidate.session.providers[0] != PROVIDERS["cpu"]
-    quantized = candidate.structure.quantizes and bool(getattr(reference, "quantized", False))
+    theirs = bool(getattr(reference, "quantized", False)) or (wiring is not None and wiring.quantizes)
+    quantized = candidate.structure.quantizes and theirs
     steps = {} if wiring is None else wiring.steps
     limits = Limits(how.rtol, how.atol, step, steps, elsewhere, quantized)
     origin = graph if graph is not None else Graph()

@@ -19,7 +19,7 @@ from .sets import FeedSet, Plan, drawn_for_shapes, one_set
 
 if TYPE_CHECKING:
     from graphir.converters.options import ModelOptions
-    from graphir.converters.session import Session
+    from graphir.runtime.session import OnnxSession
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -42,7 +42,7 @@ def feeds_of(
 
 
 def file_plan(
-    path: PathLike, options: ModelOptions, feeds: Feeds | None, seed: int, sessions: tuple[Session, Session]
+    path: PathLike, options: ModelOptions, feeds: Feeds | None, seed: int, sessions: tuple[OnnxSession, OnnxSession]
 ) -> Plan:
     """The sets for the inputs of a file that the first session runs, in sizes that suit the second: as for any graph,
     and where it cannot be read as one, or leaves sizes open, of its own shapes."""

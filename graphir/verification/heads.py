@@ -17,6 +17,10 @@ SATURATING = frozenset(
 )
 SHIFTLESS = frozenset({"Softmax", "LogSoftmax"})
 ONE_TO_ONE = SHIFTLESS | {"Sigmoid", "Tanh"}
+DRAWING = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
+QUANTIZING = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
 COARSE = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 PASSED_ON = frozenset(
     {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Cast", "Slice", "Split", "Concat"}
@@ -27,12 +31,19 @@ PASSED_ON = frozenset(
 class Wiring:
     """Which operator makes each value, of which operands: what heads are found by. `aliases` are the names that values
     had in the model that they come from, `steps` those of the coarsest type that each value came through, by all of its
-    names, where that is coarser than float32. `live` are those that depend on an input, None if that is not known."""
+    names, where that is coarser than float32. `live` are those that depend on an input, None if that is not known,
+    `random` those that are drawn."""
 
     producers: Mapping[str, tuple[str, tuple[str, ...]]]
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     steps: Mapping[str, float] = field(default_factory=dict)
     live: frozenset[str] | None = None
+    random: frozenset[str] = frozenset()
+
+    @property
+    def quantizes(self) -> bool:
+        """Whether real numbers are rounded to quantized ones on the way."""
+        return any(operator in QUANTIZING for operator, _ in self.producers.values())
 
     @staticmethod
     def of(graph: Graph) -> Wiring:
@@ -46,6 +57,7 @@ class Wiring:
             {value.name: value.sources for value in graph.values},
             _steps(graph),
             _live(graph),
+            frozenset(value.name for node in graph.nodes if node.op.name in DRAWING for value in node.outputs),
         )
 
 

@@ -46,19 +46,12 @@ class Limits:
         return noise_limit(0.0, step, elsewhere=self.elsewhere)
 
     def compare(
-        self,
-        name: str,
-        reference: Array,
-        candidate: Array,
-        floor: Floor | float = 0.0,
-        step: float = 0.0,
-        *,
-        bounded: bool = False,
+        self, name: str, reference: Array, candidate: Array, floor: Floor | float = 0.0, step: float = 0.0
     ) -> Comparison:
         """Compare two results whose axes are in order; see `compare.compare`."""
         found = compare(
             name, reference, candidate, floor=floor, rtol=self.rtol, atol=self.atol, step=step,
-            bounded=bounded, elsewhere=self.elsewhere,
+            elsewhere=self.elsewhere,
         )  # fmt: skip
         return within_a_step(found, reference, candidate) if self.quantized and not self.stated else found
 

@@ -11,19 +11,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.detection import detect_format, text_format
+from graphir.converters.kernel.live import Live
 from graphir.converters.opening import check_taken, read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
-from graphir.errors import ArgumentError, ImportFailure
+from graphir.errors import ArgumentError, ImportFailure, VerificationError
 from graphir.graph import Graph
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
 from graphir.verification.feeds import file_plan, golden_plan
 from graphir.verification.given import Feeds, Wanted, plan_of
 from graphir.verification.heads import Wiring
+from graphir.verification.minimal import check_folder
 from graphir.verification.options import ComparisonOptions
+from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
+from graphir.verification.progress import watched
 from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
 from graphir.verification.sets import Plan
@@ -59,9 +64,11 @@ def verify(
     candidate_inputs: Sequence[str] = (),
     candidate_outputs: Sequence[str] | None = None,
     match: Sequence[str] = (),
+    reproduce: PathLike | None = None,
     format: str | None = None,
     candidate_format: str | None = None,
     limits: Stated = None,
+    python: PathLike | Live | None = None,
 ) -> VerificationReport:
     """Compare two models numerically.
 
@@ -78,12 +85,18 @@ def verify(
     which part of the reference is meant, as for `load`; `candidate_signature`, `candidate_inputs` and
     `candidate_outputs` which of the candidate. `match` says
     which input or output of the reference is which of the candidate, where names do not: `A=B`, or `A=B:0,2,3,1`
-    with the order of axes in which a feed is handed to the candidate, or a result to the reference. `format` and
+    with the order of axes in which a feed is handed to the candidate, or a result to the reference. Where results
+    differ, `reproduce` names a new folder for the parts of both models around the first cause. `format` and
     `candidate_format` are those of the models, where their content and names do not tell them.
+
+    `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
+    where it crashes or reaches one, the next judge is asked and the notes say so, unless `against` is `live`.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
-    how = ComparisonOptions(feeds, seed, rtol, atol, per_layer, against, providers, match)
+    how = ComparisonOptions(
+        feeds, seed, rtol, atol, per_layer, against, providers, match, Live.of(python), reproduce=reproduce
+    )
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     return verify_models(
         (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
@@ -101,11 +114,18 @@ def verify_models(
     """Compare two models, each with what is chosen of it; see `verify`."""
     started = time.perf_counter()
     how.matches()
+    if how.reproduce is not None:
+        check_folder(how.reproduce)
     with memory_for("the comparison"):
         graph = _graph_of(*candidate)
         with OnnxCandidate(candidate[0] if graph is None else graph, providers=how.providers) as under_test:
             report = _Check(under_test, graph, how, candidate).against(*reference)
+            report.placement = under_test.session.nodes()
+            row = _row_of(*reference)
+            report.notes += how.unused_python("" if row is None else row.live)
     report.seconds = time.perf_counter() - started
+    if how.reproduce is not None and not report.verdict.differs:
+        report.notes.append(f"nothing was written to {how.reproduce}: nothing differs")
     return report
 
 
@@ -126,19 +146,26 @@ class _Check:
             return self._against_graph(_part_of(model, options))
         if row is None:
             _check_whole(model, options)
-            golden = GoldenCapture(model)
-            own = list(self.under_test.session.inputs)
-            return self._check(golden, golden_plan(golden.feeds, self.how.feeds, own), self.graph, None)
+            return self._against_capture(GoldenCapture(model))
         if row.runs and not options.is_cut:
             return self._against_file(model, options)
         source = read_model(model, replace(options, format=row.name))
-        judges = source.judges(self.how.against)
+        judges = source.judges(self.how.against, self.how.live)
         if not judges:
             return self._against_graph(source.graph)
         origin = source.graph
         plan = self._plan(origin)
         layers, sides = self.graph or origin, self._sides(origin)
         return hold_against(judges, origin, lambda judge: self._check(judge, plan, layers, sides, Wiring.of(origin)))
+
+    def _against_capture(self, golden: GoldenCapture) -> VerificationReport:
+        own = self.under_test.session.inputs
+
+        def check(reference: GoldenCapture | CapturePiece) -> VerificationReport:
+            return self._check(reference, golden_plan(reference.feeds, self.how.feeds, list(own)), self.graph, None)
+
+        pieces = pieces_of(golden, own)
+        return check_pieces(pieces, check) if pieces else check(golden)
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model)) as source:
@@ -163,9 +190,18 @@ class _Check:
     def _check(
         self, reference: Reference, plan: Plan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
-        return verify_sets(
-            reference, self.under_test, plan, graph=layers, how=self.how, wiring=wiring, sides=sides
-        )
+        judge, told = watched(reference, plan, self.how.tell)
+        try:
+            report = verify_sets(
+                judge, self.under_test, told, graph=layers, how=self.how, wiring=wiring, sides=sides
+            )
+        except VerificationError as error:
+            changes = [] if sides is None or type(error) is not VerificationError else sides.changes()
+            if not changes:
+                raise
+            raise VerificationError(f"{error}; diff: {'; '.join(changes)}") from error
+        note_devices(reference, self.under_test, plan.first().attempts[0], report, self.how)
+        return report
 
 
 def _row_of(model: Any, options: ModelOptions) -> Format | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,9 @@ NARROW = ("float16", "bfloat16")
 PERTURBATIONS = 3
 # Inputs are moved by up to half of this to see whether a value reacts at all: far above any rounding, 8 bits included.
 STIRRED = 2.0**-4
+# Weights that are moved where inputs are integers: their copies are held beside the model.
+WEIGHTS_MOVED, WEIGHTS_CONSIDERED = 4, 32
+LARGEST_MOVED = 1 << 22
 VALUES_AT_ONCE = 64
 MOST_SESSIONS = 16
 
@@ -27,9 +32,10 @@ MOST_SESSIONS = 16
 class Rounding:
     """Runs of a candidate that differ from its first by rounding alone.
 
-    They are runs on feeds whose real numbers are moved by up to a unit in the last place, and one with onnxruntime's
-    optimisations the other way. `coarse` is the step of a coarser type that the reference computes in: what comes
-    through it is moved by up to half of that. The same seed gives the same runs, whichever values are asked for.
+    They are runs on feeds whose real numbers are moved by up to a unit in the last place (the first weights too, where
+    not all feeds are real), and one with onnxruntime's optimisations the other way. `coarse` is the step of a coarser
+    type that the reference computes in: what comes through it is moved by up to half of that. The same seed gives the
+    same runs, whichever values are asked for.
     """
 
     def __init__(self, candidate: OnnxCandidate, graph: Graph, feeds: Feeds, seed: int, coarse: float = 0.0) -> None:
@@ -58,10 +64,35 @@ class Rounding:
 
     def runs(self, names: Sequence[str], *, coarse: bool = False, passed: int = 0) -> Iterator[dict[str, Array]]:
         """The named values of each run, a run at a time, without the first ones, which have `passed`. The cheapest come
-        first: the last ones need a session of their own."""
-        for feeds in self.feeds(coarse=coarse)[passed:]:
+        first: the last ones need a session of their own.
+
+        Where a feed is no real number, the weights that meet the feeds first are moved too, in the session of the run
+        without optimisations, so that there is none for them alone.
+        """
+        moved = self.feeds(coarse=coarse)
+        for feeds in moved[passed:]:
             yield self._candidate.run(feeds, names)
-        yield self._candidate.twin.run(self._feeds, names)
+        twin = self._candidate.twin
+        weights = self._first_weights if any(map(_is_exact, self._feeds.values())) or not moved else []
+        if not weights:
+            yield twin.run(self._feeds, names)
+            return
+        twin.open_weights(weights)
+        found = twin.run(self._feeds, [*names, *weights])
+        own = {name: found.pop(name) for name in weights}
+        yield found
+        for turn in range(self._seed, self._seed + PERTURBATIONS):
+            other = perturbed(self._graph, own, turn, self._coarse if coarse else 0.0)
+            again = twin.run(self._feeds, [*names, *weights], other)
+            yield {name: again[name] for name in names}
+
+    @cached_property
+    def _first_weights(self) -> list[str]:
+        """Some weights that meet the inputs first, the smaller ones of them: enough to move all that follows."""
+        structure = self._candidate.structure
+        first = list(islice(structure.first_weights(), WEIGHTS_CONSIDERED))
+        small = [name for name in first if math.prod(structure.weights[name][1]) <= LARGEST_MOVED]
+        return small[:WEIGHTS_MOVED] or first[:1]
 
     def stirred(self, names: Sequence[str]) -> dict[str, Array]:
         """The named values where each real input is moved by some percent, which is no rounding: what does not change
@@ -73,6 +104,10 @@ class Rounding:
         """The named values of the first of the runs; none where no feed can be moved."""
         moved = self.feeds(coarse=coarse)
         return self._candidate.run(moved[0], names) if moved else {}
+
+
+def _is_exact(array: Array) -> bool:
+    return array.dtype.kind in "iub"
 
 
 def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Iterator[str]:

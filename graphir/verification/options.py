@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from graphir.errors import ArgumentError, VerificationError
@@ -11,6 +11,7 @@ from graphir.safety.arguments import expect, expect_items, expect_path
 from graphir.structure.record import record
 
 if TYPE_CHECKING:
+    from graphir.converters.kernel.live import Live
     from graphir.verification.given import Feeds
     from graphir.verification.matches import Match
 
@@ -20,7 +21,8 @@ AGAINST = ("auto", "live", "reference")
 
 @record
 class ComparisonOptions:
-    """How two models are compared, the same for the library, the commands and the reports; see `graphir.verify`.
+    """How two models are compared, the same for the library, the commands and the reports; see `graphir.verify`. `tell`
+    is told how far it is.
 
     Raises ArgumentError for what does not say how to compare, and VerificationError for an unknown `against`.
     """
@@ -33,6 +35,9 @@ class ComparisonOptions:
     against: str = "auto"
     providers: str | Sequence[str] = "cpu"
     match: Sequence[str] = ()
+    live: Live | None = None
+    tell: Callable[[str], None] | None = None
+    reproduce: PathLike | None = None
 
     def __post_init__(self) -> None:
         many = isinstance(self.feeds, list | tuple)
@@ -46,6 +51,18 @@ class ComparisonOptions:
         if self.against not in AGAINST:
             raise VerificationError(f"against={self.against!r}: expected one of {', '.join(AGAINST)}")
         expect_items(self.match, str, "match", "a text such as A=B")
+        if self.reproduce is not None:
+            expect_path(self.reproduce, "reproduce")
+        if self.against == "reference" and self.live is not None and self.live.python is not None:
+            raise VerificationError(
+                "against='reference' runs no live framework, for which python names an interpreter: leave one out"
+            )
+
+    def unused_python(self, *frameworks: str) -> list[str]:
+        """What to say where an interpreter was named, and none of the sides has a live framework to run in it."""
+        if self.live is None or self.live.python is None or any(frameworks):
+            return []
+        return [f"{self.live.python} was not used: no live framework computes the reference"]
 
     def matches(self) -> list[Match]:
         """Which input or output is stated to be which. Raises VerificationError for a text that states none."""

@@ -19,11 +19,12 @@ from graphir.verification.report import VerificationReport
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Judge, Reference
-    from graphir.converters.session import Session
+    from graphir.runtime.session import OnnxSession
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
 VALUES_AT_ONCE = 64
+IMPORT_NOT_PROVEN = "export checked, import not proven"
 
 
 class GoldenCapture:
@@ -93,7 +94,7 @@ class RuntimeReference:
         self.label = self._candidate.label
 
     @property
-    def session(self) -> Session:
+    def session(self) -> OnnxSession:
         """The session that runs it."""
         return self._candidate.session
 
@@ -150,17 +151,23 @@ def hold_against(
     for judge in others:
         with closing(reference_of(judge, imported)) as reference:
             try:
-                return _noted(check(reference), [judge.note])
+                return _noted(check(reference), judge, ())
             except tuple(judge.gives_way) as error:
                 said = next(text for kind, text in judge.gives_way.items() if isinstance(error, kind))
                 notes.append(said.format(error=error))
     with closing(reference_of(last, imported)) as reference:
-        return _noted(check(reference), [last.note, *notes])
+        return _noted(check(reference), last, notes)
 
 
-def _noted(report: VerificationReport, notes: Sequence[str]) -> VerificationReport:
-    report.notes += filter(None, notes)
+def _noted(report: VerificationReport, judge: Judge, notes: Sequence[str]) -> VerificationReport:
+    """The report with what is said of its judge: first of all where that was the imported graph, which an import that
+    is wrong changes too."""
+    if judge.note and judge.reference is None:
+        report.unproven.insert(0, f"{IMPORT_NOT_PROVEN}: {judge.note}")
+        report.notes += filter(None, notes)
+    else:
+        report.notes += filter(None, (judge.note, *notes))
     return report
 
 
-__all__ = ["GoldenCapture", "RuntimeReference", "hold_against", "reference_of"]
+__all__ = ["IMPORT_NOT_PROVEN", "GoldenCapture", "RuntimeReference", "hold_against", "reference_of"]

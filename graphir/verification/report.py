@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from graphir.runtime.providers import PlacedNode
 from graphir.structure.printed import Printed
 
 from .compare import Comparison
@@ -50,8 +51,8 @@ class VerificationReport(Printed):
     is filled by a layer-by-layer verification; `first_divergence` is the first of them beyond noise, `causes` are the
     layers where differences begin, `evidence` what the inputs showed of each output (`proof.unproven` judges it over
     several sets). `rewritten` are layers that differ because one model is written otherwise, with the place where both
-    agree again: they are no divergence. `notes` say what the numbers do not: outputs not compared, names that
-    differ.
+    agree again: they are no divergence. `placement` says which node of the candidate ran where. `notes` say what the
+    numbers do not: outputs not compared, names that differ.
     """
 
     reference: str
@@ -66,6 +67,7 @@ class VerificationReport(Printed):
     coverage: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     causes: list[Cause] = field(default_factory=list)
+    placement: list[PlacedNode] = field(default_factory=list)
     evidence: Evidence = field(default_factory=Evidence)
     rewritten: dict[str, str] = field(default_factory=dict)
 

@@ -13,7 +13,7 @@ from graphir.analysis.channels import channel_order
 from graphir.graph import Graph, Node, Value
 
 from .candidate import OnnxCandidate
-from .compare import Comparison, relative_change
+from .compare import Comparison, Floor
 from .known import Known
 from .layouts import order_inside
 from .limits import Limits
@@ -84,15 +84,15 @@ class Segments:
         return found | {value: self._feeds[value.name] for value in asked if value.producer is None}
 
 
-def run_part(part: Graph, arrays: Mapping[str, Array]) -> tuple[Array, float]:
-    """The one output of a part that is fed by name, and the relative change that one unit in the last place of the
-    inputs causes. Raises GraphirError where the part cannot be written or run."""
+def run_part(part: Graph, arrays: Mapping[str, Array]) -> tuple[Array, Floor]:
+    """The one output of a part that is fed by name, and the noise floor: what one unit in the last place of the
+    inputs changes. Raises GraphirError where the part cannot be written or run."""
     with OnnxCandidate(part) as under_test:
         wanted = {name: arrays[name] for name in under_test.session.inputs}
         (found,) = under_test.run(wanted).values()
         moved = perturbed(part, wanted)
         again = found if moved is None else next(iter(under_test.run(moved).values()))
-        return found, relative_change(found, again)
+        return found, Floor().seen(found, again)
 
 
 def alone(segment: Segment, arrays: Mapping[Value, Array], limits: Limits) -> Comparison:
@@ -103,10 +103,11 @@ def alone(segment: Segment, arrays: Mapping[Value, Array], limits: Limits) -> Co
     return compared_inside(segment.value.name, arrays[segment.value], found, floor, limits)
 
 
-def compared_inside(name: str, reference: Array, found: Array, floor: float, limits: Limits) -> Comparison:
-    """Two results of a value inside, which has the layout that suits its model, against the limits that hold for it."""
-    order = order_inside(found, reference)
-    return limits.compare(name, reference, found.transpose(order) if order else found, floor, limits.step_of(name))
+def compared_inside(name: str, expected: Array, found: Array, floor: Floor, limits: Limits) -> Comparison:
+    """A result inside a model held against another's, in the layout that suits."""
+    order = order_inside(found, expected)
+    laid = found.transpose(order) if order and len(order) == found.ndim else found
+    return limits.compare(name, expected, laid, floor, limits.step_of(name))
 
 
 def fitted(array: Array, like: Value) -> Array:
@@ -120,4 +121,4 @@ def fitted(array: Array, like: Value) -> Array:
     return placed if dtype is None or placed.dtype == dtype else placed.astype(dtype)
 
 
-__all__ = ["Segment", "Segments", "alone", "fitted", "run_part"]
+__all__ = ["Segment", "Segments", "alone", "compared_inside", "fitted", "run_part"]

@@ -11,11 +11,12 @@ from graphir.analysis.diff import Difference, Row, Status, compare
 from graphir.analysis.fingerprint import Fingerprints
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
-from graphir.ops.normalization import BatchNormalization
 
-from .changes import changes_of
+from .changes import changes_of, partners
 from .known import by_name
 
+# An activation that is written as operators of its own has some ten of them, an attention some thirty.
+MOST_BETWEEN = 64
 Source = Graph | Callable[[], Graph] | None
 
 
@@ -62,6 +63,11 @@ class Sides:
         return [] if self.graphs is None else changes_of(self.difference, self.graphs[0])
 
     @cached_property
+    def partners(self) -> Mapping[Node, Node]:
+        """The counterpart of every node of either model that has one."""
+        return partners(self.difference)
+
+    @cached_property
     def rows(self) -> Mapping[Node, Row]:
         """Of each node of either main graph the row that it stands in, if it has no counterpart that is the same."""
         found: dict[Node, Row] = {}
@@ -86,8 +92,9 @@ class Sides:
         """The computed values of the first graph that have a counterpart in the second, in the first one's order.
 
         Alignment and names are both asked; where they disagree that pair is taken whose operator, weights and operands
-        agree more, names first. A normalization that is part of the weights before it in the other model stands
-        for these: its result is theirs.
+        agree more, names first. Where two nodes that are the same read other values than these pairs say, and only
+        nodes that one model alone has lie between, what they read is the pair: a normalization that is part of the
+        weights before it, a product whose sum is a node of its own.
         """
         assert self.graphs is not None
         aligned = self.counterparts.values
@@ -104,9 +111,7 @@ class Sides:
                     chosen = partner if ours > self._likeness(value, namesake, prints) else namesake
                 if chosen is not None and chosen.producer is not None:
                     found[value] = chosen
-        for before, own, other in self._folded():
-            found.pop(before, None)
-            found[own] = other
+        self._correct_by_readers(found)
         order = {value: place for place, value in enumerate(_computed(self.graphs[0]))}
         return {value: found[value] for value in sorted(found, key=order.__getitem__) if value in found}
 
@@ -126,23 +131,54 @@ class Sides:
         agreeing = sum(held in read for held in partner.inputs)
         return weights[0] == weights[1], type(node.op) is type(partner.op), agreeing
 
-    def _folded(self) -> Iterator[tuple[Value, Value, Value]]:
-        """For each normalization that only one model has: the first one's value that has no counterpart then, and the
-        two values that are the same."""
+    def _correct_by_readers(self, found: dict[Value, Value]) -> None:
+        """Pair what nodes that are the same read, and outputs, where only nodes without counterpart lie between that
+        and what was paired."""
         pairs = self.counterparts
-        for row in self.difference.rows:
-            node = row.left or row.right
-            if row.place or node is None or (row.left is not None and row.right is not None) or not row.changes:
-                continue
-            before = node.inputs[0] if isinstance(node.op, BatchNormalization) else None
-            if before is None or before.producer is None:
-                continue
-            if row.left is not None and before.producer in pairs.forward:
-                partner = pairs.forward[before.producer]
-                yield before, node.outputs[0], partner.outputs[before.index]
-            elif row.right is not None and before.producer in pairs.backward:
-                own = pairs.backward[before.producer].outputs[before.index]
-                yield own, own, node.outputs[0]
+        back: dict[Value, set[Value]] = {}
+        for value, other in found.items():
+            back.setdefault(other, set()).add(value)
+        for value, other in self._read_alike():
+            partner, others = found.get(value), back.get(other, set()) - {value}
+            if partner is not other:
+                is_open = partner is None and not others
+                ahead = partner is not None and _leads(other, partner, pairs.backward)
+                behind = any(_leads(value, held, pairs.forward) for held in others)
+                if not (is_open or ahead or behind):
+                    continue
+                if partner is not None:
+                    back[partner].discard(value)
+                found[value] = other
+            for held in others:
+                found.pop(held, None)
+            back[other] = {value}
+
+    def _read_alike(self) -> Iterator[tuple[Value, Value]]:
+        """The computed values that stand in one slot of two nodes that are the same, and outputs of one name."""
+        assert self.graphs is not None
+        for node, partner in self.counterparts.forward.items():
+            for value, other in zip(node.inputs, partner.inputs, strict=False):
+                if value is not None and other is not None and value.producer and other.producer:
+                    yield value, other
+        ends = {value.name: value for value in self.graphs[1].outputs}
+        for value in self.graphs[0].outputs:
+            if value.name in ends and value.producer and ends[value.name].producer:
+                yield value, ends[value.name]
+
+def _leads(value: Value, origin: Value, matched: Mapping[Node, Node]) -> bool:
+    """Whether a value is made from another one by nodes that have no counterpart, few of them."""
+    pending, seen = [value], {value}
+    while pending and len(seen) <= MOST_BETWEEN:
+        node = pending.pop().producer
+        if node is None or node in matched:
+            continue
+        for read in node.inputs:
+            if read is origin:
+                return True
+            if read is not None and read.producer is not None and read not in seen:
+                seen.add(read)
+                pending.append(read)
+    return False
 
 
 def _computed(graph: Graph) -> Iterator[Value]:

@@ -16,7 +16,7 @@ from .conftest import Command
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = "resnet18_v2_symbol.json"
-PAGES = {"cost.md": 1, "half_precision.md": 1, "memory.md": 4, "parts.md": 3, "plot.md": 4}
+PAGES = {"cost.md": 1, "half_precision.md": 1, "memory.md": 4, "parts.md": 3, "plot.md": 4, "registry.md": 2}
 
 
 class Example(NamedTuple):

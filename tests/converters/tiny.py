@@ -26,6 +26,7 @@ from graphir.types import DType, TensorType
 
 if TYPE_CHECKING:
     from graphir.converters.glance import Glance
+    from graphir.converters.kernel.live import Live
 
 OPERATORS: dict[str, Any] = {"relu": Relu, "minus": Neg}
 MEANINGS: dict[str, Any] = {"relu": lambda x: np.maximum(x, 0), "minus": np.negative}
@@ -70,7 +71,7 @@ class TinyReference:
 class TinySource(Source):
     """A file."""
 
-    def judges(self, against: str) -> list[Judge]:
+    def judges(self, against: str, live: Live | None = None) -> list[Judge]:
         """What the format means."""
         return [Judge(lambda: TinyReference(self.files[0]))]
 
@@ -109,7 +110,7 @@ class TinyTarget:
 
         return Ready(counted, write, "1")
 
-    def judges(self, path: PathLike, against: str) -> list[Judge]:
+    def judges(self, path: PathLike, against: str, live: Live | None = None) -> list[Judge]:
         """What the format means is what was written."""
         return [Judge(lambda: TinyReference(path))]
 

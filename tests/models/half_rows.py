@@ -73,7 +73,7 @@ def half_row(shared: Path, model: str, dtype: str, folder: Path) -> Row:
     worst = max(found.outputs, key=lambda one: one.relative / max(one.limit, 1e-9))
     kept = len(report.grouped_decisions().get("kept float32", ()))
     sizes = os.path.getsize(whole), os.path.getsize(made)
-    return Row(model, *sizes, kept, found.ok, worst.relative, worst.limit)
+    return Row(model, *sizes, kept, all(one.verdict.passes for one in found.outputs), worst.relative, worst.limit)
 
 
 def main(words: list[str]) -> None:

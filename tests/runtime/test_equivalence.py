@@ -16,11 +16,11 @@ from graphir import verify
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.references import ReferenceEvaluator
 from graphir.converters.onnx.files.structure import read_structure
-from graphir.converters.session import Session
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.ops.convolution import Conv
 from graphir.padding import Explicit
+from graphir.runtime.session import OnnxSession
 from graphir.verification import bench
 from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.compare import Verdict, compare
@@ -131,7 +131,7 @@ def test_layers_come_in_slices(size: int, monkeypatch: pytest.MonkeyPatch) -> No
     sessions: list[int] = []
     real = OnnxCandidate._with_outputs
 
-    def counted(self: OnnxCandidate, names: Any) -> Session:
+    def counted(self: OnnxCandidate, names: Any) -> OnnxSession:
         sessions.append(len(names))
         return real(self, names)
 

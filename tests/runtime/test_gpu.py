@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from graphir.converters.session import Session
 from graphir.errors import ProviderError
 from graphir.runtime.providers import PROVIDERS
 from graphir.verification.compare import Verdict
+from tests.gpu import need_gpu
 
 from . import models
 
@@ -24,14 +24,7 @@ pytestmark = pytest.mark.gpu
 
 @pytest.fixture(scope="module", autouse=True)
 def _cuda() -> None:
-    if PROVIDERS["cuda"] not in onnxruntime.get_available_providers():
-        pytest.skip("the installed onnxruntime is built without CUDA")
-    try:
-        found = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no CUDA device: nvidia-smi does not run")
-    if not found.strip():
-        pytest.skip("no CUDA device: nvidia-smi lists none")
+    need_gpu()
 
 
 def test_cuda_runs_the_nodes() -> None:
@@ -53,6 +46,25 @@ def test_cpu_and_cuda_agree() -> None:
     assert report.verdict.passes
     assert report.first_divergence is None
     assert "on CUDA (" in report.candidate
+    assert PROVIDERS["cuda"] in {node.provider for node in report.placement}
+    assert [note for note in report.notes if note.startswith("TF32 was off; with it the outputs")]
+
+
+def test_tensorrt_runs_nodes() -> None:
+    if PROVIDERS["tensorrt"] not in onnxruntime.get_available_providers():
+        pytest.skip("the installed onnxruntime has no TensorRT")
+    session = Session(models.net_graph(), providers="tensorrt")
+    assert session.nodes()[0].provider == PROVIDERS["tensorrt"]
+    assert verify(models.net_graph(), models.net_graph(), providers="tensorrt").verdict.passes
+
+
+def test_bound_inputs_and_outputs_stay_on_the_gpu() -> None:
+    session = Session(models.net_graph(), providers="cuda")
+    feeds = {"data": np.ones((2, 3, 8, 8), np.float32)}
+    bound = session.prepared(feeds)
+    assert (bound.bound, bound.device) == (True, "cuda")
+    for array, expected in zip(bound.outputs(), session.run(feeds).values(), strict=True):
+        np.testing.assert_allclose(array, expected, rtol=1e-5, atol=1e-7)
 
 
 def test_file_on_cuda(tmp_path: Path) -> None:

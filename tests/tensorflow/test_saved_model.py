@@ -112,7 +112,7 @@ def test_a_choice_of_signatures_is_listed(models: Path) -> None:
         (["module"], 1, "choose one"),
         (["module", "--signature", "affine"], 0, "(TensorFlow SavedModel)"),
         (["module", "--signature", "affine", "--verify", "--against", "live"], 0, "in a child process"),
-        (["keras_export", "--verify", "--against", "reference"], 0, "the imported graph was the reference"),
+        (["keras_export", "--verify", "--against", "reference"], 5, "the imported graph was the reference"),
     ],
 )
 def test_convert_on_the_command_line(
@@ -122,7 +122,7 @@ def test_convert_on_the_command_line(
     assert main(["convert", str(models / arguments[0]), str(target), *arguments[1:]]) == code
     printed = capsys.readouterr()
     assert text in printed.out + printed.err
-    assert target.exists() == (code == 0)
+    assert target.exists() == (code != 1)
 
 
 def _cut(path: Path, size: int) -> None:

@@ -52,6 +52,7 @@ class Fused:
                 self.normalization = record
             elif record.op not in (*SUMS, VARIABLE):
                 self._take(node, record, early)
+        self._check_activations(node, early)
         if len(layers) != 1:
             node.refuse(f"the symbol inside has {len(layers)} {layer}, expected one")
         self.layer = layers[0]
@@ -70,6 +71,16 @@ class Fused:
             self.behind = record
         else:
             node.refuse(f"the symbol inside has {record.op} ({record.name}), which MXNet fuses nowhere")
+
+    def _check_activations(self, node: ImportNode, early: bool) -> None:
+        """Refuse attributes that say other than the symbol inside, since MXNet goes by them."""
+        for stated, held, where in (
+            (early, self.before, "behind the layer"),
+            (bool(node.attrs.get("with_postsum_act")), self.behind, "behind the sum"),
+        ):
+            if stated != (held is not None):
+                said = "an" if stated else "no"
+                node.refuse(f"its attributes state {said} activation {where}, other than the symbol inside")
 
     @property
     def last(self) -> NNVMNode | None:

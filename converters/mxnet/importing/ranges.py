@@ -104,6 +104,8 @@ def calibrated(node: ImportNode) -> tuple[Known, Known] | None:
     """The range that calibration found, None without both ends."""
     low, high = node.attrs["min_calib_range"], node.attrs["max_calib_range"]
     stated = low is not None and high is not None
+    if stated and low > high:
+        node.refuse(f"its calibrated range goes from {low} to {high}: no calibration finds that one")
     if stated and node.op.startswith("_sg_") and node.attrs.get("enable_float_output"):
         node.refuse("it states a calibrated range and a float32 result, and MXNet scales by both: state one of them")
     return None if low is None or high is None else (single(low), single(high))

@@ -34,6 +34,8 @@ def import_mxnet():
 
     if [int(number) for number in mxnet.__version__.split(".")[:2]] >= [1, 6]:  # 1.4 and 1.5 know no backend NONE
         os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"  # read when a symbol is bound
+    else:
+        os.environ.pop("MXNET_SUBGRAPH_BACKEND", None)
     return mxnet
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.kernel.child_process import ChildProcess
+from graphir.converters.kernel.live import Live
 from graphir.converters.mxnet.files.nnvm_json import to_json
 from graphir.converters.mxnet.files.records import NNVMGraph
 from graphir.errors import VerificationError
@@ -34,23 +35,21 @@ class MXNetRefuses(VerificationError):
 class LiveProcess(ChildProcess):
     """A child with a symbol and its parameters, which evaluates them on feeds until it is closed.
 
-    Raises MXNetMissing if it cannot import MXNet, and VerificationError if it does not start.
+    Raises MXNetMissing if it cannot import MXNet, and LiveFailed if it does not start.
     """
 
     framework, missing, refuses = "MXNet", MXNetMissing, MXNetRefuses
 
-    def __init__(self, python: str, symbol: NNVMGraph, arrays: Mapping[str, Array], *, onednn: bool) -> None:
-        super().__init__(python)
+    def __init__(
+        self, python: str, symbol: NNVMGraph, arrays: Mapping[str, Array], *, onednn: bool, live: Live | None = None
+    ) -> None:
+        super().__init__(python, live)
         (self.place / "symbol.json").write_text(to_json(symbol), encoding="utf-8")
         self._store("parameters", arrays)
         switch = str(int(onednn))
-        environment = {
-            "MXNET_SUBGRAPH_BACKEND": "NONE",
-            "MXNET_USE_ONEDNN": switch,
-            "MXNET_MKLDNN_ENABLED": switch,
-        }
+        environment = {"MXNET_USE_ONEDNN": switch, "MXNET_MKLDNN_ENABLED": switch}
         first = self.start(Path(__file__).with_name("child.py"), [], environment)
-        self.version = str(first["version"])
+        self.version = str(first.get("version", "of an unknown version"))
 
     def evaluate(self, feeds: Mapping[str, Array], names: Sequence[str]) -> Iterator[tuple[str, Array]]:
         """The named values, one after the other. All of them must be taken before the next call."""

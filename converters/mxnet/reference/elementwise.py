@@ -233,6 +233,8 @@ def quadratic(attrs: Attributes, data: Array) -> Array:
     a, b, c = (np.float32(attrs.get(key, 0.0)) for key in "abc")
     with np.errstate(all="ignore"):
         wide = data.astype(np.float32 if data.dtype.kind in "iu" else accumulator(data.dtype))
+        if data.dtype == np.float16:
+            a, b, c = (np.float32(np.float16(number)) for number in (a, b, c))
         return np.asarray((a * wide + b) * wide + c).astype(data.dtype)
 
 

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphir.converters.mxnet.reference.algebra import require_pair, require_square, require_wide, triangle
-from graphir.converters.mxnet.reference.contract import NP_SHAPE, Array, Attributes, Reference, require
+from graphir.converters.mxnet.reference.contract import (
+    NP_SHAPE,
+    Array,
+    Attributes,
+    Reference,
+    normalized_axes,
+    require,
+)
 
 
 def _mirrored(data: Array, lower: bool) -> Array:
@@ -129,7 +136,7 @@ def tensorinv(attrs: Attributes, data: Array) -> Array:
 def tensorsolve(attrs: Attributes, tensor: Array, data: Array) -> Array:
     """The solution of a tensor equation."""
     tensor, data = _widened(tensor, data)
-    axes = sorted(axis % tensor.ndim for axis in attrs.get("a_axes", None) or ())
+    axes = sorted(normalized_axes(attrs.get("a_axes", None) or (), tensor.ndim))
     tensor = np.moveaxis(tensor, axes, range(tensor.ndim - len(axes), tensor.ndim))
     shape = tensor.shape[data.ndim :]
     require(tensor.size == data.size**2 and int(np.prod(shape)) == data.size, f"{tensor.shape} and {data.shape}")

@@ -43,6 +43,7 @@ def correlation(attrs: Attributes, left: Array, right: Array) -> Array:
     stride, step, pad = attrs.get("stride1", 1), attrs.get("stride2", 1), attrs.get("pad_size", 0)
     require(kernel % 2 == 1 and left.shape == right.shape and left.ndim == 4, f"{kernel}, {left.shape}, {right.shape}")
     require(left.dtype.kind == "f", f"{left.dtype}")
+    require(reach >= 0 and min(stride, step) >= 1 and pad >= 0, f"{reach}, {stride}, {step}, {pad}")
     around = [(0, 0), (0, 0), (pad, pad), (pad, pad)]
     first, second = (np.pad(image.astype(np.float64), around) for image in (left, right))
     border = reach + (kernel - 1) // 2

@@ -127,7 +127,7 @@ def border(attrs: Attributes, data: Array) -> Array:
     require(kind in (0, *BORDERS) and min(*pads[0], *pads[1]) >= 0, f"type {kind} and margins {pads}")
     if kind:
         return np.pad(data, pads, BORDERS[kind])  # type: ignore[call-overload,no-any-return]
-    numbers = attrs.get("values") or (attrs.get("value", 0.0),) * 4
+    numbers = attrs.get("values") or (attrs.get("value", 0.0),) * 3  # a fourth channel gets 0
     planes = [
         np.pad(data[..., index], pads[:2], constant_values=_filling((*numbers, 0.0, 0.0, 0.0)[index], data.dtype))
         for index in range(data.shape[2])

@@ -154,6 +154,8 @@ def linspace(attrs: Attributes) -> Array:
     """num values from start to stop, stop included by default."""
     require_room(int(attrs["num"]), "a range")
     values = np.linspace(attrs["start"], attrs["stop"], int(attrs["num"]), bool(attrs.get("endpoint", True)))
+    if not np.isfinite(attrs["start"]):
+        values[1:] = np.nan
     return values.astype(named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
 
 

@@ -36,7 +36,8 @@ def logistic_regression_output(attrs: Attributes, data: Array, *label: Array) ->
 
 def softmax_cross_entropy(attrs: Attributes, data: Array, label: Array) -> Array:
     """- sum over samples of log max(softmax(x)[label], 1e-8), as a vector of one element."""
-    chosen = softmax_values(data.astype(accumulator(data.dtype)), 1)[np.arange(data.shape[0]), label.astype(np.int64)]
+    rows = softmax_values(data.astype(accumulator(data.dtype)), 1).astype(data.dtype)
+    chosen = rows[np.arange(data.shape[0]), label.astype(np.int64)].astype(accumulator(data.dtype))
     with np.errstate(divide="ignore"):  # of float16 1e-8 is 0
         losses = -np.log(np.maximum(chosen, data.dtype.type(1e-8).astype(chosen.dtype)))
     return np.array([losses.sum()]).astype(data.dtype)

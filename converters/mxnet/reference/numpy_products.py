@@ -45,6 +45,8 @@ def tensordot(attrs: Attributes, left: Array, right: Array) -> Array:
     _floats(left, right)
     first, second = attrs["a_axes_summed"], attrs["b_axes_summed"]
     require(len(first) == len(second), f"{len(first)} and {len(second)} axes")
+    if not first:
+        return np.asarray(np.multiply.outer(_wide(left), _wide(right))).astype(left.dtype)
     axes = normalized_axes(first, left.ndim), normalized_axes(second, right.ndim)
     return np.asarray(np.tensordot(_wide(left), _wide(right), axes=axes)).astype(left.dtype)
 
@@ -54,6 +56,8 @@ def tensordot_of_last(attrs: Attributes, left: Array, right: Array) -> Array:
     _floats(left, right)
     count = int(attrs["axes"])
     require(0 <= count <= min(left.ndim, right.ndim), f"axes {count}")
+    if not count:  # numpy's own passes over 0 times infinity
+        return np.asarray(np.multiply.outer(_wide(left), _wide(right))).astype(left.dtype)
     return np.asarray(np.tensordot(_wide(left), _wide(right), axes=count)).astype(left.dtype)
 
 

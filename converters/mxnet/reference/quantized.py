@@ -56,6 +56,7 @@ def saturated(values: Array, dtype: str) -> Array:
 def calibrated(attrs: Attributes) -> tuple[np.float32, np.float32] | None:
     """The range that calibration found, None without both ends."""
     low, high = attrs.get("min_calib_range"), attrs.get("max_calib_range")
+    require(low is None or high is None or low <= high, f"a calibrated range from {low} to {high}")
     return None if low is None or high is None else (number(low), number(high))
 
 

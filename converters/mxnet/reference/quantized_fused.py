@@ -55,6 +55,8 @@ class Fused:
                     self.behind = record
         require(bool(self.layer), "no layer inside")
         self.sums = bool(attrs.get("with_sum"))
+        stated = bool(attrs.get("with_act") or attrs.get("with_eltwise")), bool(attrs.get("with_postsum_act"))
+        require(stated == (self.before is not None, self.behind is not None), f"{attrs}: other activations inside")
 
     @property
     def last(self) -> NNVMNode | None:
@@ -169,6 +171,7 @@ def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[
     """A dense layer with an activation, which is computed of real numbers."""
     fused = Fused(attrs)
     if not attrs.get("quantized"):
+        require(all(array.dtype == np.float32 for array in operands), "operands that are not float32")
         with np.errstate(all="ignore"):
             return activated(fused.before, fully_connected(fused.layer, *operands))
     data, weight, *rest = operands
@@ -266,6 +269,7 @@ def product_of(
 ) -> Array | tuple[Array, ...]:
     """A scaled batch of matrix products, quantized where the attributes say so."""
     if not attrs.get("quantized"):
+        require(left.dtype == right.dtype == np.float32, f"{left.dtype} and {right.dtype}, expected float32")
         return np.asarray(np.matmul(left * np.float32(scale), right))
     require_bytes(left)
     require_one_scale(attrs)

@@ -56,6 +56,19 @@ def output_addition(names: Sequence[str]) -> bytes:
     return framed(7, b"".join([framed(12, _text(1, name)) for name in names]))
 
 
+def input_addition(types: Mapping[str, tuple[int, Sequence[int]]]) -> bytes:
+    """Bytes that, behind those of a model, make weights of it defaults of inputs, given their element types and shapes.
+
+    Weights are defaults of inputs from version 4 of the format on; an older model becomes one of that.
+    """
+    inputs = []
+    for name, (code, shape) in types.items():
+        sizes = b"".join(framed(1, write_varint(1 << 3) + write_varint(size)) for size in shape)
+        tensor = write_varint(1 << 3) + write_varint(code) + framed(2, sizes)
+        inputs.append(framed(11, _text(1, name) + framed(2, framed(1, tensor))))
+    return framed(7, b"".join(inputs))
+
+
 def model_message(model: OnnxModel) -> bytes:
     """The ModelProto without its graph."""
     metadata = model.metadata
@@ -273,4 +286,7 @@ def _type(name: str, type_: Type, dims: Mapping[str, str]) -> bytes:
     return framed(8 if isinstance(type_, SparseTensorType) else 1, content)
 
 
-__all__ = ["Place", "framed", "graph_message", "header_of", "model_message", "output_addition", "tensor_header"]
+__all__ = [
+    *("Place", "framed", "graph_message", "header_of", "input_addition", "model_message", "output_addition"),
+    "tensor_header",
+]

@@ -18,6 +18,7 @@ QUANTIZING = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv"
 COARSE_STEPS = {10: 2.0**-10, 16: 2.0**-7}  # float16, bfloat16
 FLOAT = 1
 REAL_TYPES = frozenset({FLOAT, *COARSE_STEPS, 11, 14, 15})  # double, and complex numbers of both sizes
+PERTURBED = frozenset({FLOAT, 10, 11})  # what numpy has of them
 SIZES = frozenset({"Shape", "Size"})
 BOUNDED = frozenset(
     {"Sigmoid", "Softmax", "LogSoftmax", "Tanh", "Erf", "Exp", "Gelu", "Softplus", "Softsign", "Elu", "Selu", "Celu"}
@@ -34,7 +35,8 @@ class Structure:
     """The main graph of a model. `producers` holds, for each result in the file's order, its operator and operands;
     `external` says whether weights lie in other files, `element_types` which ONNX types are in it. `captured` are the
     values that the graphs inside a node use, by that node's results; `typed` are those whose ONNX element
-    type is stated (weights, inputs, casts, constants), and `random` those that are drawn."""
+    type is stated (weights, inputs, casts, constants), `random` those that are drawn. `weights` are the element types
+    and shapes of the model's weights, `defaults` those of them that are defaults of inputs."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -44,6 +46,8 @@ class Structure:
     captured: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     typed: Mapping[str, int] = field(default_factory=dict)
     random: frozenset[str] = frozenset()
+    weights: Mapping[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+    defaults: frozenset[str] = frozenset()
 
     @property
     def quantizes(self) -> bool:
@@ -87,6 +91,20 @@ class Structure:
         """The values that depend on real numbers, on more than their sizes."""
         return self.behind([name for name, code in self.typed.items() if code in REAL_TYPES], unless=SIZES)
 
+    def first_weights(self) -> Iterator[str]:
+        """The weights of real numbers, those that meet the inputs first come first."""
+        seen: set[str] = set()
+        fed = self.behind(self.inputs)
+        for name in self.producers:
+            if name in fed:
+                pending = [operand for operand in self.operands(name) if operand not in fed]
+                while pending:
+                    operand = pending.pop()
+                    if operand in self.weights and operand not in seen and self.weights[operand][0] in PERTURBED:
+                        yield operand
+                    seen.add(operand)
+                    pending += [more for more in self.producers.get(operand, ("", ()))[1] if more not in seen]
+
     def operands(self, name: str) -> tuple[str, ...]:
         """What a computed value depends on directly, what graphs inside its node use included."""
         return (*self.producers[name][1], *self.captured.get(name, ()))
@@ -126,6 +144,8 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
             name: tuple({operand: None for node in nodes for operand in node.input}) for name, nodes in inside.items()
         },
         typed=_typed(graph, inside),
+        weights={tensor.name: (tensor.data_type, tuple(tensor.dims)) for tensor in graph.initializer},
+        defaults=frozenset(item.name for item in graph.input if item.name in weights),
         random=frozenset(
             name
             for node in graph.node
@@ -180,13 +200,17 @@ def _stated_types(node: Any) -> Iterator[int]:
 
 
 def _message(path: str | os.PathLike[str]) -> bytes:
-    """The file without its weights. Its map goes with the last view of it: one that an error's traceback still holds
-    cannot be closed, which would hide that error."""
+    """The file without its weights."""
+    return strip_weights(mapped_bytes(path)).message
+
+
+def mapped_bytes(path: str | os.PathLike[str]) -> memoryview:
+    """A file's bytes, mapped. The map goes with the last view of it: one that an error's traceback still holds cannot
+    be closed, which would hide that error."""
     with open_plain(path) as file:
         if not os.fstat(file.fileno()).st_size:
-            return b""
-        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return strip_weights(memoryview(view)).message
+            return memoryview(b"")
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def graph_message(path: str | os.PathLike[str]) -> Any:
@@ -219,13 +243,13 @@ def check_external(path: str | os.PathLike[str]) -> None:
         model.ParseFromString(message)
     except DecodeError:
         return
-    for tensor in _tensors(model.graph, *(function.node for function in model.functions)):
+    for tensor in tensors_of(model.graph, *(function.node for function in model.functions)):
         for entry in tensor.external_data:
             if entry.key == "location" and tensor.data_location == onnx.TensorProto.EXTERNAL:
                 external_place(Path(path), entry.value, f"tensor {tensor.name}")
 
 
-def _tensors(graph: Any, *bodies: Any) -> Iterator[Any]:
+def tensors_of(graph: Any, *bodies: Any) -> Iterator[Any]:
     """Every tensor of a graph and of lists of nodes, those of the graphs inside them included."""
     graphs, nodes = [graph], list(bodies)
     while graphs or nodes:
@@ -252,4 +276,4 @@ def _element_types(graph: Any) -> Iterator[int]:
             yield from (attribute.i for attribute in node.attribute if attribute.name == "to")
 
 
-__all__ = ["Structure", "check_external", "graph_message", "read_structure"]
+__all__ = ["Structure", "check_external", "graph_message", "mapped_bytes", "read_structure", "tensors_of"]

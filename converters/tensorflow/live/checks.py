@@ -1,11 +1,11 @@
+# mypy: ignore-errors
+# ruff: noqa: B905, UP031
+# This runs where TensorFlow is, in Python 3.5 too.
 """What live TensorFlow may run of a stranger's model: an allow-list of operators and layers, and the part of a graph
 that passed it. Works on TensorFlow's own protobuf messages and on Keras's configurations; imports nothing of graphir.
 """
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 PLACEHOLDERS = ("Placeholder", "PlaceholderV2")
 # Operators that only print: they are let run, printing nothing.
@@ -23,32 +23,32 @@ class Refused(Exception):
     """A model that is not run, and why."""
 
 
-def node_of(reference: str) -> str:
+def node_of(reference):
     """The node that an input (`x`, `x:1`, `^x`) names."""
     return reference.lstrip("^").partition(":")[0]
 
 
-def tensor_of(reference: str) -> str:
+def tensor_of(reference):
     """An input with its slot; control inputs as they are."""
-    return reference if ":" in reference or reference.startswith("^") else f"{reference}:0"
+    return reference if ":" in reference or reference.startswith("^") else reference + ":0"
 
 
-def needed(nodes: dict[str, Any], wanted: list[str], fed: set[str]) -> set[str]:
+def needed(nodes, wanted, fed):
     """The names of the nodes that run when the tensors are wanted: over data and control inputs, up to what is fed."""
-    found: set[str] = set()
+    found = set()
     pending = [reference for reference in wanted if tensor_of(reference) not in fed]
     while pending:
         name = node_of(pending.pop())
         if name in found:
             continue
         if name not in nodes:
-            raise Refused(f"the graph has no node {name}")
+            raise Refused("the graph has no node " + name)
         found.add(name)
         pending += [reference for reference in nodes[name].input if tensor_of(reference) not in fed]
     return found
 
 
-def called(node: Any, functions: dict[str, Any]) -> set[str]:
+def called(node, functions):
     """The functions that a node names: as its operator, which functions come before, or anywhere in its attributes."""
     found = {node.op} & functions.keys()
     pending = list(node.attr.values())
@@ -61,28 +61,28 @@ def called(node: Any, functions: dict[str, Any]) -> set[str]:
     return found
 
 
-def reached_functions(nodes: list[Any], functions: dict[str, Any], allowed: frozenset[str]) -> set[str]:
+def reached_functions(nodes, functions, allowed):
     """The functions that the nodes call, and those that these call. Raises Refused, with all of them, for operators
     that are not allowed."""
-    reached: set[str] = set()
-    refused: dict[str, list[str]] = {}
+    reached = set()
+    refused = {}
     pending = list(nodes)
     while pending:
         node = pending.pop()
         for name in called(node, functions) - reached:
             if name not in functions:
-                raise Refused(f"node {node.name} calls the function {name}, which is not in the library")
+                raise Refused("node %s calls the function %s, which is not in the library" % (node.name, name))
             reached.add(name)
             pending += functions[name].node_def
         if node.op not in functions and node.op not in allowed:
             refused.setdefault(node.op, []).append(node.name)
     if refused:
-        shown = "; ".join(f"{op} ({', '.join(names[:3])})" for op, names in sorted(refused.items()))
-        raise Refused(f"operators that are not on the list of those without effects: {shown}")
+        shown = "; ".join("%s (%s)" % (op, ", ".join(names[:3])) for op, names in sorted(refused.items()))
+        raise Refused("operators that are not on the list of those without effects: " + shown)
     return reached
 
 
-def part_of(graph: Any, keep: set[str], functions: set[str]) -> Any:
+def part_of(graph, keep, functions):
     """A graph of these nodes and functions only, on no particular device."""
     made = type(graph)()
     made.versions.CopyFrom(graph.versions)
@@ -98,23 +98,23 @@ def part_of(graph: Any, keep: set[str], functions: set[str]) -> Any:
     return made
 
 
-def fed_apart(graph: Any, feeds: dict[str, int]) -> dict[str, str]:
+def fed_apart(graph, feeds):
     """Put placeholders in place of fed tensors, in the graph itself; the tensor to feed for each.
 
     `feeds` are types by tensor. What a placeholder gives is fed as it is.
     """
-    own = {f"{node.name}:0" for node in graph.node if node.op in PLACEHOLDERS}
-    moved: dict[str, str] = {}
+    own = {node.name + ":0" for node in graph.node if node.op in PLACEHOLDERS}
+    moved = {}
     for index, (tensor, dtype) in enumerate(feeds.items()):
         if tensor not in own:
-            moved[tensor] = f"graphir_feed_{index}"
+            moved[tensor] = "graphir_feed_%d" % index
             graph.node.add(name=moved[tensor], op="Placeholder").attr["dtype"].type = dtype
     for node in graph.node:
         node.input[:] = [moved.get(tensor_of(reference), reference) for reference in node.input]
-    return {tensor: f"{moved[tensor]}:0" if tensor in moved else tensor for tensor in feeds}
+    return {tensor: moved[tensor] + ":0" if tensor in moved else tensor for tensor in feeds}
 
 
-def runnable(graph: Any, wanted: list[str], feeds: dict[str, int], allowed: frozenset[str], saver: Any = None) -> Any:
+def runnable(graph, wanted, feeds, allowed, saver = None):
     """The part of a graph that computes what is wanted, and with a saver what loads its variables; and what to feed for
     each of the feeds. Raises Refused for whatever is not allowed in it."""
     nodes = {node.name: node for node in graph.node}
@@ -131,31 +131,31 @@ def runnable(graph: Any, wanted: list[str], feeds: dict[str, int], allowed: froz
     return made, fed_apart(made, feeds)
 
 
-def check_restoring(nodes: dict[str, Any], functions: dict[str, Any], restoring: set[str], file: str) -> None:
+def check_restoring(nodes, functions, restoring, file):
     """Raise Refused where variables are loaded from another file than the one that is handed in."""
 
-    def is_file(reference: str) -> bool:
+    def is_file(reference):
         name = node_of(reference)
         while name != file and name in nodes and nodes[name].op == "Identity":
             name = node_of(nodes[name].input[0])
         return name == file
 
     pending = [(nodes[name], [is_file(reference) for reference in nodes[name].input]) for name in restoring]
-    seen: set[tuple[str, frozenset[str]]] = set()
+    seen = set()
     while pending:
         node, are_files = pending.pop()
         if node.op == "RestoreV2" and not are_files[:1] == [True]:
-            raise Refused(f"{node.name} loads variables from a file that the graph names itself")
+            raise Refused(node.name + " loads variables from a file that the graph names itself")
         for name in called(node, functions) & functions.keys():
             arguments = functions[name].signature.input_arg
-            given = frozenset(argument.name for argument, is_name in zip(arguments, are_files) if is_name)  # noqa: B905
+            given = frozenset(argument.name for argument, is_name in zip(arguments, are_files) if is_name)
             if (name, given) not in seen:
                 seen.add((name, given))
                 inner = functions[name].node_def
                 pending += [(held, [reference in given for reference in held.input]) for held in inner]
 
 
-def check_keras(entry: Any, classes: frozenset[str], functions: frozenset[str]) -> None:
+def check_keras(entry, classes, functions):
     """Raise Refused for a configuration that names a class or function that is not Keras's own and known."""
     pending = [entry]
     while pending:
@@ -170,14 +170,14 @@ def check_keras(entry: Any, classes: frozenset[str], functions: frozenset[str]) 
         pending += [value for key, value in held.items() if key != "compile_config"]  # it is not read
 
 
-def check_object(held: Any, name: Any, config: Any, classes: frozenset[str], functions: frozenset[str]) -> None:
+def check_object(held, name, config, classes, functions):
     """Raise Refused unless an object's entry is of a known class in a module of Keras."""
     module, registered = held.get("module"), held.get("registered_name")
     known = classes | {"function", "TFOpLambda", "SlicingOpLambda"}
     if not isinstance(name, str) or name not in known or registered not in (None, name):
-        raise Refused(f"the class {registered or name!r} is not on the list of Keras's own")
+        raise Refused("the class %r is not on the list of Keras's own" % (registered or name))
     if module is not None and not MODULES.fullmatch(str(module)):
-        raise Refused(f"the class {name} of the module {module!r}, which is not Keras's")
+        raise Refused("the class %s of the module %r, which is not Keras's" % (name, module))
     symbol = config if name == "function" else config.get("function") if isinstance(config, dict) else None
     if (name not in classes or symbol is not None) and not (isinstance(symbol, str) and symbol in functions):
-        raise Refused(f"{name} names the function {symbol!r}, which is not on the list")
+        raise Refused("%s names the function %r, which is not on the list" % (name, symbol))

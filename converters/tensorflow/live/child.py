@@ -1,6 +1,9 @@
+# mypy: ignore-errors
+# ruff: noqa: B905, UP032
+# This runs where TensorFlow is, in Python 3.5 too.
 """Run as a program, with live TensorFlow: evaluate a model on stored arrays. Imports nothing of graphir.
 
-    live_child.py FOLDER KIND MODEL
+    child.py FOLDER KIND MODEL
 
 KIND is `graph` (a frozen GraphDef), `saved_model` (a folder), `meta` (a .meta file with its checkpoint) or `keras` (a
 .keras or .h5 file). FOLDER holds allowed.json: `operators`, and for Keras `classes` and `functions`, that may run; the
@@ -11,8 +14,6 @@ reads feeds.npz and request.json from FOLDER (`feeds`: the tensors that the arra
 wanted) and answers, for each, with a line of JSON and an .npy; then with an empty object, or an error.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -21,22 +22,21 @@ import zipfile
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from inspect import signature
-from typing import Any
 
 import numpy as np
 
 AT_ONCE = 32
-write_array: Any = np.lib.format.write_array
+write_array = np.lib.format.write_array
 
 
 class Session:
     """A graph in a session. `feeds` says where what is fed for a tensor goes."""
 
-    def __init__(self, session: Any, feeds: dict[str, str]) -> None:
+    def __init__(self, session, feeds):
         self._session = session
         self._feeds = feeds
 
-    def run(self, fetches: list[str], feeds: dict[str, Any]) -> list[Any]:
+    def run(self, fetches, feeds):
         """The tensors."""
         fed = {self._feeds[name]: array for name, array in feeds.items()}
         return list(self._session.run([self._feeds.get(name, name) for name in fetches], fed))
@@ -49,17 +49,17 @@ class Keras:
     and computes others differently.
     """
 
-    def __init__(self, path: str, allowed: dict[str, Any]) -> None:
+    def __init__(self, path, allowed):
         version, config = keras_model(path)
         checks().check_keras(config, frozenset(allowed["classes"]), frozenset(allowed["functions"]))
         old = version < 3 and find_spec("tf_keras") is not None
-        load = import_module("tf_keras" if old else "keras").models.load_model
+        load = keras(old).models.load_model
         safely = {"safe_mode": True} if "safe_mode" in signature(load).parameters else {}
         self._model = load(path, compile=False, **safely)
 
-    def run(self, fetches: list[str], feeds: dict[str, Any]) -> list[Any]:
+    def run(self, fetches, feeds):
         """The numbered outputs."""
-        operands = [feeds[f"input:{index}"] for index in range(len(feeds))]
+        operands = [feeds["input:{}".format(index)] for index in range(len(feeds))]
         found = self._model(operands[0] if len(operands) == 1 else operands, training=False)
         if isinstance(found, dict):
             found = list(found.values())
@@ -67,7 +67,17 @@ class Keras:
         return [np.asarray(results[int(name.partition(":")[2])]) for name in fetches]
 
 
-def keras_model(path: str) -> tuple[int, Any]:
+def keras(old):
+    """The package of Keras: version 2 on its own, or the one that this TensorFlow has."""
+    name = "tf_keras" if old else "keras"
+    tf = import_module("tensorflow")
+    if int(tf.__version__.partition(".")[0]) < 2:
+        tf.compat.v1.enable_eager_execution()  # so that a model gives numbers
+        return tf.keras
+    return tf.keras if find_spec(name) is None else import_module(name)
+
+
+def keras_model(path):
     """The version of Keras that wrote a file, and the configuration in it."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
@@ -80,16 +90,16 @@ def keras_model(path: str) -> tuple[int, Any]:
     return int(text.partition(".")[0]), config
 
 
-def checks() -> Any:
+def checks():
     """The module that checks what may run, which lies beside this program."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "checks.py")
     spec = spec_from_file_location("live_checks", path)
-    module = module_from_spec(spec)  # type: ignore[arg-type]
-    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 
-def open_session(tf: Any, kind: str, model: str, allowed: dict[str, Any]) -> Any:
+def open_session(tf, kind, model, allowed):
     """What can run the model, with its variables. Graph optimisations are off: the plain kernels."""
     if kind == "keras":
         return Keras(model, allowed)
@@ -107,7 +117,7 @@ def open_session(tf: Any, kind: str, model: str, allowed: dict[str, Any]) -> Any
     return Session(session, places)
 
 
-def read_model(tf: Any, kind: str, model: str) -> tuple[Any, Any, dict[str, str], str]:
+def read_model(tf, kind, model):
     """The GraphDef, and if it has variables: what loads them, the keys of those that saved objects state, and the
     checkpoint."""
     if kind == "graph":
@@ -123,7 +133,7 @@ def read_model(tf: Any, kind: str, model: str) -> tuple[Any, Any, dict[str, str]
     return meta.graph_def, saver, saved_keys(tf, meta, file), file
 
 
-def saved_keys(tf: Any, meta: Any, file: str) -> dict[str, str]:
+def saved_keys(tf, meta, file):
     """The keys in the checkpoint of the variables of saved objects, by name. What loads variables in a graph does not
     always load those that its signatures use."""
     reader = tf.train.load_checkpoint(file)
@@ -132,14 +142,14 @@ def saved_keys(tf: Any, meta: Any, file: str) -> dict[str, str]:
     pb2 = import_module("tensorflow.core.protobuf.trackable_object_graph_pb2")
     tracked = pb2.TrackableObjectGraph.FromString(reader.get_tensor("_CHECKPOINTABLE_OBJECT_GRAPH")).nodes
     found = {}
-    for saved, entry in zip(meta.object_graph_def.nodes, tracked):  # noqa: B905  as long as Python 3.9 is asked
+    for saved, entry in zip(meta.object_graph_def.nodes, tracked):
         keys = [held.checkpoint_key for held in entry.attributes if held.name == "VARIABLE_VALUE"]
         if saved.variable.name and keys:
             found[saved.variable.name] = keys[0]
     return found
 
 
-def assign(tf: Any, session: Any, variables: list[Any], keys: dict[str, str], file: str) -> None:
+def assign(tf, session, variables, keys, file):
     """Load the variables whose keys are known."""
     for node in variables:
         key = keys.get(node.attr["shared_name"].s.decode() or node.name)
@@ -150,24 +160,26 @@ def assign(tf: Any, session: Any, variables: list[Any], keys: dict[str, str], fi
             session.run(tf.raw_ops.AssignVariableOp(resource=handle, value=given), {given: value})
 
 
-def plain_kernels(v1: Any) -> Any:
+def plain_kernels(v1):
     """The settings of a session that optimises nothing."""
     config = v1.ConfigProto()
     rewriter_config_pb2 = import_module("tensorflow.core.protobuf.rewriter_config_pb2")
     config.graph_options.optimizer_options.opt_level = v1.OptimizerOptions.L0
-    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    if hasattr(config.graph_options.rewrite_options, "disable_meta_optimizer"):  # since TensorFlow 1.12
+        config.graph_options.rewrite_options.disable_meta_optimizer = True
     config.graph_options.rewrite_options.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
     return config
 
 
-def served(folder: str) -> Any:
+def served(folder):
     """The graph to load: with the tag `serve` alone, else with it, else the first."""
     loader_impl = import_module("tensorflow.python.saved_model.loader_impl")
-    graphs = loader_impl.parse_saved_model(folder).meta_graphs
+    parse = getattr(loader_impl, "parse_saved_model", None) or loader_impl._parse_saved_model  # before 1.14
+    graphs = parse(folder).meta_graphs
     return sorted(graphs, key=lambda meta: ("serve" not in meta.meta_info_def.tags, len(meta.meta_info_def.tags)))[0]
 
 
-def read_graph(v1: Any, path: str) -> Any:
+def read_graph(v1, path):
     """The GraphDef in a binary or text file."""
     with open(path, "rb") as file:
         data = file.read()
@@ -177,7 +189,7 @@ def read_graph(v1: Any, path: str) -> Any:
         return import_module("google.protobuf.text_format").Parse(data.decode(), v1.GraphDef())
 
 
-def answer(out: Any, header: dict[str, Any], array: Any = None) -> None:
+def answer(out, header, array = None):
     """One line of JSON, and an array behind it."""
     line = json.dumps(header).encode() + b"\n"
     if array is None:
@@ -189,21 +201,27 @@ def answer(out: Any, header: dict[str, Any], array: Any = None) -> None:
     out.flush()
 
 
-def evaluate(session: Any, folder: str, out: Any) -> None:
+def told(error):
+    """What is said of an error, and whether there was too little memory."""
+    too_little = isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError"
+    return {"error": "{}: {}".format(type(error).__name__, error), "memory": too_little}
+
+
+def evaluate(session, folder, out):
     """Answer one request."""
     with open(os.path.join(folder, "request.json"), encoding="utf-8") as file:
         request = json.load(file)
     with np.load(os.path.join(folder, "feeds.npz")) as archive:
-        feeds = {name: archive[f"a{index}"] for index, name in enumerate(request["feeds"])}
+        feeds = {name: archive["a{}".format(index)] for index, name in enumerate(request["feeds"])}
     fetches = request["fetches"]
     for start in range(0, len(fetches), AT_ONCE):
         wanted = fetches[start : start + AT_ONCE]
-        for name, array in zip(wanted, session.run(wanted, feeds)):  # noqa: B905  as long as Python 3.9 is asked
+        for name, array in zip(wanted, session.run(wanted, feeds)):
             array = np.asarray(array)
             answer(out, {"name": name}, array.astype(np.float32) if array.dtype.kind == "V" else array)
 
 
-def main() -> None:
+def main():
     """Serve until standard input ends; TensorFlow's own words go to standard error."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -217,7 +235,7 @@ def main() -> None:
         with open(os.path.join(folder, "allowed.json"), encoding="utf-8") as file:
             session = open_session(tf, kind, model, json.load(file))
     except Exception as error:  # whatever TensorFlow raises is an answer too
-        answer(out, {"error": f"{type(error).__name__}: {error}"})
+        answer(out, told(error))
         return
     answer(out, {"version": tf.__version__})
     for _ in sys.stdin.buffer:
@@ -225,7 +243,7 @@ def main() -> None:
             evaluate(session, folder, out)
             answer(out, {})
         except Exception as error:
-            answer(out, {"error": f"{type(error).__name__}: {error}"})
+            answer(out, told(error))
 
 
 if __name__ == "__main__":

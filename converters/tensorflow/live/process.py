@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.kernel.child_process import ChildProcess
+from graphir.converters.kernel.live import Live
 from graphir.converters.tensorflow.files.reader import TFSource
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.live.allowed import keras_classes, keras_functions, operators
@@ -52,14 +53,23 @@ def live_python() -> str | None:
 
 
 class LiveTensorFlow:
-    """A model that TensorFlow runs. `outputs` are the names that the imported graph has for its outputs."""
+    """A model that TensorFlow runs. `outputs` are the names that the imported graph has for its outputs;
+    `insists` says that no other judge will do."""
 
     def __init__(
-        self, path: str | os.PathLike[str], outputs: Sequence[str], python: str, signature: str | None = None
+        self,
+        path: str | os.PathLike[str],
+        outputs: Sequence[str],
+        python: str,
+        signature: str | None = None,
+        live: Live | None = None,
+        insists: bool = False,
     ) -> None:
+        self.insists = insists
         self.label = "TensorFlow in a child process"
         self.outputs = list(outputs)
         self._python = python
+        self._live = live
         self._path = Path(path)
         self._source: TFSource = open_model(path, signature, outputs)
         self._process: _Process | None = None
@@ -87,6 +97,8 @@ class LiveTensorFlow:
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values. Raises TensorFlowMissing if the interpreter cannot import TensorFlow, and VerificationError
         with TensorFlow's own message, or with the signal that ended it."""
+        if self._process is not None and self._process.is_done:
+            self.close()
         if self._process is None:
             self._process = self._started(feeds)
         with_onednn = " with oneDNN" if self._has_channels_first else ""
@@ -115,7 +127,7 @@ class LiveTensorFlow:
         }
         if self._is_keras:
             allowed |= {"classes": keras_classes(), "functions": keras_functions()}
-        return _Process(self._python, self._kind(), self._path, allowed, onednn=self._has_channels_first)
+        return _Process(self._python, self._kind(), self._path, allowed, self._has_channels_first, self._live)
 
     def _needed(self) -> list[TFNode]:
         """The nodes that the outputs depend on, in the graph's order."""
@@ -190,15 +202,14 @@ class _Process(ChildProcess):
     framework, missing, refuses = "TensorFlow", TensorFlowMissing, TensorFlowRefuses
 
     def __init__(
-        self, python: str, kind: str, path: Path, allowed: Mapping[str, object], *, onednn: bool = False
+        self, python: str, kind: str, path: Path, allowed: Mapping[str, object], onednn: bool, live: Live | None
     ) -> None:
-        super().__init__(python)
+        super().__init__(python, live)
         (self.place / "allowed.json").write_text(json.dumps(allowed), encoding="utf-8")
         settings = SETTINGS | {ONEDNN: str(int(onednn)), "KERAS_HOME": str(self.place)}
-        first = self.start(Path(__file__).with_name("child.py"), [kind, str(path.resolve())], settings)
-        if "error" in first:
-            raise TensorFlowRefuses(f"live TensorFlow ({python}) cannot load {path}: {first['error']}")
-        self.version = str(first["version"])
+        words = [kind, str(path.resolve())]
+        first = self.start(Path(__file__).with_name("child.py"), words, settings, f"load {path}")
+        self.version = str(first.get("version", "of an unknown version"))
 
     def evaluate(self, feeds: Mapping[str, Array], fetches: Sequence[str]) -> Iterator[tuple[str, Array]]:
         """The tensors, one after the other. All of them must be taken before the next call."""

@@ -113,7 +113,21 @@ def draw(seed: int, index: int, pattern: str = "") -> Drawn:
     }
     if case.op == "_histogram" and len(inputs) > 1:  # limits rise
         arrays[case.variable(inputs[1])].sort()
+    _keep_indices_inside(case, arrays)
     return Drawn(case, arrays, mood.special > 0)
+
+
+def _keep_indices_inside(case: Case, arrays: dict[str, NDArray[Any]]) -> None:
+    """Indices that lie outside once an attribute has changed: MXNet writes, or reads, beyond its arrays there."""
+    if len(case.inputs) < 2:
+        return
+    name = case.variable(case.inputs[1])
+    if case.op in ("scatter_nd", "_scatter_set_nd"):
+        sizes = [int(number) for number in re.findall(r"-?\d+", case.attrs.get("shape", ""))]
+        for axis, (row, size) in enumerate(zip(arrays[name], sizes, strict=False)):
+            arrays[name][axis] = np.clip(row, -max(size, 1), max(size - 1, 0))
+    if case.op == "CTCLoss" and case.attrs.get("blank_label", "first") == "first":
+        arrays[name] = np.maximum(arrays[name], 0)  # padding is 0 then, and -1 no class
 
 
 # Values that are not drawn, by operator, and why. docs/mxnet-numbers.md tells users of the same.
@@ -126,7 +140,7 @@ PLAIN_ONLY = re.compile(
     r"^(argsort|topk|sort|_npi_unique|_unravel_index|_ravel_multi_index|Pooling|Pooling_v1|gather_nd|scatter_nd|RNN|Dropout|LRN|BilinearSampler|GridGenerator|SpatialTransformer|UpSampling)$"
     r"|^(_histogram|_npi_average|_npi_einsum|_npi_percentile)$"
     r"|Resize2D|AdaptiveAvg|ROI|[Bb]ox|_linalg|_npi_(cholesky|solve|svd|eig|pinv|tensorinv|tensorsolve)|Sequence|Deformable|Norm|CTC|Proposal|Correlation"
-    r"|_pdf_generalized|_image_re|_cvimresize|_image_random"
+    r"|_pdf_generalized|_image_re|_cvimresize|_image_random|bipartite"
     r"|quantize|^_sg_mkldnn"  # a range with an infinite end holds no number
 )
 WITHOUT_EXTREMES = re.compile(

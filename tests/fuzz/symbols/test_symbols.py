@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from tests.fuzz.symbols.draw import draw, rows
+from tests.equivalence.case import Case
+from tests.fuzz.symbols.draw import Drawn, draw, rows
 from tests.fuzz.symbols.judge import Kind, LiveMXNet, Outcome, verdict
+from tests.fuzz.symbols.recorded import explained
 from tests.requirements import needing
 
+Array = NDArray[Any]
 CASES = int(os.environ.get("GRAPHIR_FUZZ_CASES", "500"))
 SEED = int(os.environ.get("GRAPHIR_FUZZ_SEED", "0"))
 FAULTS = (Kind.WRONG, Kind.CRASH)
@@ -50,6 +56,40 @@ def test_a_case_is_drawn_alike_twice() -> None:
 def test_every_operator_with_rows_is_drawn() -> None:
     count = len(rows())
     assert len({draw(SEED, index).case.op for index in range(count)}) == count
+
+
+def drawn_of(op: str, **values: Any) -> Drawn:
+    """A symbol of an operator with these values."""
+    return Drawn(Case(op, {}, (), "made"), {name: np.asarray(array) for name, array in values.items()}, False)
+
+
+INTEGERS = np.array([2**24 + 4, -7], np.int32)
+PIXELS = np.arange(60, dtype=np.uint8)
+HALVES = np.array([np.inf, 2], np.float16)
+ROWS = [
+    ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 8, {}, 2),
+    ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 9, {}, 0),
+    ("_contrib_quantized_elemwise_add", "onnx", np.int8([5]), np.int8([6]), {}, 0),
+    ("_npi_add", "onnx", INTEGERS, INTEGERS + 1, {}, 0),
+    ("gamma", "onnx", np.int32([479001599]), np.int32([479001600]), {}, 1),
+    ("gamma", "onnx", np.int32([5040]), np.int32([5038]), {}, 0),
+    ("gamma", "onnx", np.float32([24.0]), np.float32([25.0]), {}, 0),
+    ("_npi_add", "onnx", HALVES, np.float16([7, 2]), {"a": np.float16([1, 2]), "b": np.int32([70000, 1])}, 1),
+    ("_npi_add", "onnx", HALVES, np.float16([7, 2]), {"a": np.float16([1, 2]), "b": np.int32([7, 70000])}, 0),
+    ("_npi_add", "reference", HALVES, np.float16([7, 2]), {"a": np.float16([1, 2]), "b": np.int32([70000, 1])}, 0),
+    ("_random_pdf_normal", "reference", HALVES, np.float16([7, 2]), {"a": np.float16([60000])}, 1),
+    ("_random_pdf_normal", "reference", HALVES, np.float16([7, 2]), {"a": np.float16([600])}, 0),
+    ("_image_resize", "reference", PIXELS, PIXELS + (PIXELS == 3), {}, 1),
+    ("_image_resize", "reference", PIXELS, PIXELS + (PIXELS < 9), {}, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "road", "wanted", "found", "values", "count"), ROWS)
+def test_what_is_recorded_is_shown_by_its_numbers(
+    op: str, road: str, wanted: Array, found: Array, values: dict[str, Array], count: int
+) -> None:
+    places, reason = explained(drawn_of(op, **values), road, found, wanted)
+    assert (int(places.sum()), bool(reason)) == (count, count > 0)
 
 
 def test_a_cause_has_no_numbers_of_its_case() -> None:

@@ -203,7 +203,7 @@ def _constant_border(node: ImportNode, data: Value, pads: tuple[tuple[int, int],
     dtype = dtype_of(node, data)
     numbers = list(node.attrs["values"] or ())
     if not numbers:
-        numbers = [node.attrs["value"]] * 4
+        numbers = [node.attrs["value"]] * (3 if node.attrs["value"] else 4)  # a fourth channel gets 0
     (channels,) = node.sizes(data, (2,)) if len(set(numbers)) > 1 or len(numbers) < 4 else (1,)
     if channels > 4:
         node.refuse(f"{data.name} has {channels} channels; OpenCV fills four at most")

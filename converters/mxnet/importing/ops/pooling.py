@@ -136,7 +136,8 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     kind = attrs["pool_type"]
     if convention == "same" and (rank != 1 or kind != "max"):
         node.refuse("pooling_convention same is for max pooling over one spatial axis only")
-    if node.op == "Pooling_v1" and kind == "max" and any(pads):
+    wide = any(pad >= width for pad, width in zip(pads, kernel, strict=True))  # ONNX allows none that is
+    if node.op == "Pooling_v1" and any(pads) and (kind == "max" or wide):
         data = _zeros_around(node, data, pads)
         pads = (0,) * rank
     include = _counts_padding(node)
@@ -170,7 +171,7 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
 
 
 def _zeros_around(node: ImportNode, data: Value, pads: tuple[int, ...]) -> Value:
-    node.decide(DecisionKind.PADDING, "Pooling_v1 pads with zeros, which are part of the maxima")
+    node.decide(DecisionKind.PADDING, "Pooling_v1 pads with zeros, which are part of the windows")
     around = (0, 0, *pads)
     return node.step(Pad(), data, node.vector([*around, *around]), suffix="padded")
 
@@ -181,6 +182,8 @@ def _with_outside(
     """The output with the constant results of windows behind the data; zeros first, so that NaN wins in the corners."""
     dtype = pooled.dtype or DType.FLOAT32
     by_fill: dict[str, list[int]] = {}
+    if kind == "max" and not dtype.is_float:
+        node.refuse(f"{pooled.name} is {dtype}, of which MXNet has no maximum of no elements")
     lowest = -math.inf if node.op == "Pooling_v1" else float(np.finfo(dtype.numpy()).min)
     fills = {"lowest": lowest, "zero": 0.0, "nan": math.nan}
     for place, axis in enumerate(windows):

@@ -188,9 +188,12 @@ def _best(
             for value, start in ((boxes, 0), (closed, 2))
         )
         closed = node.step(Concat(2), first, node.step(Max(), first, last, suffix="last"), suffix="closed")
+    threshold = attrs["threshold"]
+    most = post if threshold >= 0 else 1  # every overlap is above a limit below 0; none is above 1
     kept = node.step(
         NonMaxSuppression(), closed, node.step(Unsqueeze(), scores, node.vector([1])),
-        node.constant(post, DType.INT64), node.constant(to_single(attrs["threshold"]), SINGLE), suffix="kept",
+        node.constant(most, DType.INT64), node.constant(to_single(min(max(threshold, 0.0), 1.0)), SINGLE),
+        suffix="kept",
     )  # fmt: skip
     chosen = node.step(Unsqueeze(), _repeated(node, kept, scores, post), node.vector([2]), suffix="chosen")
     boxes = node.step(GatherND(1), boxes, chosen, suffix="regions")

@@ -32,6 +32,7 @@ from graphir.converters.mxnet.importing.ranges import (
     range_step,
     real,
     single,
+    some_magnitude,
     step_of,
     symmetric_ends,
 )
@@ -89,7 +90,11 @@ def import_quantize_v2(node: ImportNode) -> Sequence[Value]:
     data = _real_data(node)
     low, high = found or own_ends(node, data)
     reach = magnitude(node, low, high)
-    result = quantized(node, data, dtype, step_of(node, reach, SPANS[dtype]))
+    if found is None:  # the least element is half a step from the next number: as MXNet, multiply before rounding
+        factor = apply(node, Div(), single(SPANS[dtype]), some_magnitude(node, low, high))
+        result = quantized(node, node.step(Mul(), data, held(node, factor), suffix="scaled"), dtype, ONE)
+    else:
+        result = quantized(node, data, dtype, step_of(node, reach, SPANS[dtype]))
     ends = symmetric_ends(node, reach) if dtype is DType.INT8 else [as_end(node, low), as_end(node, high)]
     return [result, *ends]
 

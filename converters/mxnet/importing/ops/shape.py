@@ -14,7 +14,7 @@ from graphir.ops.creation import ConstantOfShape
 from graphir.ops.elementwise import Identity
 from graphir.ops.indexing import Gather, GatherND, ScatterND
 from graphir.ops.shape import Expand, Flatten, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze
-from graphir.ops.shape_parts import BEYOND, DepthToSpace, Slice, SpaceToDepth
+from graphir.ops.shape_parts import BEYOND, Slice
 from graphir.types import Dim, DType, Unknown
 
 
@@ -275,16 +275,6 @@ def turned(node: ImportNode, axes: Sequence[int]) -> tuple[Value, Value, Value, 
     return back, node.vector([-BEYOND] * len(axes)), node.vector(axes), back
 
 
-def import_depth_to_space(node: ImportNode) -> Value:
-    """(N, b b C, H, W) to (N, C, b H, b W)."""
-    return node.emit(DepthToSpace(node.attrs["block_size"]), node.input(0))
-
-
-def import_space_to_depth(node: ImportNode) -> Value:
-    """(N, C, b H, b W) to (N, b b C, H, W)."""
-    return node.emit(SpaceToDepth(node.attrs["block_size"]), node.input(0))
-
-
 def import_reshape_like(node: ImportNode) -> Value:
     """The axes [lhs_begin, lhs_end) of data replaced by the axes [rhs_begin, rhs_end) of the other input."""
     data, like = node.input(0), node.input(1)
@@ -372,8 +362,6 @@ IMPORTS: dict[str, ImportFunction] = {
     "tile": import_tile,
     "repeat": import_repeat,
     "reverse": import_reverse,
-    "depth_to_space": import_depth_to_space,
-    "space_to_depth": import_space_to_depth,
     "reshape_like": import_reshape_like,
     "shape_array": import_shape_array,
     "size_array": import_size_array,

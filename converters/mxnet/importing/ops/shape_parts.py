@@ -9,8 +9,8 @@ from graphir.converters.mxnet.importing.sizes import axes_sizes, axis_size, stat
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.elementwise import Add, Cast, Div, Less, Mul, Sub
-from graphir.ops.shape import Pad, PadMode, Reshape, Shape, Squeeze, Unsqueeze
-from graphir.ops.shape_parts import BEYOND, Concat, Slice, Split
+from graphir.ops.shape import Pad, PadMode, Reshape, Shape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape_parts import BEYOND, Concat, DepthToSpace, Slice, SpaceToDepth, Split
 from graphir.ops.slicing import python_slice
 from graphir.types import UNKNOWN, DType, TensorType, unify_dim
 
@@ -265,6 +265,8 @@ def import_pad(node: ImportNode) -> Value:
             size, most = static_size(data, axis), max(width[2 * axis : 2 * axis + 2])
             if size is not None and most >= size:
                 node.refuse(f"a reflection of {most} elements on an axis of {size}")
+            if min(width[2 * axis : 2 * axis + 2]) < 0 < most:
+                node.refuse(f"pad_width {width} cuts an axis off and reflects it: ONNX reflects what is left of it")
     operands = [node.vector((*width[::2], *width[1::2]))]
     value = node.attrs["constant_value"]
     if mode is PadMode.CONSTANT and value != 0:
@@ -272,7 +274,44 @@ def import_pad(node: ImportNode) -> Value:
     return node.emit(Pad(mode), data, *operands)
 
 
+def _sizes_of_integers(node: ImportNode, data: Value) -> tuple[int, int, int] | None:
+    """Channels, height and width of integers of 64 bits where they are known: onnxruntime moves such blocks as float64
+    only, in which numbers beyond 2^53 are rounded."""
+    if data.dtype is not DType.INT64 or data.rank != 4:
+        return None
+    known = node.sizes_if_known(data, (1, 2, 3))
+    return None if known is None else (known[0], known[1], known[2])
+
+
+def import_depth_to_space(node: ImportNode) -> Value:
+    """(N, b b C, H, W) to (N, C, b H, b W)."""
+    data, block = node.input(0), node.attrs["block_size"]
+    sizes = _sizes_of_integers(node, data)
+    if sizes is not None and block > 0 and sizes[0] % (block * block) == 0:
+        channels, height, width = sizes
+        parts = node.vector([0, block, block, channels // (block * block), height, width])
+        apart = node.step(Reshape(), data, parts, suffix="apart")
+        order = node.step(Transpose((0, 3, 4, 1, 5, 2)), apart, suffix="order")
+        shape = node.vector([0, channels // (block * block), height * block, width * block])
+        return node.emit(Reshape(), order, shape)
+    return node.emit(DepthToSpace(node.attrs["block_size"]), node.input(0))
+
+
+def import_space_to_depth(node: ImportNode) -> Value:
+    """(N, C, b H, b W) to (N, b b C, H, W)."""
+    data, block = node.input(0), node.attrs["block_size"]
+    sizes = _sizes_of_integers(node, data)
+    if sizes is not None and block > 0 and sizes[1] % block == sizes[2] % block == 0:
+        channels, height, width = sizes[0], sizes[1] // block, sizes[2] // block
+        apart = node.step(Reshape(), data, node.vector([0, channels, height, block, width, block]), suffix="apart")
+        order = node.step(Transpose((0, 3, 5, 1, 2, 4)), apart, suffix="order")
+        return node.emit(Reshape(), order, node.vector([0, channels * block * block, height, width]))
+    return node.emit(SpaceToDepth(node.attrs["block_size"]), node.input(0))
+
+
 IMPORTS: dict[str, ImportFunction] = {
+    "depth_to_space": import_depth_to_space,
+    "space_to_depth": import_space_to_depth,
     "Concat": import_concat,
     "stack": import_stack,
     "SliceChannel": import_slice_channel,

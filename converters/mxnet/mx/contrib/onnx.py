@@ -87,10 +87,11 @@ def _sizes(value: Any) -> tuple[int, ...]:
 
 
 def _mxnet(what: str) -> Any:
-    from graphir.converters.mxnet.live.child import import_mxnet
+    from graphir.converters.mxnet.live import child
 
+    program: Any = child  # plain Python, without types
     try:
-        return import_mxnet()
+        return program.import_mxnet()
     except (ImportError, AttributeError, OSError) as error:
         raise ImportFailure(
             f"{what} needs MXNet in this Python, and it cannot be imported ({error}); "

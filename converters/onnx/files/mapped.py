@@ -1,0 +1,112 @@
+"""An .onnx file for onnxruntime without its weights being copied: they are named as external data that lies in the very
+file that holds them, and are mapped from there. All sessions on a file then share one copy, that of the page cache."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphir.converters.onnx.files.structure import mapped_bytes, tensors_of
+from graphir.converters.onnx.files.wire import MARK, Stripped, strip_weights
+from graphir.errors import FormatError
+
+# ONNX's element types that lie in raw data as whole numbers of bytes, and how many.
+SIZES = {1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2}
+# What is mapped need not be aligned in a file. These processors load it all the same, as fast.
+UNALIGNED = frozenset({"x86_64", "amd64", "aarch64", "arm64"})
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A model whose large weights lie where they were. `message` is its serialized ModelProto, `folder` what the
+    locations in it are relative to."""
+
+    message: bytes
+    folder: Path
+
+
+def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
+    """The file with its weights named in place; None where there are none to name (they are small, or lie in other
+    files, which onnxruntime maps by itself), or the machine cannot take them from there, or it is no ONNX model, which
+    onnxruntime is to say.
+    """
+    import onnx
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+    place = Path(os.path.realpath(path))
+    if sys.byteorder != "little" or not _is_utf8(place.name):
+        return None
+    content = mapped_bytes(path)
+    model = onnx.ModelProto()
+    try:
+        stripped = strip_weights(content)
+        model.ParseFromString(stripped.message)
+    except (FormatError, DecodeError):
+        return None
+    marked = [tensor for tensor in _every(model) if tensor.external_data]
+    if any(_region(tensor, stripped) is None for tensor in marked):
+        return None
+    # Of the tensors elsewhere (of attributes, of graphs inside nodes) onnxruntime wants the elements.
+    weights = [
+        tensor for tensor in model.graph.initializer
+        if (region := _region(tensor, stripped)) is not None and _is_whole(tensor, *region)
+    ]  # fmt: skip
+    if not weights:
+        return None
+    for tensor in weights:
+        _name(tensor, place.name, _region(tensor, stripped))
+    for tensor in _every(model):
+        region = _region(tensor, stripped)
+        if region is not None:
+            tensor.ClearField("external_data")
+            tensor.raw_data = bytes(content[region[0] : sum(region)])
+    return Mapped(model.SerializeToString(), place.parent)
+
+
+def _every(model: Any) -> Iterator[Any]:
+    return tensors_of(model.graph, *(function.node for function in model.functions))
+
+
+def _region(tensor: Any, stripped: Stripped) -> tuple[int, int] | None:
+    """Where the elements lie that were taken out of a tensor, as offset and length; None where none were."""
+    found = tensor.external_data
+    if len(found) != 1 or found[0].key != MARK or not found[0].value.isdecimal():
+        return None
+    index = int(found[0].value)
+    return stripped.regions[index] if index < len(stripped.regions) else None
+
+
+def _is_whole(tensor: Any, offset: int, length: int) -> bool:
+    """Whether the region is the tensor's elements, and can be read where it lies."""
+    size = SIZES.get(tensor.data_type)
+    if size is None or min(tensor.dims, default=0) < 0 or math.prod(tensor.dims) * size != length:
+        return False
+    return offset % size == 0 or platform.machine().lower() in UNALIGNED
+
+
+def _name(tensor: Any, location: str, region: tuple[int, int] | None) -> None:
+    """Say where the tensor's elements lie."""
+    from onnx import TensorProto
+
+    assert region is not None
+    tensor.ClearField("external_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, text in (("location", location), ("offset", str(region[0])), ("length", str(region[1]))):
+        tensor.external_data.add(key=key, value=text)
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+__all__ = ["Mapped", "mapped_model"]

@@ -1,0 +1,54 @@
+"""Options that say where a model is run: a live framework's interpreter with its limits, and onnxruntime's provider."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+
+
+def interpreter(text: str) -> str:
+    """Read the path of a program that can be started. Raises ArgumentTypeError."""
+    from shutil import which
+
+    found = which(os.path.expanduser(text))
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no program that can be started; write the path of a python")
+    return found
+
+
+def provider(text: str) -> str:
+    """Read the name of a provider, with the number of a GPU or without. Raises ArgumentTypeError."""
+    name, _, number = text.partition(":")
+    if name not in ("cpu", "cuda", "tensorrt") or not (number.isdecimal() if ":" in text else True):
+        raise argparse.ArgumentTypeError(f"{text!r} is no provider; write cpu, cuda, tensorrt or cuda:1")
+    return text
+
+
+def above_zero(text: str) -> float:
+    """Read a finite number above 0. Raises ArgumentTypeError."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 < found < 1e9:
+        raise argparse.ArgumentTypeError(f"invalid value: {text!r}; write a number above 0, as in 2.5")
+    return found
+
+
+def add_live_options(group: argparse._ArgumentGroup) -> None:
+    """--python, --live-seconds, --live-memory."""
+    group.add_argument(
+        "--python", metavar="PATH", type=interpreter,
+        help="the interpreter that has the live framework: MXNet of any version or TensorFlow (default: what "
+        "GRAPHIR_MXNET_PYTHON or GRAPHIR_TENSORFLOW_PYTHON names, else this one)",
+    )  # fmt: skip
+    group.add_argument(
+        "--live-seconds", metavar="X", type=above_zero, help="how long it may take for a set of inputs (default 600)"
+    )
+    group.add_argument(
+        "--live-memory", metavar="GIB", type=above_zero, help="the memory that it may allocate (default 16)"
+    )
+
+
+__all__ = ["above_zero", "add_live_options", "interpreter", "provider"]

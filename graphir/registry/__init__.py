@@ -1,0 +1,1 @@
+"""A registry of models: found, converted in worker processes under limits, recorded, and shown on one page."""

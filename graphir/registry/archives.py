@@ -1,0 +1,162 @@
+"""Archives of model servers, unpacked without harm: .tar, .tar.gz, .tgz, .zip, .mar and .model.
+
+Their names and sizes are a stranger's claims. Nothing is written outside of the folder that is given, nothing but plain
+files is made, nothing that exists is written over, and what comes out is counted while it comes, not as it is claimed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from graphir.errors import FormatError
+from graphir.files.reading import open_plain
+from graphir.safety.limits import check_depth, check_expansion
+from graphir.structure.record import holder
+
+SUFFIXES = (".tar", ".tar.gz", ".tgz", ".zip", ".mar", ".model")
+ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
+# Where a tar names its kind, since 1988.
+USTAR, USTAR_AT = b"ustar", 257
+CHUNK = 1 << 20
+# What a file takes of a disk even if it is empty: so many empty files are as large as their number says.
+BLOCK = 4096
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+def is_archive(place: str | os.PathLike[str]) -> bool:
+    """Whether a file is called like an archive of models, and begins like one: other programs' models end in .model."""
+    if not os.fspath(place).endswith(SUFFIXES) or not os.path.isfile(place):
+        return False
+    try:
+        with open_plain(place) as file:
+            head = file.read(USTAR_AT + len(USTAR))
+    except OSError:
+        return False
+    return head.startswith((ZIP, GZIP)) or head.endswith(USTAR)
+
+
+@holder
+class _Unpacking:
+    """What has come out of an archive of `stored` bytes."""
+
+    archive: str
+    folder: Path
+    stored: int
+    made: int = 0
+
+    def write(self, name: str, source: IO[bytes]) -> None:
+        """A file of the archive."""
+        place = place_in(self.folder, name, self.archive)
+        with self._possible(name):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            file = place.open("xb")
+        with file:
+            self._count(BLOCK)
+            while data := source.read(CHUNK):
+                self._count(len(data))
+                file.write(data)
+
+    def folder_at(self, name: str) -> None:
+        """A folder of the archive."""
+        self._count(BLOCK)
+        place = place_in(self.folder, name, self.archive)
+        with self._possible(name):
+            place.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def _possible(self, name: str) -> Iterator[None]:
+        """Raise FormatError for a name that another one stands in the way of, or that no file can have."""
+        try:
+            yield
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            raise FormatError(
+                f"two of its files are called {name!r} (capitals may not count), or one of them is a file and a folder",
+                path=self.archive,
+            ) from None
+        except OSError as error:
+            if error.errno not in (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ):
+                raise
+            raise FormatError(f"no file can be called {name[:80]!r}: {error.strerror}", path=self.archive) from error
+
+    def _count(self, nbytes: int) -> None:
+        self.made += nbytes
+        check_expansion(self.made, self.stored, f"{self.archive}: unpacking it", "bytes")
+
+
+def place_in(folder: Path, name: str, of: str) -> Path:
+    """Where a stranger's name leads, in the folder. Raises FormatError for one that leads out of it."""
+    parts = PurePosixPath(name).parts
+    if "\0" in name or "\\" in name or ":" in name or not parts or name.startswith("/") or ".." in parts:
+        raise FormatError(f"a file in it is called {name!r}, which may lead out of a folder", path=of)
+    check_depth(len(parts), f"{of}: the folders of {name!r}")
+    return folder.joinpath(*parts)
+
+
+def unpack(archive: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
+    """Unpack an archive into an empty folder.
+
+    Raises FormatError for what is no such archive, is damaged or locked, and for an archive with links, devices, names
+    that lead elsewhere or two files of one name; LimitError where far more comes out than the archive holds.
+    """
+    with open_plain(archive) as file:
+        head = file.read(4)
+        file.seek(0)
+        unpacking = _Unpacking(os.fspath(archive), Path(folder), os.fstat(file.fileno()).st_size)
+        with _said(unpacking.archive):
+            if head == ZIP:
+                _unzip(file, unpacking)
+            else:
+                _untar(file, unpacking, is_packed=head[:2] == GZIP)
+
+
+def _unzip(file: IO[bytes], unpacking: _Unpacking) -> None:
+    with zipfile.ZipFile(file) as archive:
+        for entry in archive.infolist():
+            if entry.flag_bits & 1:
+                raise FormatError(f"{entry.filename!r} in it is encrypted", path=unpacking.archive)
+            if entry.compress_type not in METHODS:
+                raise FormatError(f"{entry.filename!r} in it is packed in a way not read", path=unpacking.archive)
+            kind = stat.S_IFMT(entry.external_attr >> 16)
+            if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise FormatError(f"{entry.filename!r} in it is a link or no file", path=unpacking.archive)
+            if entry.is_dir():
+                unpacking.folder_at(entry.filename)
+                continue
+            with archive.open(entry) as source:
+                unpacking.write(entry.filename, source)
+
+
+def _untar(file: IO[bytes], unpacking: _Unpacking, *, is_packed: bool) -> None:
+    with tarfile.open(fileobj=file, mode="r|gz" if is_packed else "r|") as archive:
+        for entry in archive:
+            if entry.isdir():
+                if PurePosixPath(entry.name).parts:  # `./`, with which `tar -C folder .` begins
+                    unpacking.folder_at(entry.name)
+                continue
+            source = archive.extractfile(entry) if entry.isreg() else None
+            if source is None:
+                raise FormatError(f"{entry.name!r} in it is a link or no file", path=unpacking.archive)
+            unpacking.write(entry.name, source)
+
+
+@contextmanager
+def _said(archive: str) -> Iterator[None]:
+    """What the libraries raise of a damaged archive, as FormatError."""
+    try:
+        yield
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise FormatError(f"no archive that can be unpacked: {error}", path=archive) from error
+    except (ValueError, OverflowError, UnicodeError) as error:  # numbers and names in headers
+        raise FormatError(f"damaged: {error}", path=archive) from error
+
+
+__all__ = ["SUFFIXES", "is_archive", "place_in", "unpack"]

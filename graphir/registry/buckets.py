@@ -1,0 +1,111 @@
+"""How the work on a model can end: one bucket for each cause, so that a thousand failures are read as ten."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Iterator
+
+from graphir.errors import (
+    FormatError,
+    Gap,
+    GraphirError,
+    LimitError,
+    OutOfMemory,
+    ProviderError,
+    UnsupportedOpError,
+    VerificationError,
+)
+from graphir.verification.report import VerificationReport
+
+# How every message of graphir says that a shape, or parameters, would help: by the option that takes them.
+SHAPES = re.compile(r"\bgive (the|its|their|an?|it a) (input )?(shapes?|sizes)\b|[ (]-i\b")
+PARAMETERS = re.compile(r"[ (]-p\b|no parameters (were given|beside)|its folder holds no arrays")
+
+
+class Bucket(enum.Enum):
+    """How the work on a model ended, what was proven first. Members are in the order in which they are listed."""
+
+    DONE = "done"
+    DIFFERENT = "different"
+    NOT_PROVEN = "not proven"
+    UNSUPPORTED = "unsupported operators"
+    NEEDS_SHAPES = "needs shapes"
+    NEEDS_PARAMETERS = "needs parameters"
+    BROKEN = "broken file"
+    LIMITS = "refused for limits"
+    REFUSED = "cannot be converted"
+    UNCHECKED = "check failed"
+    TIME = "time-out"
+    MEMORY = "out of memory"
+    KILLED = "process ended"
+    DEFECT = "defect of graphir"
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no result that could be judged."""
+        return self not in (Bucket.DONE, Bucket.DIFFERENT, Bucket.NOT_PROVEN)
+
+
+EXIT_FAILED, EXIT_DIFFERENT, EXIT_NOT_PROVEN = 1, 4, 5
+
+
+def exit_code(found: Iterable[Bucket]) -> int:
+    """0 all done; 1 if any failed, else 4 if any differs, else 5 if any is not proven."""
+    kinds = set(found)
+    if any(bucket.failed for bucket in kinds):
+        return EXIT_FAILED
+    if Bucket.DIFFERENT in kinds:
+        return EXIT_DIFFERENT
+    return EXIT_NOT_PROVEN if Bucket.NOT_PROVEN in kinds else 0
+
+
+def bucket_of_verdict(report: VerificationReport | None) -> Bucket:
+    """Where a model belongs that was converted; without a verification that is all that was wanted."""
+    if report is None or report.ok:
+        return Bucket.DONE
+    return Bucket.DIFFERENT if report.verdict.differs else Bucket.NOT_PROVEN
+
+
+def bucket_of_error(error: BaseException) -> Bucket:
+    """Where a model belongs whose conversion raised this."""
+    if any(isinstance(cause, MemoryError | OutOfMemory) for cause in _causes(error)):
+        return Bucket.MEMORY
+    if isinstance(error, LimitError):
+        return Bucket.LIMITS
+    if isinstance(error, UnsupportedOpError):
+        return Bucket.NEEDS_SHAPES if error.gaps and all(map(_asks_for_shapes, error.gaps)) else Bucket.UNSUPPORTED
+    if not isinstance(error, GraphirError):
+        return Bucket.REFUSED if isinstance(error, OSError) else Bucket.DEFECT
+    text = "\n".join([str(error), *getattr(error, "__notes__", ())])
+    if isinstance(error, VerificationError | ProviderError):
+        return Bucket.MEMORY if _ran_out(text) else Bucket.UNCHECKED
+    if SHAPES.search(str(error)):  # what is missing first is in the message, what may be missing too in its notes
+        return Bucket.NEEDS_SHAPES
+    if PARAMETERS.search(text):
+        return Bucket.NEEDS_PARAMETERS
+    return Bucket.BROKEN if isinstance(error, FormatError) else Bucket.REFUSED
+
+
+def operators_of(error: BaseException) -> list[str]:
+    """The operators that an error says are not supported, each once."""
+    return list(dict.fromkeys(gap.operator for gap in error.gaps)) if isinstance(error, UnsupportedOpError) else []
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it was made of: a plugin's own MemoryError is told as the plugin's error."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _asks_for_shapes(gap: Gap) -> bool:
+    return SHAPES.search(gap.reason) is not None
+
+
+def _ran_out(text: str) -> bool:
+    """Whether a runtime that is no Python says that an allocation failed: onnxruntime's and C++'s own words."""
+    return "bad allocation" in text or "bad_alloc" in text or "Failed to allocate memory" in text
+
+
+__all__ = ["Bucket", "bucket_of_error", "bucket_of_verdict", "exit_code", "operators_of"]

@@ -1,0 +1,97 @@
+"""The same work on Dask's workers: each runs models in processes of its own, under the same caps.
+
+A worker of Dask that dies takes no outcome with it: its models are given to others by the scheduler, and what was
+finished before has its record in the store.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from graphir.errors import ImportFailure
+from graphir.registry.buckets import Bucket
+from graphir.registry.pool import Caps, Ended, Workers
+
+T = TypeVar("T")
+R = TypeVar("R")
+NEEDED = "--dask needs Dask, which is not installed: pip install 'graphir-converter[dask]'"
+CONNECT_SECONDS = 30
+
+
+class DaskWorkers:
+    """The workers of a scheduler; `caps` hold for each call."""
+
+    def __init__(self, address: str, caps: Caps) -> None:
+        try:
+            import distributed
+        except ImportError as error:
+            raise ImportFailure(NEEDED) from error
+        self._caps = caps
+        library: Any = distributed
+        try:
+            self._client: Any = library.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ImportFailure(f"no scheduler of Dask answers at {address}: {error}") from error
+
+    def __enter__(self) -> DaskWorkers:
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        self._client.run(end_here, self._caps, on_error="ignore")
+        self._client.close()
+
+    def run(
+        self, function: Callable[..., R], tasks: Iterable[tuple[T, tuple[Any, ...]]]
+    ) -> Iterator[tuple[T, R | Ended]]:
+        """Call the function with the arguments of each task; results in the order in which they come. Raises what
+        graphir's own code raises on a worker where it cannot work at all."""
+        import distributed
+
+        library: Any = distributed
+        futures = {
+            self._client.submit(call_here, self._caps, function, arguments, pure=False): label
+            for label, arguments in tasks
+        }  # fmt: skip
+        for future in library.as_completed(list(futures), loop=self._client.loop):
+            label = futures.pop(future)
+            try:
+                result: R | Ended = future.result()
+            except library.KilledWorker as error:
+                result = Ended(Bucket.KILLED, f"the workers of Dask that had it died: {error}")
+            future.release()
+            yield label, result
+
+
+_here: dict[Caps, Workers] = {}
+_making = threading.Lock()
+
+
+def call_here(caps: Caps, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """A call in a process of this worker's, which the worker keeps for the next ones."""
+    with _making:
+        if caps not in _here:
+            # A worker under a nanny is a daemon of multiprocessing, which may not have children; these end with it.
+            if multiprocessing.current_process().daemon:
+                multiprocessing.current_process().daemon = False
+            _here[caps] = Workers(_threads(), caps)
+    return _here[caps].call(function, *arguments)
+
+
+def end_here(caps: Caps) -> None:
+    """End the processes of this worker: nobody else needs them, and it cannot end before them."""
+    with _making:
+        workers = _here.pop(caps, None)
+    if workers is not None:
+        workers.stop()
+
+
+def _threads() -> int:
+    from distributed import get_worker
+
+    return max(1, int(get_worker().state.nthreads))
+
+
+__all__ = ["DaskWorkers"]

@@ -1,0 +1,115 @@
+"""Models at addresses that fsspec knows (s3://, gs://, hdfs://, file://): listed, and fetched before they are read.
+
+What is fetched together is a unit, in which models are looked for as in an archive: each folder right below the address
+with all that is in it, each archive, and the files that lie at the address itself. A glob (`s3://zoo/*.tar.gz`) lists
+what it matches, each a unit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from graphir.errors import ImportFailure
+from graphir.registry.archives import SUFFIXES, is_archive, place_in, unpack
+
+NEEDED = "addresses need fsspec, which is not installed: pip install 'graphir-converter[dask]'"
+LOOSE = "*"
+# What the file systems of fsspec call the time of the last change, or a tag of the content.
+CHANGING = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "created")
+Unit = tuple[str, str, tuple[tuple[str, int, int], ...]]
+
+
+def is_remote(place: str | os.PathLike[str]) -> bool:
+    """Whether this is an address, not a path."""
+    return "://" in os.fspath(place)
+
+
+def opened_at(address: str) -> tuple[Any, str]:
+    """The file system of an address, and the path there. Raises ImportFailure where fsspec, or what it needs for that
+    kind of address, is not installed, and for an unknown kind."""
+    try:
+        import fsspec
+    except ImportError as error:
+        raise ImportFailure(NEEDED) from error
+    try:
+        found, path = fsspec.core.url_to_fs(address)
+    except (ImportError, ValueError) as error:
+        raise ImportFailure(f"{address}: {error}") from error
+    return found, str(path).rstrip("/")
+
+
+def listed(address: str) -> list[Unit]:
+    """What an address means: name, address and stamps of each unit, sorted. Raises ImportFailure for none."""
+    system, path = opened_at(address)
+    scheme = address.partition("://")[0]
+    if any(sign in path for sign in "*?["):
+        places = sorted(system.glob(path))
+    elif system.isfile(path):
+        places = [path]
+    else:
+        places = _units_below(system, path)
+    if not places:
+        raise ImportFailure(f"{address}: nothing is there")
+    return [_unit(system, scheme, place) for place in places]
+
+
+def _units_below(system: Any, path: str) -> list[str]:
+    if not system.isdir(path):
+        return []
+    entries = {entry["name"].rstrip("/"): entry["type"] for entry in system.ls(path, detail=True)}
+    folders = [name for name, kind in entries.items() if kind == "directory"]
+    files = [name for name, kind in entries.items() if kind == "file"]
+    archives = [name for name in files if name.endswith(SUFFIXES)]
+    loose = [f"{path}/{LOOSE}"] if len(archives) < len(files) else []
+    return sorted([*folders, *archives, *loose])
+
+
+def _unit(system: Any, scheme: str, place: str) -> Unit:
+    files = sorted(_files(system, place).items())
+    stamps = tuple((name, int(entry.get("size") or 0), _key(entry)) for name, entry in files)
+    name = PurePosixPath(place).parent.name if place.endswith(f"/{LOOSE}") else PurePosixPath(place).name
+    return name, f"{scheme}://{place}", stamps
+
+
+def _files(system: Any, place: str) -> dict[str, dict[str, Any]]:
+    """The files of a unit by their names in it."""
+    if place.endswith(f"/{LOOSE}"):
+        entries = system.ls(place[: -len(LOOSE) - 1], detail=True)
+        return {
+            PurePosixPath(entry["name"]).name: entry for entry in entries
+            if entry["type"] == "file" and not entry["name"].endswith(SUFFIXES)
+        }  # fmt: skip
+    if system.isfile(place):
+        return {PurePosixPath(place).name: system.info(place)}
+    entries = system.find(place, detail=True)
+    return {name.removeprefix(place).lstrip("/"): entry for name, entry in entries.items()}
+
+
+def _key(entry: dict[str, Any]) -> int:
+    """What changes with a file: its time or tag, as the store has it."""
+    told = {name: str(entry[name]) for name in CHANGING if name in entry}
+    return int(hashlib.sha256(repr(sorted(told.items())).encode()).hexdigest()[:15], 16)
+
+
+def fetch(address: str, folder: Path) -> None:
+    """Bring a unit's files into an empty folder; of an archive what is in it. Raises FormatError as `unpack` does, and
+    for names that lead elsewhere."""
+    system, path = opened_at(address)
+    for name, entry in _files(system, path).items():
+        place = place_in(folder, name, address)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        system.get_file(entry["name"], str(place))
+    alone = folder / PurePosixPath(path).name
+    if is_archive(alone):
+        packed = folder.with_name(folder.name + "-packed")
+        os.rename(alone, packed)
+        try:
+            unpack(packed, folder)
+        finally:
+            packed.unlink()
+
+
+__all__ = ["fetch", "is_remote", "listed", "opened_at"]

@@ -1,0 +1,73 @@
+"""What came of a registry: every model's outcome, in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+from graphir.registry.buckets import Bucket, exit_code
+from graphir.registry.jobs import Outcome
+from graphir.structure.record import record
+
+# Names that stand for a bucket in a summary.
+SHOWN = 5
+
+
+@record
+class RegistryReport:
+    """The outcomes in the order of the models, those of earlier runs included.
+
+    `out` is where the results are, `target` the format that was written, `kept` how many outcomes are of earlier runs,
+    `passed` how many files were no models, by kind, `left` how many results lie there of models that are not among the
+    sources any more, `older` how many were kept that another release of graphir made.
+    """
+
+    out: str
+    target: str
+    verified: bool
+    outcomes: Sequence[Outcome]
+    kept: int = 0
+    passed: Mapping[str, int] = field(default_factory=dict)
+    left: int = 0
+    older: int = 0
+    seconds: float = 0.0
+
+    @property
+    def exit_code(self) -> int:
+        """0 all done; 1 if any failed, else 4 if any differs, else 5 if any is not proven."""
+        return exit_code(outcome.bucket for outcome in self.outcomes)
+
+    def buckets(self) -> dict[Bucket, list[Outcome]]:
+        """The outcomes by bucket; buckets in their own order, without the empty ones."""
+        found = {bucket: [outcome for outcome in self.outcomes if outcome.bucket is bucket] for bucket in Bucket}
+        return {bucket: outcomes for bucket, outcomes in found.items() if outcomes}
+
+    def operators(self) -> dict[str, int]:
+        """The operators that are not supported, with the number of models that need them; most wanted first."""
+        counted = Counter(operator for outcome in self.outcomes for operator in outcome.operators)
+        return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data, keys in a fixed order. What is one machine's alone (paths of results, stamps) is in
+        the records."""
+        return {
+            "target": self.target,
+            "verified": self.verified,
+            "models": len(self.outcomes),
+            "buckets": {bucket.value: len(outcomes) for bucket, outcomes in self.buckets().items()},
+            "unsupported_operators": self.operators(),
+            "passed_over": dict(sorted(self.passed.items())),
+            "outcomes": [_row(outcome) for outcome in self.outcomes],
+        }
+
+
+def _row(outcome: Outcome) -> dict[str, Any]:
+    found = outcome.to_json()
+    for name in ("stamps", "read", "asked"):
+        del found[name]
+    return found
+
+
+__all__ = ["SHOWN", "RegistryReport"]

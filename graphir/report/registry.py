@@ -1,0 +1,102 @@
+"""A registry's outcomes in the terminal: counts by bucket, the first names and causes of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from graphir.safety.foreign_text import in_one_line, listing, one_line
+
+from .text import plural, size, table, wrapped
+
+if TYPE_CHECKING:
+    from graphir.registry.jobs import Outcome
+    from graphir.registry.report import RegistryReport
+
+NAMES, CAUSES, OPERATORS = 3, 5, 12
+CAUSE = 120
+
+
+def registry_text(report: RegistryReport, *, verbose: bool = False) -> str:
+    """The summary; with `verbose` a row of every model."""
+    parts = [headline(report)]
+    if verbose and report.outcomes:
+        parts.append(_models(report.outcomes))
+    parts.append(_buckets(report))
+    if report.operators():
+        wanted = [f"{one_line(name)} ({count})" for name, count in list(report.operators().items())[:OPERATORS]]
+        more = len(report.operators()) - OPERATORS
+        parts.append(wrapped("operators that are not supported, by the number of models: " + ", ".join(wanted)
+                             + (f" and {more} more" if more > 0 else "")))  # fmt: skip
+    parts += [wrapped(line) for line in remarks(report)]
+    parts.append(f"  {one_line(report.out)}/index.html has every model")
+    return "\n\n".join(parts)
+
+
+def headline(report: RegistryReport) -> str:
+    """What came out, in a line."""
+    done = sum(outcome.bucket.value == "done" for outcome in report.outcomes)
+    what = "verified" if report.verified else "converted, not verified"
+    took = f" in {report.seconds:.1f} s" if report.seconds else ""
+    return f"{plural(len(report.outcomes), 'model')} to {report.target}: {done:,} {what}{took}"
+
+
+def remarks(report: RegistryReport) -> list[str]:
+    """What the counts do not say."""
+    lines = []
+    if report.kept:
+        lines.append(f"{report.kept:,} of them were done before and have not changed (--retry does them anew)")
+    if report.older:
+        lines.append(f"{report.older:,} were made by another release of graphir (--retry all makes them anew)")
+    if report.left:
+        lines.append(f"{plural(report.left, 'result')} of models that are not among the sources any more stay there")
+    passed = passed_text(report)
+    return [*lines, passed] if passed else lines
+
+
+def passed_text(report: RegistryReport) -> str:
+    """What was found and is no model, "" for nothing."""
+    counts = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(report.passed.items()))
+    return f"files passed over: {counts}" if counts else ""
+
+
+def _buckets(report: RegistryReport) -> str:
+    """A row a bucket, and below those that failed the first causes."""
+    found = report.buckets()
+    rows = [
+        (bucket.value, f"{len(outcomes):,}", listing([outcome.name for outcome in outcomes], NAMES))
+        for bucket, outcomes in found.items()
+    ]
+    text = table(("outcome", "models", "first names"), rows, right=(1,))
+    causes = []
+    for bucket, outcomes in found.items():
+        told = [outcome for outcome in outcomes if outcome.detail]
+        if told:
+            causes.append(f"  {bucket.value}:")
+            causes += [wrapped(f"{outcome.name}: {short(outcome.detail)}", first="    ", rest="      ")
+                       for outcome in told[:CAUSES]]  # fmt: skip
+            if len(told) > CAUSES:
+                causes.append(f"    ... and {len(told) - CAUSES:,} more")
+    return "\n\n".join(filter(None, [text, "\n".join(causes)]))
+
+
+def short(detail: str) -> str:
+    """The beginning of a cause, in one line."""
+    text = in_one_line(detail)
+    return text if len(text) <= CAUSE else text[: CAUSE - 4].rstrip() + " ..."
+
+
+def _models(outcomes: Sequence[Outcome]) -> str:
+    rows: list[tuple[str, ...]] = []
+    for outcome in outcomes:
+        made: tuple[str, ...] = ("-",) * 6
+        if outcome.is_reported:
+            made = (
+                outcome.framework, size(outcome.nbytes), f"{outcome.nodes[0]:,} -> {outcome.nodes[1]:,}",
+                f"{outcome.decisions:,}", outcome.verdict or "-", f"{outcome.seconds:.2f} s",
+            )  # fmt: skip
+        rows.append((outcome.name, outcome.bucket.value, *made))
+    return table(("model", "outcome", "of", "size", "nodes", "decisions", "verdict", "took"), rows, right=(3, 5, 7))
+
+
+__all__ = ["headline", "passed_text", "registry_text", "remarks", "short"]

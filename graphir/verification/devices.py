@@ -1,0 +1,97 @@
+"""What a device other than the CPU does to a model's results: said beside the verdict, which it never lifts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.converters.session import Session
+from graphir.errors import GraphirError
+from graphir.runtime.providers import PROVIDERS
+
+from .candidate import OnnxCandidate
+from .equivalence import verify_against
+from .layouts import fitted_feeds
+from .options import ComparisonOptions
+from .report import VerificationReport
+
+if TYPE_CHECKING:
+    from graphir.converters.formats import Reference
+
+Array = NDArray[Any]
+
+
+def note_devices(
+    reference: Reference,
+    candidate: OnnxCandidate,
+    make: Callable[[], Mapping[str, Array]],
+    report: VerificationReport,
+    how: ComparisonOptions,
+) -> None:
+    """Add to the report's notes how far the same file is from itself on the CPU, and on CUDA with TF32; where it
+    differs from the reference, whether it does so on the CPU too. Nothing for a candidate that ran on the CPU, for
+    which the feeds that `make` gives are not made.
+
+    The distance from the CPU is no floor: a kernel that is wrong on the device would lift its own limit by it.
+    """
+    first = candidate.session.providers[0]
+    if first == PROVIDERS["cpu"]:
+        return
+    own = first.removesuffix("ExecutionProvider")
+    feeds = make()
+    fitted = fitted_feeds(candidate.fitting, feeds) if candidate.fitting else dict(feeds)
+    found = candidate.session.run(fitted)
+    with OnnxCandidate(candidate.path, providers="cpu") as elsewhere:
+        report.notes.append(f"{own} and the CPU {_apart(found, elsewhere.session.run(fitted))}")
+        if report.verdict.differs:
+            report.notes += _blamed(reference, elsewhere, feeds, how, own)
+    if first == PROVIDERS["cuda"]:  # TensorRT has one setting for a whole process
+        report.notes += _with_tf32(candidate, fitted, found)
+
+
+def _blamed(
+    reference: Reference, elsewhere: OnnxCandidate, feeds: Mapping[str, Array], how: ComparisonOptions, own: str
+) -> list[str]:
+    """Whether the model differs on the CPU too."""
+    on_cpu = verify_against(reference, elsewhere, feeds, how=how)
+    if on_cpu.verdict.differs:
+        return [f"on the CPU the same file is {on_cpu.verdict.value} too: what differs is the model, not {own}"]
+    return [f"on the CPU the same file is {on_cpu.verdict.value}: what differs is what {own} computes, not the model"]
+
+
+def _with_tf32(candidate: OnnxCandidate, feeds: Mapping[str, Array], found: Mapping[str, Array]) -> list[str]:
+    try:
+        session = Session(candidate.path, providers=candidate.asked, tf32=True, format="onnx")
+    except GraphirError as error:
+        return [f"what TF32 would cost is not known: {str(error).splitlines()[0]}"]
+    return [f"TF32 was off; with it the outputs {_apart(found, session.run(feeds))}"]
+
+
+def _apart(found: Mapping[str, Array], other: Mapping[str, Array]) -> str:
+    """How far apart two results of the same outputs are, in words."""
+    distances = {name: _distance(array, other[name]) for name, array in found.items() if array.dtype.kind in "biufV"}
+    worst = max(distances, key=distances.__getitem__, default=None)
+    if worst is None or not distances[worst]:
+        return "agree to the last bit"
+    if not np.isfinite(distances[worst]):
+        return f"differ in shape or in what is finite ({worst})"
+    return f"differ by {distances[worst]:.1e} of an output's scale at most ({worst})"
+
+
+def _distance(found: Array, other: Array) -> float:
+    """The largest difference over the largest magnitude; infinite where shapes differ, or only one is finite."""
+    if found.shape != other.shape:
+        return np.inf
+    left, right = found.astype(np.float64), other.astype(np.float64)
+    finite = np.isfinite(left)
+    if not np.array_equal(left[~finite], right[~finite], equal_nan=True) or not np.isfinite(right[finite]).all():
+        return np.inf
+    scale = float(np.abs(right[finite]).max(initial=0.0))
+    apart = float(np.abs(left[finite] - right[finite]).max(initial=0.0))
+    return apart / scale if scale else np.inf if apart else 0.0
+
+
+__all__ = ["note_devices"]

@@ -1,0 +1,130 @@
+"""How far a comparison is: which set of inputs, which value of how many, and about how long it still takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from .sets import FeedSet, Made, Plan
+
+if TYPE_CHECKING:
+    from graphir.converters.formats import Reference
+
+Array = NDArray[Any]
+Tell = Callable[[str], None]
+# An estimate before so many seconds have passed says more about how a model starts than about how it goes on.
+SETTLED = 1.0
+
+
+class Progress:
+    """Sentences about how far a comparison is, for `tell`.
+
+    The rest of a step is taken to go on as it went so far, further sets of inputs to take what those behind the first
+    one took, on which much more is measured. `clock` gives seconds.
+    """
+
+    def __init__(self, tell: Tell, clock: Callable[[], float] = time.monotonic) -> None:
+        self._tell = tell
+        self._clock = clock
+        self._set = ""
+        self._place = self._sets = 1
+        self._began = self._set_began = clock()
+        self._further: list[float] = []
+
+    def begin_set(self, name: str, place: int, total: int) -> None:
+        """The set of this name is run now, the `place`-th of `total`, counted from 1."""
+        now = self._clock()
+        if self._place > 1 and place > self._place:
+            self._further.append(now - self._set_began)
+        self._set, self._place, self._sets, self._set_began = name, place, total, now
+        self._say("")
+
+    def values(self, total: int) -> Iterator[int]:
+        """Counts up to `total` values, saying each that is begun."""
+        self._began = self._clock()
+        for place in range(total):
+            if total > 1:
+                self._say(f"value {place + 1} of {total}", self._rest(place, total))
+            yield place
+
+    def _rest(self, done: int, total: int) -> float | None:
+        spent = self._clock() - self._began
+        if not done or spent < SETTLED:
+            return None
+        sets = self._sets - self._place
+        each = sum(self._further) / len(self._further) if self._further else 0.0
+        return spent / done * (total - done) + sets * each
+
+    def _say(self, text: str, rest: float | None = None) -> None:
+        where = f"inputs {self._set!r} ({self._place} of {self._sets})" if self._set and self._sets > 1 else ""
+        left = "" if rest is None else f"about {duration(rest)} left"
+        self._tell(", ".join(part for part in ("comparing" + (f" on {where}" if where else ""), text, left) if part))
+
+
+class Told:
+    """A reference that says which of its values it computes. All else is the reference's own."""
+
+    def __init__(self, reference: Reference, progress: Progress) -> None:
+        self._reference = reference
+        self._progress = progress
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reference, name)
+
+    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+        """The named values."""
+        wanted = list(names)
+        found = iter(self._reference.stream(feeds, wanted))
+        for _ in self._progress.values(len(wanted)):
+            one = next(found, None)
+            if one is None:
+                return
+            yield one
+        yield from found
+
+    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
+        """The outputs, or the named values."""
+        return self._reference.run(feeds, outputs)
+
+
+def watched(reference: Reference, plan: Plan, tell: Tell | None) -> tuple[Reference, Plan]:
+    """The reference and the plan of inputs, telling which set is run and which value is computed."""
+    if tell is None:
+        return reference, plan
+    progress = Progress(tell)
+
+    def sets(light: bool) -> list[FeedSet]:
+        made = plan.sets(light)
+        return [
+            replace(one, attempts=tuple(partial(_begun, progress, one.name, place, len(made), make)
+                                        for make in one.attempts))
+            for place, one in enumerate(made, 1)
+        ]  # fmt: skip
+
+    return Told(reference, progress), replace(plan, sets=sets)
+
+
+def _begun(progress: Progress, name: str, place: int, total: int, make: Made) -> dict[str, Array]:
+    progress.begin_set(name, place, total)
+    return make()
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people.
+
+    >>> duration(0.2), duration(59), duration(61), duration(7300)
+    ('1 s', '59 s', '1 min', '2 h 2 min')
+    """
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    hours, minutes = divmod(round(whole / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+__all__ = ["Progress", "Told", "duration", "watched"]

@@ -1,0 +1,14 @@
+"""The rewrites that no verdict may blame, by name; the first of them changes nothing."""
+
+from __future__ import annotations
+
+from . import layers, operators, structure
+from .rewrite import Rewrite
+
+REWRITES: dict[str, Rewrite] = {
+    rewrite.name: rewrite for rewrite in (*structure.REWRITES, *layers.REWRITES, *operators.REWRITES)
+}
+
+ITSELF = next(iter(REWRITES))
+
+__all__ = ["ITSELF", "REWRITES", "Rewrite"]

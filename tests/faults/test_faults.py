@@ -1,0 +1,129 @@
+"""Planted faults are found and named, and harmless rewrites are not blamed.
+
+A part drawn from a seed runs always; `GRAPHIR_ALL_FAULTS=1` runs every kind in every network, as
+`python -m tests.faults` does for docs/faults.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from tests.faults.effect import Effect, change, effect_of, judged
+from tests.faults.harmless import ITSELF, REWRITES
+from tests.faults.judge import Acquittal, Finding, Planted, acquit, generator_of, hold, names, plant
+from tests.faults.kinds import FAMILIES, FAULTS
+from tests.faults.networks import NETWORKS
+
+ALL = bool(os.environ.get("GRAPHIR_ALL_FAULTS"))
+SEED = 0
+FAULTS_EACH, REWRITES_EACH = (len(FAULTS), len(REWRITES)) if ALL else (3, 2)
+LEAST_NETWORKS, LEAST_FAULTS, LEAST_REWRITES = 12, 90, 24
+
+
+def planted_in(network: str) -> Iterator[Planted]:
+    """The faults with an effect in a network, in an order drawn from the seed."""
+    kinds = list(FAULTS)
+    for index in generator_of("sample", network, SEED).permutation(len(kinds)):
+        found = plant(NETWORKS[network], FAULTS[kinds[index]], SEED)
+        if found is not None and (found.effect.is_clear or found.random):
+            yield found
+
+
+def rewritten(network: str) -> Iterator[Acquittal]:
+    """The rewrites that apply to a network, in an order drawn from the seed; the model itself stands apart."""
+    kinds = [kind for kind in REWRITES if kind != ITSELF]
+    for index in generator_of("sample", network, SEED).permutation(len(kinds)):
+        found = acquit(NETWORKS[network], REWRITES[kinds[index]], SEED)
+        if found is not None:
+            yield found
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_faults_are_found_and_named(network: str) -> None:
+    findings = [hold(judged(NETWORKS[network], SEED), planted) for planted in islice(planted_in(network), FAULTS_EACH)]
+    assert findings
+    wrong: list[Finding] = [finding for finding in findings if finding.missed or finding.unnamed]
+    assert not wrong, "\n".join(f"{finding.command}: {finding.verdict}; {finding.said}" for finding in wrong)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_network_is_not_blamed_against_itself(network: str) -> None:
+    found = acquit(NETWORKS[network], REWRITES[ITSELF], SEED)
+    assert found is not None
+    assert not found.blamed, found
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_rewrites_are_not_blamed(network: str) -> None:
+    found = list(islice(rewritten(network), REWRITES_EACH))
+    assert found
+    blamed = [one for one in found if one.blamed]
+    assert not blamed, "\n".join(f"{one.command}: {one.verdict}; {one.said}" for one in blamed)
+
+
+def test_there_are_enough_kinds() -> None:
+    assert len(FAULTS) == sum(len(family) for family in FAMILIES.values()), "two kinds of faults have one name"
+    assert (
+        len(NETWORKS) >= LEAST_NETWORKS, len(FAULTS) >= LEAST_FAULTS, len(REWRITES) >= LEAST_REWRITES
+    ) == (True,) * 3
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_network_has_no_effect_on_itself(network: str) -> None:
+    base = judged(NETWORKS[network], SEED)
+    assert effect_of(base, base.model.proto) == Effect(0.0, 0.0, 0)
+
+
+@pytest.mark.parametrize(
+    "kind, network",
+    [
+        ("a channel zeroed", "cnn"), ("Relu6 for Relu", "residual"), ("fmod for mod", "control"),
+        ("bias dropped", "bert"),
+    ],
+)
+def test_a_fault_has_an_effect_of_its_own_seed(kind: str, network: str) -> None:
+    first, again = (plant(NETWORKS[network], FAULTS[kind], SEED) for _ in range(2))
+    assert first is not None
+    assert again is not None
+    assert first.effect.is_clear
+    assert first.proto == again.proto
+
+
+@pytest.mark.parametrize(
+    "left, right, expected",
+    [
+        ([[1.0, 100.0]], [[1.0, 101.0]], 0.01),
+        ([[1.0, 100.0]], [[1.5, 100.0]], 0.5),  # the small column against itself
+        ([[1e-6, 100.0]], [[2e-6, 100.0]], 1e-5),  # not against what is nearly nothing
+        ([[np.nan, 1.0]], [[np.nan, 1.0]], 0.0),
+        ([[np.inf, 1.0]], [[1.0, 1.0]], np.inf),
+        ([[0.0]], [[1e-9]], np.inf),
+        ([[1.0]], [[1.0], [1.0]], np.inf),
+    ],
+)
+def test_a_change_is_measured_by_slices(left: list[list[float]], right: list[list[float]], expected: float) -> None:
+    assert change(np.array(left, np.float32), np.array(right, np.float32)) == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_change_of_whole_numbers_is_their_part_in_hundredths() -> None:
+    assert change(np.arange(4), np.array([0, 1, 2, 9])) == 0.25 / 100
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("relu3 Relu -> Clip(0, 6)", True), ("relu30 Relu -> Clip", False), ("conv2_out parts", True),
+        ("all is well", False),
+    ],
+)
+def test_names_are_whole_words(text: str, expected: bool) -> None:
+    base = judged(NETWORKS["mlp"], SEED)
+    planted = Planted(
+        "mlp", "", SEED, (), base.model.proto, Effect(1.0, 0.0, 1), frozenset({"relu3"}), frozenset({"conv2_out"})
+    )
+    assert names(text, planted) is expected

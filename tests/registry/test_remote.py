@@ -1,0 +1,104 @@
+"""Results and sources at addresses that fsspec knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from graphir.errors import FormatError, ImportFailure
+from graphir.registry.buckets import Bucket
+from graphir.registry.jobs import Outcome
+from graphir.registry.pool import Caps
+from graphir.registry.remote import RemoteStore
+from graphir.registry.remote_files import fetch, listed, opened_at
+from graphir.registry.run import Working, convert_all
+
+from . import zoo
+from .test_resume import tree
+
+ONE = Working(1, Caps(120))
+fsspec: Any = pytest.importorskip("fsspec", reason="addresses need fsspec")
+
+
+def published(store: RemoteStore, slug: str, files: dict[str, bytes], bucket: Bucket = Bucket.DONE) -> Outcome:
+    """An outcome with files in a store."""
+    folder = store.workspace(slug)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    outcome = Outcome(slug, slug, slug, bucket, files=tuple((name, len(data)) for name, data in files.items()))
+    store.publish(folder, outcome)
+    assert not folder.exists()
+    return outcome
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> RemoteStore:
+    """An empty store in memory, and one on disk."""
+    return RemoteStore(f"memory://{uuid4().hex}/out" if request.param == "memory" else f"file://{tmp_path}/out")
+
+
+def test_what_is_published_is_found(store: RemoteStore) -> None:
+    assert store.outcomes() == {}
+    made = {slug: published(store, slug, {f"{slug}.onnx": slug.encode(), "report.html": b""}) for slug in ("a", "b")}
+    assert store.outcomes() == made
+    made["a"] = published(store, "a", {}, Bucket.TIME)
+    assert store.outcomes() == made
+    system, root = opened_at(f"{store.address}/models/a")
+    assert [Path(name).name for name in system.ls(root, detail=False)] == ["record.json"]
+
+
+def test_a_result_that_was_cut_short_is_none(store: RemoteStore) -> None:
+    published(store, "a", {"a.onnx": b"whole"})
+    system, root = opened_at(f"{store.address}/models/a")
+    system.pipe_file(f"{root}/a.onnx", b"who")
+    assert store.outcomes() == {}
+
+
+def test_the_same_as_in_a_folder(tmp_path: Path) -> None:
+    for number in range(3):
+        zoo.dense(tmp_path / "zoo", f"m{number}", seed=number)
+    zoo.dense(tmp_path / "zoo", "strange", "NobodyKnows")
+    address = f"file://{tmp_path}/there"
+    convert_all([tmp_path / "zoo"], tmp_path / "here", working=ONE)
+    assert convert_all([tmp_path / "zoo"], address, working=ONE).kept == 0
+    assert tree(tmp_path / "here") == tree(tmp_path / "there")
+    assert convert_all([tmp_path / "zoo"], address, working=ONE).kept == 4
+
+
+def test_sources_at_an_address(tmp_path: Path) -> None:
+    folder = tmp_path / "zoo"
+    zoo.dense(folder / "net", "m")
+    zoo.dense(folder, "loose")
+    zoo.tar(folder / "server.tar.gz", zoo.model_files())
+    (folder / "empty").mkdir()
+    (folder / "empty" / "readme").write_text("none")
+    report = convert_all([f"file://{folder}"], tmp_path / "out", working=ONE)
+    assert [(found.name, found.bucket) for found in report.outcomes] == [
+        ("zoo", Bucket.DONE), ("net", Bucket.DONE), ("server", Bucket.DONE)
+    ]  # fmt: skip
+    assert "loose-symbol.json" in report.outcomes[0].source
+    zoo.dense(folder / "net", "m", seed=1)
+    assert convert_all([f"file://{folder}"], tmp_path / "out", working=ONE).kept == 2
+    assert [name for name, _, _ in listed(f"file://{folder}/*.tar.gz")] == ["server.tar.gz"]
+
+
+@pytest.mark.parametrize(
+    ("address", "said"), [("memory://nothing/there", "nothing is there"), ("unheard://x", "unheard")]
+)
+def test_an_address_of_nothing(address: str, said: str) -> None:
+    with pytest.raises(ImportFailure, match=said):
+        listed(address)
+
+
+def test_a_name_in_a_store_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    system, root = opened_at(f"memory://{uuid4().hex}")
+    system.pipe_file(f"{root}/unit/a", b"1")
+    entry = system.info(f"{root}/unit/a")
+    monkeypatch.setattr(type(system), "find", lambda *_, **__: {f"{root}/unit/../../a": entry})
+    (tmp_path / "inner").mkdir()
+    with pytest.raises(FormatError, match="may lead out"):
+        fetch(f"memory:/{root}/unit", tmp_path / "inner")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "inner"]
