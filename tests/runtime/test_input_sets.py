@@ -231,3 +231,14 @@ def test_a_model_that_takes_long_gets_light_sets_and_not_all(tmp_path: Path, mon
     assert driver.LIGHT in report.notes
     assert report.coverage == [driver.SLOW]
     assert any("were left out, since one takes so long: wide, mask" in note for note in report.notes)
+
+
+def test_sizes_that_only_the_candidate_insists_on_are_said(tmp_path: Path) -> None:
+    side = Side(make("Relu", ["x"], ["y"]))
+    open_one = saved(side, ROWS, FLOAT, tmp_path / "a.onnx")
+    fixed = saved(side, {"x": (FLOAT, [2, 3])}, FLOAT, tmp_path / "b.onnx")
+    report = verify(open_one, fixed)
+    assert report.ok
+    assert {one.feeds["x"] for one in report.sets} == {"float32[2, 3]"}
+    assert any("the candidate takes N = 2 only" in note for note in report.notes)
+    assert not any("takes N" in note for note in verify(fixed, open_one).notes)
