@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -174,14 +173,4 @@ def never_reached(sights: Sequence[Sight], reached: Collection[int]) -> list[str
     return lines
 
 
-def weight_bytes(graph: Any) -> int:
-    """About how many bytes the elements of a graph's weights take."""
-    import onnx
-
-    return sum(
-        int(np.prod(tensor.dims, dtype=np.float64)) * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
-        for tensor in graph.initializer
-    )
-
-
-__all__ = ["Probes", "Sight", "never_reached", "weight_bytes"]
+__all__ = ["Probes", "Sight", "never_reached"]

@@ -283,7 +283,17 @@ class OnnxCandidate:
         from graphir.converters.onnx.files.messages import input_addition, output_addition
 
         opened = [name for name in self._opened if name not in self.structure.defaults]
-        addition = output_addition(names) + input_addition({name: self.structure.weights[name] for name in opened})
+        return self._model_with(
+            output_addition(names) + input_addition({name: self.structure.weights[name] for name in opened})
+        )
+
+    def session_with(self, addition: bytes) -> OnnxSession | None:
+        """A session without optimisations on the model with these bytes of protobuf behind it, which shares the weights
+        of the others; None where it would hold them once more."""
+        shared = self._mapped is not None or self.path.stat().st_size < IN_MEMORY_BELOW
+        return self._started(self._model_with(addition), lean=True) if shared else None
+
+    def _model_with(self, addition: bytes) -> bytes | Path:
         if self._mapped is not None:
             return self._mapped.message + addition
         length = self.path.stat().st_size

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from graphir.converters.session import Session
 from graphir.errors import GraphirError, VerificationError
 
 from .candidate import OnnxCandidate
@@ -21,23 +20,18 @@ if TYPE_CHECKING:
     from graphir.converters.onnx.probes import Probes
 
 Array = NDArray[Any]
-# A further session holds the weights once more; a quarter of what verification may take beside them is left for that.
-MOST_WEIGHTS = 256 << 20
 
 
 def coverage(candidate: OnnxCandidate, feeds: Sequence[Callable[[], Mapping[str, Array]]]) -> list[str]:
     """Lines that say what the sets of feeds, which the candidate takes, reached in it; none for a model in which there
     is nothing of that kind. Where it cannot be measured the line says why."""
     from graphir.converters.onnx.files.structure import graph_message
-    from graphir.converters.onnx.probes import Probes, never_reached, weight_bytes
+    from graphir.converters.onnx.probes import Probes, never_reached
 
     graph = graph_message(candidate.path)
     probes = Probes(graph)
     if not probes.sights:
         return []
-    weights = weight_bytes(graph)
-    if weights > MOST_WEIGHTS:
-        return [f"not measured: it takes another {weights >> 20} MiB for the weights, above {MOST_WEIGHTS >> 20}"]
     try:
         reached = _reached(candidate, probes, feeds)
     except VerificationError:
@@ -53,9 +47,9 @@ def _reached(
     candidate: OnnxCandidate, probes: Probes, feeds: Sequence[Callable[[], Mapping[str, Array]]]
 ) -> set[int]:
     """The places of the sights that one of the sets reaches; the sets that come after the last of them are not run."""
-    model = candidate.path.read_bytes() + probes.addition()
-    folder = candidate.path.absolute().parent
-    session = Session(model, providers="cpu", optimize=False, external=folder, format="onnx")
+    session = candidate.session_with(probes.addition())
+    if session is None:
+        raise VerificationError("the weights would be held once more")
     reached: set[int] = set()
     for make in feeds:
         if len(reached) == len(probes.sights):

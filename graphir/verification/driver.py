@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 # A model whose first comparison takes this process more seconds of work gets lighter sets, ...
-LONG = 3.0
+LONG = 1.5
 # ... and as many of them as this share of that time allows.
-SHARE = 0.5
+SHARE = 0.35
+LIGHT = "the model takes long: further sets of inputs have one sample each where the batch is open"
 SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
 
@@ -70,6 +71,8 @@ def verify_sets(
     pending = list(plan.sets(long)[1:])
     if pending and not report.verdict.differs and report.verdict is not Verdict.NOT_DETERMINISTIC:
         del feeds
+        if long:
+            report.notes.append(LIGHT)
         taken += _further(driver, Plain(bench, asked), pending, report, SHARE * spent if long else float("inf"))
     if not report.verdict.differs:
         slow = long and not driver.how.per_layer

@@ -49,11 +49,15 @@ def file_plan(
     session, other = sessions
     shapes = {name: (options.shapes or {}).get(name, shape) for name, shape in session.inputs.items()}
 
+    notes: list[str] = []
+
     def drawing(names: Sequence[str]) -> Any:
         try:
             graph = read_model(path, options).graph
-            sets = Wanted.of(graph, seed, other.inputs).drawing(names)
+            wanted = Wanted.of(graph, seed, other.inputs)
+            sets = wanted.drawing(names)
             sets(False)[0].attempts[0]()
+            notes.extend(note for note in wanted.notes if note not in notes)
             return sets
         except GraphirError:
             pass
@@ -63,7 +67,7 @@ def file_plan(
         dtypes = {name: np.dtype(dtype) for name, dtype in session.input_dtypes.items() if dtype is not None}
         return drawn_for_shapes(shapes, dtypes, seed, names)  # type: ignore[arg-type]
 
-    return plan_of(feeds, Wanted(shapes, session.input_dtypes, drawing))  # type: ignore[arg-type]
+    return plan_of(feeds, Wanted(shapes, session.input_dtypes, drawing, notes))  # type: ignore[arg-type]
 
 
 __all__ = ["FeedSet", "Plan", "chosen", "feeds_of", "file_plan", "golden_plan", "npz_names", "read_feeds", "read_npz"]

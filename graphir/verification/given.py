@@ -20,7 +20,7 @@ from graphir.types import DType
 from .draws import DRAWS
 from .images import SUFFIXES, image_batches
 from .npz import UNREADABLE, chosen, read_feeds
-from .sets import ALL, NAMES, FeedSet, Plan, drawn_sets, joined, one_set
+from .sets import ALL, NAMES, FeedSet, Plan, about_settled, drawn_sets, joined, one_set
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -32,11 +32,12 @@ Drawing = Callable[[Sequence[str]], Callable[[bool], Sequence[FeedSet]]]
 @dataclass(frozen=True)
 class Wanted:
     """The inputs that feeds are for: shapes (what is no number is open) and dtypes by name. `drawing` makes the drawn
-    sets of these names."""
+    sets of these names, `notes` are what is to be told of those."""
 
     shapes: Mapping[str, Sequence[object] | None]
     dtypes: Mapping[str, np.dtype[Any] | None]
     drawing: Drawing
+    notes: Sequence[str] = ()
 
     @staticmethod
     def of(graph: Graph, seed: int, other: Mapping[str, Sequence[object]] | None = None) -> Wanted:
@@ -45,6 +46,7 @@ class Wanted:
             {value.name: value.shape for value in graph.inputs},
             {value.name: (value.dtype or DType.FLOAT32).numpy() for value in graph.inputs},
             lambda names: drawn_sets(graph, seed, other, names),
+            about_settled(graph, other or {}),
         )
 
 
@@ -52,7 +54,7 @@ def plan_of(feeds: Feeds | None, wanted: Wanted) -> Plan:
     """The sets that are given, in their order, or all drawn ones. Raises VerificationError for what is neither a file
     of inputs, a folder of such, nor the name of a drawn set."""
     if feeds is None:
-        return Plan(wanted.drawing(tuple(DRAWS)))
+        return Plan(wanted.drawing(tuple(DRAWS)), wanted.notes)
     sources = [feeds] if isinstance(feeds, Mapping | str | os.PathLike) else list(feeds)
     if not sources:
         raise VerificationError("feeds: nothing is given; leave them out for drawn inputs")

@@ -75,6 +75,15 @@ def drawn_sets(
     return sets
 
 
+def about_settled(graph: Graph, other: Mapping[str, Sequence[object]]) -> list[str]:
+    """What is to be told where the other model insists on sizes that the graph leaves open: no others can be tried."""
+    settled = sizes_stated(graph, other)
+    if not settled:
+        return []
+    shown = ", ".join(f"{name} = {size}" for name, size in settled.items())
+    return [f"the candidate takes {shown} only, which the reference leaves open: other sizes were not compared"]
+
+
 def _drawn(graph: Graph, seed: int, settled: Mapping[str, int], draw: Draw, light: bool) -> FeedSet:
     usual: list[Shapes | None] = [None]
     shapes = usual
@@ -141,4 +150,4 @@ def joined(parts: Sequence[Plan]) -> Plan:
     return Plan(lambda light: list(sets(light)), notes)
 
 
-__all__ = ["ALL", "NAMES", "FeedSet", "Plan", "drawn_for_shapes", "drawn_sets", "joined", "one_set"]
+__all__ = ["ALL", "NAMES", "FeedSet", "Plan", "about_settled", "drawn_for_shapes", "drawn_sets", "joined", "one_set"]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from graphir import verify
+from graphir.verification import driver
 from graphir.verification.draws import DRAWS
 from graphir.verification.report import VerificationReport
 from tests.runtime.models import onnx_model
@@ -216,3 +217,28 @@ def test_an_overflow_on_both_sides_shows_nothing(tmp_path: Path) -> None:
     report = compared(side, side, ROWS, FLOAT, tmp_path)
     assert report.ok
     assert "inputs 'wide': all of y is infinite or NaN in both models, which shows nothing" in report.notes
+
+
+def test_a_model_that_takes_long_gets_light_sets_and_not_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "LONG", 0.0)
+    monkeypatch.setattr(driver, "SHARE", 0.0)
+    right, _, inputs, element = FAULTS["relu6 for relu before a softmax"]
+    report = compared(right, right, inputs, element, tmp_path)
+    assert {one.name: one.feeds["x"] for one in report.sets} == {
+        "normal": "float32[2, 3, 8, 8]",
+        "edges": "float32[1, 3, 8, 8]",
+    }
+    assert driver.LIGHT in report.notes
+    assert report.coverage == [driver.SLOW]
+    assert any("were left out, since one takes so long: wide, mask" in note for note in report.notes)
+
+
+def test_sizes_that_only_the_candidate_insists_on_are_said(tmp_path: Path) -> None:
+    side = Side(make("Relu", ["x"], ["y"]))
+    open_one = saved(side, ROWS, FLOAT, tmp_path / "a.onnx")
+    fixed = saved(side, {"x": (FLOAT, [2, 3])}, FLOAT, tmp_path / "b.onnx")
+    report = verify(open_one, fixed)
+    assert report.ok
+    assert {one.feeds["x"] for one in report.sets} == {"float32[2, 3]"}
+    assert any("the candidate takes N = 2 only" in note for note in report.notes)
+    assert not any("takes N" in note for note in verify(fixed, open_one).notes)
