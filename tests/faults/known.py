@@ -6,10 +6,10 @@ An entry that is no gap any more is an error where all faults are run (`GRAPHIR_
 from __future__ import annotations
 
 GAPS: dict[tuple[str, str], str] = {
-    ("detector", "NMS: another least score"): "no input of verify gives a score between the two, one of ten here does",
-    ("control", "a constant folded wrong"): "the codes drawn stay on one side of the steps of Floor: not proven, not broken",
-    ("control", "the last index of an ArgMax"): "no input of verify has a tie in the first row: not proven, not broken",
-    ("control", "the model itself"): "the operand of an ArgMax is not compared where it is a part of an output: not proven",
+    ("detector", "NMS: another least score"): "no input of verify has a score between the two; one of ten here has",
+    ("control", "a constant folded wrong"): "found with the inputs here, not with those of verify: not proven there",
+    ("control", "the last index of an ArgMax"): "found with the inputs here, not with those of verify: not proven there",
+    ("control", "the model itself"): "the operand of an ArgMax is not compared where it is a part of an output",
 }
 
 __all__ = ["GAPS"]
