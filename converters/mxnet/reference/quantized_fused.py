@@ -42,7 +42,7 @@ class Fused:
         self.normalization: Attributes | None = None
         self.before: NNVMNode | None = None
         self.behind: NNVMNode | None = None
-        for record in attrs[RECORDS]:
+        for record in attrs.get(RECORDS, ()):
             if record.op in LAYERS:
                 self.layer = typed_attributes(record)
             elif record.op == "BatchNorm":

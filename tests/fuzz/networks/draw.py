@@ -95,6 +95,7 @@ def rows(np_shape: bool, wild: bool, layers: bool = False) -> tuple[tuple[Case, 
         if case.op in known
         and case.op in computed
         and case.inputs
+        and not case.inside  # a network's nodes are made without the symbols inside them
         and (np_shape or not case.np_shape)
         and case.op != "_grad_add"  # adds in place, in MXNet's memory: of a value that others read too, it is undefined
         and not (case.op == "Dropout" and case.attrs.get("mode") == "always")

@@ -63,27 +63,32 @@ def drawn_of(op: str, **values: Any) -> Drawn:
     return Drawn(Case(op, {}, (), "made"), {name: np.asarray(array) for name, array in values.items()}, False)
 
 
+def of(dtype: str, *numbers: float) -> Array:
+    """A vector."""
+    return np.array(numbers, dtype)
+
+
 INTEGERS = np.array([2**24 + 4, -7], np.int32)
 PIXELS = np.arange(60, dtype=np.uint8)
 HALVES = np.array([np.inf, 2], np.float16)
 ROWS = [
     ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 8, {}, 2),
     ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 9, {}, 0),
-    ("_contrib_quantized_elemwise_add", "onnx", np.int8([5, 7]), np.int8([6, 7]), {}, 1),
-    ("_contrib_quantized_elemwise_add", "onnx", np.int8([5, 7]), np.int8([6, 8]), {}, 0),
-    ("_contrib_quantized_elemwise_add", "onnx", np.int8([5, 7]), np.int8([7, 7]), {}, 0),
+    ("_contrib_quantized_elemwise_add", "onnx", of("int8", 5, 7), of("int8", 6, 7), {}, 1),
+    ("_contrib_quantized_elemwise_add", "onnx", of("int8", 5, 7), of("int8", 6, 8), {}, 0),
+    ("_contrib_quantized_elemwise_add", "onnx", of("int8", 5, 7), of("int8", 7, 7), {}, 0),
     ("_npi_add", "onnx", INTEGERS, INTEGERS + 1, {}, 0),
-    ("gamma", "onnx", np.int32([479001599]), np.int32([479001600]), {}, 1),
-    ("gamma", "onnx", np.int32([5040]), np.int32([5038]), {}, 0),
-    ("gamma", "onnx", np.float32([24.0]), np.float32([25.0]), {}, 0),
-    ("_npi_add", "onnx", HALVES, np.float16([7, 2]), {"a": np.float16([1, 2]), "b": np.int32([70000, 1])}, 1),
-    ("_npi_add", "onnx", HALVES, np.float16([7, 2]), {"a": np.float16([1, 2]), "b": np.int32([7, 70000])}, 0),
-    ("_npi_add", "reference", HALVES, np.float16([7, 2]), {"a": np.float16([1, 2]), "b": np.int32([70000, 1])}, 0),
-    ("_npi_std", "onnx", HALVES, np.float16([7, 2]), {"a": np.int32([70000])}, 1),
-    ("_npi_std", "onnx", HALVES, np.float16([7, 2]), {"a": np.int32([70])}, 0),
-    ("_npi_norm", "onnx", np.float32([2]), np.float32([3]), {"a": np.float32([np.nan, 1, 1])}, 0),
-    ("_random_pdf_normal", "reference", HALVES, np.float16([7, 2]), {"a": np.float16([60000])}, 1),
-    ("_random_pdf_normal", "reference", HALVES, np.float16([7, 2]), {"a": np.float16([600])}, 0),
+    ("gamma", "onnx", of("int32", 479001599), of("int32", 479001600), {}, 1),
+    ("gamma", "onnx", of("int32", 5040), of("int32", 5038), {}, 0),
+    ("gamma", "onnx", of("float32", 24.0), of("float32", 25.0), {}, 0),
+    ("_npi_add", "onnx", HALVES, of("float16", 7, 2), {"a": of("float16", 1, 2), "b": of("int32", 70000, 1)}, 1),
+    ("_npi_add", "onnx", HALVES, of("float16", 7, 2), {"a": of("float16", 1, 2), "b": of("int32", 7, 70000)}, 0),
+    ("_npi_add", "reference", HALVES, of("float16", 7, 2), {"a": of("float16", 1, 2), "b": of("int32", 70000, 1)}, 0),
+    ("_npi_std", "onnx", HALVES, of("float16", 7, 2), {"a": of("int32", 70000)}, 1),
+    ("_npi_std", "onnx", HALVES, of("float16", 7, 2), {"a": of("int32", 70)}, 0),
+    ("_npi_norm", "onnx", of("float32", 2), of("float32", 3), {"a": of("float32", np.nan, 1, 1)}, 0),
+    ("_random_pdf_normal", "reference", HALVES, of("float16", 7, 2), {"a": of("float16", 60000)}, 1),
+    ("_random_pdf_normal", "reference", HALVES, of("float16", 7, 2), {"a": of("float16", 600)}, 0),
     ("_image_resize", "reference", PIXELS, PIXELS + (PIXELS == 3), {}, 1),
     ("_image_resize", "reference", PIXELS, PIXELS + (PIXELS < 9), {}, 0),
 ]  # fmt: skip
