@@ -81,33 +81,29 @@ def verify(
     floor.
 
     A candidate whose inputs have other names is fed by shape, then by position, one that has its channels elsewhere
-    with transposed feeds; its results are brought into the reference's order. `candidate_shapes` are those of its
-    own inputs, `shapes` without them, `candidate_params` its parameters. `signature`, `inputs` and `outputs` say which
-    part of the reference is meant, as for `load`; `candidate_signature`, `candidate_inputs` and `candidate_outputs`
-    which of the candidate, `format` and `candidate_format` the formats, where content and names do not tell them.
+    with transposed feeds; its results are brought into the reference's order. `params`, `shapes`, `format`,
+    `signature`, `inputs` and `outputs` are of the reference, as for `load`; with `candidate_` before them, of the
+    candidate (whose `candidate_shapes` are `shapes` where they are not given).
     `match` says which input or output of the reference is which of the candidate: `A=B`, or `A=B:0,2,3,1` with the
     order of axes in which a feed is handed to the candidate, or a result to the reference. Where results differ,
-    `reproduce` names a new folder for the parts of both models around the first cause. `memory_budget`
-    is how many bytes the comparison may take beside the weights.
-
-    `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
+    `reproduce` names a new folder for the parts of both models around the first cause. `memory_budget` is how many
+    bytes the comparison may take beside the weights. `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
     where it crashes or reaches one, the next judge is asked and the notes say so, unless `against` is `live`.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
     """
+    live = Live.of(python)
     how = ComparisonOptions(
-        feeds, seed, rtol, atol, per_layer, against, providers, match, Live.of(python), reproduce=reproduce,
-        memory_budget=memory_budget,
-    )  # fmt: skip
+        feeds, seed, rtol, atol, per_layer, against, providers, match, live, None, reproduce, memory_budget
+    )
     own_shapes = shapes if candidate_shapes is None else candidate_shapes
     return verify_models(
         (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
         (candidate, ModelOptions(
             candidate_params, own_shapes, None, candidate_format, False, candidate_signature, candidate_inputs,
             candidate_outputs,
-        )),
-        how,
-    )
+        )), how,
+    )  # fmt: skip
 
 
 def verify_models(

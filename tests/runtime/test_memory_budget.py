@@ -41,7 +41,9 @@ def network(path: Path, scale: float = 1.0) -> Path:
     """A chain of 40 layers of 4 MB, twelve of them products with weights of 4 MB; `scale` is what the last is
     multiplied by."""
     generator = np.random.Generator(np.random.PCG64(5))
-    nodes, weights, last = [], [], "x"
+    nodes: list[Any] = []
+    weights: list[Any] = []
+    last = "x"
     for layer in range(LAYERS):
         if len(weights) < 12 and layer % 3 == 1:
             array = generator.uniform(0.5, 1.5, (ROWS, WIDTH)).astype(np.float32)
