@@ -47,7 +47,8 @@ def skips(path: Path) -> list[str]:
 # library, a random model that is refused.
 OWN = {
     "attacks/test_live.py": 1, "converters/mxnet/mx/test_executor.py": 1, "tensorflow/test_random_models.py": 4,
-    "core/test_tensor.py": 1, "core/test_types.py": 1, "requirements.py": 1, "runtime/test_gpu.py": 3,
+    "core/test_tensor.py": 1, "core/test_types.py": 1, "equivalence/test_gpu.py": 2, "gpu.py": 1, "requirements.py": 1,
+    "runtime/test_gpu.py": 1,
     "tensorflow/test_mxnet.py": 1, "tensorflow/test_onnx.py": 1,
 }  # fmt: skip
 

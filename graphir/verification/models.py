@@ -83,11 +83,11 @@ def verify(
     A candidate whose inputs have other names is fed by shape, then by position, one that has its channels elsewhere
     with transposed feeds; its results are brought into the reference's order. `params`, `shapes`, `format`,
     `signature`, `inputs` and `outputs` are of the reference, as for `load`; with `candidate_` before them, of the
-    candidate (whose `candidate_shapes` are `shapes` where they are not given).
-    `match` says which input or output of the reference is which of the candidate: `A=B`, or `A=B:0,2,3,1` with the
-    order of axes in which a feed is handed to the candidate, or a result to the reference. Where results differ,
-    `reproduce` names a new folder for the parts of both models around the first cause. `memory_budget` is how many
-    bytes the comparison may take beside the weights. `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
+    candidate (whose `candidate_shapes` are `shapes` where they are not given). `match` says which input or output of
+    the reference is which of the candidate: `A=B`, or `A=B:0,2,3,1` with the order of axes in which a feed is handed to
+    the candidate, or a result to the reference. Where results differ, `reproduce` names a new folder for the parts of
+    both models around the first cause. `memory_budget` is how many bytes the comparison may take beside the weights.
+    `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
     where it crashes or reaches one, the next judge is asked and the notes say so, unless `against` is `live`.
 
     Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
@@ -96,14 +96,12 @@ def verify(
     how = ComparisonOptions(
         feeds, seed, rtol, atol, per_layer, against, providers, match, live, None, reproduce, memory_budget
     )
-    own_shapes = shapes if candidate_shapes is None else candidate_shapes
-    return verify_models(
-        (reference, ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)),
-        (candidate, ModelOptions(
-            candidate_params, own_shapes, None, candidate_format, False, candidate_signature, candidate_inputs,
-            candidate_outputs,
-        )), how,
+    own = ModelOptions(
+        candidate_params, shapes if candidate_shapes is None else candidate_shapes, None, candidate_format, False,
+        candidate_signature, candidate_inputs, candidate_outputs,
     )  # fmt: skip
+    chosen = ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)
+    return verify_models((reference, chosen), (candidate, own), how)
 
 
 def verify_models(

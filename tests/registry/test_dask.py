@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import distributed
 import pytest
 
 from graphir.errors import ImportFailure
@@ -20,14 +21,14 @@ from graphir.registry.run import Working, convert_all
 from . import zoo
 from .test_resume import stamps, tree
 
-distributed: Any = pytest.importorskip("distributed", reason="no Dask")
 CAPS = Caps(60, 1 << 30)
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Two workers, each a process that is started anew when it dies."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as found:
+    workers: Any = distributed.LocalCluster
+    with workers(n_workers=2, threads_per_worker=1, dashboard_address=None) as found:
         yield found
 
 

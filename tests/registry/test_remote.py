@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -20,7 +19,6 @@ from . import zoo
 from .test_resume import tree
 
 ONE = Working(1, Caps(120))
-fsspec: Any = pytest.importorskip("fsspec", reason="addresses need fsspec")
 
 
 def published(store: RemoteStore, slug: str, files: dict[str, bytes], bucket: Bucket = Bucket.DONE) -> Outcome:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from graphir.errors import VerificationError
 from graphir.graph import Graph
@@ -31,8 +32,7 @@ def sets_of(feeds: Feeds, graph: Graph) -> list[FeedSet]:
 
 
 def image(path: Path, color: tuple[int, int, int], size: tuple[int, int] = (6, 4)) -> Path:
-    module = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
-    module.new("RGB", size, color).save(path)
+    Image.new("RGB", size, color).save(path)
     return path
 
 
@@ -138,7 +138,6 @@ def test_images_for_what_takes_none(inputs: dict[str, str], said: str, tmp_path:
 
 
 def test_what_is_no_image(tmp_path: Path) -> None:
-    pytest.importorskip("PIL.Image", reason="Pillow is not installed")
     path = tmp_path / "one.png"
     path.write_bytes(b"text")
     with pytest.raises(VerificationError, match=r"cannot read .*one.png as an image"):
