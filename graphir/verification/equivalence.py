@@ -16,6 +16,7 @@ from .bench import Asked, Bench
 from .candidate import OnnxCandidate
 from .causes import explain
 from .compare import Comparison
+from .detected import before_cuts, compare_as_sets, reference_graph
 from .doubts import gather_evidence, look_for_overflow, look_inside
 from .heads import Wiring, hides_errors, scores, values_before_heads
 from .hidden_heads import hidden_heads
@@ -108,7 +109,11 @@ def compare_models(
 
     outputs = [_output(pair, stated) for pair in pairs]
     moved = _moved_once(bench, outputs)
-    report.outputs = bench.compare(outputs, expected, found, moved)
+    single = bench.compare(outputs, expected, found, moved)
+    report.outputs, inner = single, bench
+    if not all(one.verdict.passes for one in single):
+        report.outputs = compare_as_sets(bench, outputs, single, (expected, found), reference_graph(sides, graph))
+        inner = before_cuts(bench, single, report.outputs)
     graded = {one.name: one for one in report.outputs}
     report.layers = [graded.get(layer.name, layer) for layer in report.layers]
     report.notes += _moved_channels(outputs, expected, found)
@@ -116,10 +121,10 @@ def compare_models(
     report.outputs += lacking
     report.outputs += bench.compare(heads, expected)
     if report.ok:
-        look_inside(bench, report)
+        look_inside(inner, report)
     if report.ok:
         reacting = bench.reacting(found, moved)
-        report.evidence = gather_evidence(bench, report, outputs, heads, expected, reacting)
+        report.evidence = gather_evidence(inner, report, outputs, heads, expected, reacting)
         report.unproven += unproven([report.evidence])
     if bench.limits.coarsest and report.ok:
         look_for_overflow(bench, report)

@@ -179,7 +179,7 @@ def _follows(sides: Sides, side: int, row: int, found: Explained) -> Iterator[st
         if any(overlap > limit - give for limit in sides.cuts.overlaps):
             yield f"suppressed by row {rival}, which is there by a near-tie"
     pushed = sum(text.startswith("pushed") for (where, _), text in found.near.items() if where == side)
-    last = sides.after[1 - side].scores[0].min()
+    last = sides.after[1 - side].scores[0].min(initial=np.inf)
     beyond = sides.after[side].scores[0, row] <= last + SIDES * sides.give.score
     if _is_full(sides, 1 - side) and beyond and pushed < explained.size:
         yield "pushed out by rows that are there by a near-tie"

@@ -1,0 +1,114 @@
+"""Detectors that verify compares as sets: what rounding turns passes, another box does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+import graphir
+from graphir.verification.report import VerificationReport
+from graphir.verification.verdict import Verdict
+
+OVERLAP = 0.45
+SIDE = 100.0
+AT_THE_LIMIT = SIDE * (1 - OVERLAP) / (1 + OVERLAP)  # two squares moved by this much overlap by the limit
+GIVE = 3e-5  # an intersection over union moves by a hundredth of that: some units in the last place of float32
+
+
+def feeds(shift: float) -> dict[str, NDArray[np.float32]]:
+    """Two boxes of the first class one beside the other, and one of the second far away."""
+    boxes = np.array([[0, 0, SIDE, SIDE], [shift, 0, SIDE + shift, SIDE], [300, 300, 350, 360]], np.float32)
+    scores = np.array([[0.9, 0.8, 0.0], [0.0, 0.0, 0.7]], np.float32)
+    return {"raw": boxes[None], "scores": scores[None]}
+
+
+def detector(
+    path: Path, *, rows: bool, moved: float = 0.0, box: float = 0.0, label: float = 0.0, overlap: float = OVERLAP,
+    most: int = 9,
+) -> Path:  # fmt: skip
+    """A suppression behind boxes to which something is added: `moved` to x of the second, `box` to x of the third. Its
+    indices are the output, or `rows` of class, score and box; `label` is added to the classes."""
+    added = np.zeros((1, 3, 4), np.float32)
+    added[0, 1, [0, 2]], added[0, 2, [0, 2]] = moved, box
+    constants: dict[str, NDArray[np.generic]] = {
+        "added": added, "most": np.array([most]), "overlap": np.array([overlap], np.float32),
+        "least": np.array([0.01], np.float32), "label": np.array([[label]], np.float32), "second": np.array([1]),
+        "image_and_box": np.array([0, 2]), "first": np.array([0]),
+    }  # fmt: skip
+    nodes = [
+        helper.make_node("Add", ["raw", "added"], ["boxes"]),
+        helper.make_node("NonMaxSuppression", ["boxes", "scores", "most", "overlap", "least"], ["kept"]),
+    ]
+    if rows:
+        nodes += [
+            helper.make_node("Gather", ["kept", "second"], ["class_index"], axis=1),
+            helper.make_node("Cast", ["class_index"], ["class_real"], to=TensorProto.FLOAT),
+            helper.make_node("Add", ["class_real", "label"], ["class"]),
+            helper.make_node("GatherND", ["scores", "kept"], ["score_row"]),
+            helper.make_node("Unsqueeze", ["score_row", "second"], ["score"]),
+            helper.make_node("Gather", ["kept", "image_and_box"], ["place"], axis=1),
+            helper.make_node("GatherND", ["boxes", "place"], ["box"]),
+            helper.make_node("Concat", ["class", "score", "box"], ["table"], axis=1),
+            helper.make_node("Unsqueeze", ["table", "first"], ["rows"]),
+        ]
+    output = (
+        helper.make_tensor_value_info("rows", TensorProto.FLOAT, [1, "n", 6]) if rows
+        else helper.make_tensor_value_info("kept", TensorProto.INT64, ["n", 3])
+    )  # fmt: skip
+    read = {name for node in nodes for name in node.input}
+    graph = helper.make_graph(
+        nodes, "detector",
+        [helper.make_tensor_value_info("raw", TensorProto.FLOAT, [1, 3, 4]),
+         helper.make_tensor_value_info("scores", TensorProto.FLOAT, [1, 2, 3])],
+        [output], [numpy_helper.from_array(array, name) for name, array in constants.items() if name in read],
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def verified(folder: Path, rows: bool, shift: float, **candidate: float) -> VerificationReport:
+    source = detector(folder / "source.onnx", rows=rows)
+    other = detector(folder / "other.onnx", rows=rows, **candidate)  # type: ignore[arg-type]
+    return graphir.verify(source, other, feeds=feeds(shift))
+
+
+@pytest.mark.parametrize("rows", [True, False], ids=["rows", "indices"])
+@pytest.mark.parametrize("side", [-1, 1], ids=["a box more", "a box less"])
+def test_an_overlap_at_the_limit_is_noise(tmp_path: Path, rows: bool, side: int) -> None:
+    report = verified(tmp_path, rows, AT_THE_LIMIT + side * GIVE, moved=-side * 2 * GIVE)
+    assert report.verdict is Verdict.NOISE, report.to_text()
+    assert "detections match" in report.outputs[0].note
+    assert "differ by a near-tie: IoU 0.4" in report.outputs[0].note
+
+
+@pytest.mark.parametrize("rows", [True, False], ids=["rows", "indices"])
+@pytest.mark.parametrize(
+    "fault",
+    [{"moved": 1.0}, {"moved": -1.0}, {"overlap": 0.46}, {"most": 1}, {"most": 0}],
+    ids=["a box that is there", "a box that is not", "the limit of overlaps", "the best alone", "none"],
+)
+def test_another_set_is_broken(tmp_path: Path, rows: bool, fault: dict[str, float]) -> None:
+    shift = AT_THE_LIMIT + (0.5 if fault.get("moved") == -1.0 or "most" in fault else -0.5)
+    report = verified(tmp_path, rows, shift, **fault)
+    assert report.verdict is Verdict.BROKEN, report.to_text()
+
+
+@pytest.mark.parametrize("fault", [{"box": 1.0}, {"label": 1.0}], ids=["a shifted box", "another class"])
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_wrong_row_differs_beside_a_near_tie_too(tmp_path: Path, fault: dict[str, float], tied: bool) -> None:
+    moved = -2 * GIVE if tied else 0.0
+    report = verified(tmp_path, True, AT_THE_LIMIT + GIVE, moved=moved, **fault)
+    assert report.verdict.differs, report.to_text()
+    assert "nothing near decides about it" in report.outputs[0].note
+
+
+def test_stated_tolerances_hold_for_sets_too(tmp_path: Path) -> None:
+    paths = [detector(tmp_path / f"{place}.onnx", rows=True, box=place * 0.1) for place in range(2)]
+    given = feeds(AT_THE_LIMIT + 1)
+    assert graphir.verify(*paths, feeds=given, rtol=1e-3).ok
+    assert not graphir.verify(*paths, feeds=given, rtol=1e-5).ok
