@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from graphir.graph import Graph
 from graphir.runtime.providers import PROVIDERS
 
-from .bench import Asked, Bench
+from .bench import Asked, Bench, View
 from .candidate import OnnxCandidate
 from .causes import explain
 from .compare import Comparison
 from .doubts import gather_evidence, look_for_overflow, look_inside
-from .heads import Wiring, hides_errors, scores, values_before_heads
+from .heads import SHIFTLESS, Wiring, hides_errors, scores, values_before_heads
 from .hidden_heads import hidden_heads
 from .layouts import order_outside
 from .limits import Limits
@@ -202,15 +202,32 @@ def _heads(
     """The values before saturating heads; a note where there are heads and no such value is known to both."""
     own, outputs = candidate.structure, [name for _, name in pairs]
     known = values_before_heads(own, outputs, layers)
-    if known or not hides_errors(own, outputs):
-        return [Asked(f"{source} (before the head)", source, name) for source, name in known.items()]
     hidden = hidden_heads(wiring, own, pairs, reference.values())
+    if known or not hides_errors(own, outputs):
+        # What the graphs paired for what reads it may differ by what the head does not see.
+        kinds = {(head.source, head.name): head.kind for head in hidden if head.source != head.name}
+        return [
+            Asked(f"{source} (before the head)", source, name, seen=_seen_by(kinds.get((source, name))))
+            for source, name in known.items()
+        ]
     if not hidden:
         notes.append("a softmax or the like hides errors before it, and no value before it is known to both")
     return [
         Asked(f"{head.source} (before the head)", head.source, head.name, seen=partial(scores, head.kind))
         for head in hidden
     ]
+
+
+def _seen_by(kind: str | None) -> View | None:
+    """What a head of this kind sees of a value; all of it where that cannot be told."""
+    if kind is None or kind not in SHIFTLESS:
+        return None
+
+    def seen(array: Array) -> Array:
+        rows = scores(kind, array)
+        return array if rows is None else rows
+
+    return seen
 
 
 def _lacking(reference: Reference, pairs: Sequence[tuple[str, str]]) -> list[Comparison]:
