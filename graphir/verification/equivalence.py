@@ -94,9 +94,10 @@ def compare_models(
     fed_types = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
     report = VerificationReport(reference="", candidate="", feeds=fed_types, outputs=[])
     stated = fit(reference, candidate, feeds, how, report.notes)
-    pairs = output_pairs(reference.outputs, candidate, report.notes, stated.outputs, sides)
+    telling = None if sides is None or (sides.made_of and not how.per_layer) else sides
+    pairs = output_pairs(reference.outputs, candidate, report.notes, stated.outputs, telling)
     found = first_run(candidate, feeds, [name for _, name in pairs], list(stated.inputs), report.notes)
-    layers = layer_pairs(reference, candidate, graph, sides)
+    layers = layer_pairs(reference, candidate, graph, telling)
     heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
 
     bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
