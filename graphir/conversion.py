@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.formats import Judge, Manner, Ready, Source
@@ -234,6 +235,7 @@ def _verified(model: Source, graph: Graph, wanted: Wanted, how: ComparisonOption
     """What was written, held against what it came from; against the graph where inputs are bound. Where onnxruntime
     does not run what was written, the framework that does is held against the source."""
     from graphir.verification.converted import verify_conversion
+    from graphir.verification.sides import Sides
 
     target = target_of(wanted.format)
     imported = model.graph if wanted.constants else model.runnable or model.graph
@@ -249,14 +251,22 @@ def _verified(model: Source, graph: Graph, wanted: Wanted, how: ComparisonOption
     if wanted.constants and judges:
         judges = [Judge(note=BOUND)]
     if written:
-        report = verify_conversion(written, imported, model.graph, imported, how, step)
+        sides = Sides(partial(_read_again, wanted), model.graph, made_of=True)
+        report = verify_conversion(written, imported, model.graph, imported, how, step, sides)
         if not judges or not report.verdict.passes:
             return report
-        return _with_import(report, verify_conversion(judges, imported, model.graph, imported, how))
+        sides = Sides(model.graph, model.graph, made_of=True)
+        return _with_import(report, verify_conversion(judges, imported, model.graph, imported, how, sides=sides))
     candidate = wanted.target if target.runs else graph
-    report = verify_conversion(judges or [Judge()], imported, model.graph, candidate, how, step)
+    sides = Sides(model.graph, partial(_read_again, wanted) if target.runs else graph, made_of=True)
+    report = verify_conversion(judges or [Judge()], imported, model.graph, candidate, how, step, sides)
     report.notes += how.unused_python("" if wanted.constants else lives[0])
     return report
+
+
+def _read_again(wanted: Wanted) -> Graph:
+    """The graph of what was written."""
+    return read_model(wanted.target).graph
 
 
 def _with_import(exported: VerificationReport, taken_in: VerificationReport) -> VerificationReport:

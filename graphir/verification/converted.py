@@ -22,6 +22,7 @@ from graphir.verification.options import ComparisonOptions
 from graphir.verification.progress import watched
 from graphir.verification.references import hold_against, reference_of
 from graphir.verification.report import VerificationReport
+from graphir.verification.sides import Sides
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Judge, Reference
@@ -36,11 +37,13 @@ def verify_conversion(
     candidate: Graph | PathLike,
     how: ComparisonOptions,
     step: float = 0.0,
+    sides: Sides | None = None,
 ) -> VerificationReport:
     """Hold the result of a conversion against those who can compute its source, by the graph that the source became.
 
     `imported` is what onnxruntime runs where a judge stands for the imported model, `step` that of the coarser type
-    that either side computes in.
+    that either side computes in. `sides` are the graphs of what the judges compute and of the candidate, which name the
+    layers where results begin to differ.
     """
     started = time.perf_counter()
     plan = plan_of(how.feeds, Wanted.of(graph, how.seed))
@@ -49,7 +52,7 @@ def verify_conversion(
 
         def check(reference: Reference) -> VerificationReport:
             judge, told = watched(reference, plan, how.tell)
-            found = verify_sets(judge, under_test, told, graph=graph, how=how, wiring=wiring, step=step)
+            found = verify_sets(judge, under_test, told, graph=graph, how=how, wiring=wiring, step=step, sides=sides)
             note_devices(reference, under_test, plan.first().attempts[0], found, how)
             return found
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from graphir.graph import Graph
 from graphir.runtime.providers import PROVIDERS
 
-from .bench import Asked, Bench
+from .bench import Asked, Bench, View
 from .candidate import OnnxCandidate
 from .causes import explain
 from .compare import Comparison
 from .detected import before_cuts, compare_as_sets, reference_graph
 from .doubts import gather_evidence, look_for_overflow, look_inside
-from .heads import Wiring, hides_errors, scores, values_before_heads
+from .heads import SHIFTLESS, Wiring, hides_errors, scores, values_before_heads
 from .hidden_heads import hidden_heads
 from .layouts import order_outside
 from .limits import Limits
@@ -95,9 +95,10 @@ def compare_models(
     fed_types = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
     report = VerificationReport(reference="", candidate="", feeds=fed_types, outputs=[])
     stated = fit(reference, candidate, feeds, how, report.notes)
-    pairs = output_pairs(reference.outputs, candidate, report.notes, stated.outputs, sides)
+    telling = None if sides is None or (sides.made_of and not how.per_layer) else sides
+    pairs = output_pairs(reference.outputs, candidate, report.notes, stated.outputs, telling)
     found = first_run(candidate, feeds, [name for _, name in pairs], list(stated.inputs), report.notes)
-    layers = layer_pairs(reference, candidate, graph, sides)
+    layers = layer_pairs(reference, candidate, graph, telling)
     heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
 
     bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
@@ -207,15 +208,32 @@ def _heads(
     """The values before saturating heads; a note where there are heads and no such value is known to both."""
     own, outputs = candidate.structure, [name for _, name in pairs]
     known = values_before_heads(own, outputs, layers)
-    if known or not hides_errors(own, outputs):
-        return [Asked(f"{source} (before the head)", source, name) for source, name in known.items()]
     hidden = hidden_heads(wiring, own, pairs, reference.values())
+    if known or not hides_errors(own, outputs):
+        # What the graphs paired for what reads it may differ by what the head does not see.
+        kinds = {(head.source, head.name): head.kind for head in hidden if head.source != head.name}
+        return [
+            Asked(f"{source} (before the head)", source, name, seen=_seen_by(kinds.get((source, name))))
+            for source, name in known.items()
+        ]
     if not hidden:
         notes.append("a softmax or the like hides errors before it, and no value before it is known to both")
     return [
         Asked(f"{head.source} (before the head)", head.source, head.name, seen=partial(scores, head.kind))
         for head in hidden
     ]
+
+
+def _seen_by(kind: str | None) -> View | None:
+    """What a head of this kind sees of a value; all of it where that cannot be told."""
+    if kind is None or kind not in SHIFTLESS:
+        return None
+
+    def seen(array: Array) -> Array:
+        rows = scores(kind, array)
+        return array if rows is None else rows
+
+    return seen
 
 
 def _lacking(reference: Reference, pairs: Sequence[tuple[str, str]]) -> list[Comparison]:

@@ -23,11 +23,13 @@ Source = Graph | Callable[[], Graph] | None
 class Sides:
     """Both graphs, read when they are asked for, and aligned once however often they are asked.
 
-    A graph that cannot be had is None, and `reason` says why. Both stay as they are.
+    A graph that cannot be had is None, and `reason` says why. Both stay as they are. Where the second was `made_of` the
+    first its values are known by their names, and what differs was meant: neither is looked at unless results differ.
     """
 
-    def __init__(self, reference: Source, candidate: Source) -> None:
+    def __init__(self, reference: Source, candidate: Source, *, made_of: bool = False) -> None:
         self._sources = reference, candidate
+        self.made_of = made_of
         self.reason = ""
 
     @cached_property

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 
-from graphir import verify
+from graphir import conversion, convert, verify
 from graphir.errors import ImportFailure, VerificationError
 from graphir.verification import models
 from graphir.verification.report import VerificationReport
@@ -224,3 +224,39 @@ def test_nothing_is_written_where_nothing_differs(tmp_path: Path) -> None:
 def test_a_folder_with_files_is_refused_before_anything_is_run(tmp_path: Path) -> None:
     with pytest.raises(VerificationError, match="name one that is new or empty"):
         check(tmp_path, net.cnn, net.renamed, reproduce=tmp_path)
+
+
+def converted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], Any], **options: Any
+) -> VerificationReport:
+    """What `convert --verify` says of a target that was written otherwise than it should be."""
+    check_it = conversion._verified
+
+    def changed(model: Any, graph: Any, wanted: Any, how: Any) -> VerificationReport:
+        onnx.save(change(onnx.load(wanted.target)), wanted.target)
+        return check_it(model, graph, wanted, how)
+
+    monkeypatch.setattr(conversion, "_verified", changed)
+    (source,) = net.saved(tmp_path, [net.cnn()])
+    report = convert(source, tmp_path / "written.onnx", verify=True, **options).verification
+    assert report is not None
+    return report
+
+
+@pytest.mark.parametrize("per_layer", [False, True], ids=["searched", "all layers"])
+def test_a_conversion_that_differs_names_the_layer(
+    per_layer: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = converted(tmp_path, monkeypatch, net.with_clip("relu2", 0.3), per_layer=per_layer)
+    assert report.verdict.differs
+    assert [cause.name for cause in report.causes] == ["relu2"]
+    assert "Relu -> Clip(0, 0.3)" in report.causes[0].what
+    assert any("Relu -> Clip(0, 0.3)" in line for line in report.changes)
+
+
+def test_a_conversion_that_agrees_tells_nothing_of_what_was_written_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = converted(tmp_path, monkeypatch, net.with_clip("relu2", 1e9))
+    assert report.ok
+    assert (report.changes, report.causes) == ([], [])

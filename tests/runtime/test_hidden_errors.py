@@ -73,10 +73,20 @@ def test_a_head_of_single_numbers_sees_what_is_added(head: type[Operator], shift
     assert report.ok == same
 
 
-def test_heads_of_other_kinds_are_no_pair() -> None:
-    report = graphir.verify(classifier("a"), classifier("b", head=Sigmoid))
+def test_heads_of_other_kinds_are_no_pair(tmp_path: Path) -> None:
+    x = RANDOM.standard_normal((3, 6)).astype(np.float32)
+    (y,) = graphir.Session(classifier("a")).run({"ax": x}).values()
+    np.savez(tmp_path / "capture.npz", **{"input:ax": x, "output:0:ay": y})
+    report = graphir.verify(tmp_path / "capture.npz", classifier("b", head=Sigmoid))
     assert not report.ok
     assert any("hides errors" in note for note in report.notes)
+
+
+def test_heads_of_other_kinds_are_the_cause_where_graphs_tell() -> None:
+    report = graphir.verify(classifier("a"), classifier("b", head=Sigmoid))
+    assert not report.ok
+    assert [found.verdict.passes for found in report.outputs] == [False, True]
+    assert [cause.what for cause in report.causes] == ["ay / by: Softmax(axis=1) -> Sigmoid"]
 
 
 def test_operands_of_heads_are_found_in_a_graph() -> None:
