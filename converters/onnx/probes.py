@@ -41,14 +41,19 @@ class Probes:
             name for node in graph.node if node.op_type == "Constant" for name in node.output
         }
         self._guarded = guarded
-        self._nodes: list[Any] = []
+        self._measuring: list[list[Any]] = []
         self.wanted: dict[str, None] = {}
         self.sights: list[Sight] = [sight for node in graph.node for sight in self._of_node(node)]
 
     def addition(self) -> bytes:
-        """Bytes that, behind those of the model, make it give what is wanted."""
+        """Bytes that, behind those of the model, make it give what is wanted.
+
+        onnxruntime goes from the last node without readers to the first and computes what each needs. So what measures
+        the first values stands last: in the other order all values that are measured would be held until the end.
+        """
         outputs = [self._onnx.ValueInfoProto(name=name) for name in self.wanted]
-        added = self._onnx.ModelProto(graph=self._onnx.GraphProto(node=self._nodes, output=outputs))
+        nodes = [node for measuring in reversed(self._measuring) for node in measuring]
+        added = self._onnx.ModelProto(graph=self._onnx.GraphProto(node=nodes, output=outputs))
         return added.SerializeToString()  # type: ignore[no-any-return]
 
     def _of_node(self, node: Any) -> Iterator[Sight]:
@@ -120,27 +125,26 @@ class Probes:
         if names[0] not in self.wanted:
             make = self._onnx.helper.make_node
             cast = f"{PREFIX}_number_{value}"
-            self._nodes.append(make("Cast", [value], [cast], to=code))
-            ends = [cast, cast]
-            if self._guarded:
-                ends = self._with_ends(cast, code)
+            nodes = [make("Cast", [value], [cast], to=code)]
+            ends = self._with_ends(nodes, cast, code) if self._guarded else [cast, cast]
             for name, operator, end in zip(names, ("ReduceMin", "ReduceMax"), ends, strict=True):
-                self._nodes.append(make(operator, [end], [name], keepdims=0))
+                nodes.append(make(operator, [end], [name], keepdims=0))
                 self.wanted[name] = None
+            self._measuring.append(nodes)
         return names[0], names[1]
 
-    def _with_ends(self, value: str, code: int) -> list[str]:
-        """The value in a row, with infinity behind it for the least, and its opposite for the largest."""
+    def _with_ends(self, nodes: list[Any], value: str, code: int) -> list[str]:
+        """The names of the value in a row, with infinity behind it for the least, and its opposite for the largest."""
         make, tensor = self._onnx.helper.make_node, self._onnx.helper.make_tensor
         flat, shape = f"{value}_row", f"{value}_shape"
-        self._nodes += [
+        nodes += [
             make("Constant", [], [shape], value=tensor(shape, self._onnx.TensorProto.INT64, [1], [-1])),
             make("Reshape", [value, shape], [flat]),
         ]
         ends = []
         for what, number in (("infinity", float("inf")), ("opposite", float("-inf"))):
             held, joined = f"{value}_{what}", f"{flat}_{what}"
-            self._nodes += [
+            nodes += [
                 make("Constant", [], [held], value=tensor(held, code, [1], [number])),
                 make("Concat", [flat, held], [joined], axis=0),
             ]
@@ -150,7 +154,7 @@ class Probes:
     def _shape(self, value: str) -> str:
         name = f"{PREFIX}_shape_{value}"
         if name not in self.wanted:
-            self._nodes.append(self._onnx.helper.make_node("Shape", [value], [name]))
+            self._measuring.append([self._onnx.helper.make_node("Shape", [value], [name])])
             self.wanted[name] = None
         return name
 

@@ -238,6 +238,11 @@ class OnnxCandidate:
             f"take {most / 1e6:,.0f} MB; a smaller batch takes less"
         )
 
+    def has_room(self, feeds: Mapping[str, NDArray[Any]], copies: int) -> bool:
+        """Whether the budget has room for a run, and for so many copies of its largest value."""
+        sizes = self._sizes_for(feeds)
+        return held_at_once(self.structure, sizes) + copies * max(sizes.values(), default=0) <= self.memory
+
     def about_budget(self) -> str:
         """What is to be said of a candidate that is run with less optimisation than onnxruntime is capable of; nothing
         where it is not."""
@@ -290,7 +295,7 @@ class OnnxCandidate:
     def session_with(self, addition: bytes) -> OnnxSession | None:
         """A session without optimisations on the model with these bytes of protobuf behind it, which shares the weights
         of the others; None where it would hold them once more."""
-        shared = self._mapped is not None or self.path.stat().st_size < IN_MEMORY_BELOW
+        shared = self._mapped is not None or (self.path.stat().st_size < IN_MEMORY_BELOW and not self.is_tight)
         return self._started(self._model_with(addition), lean=True) if shared else None
 
     def _model_with(self, addition: bytes) -> bytes | Path:

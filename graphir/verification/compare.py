@@ -35,7 +35,9 @@ LEAST_STEPS = 4
 MOST_STEPS = 32
 # One step of 8 bits, relative to the largest magnitude that they hold.
 QUANTIZED_STEP = 1 / 127
-ELEMENTS_AT_ONCE = 1 << 20
+# What is compared is widened to float64 so many elements at a time: with what is made of them some 10 MB, which stay in
+# the processor's caches.
+ELEMENTS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -318,7 +320,11 @@ def _tolerance(name: str, given: float | None) -> float:
 def _says_nothing(reference: Array) -> bool:
     if not reference.size or _is_text(reference) or _is_exact(reference):
         return False
-    return not np.isfinite(_real_parts(reference).astype(np.float64)).any()
+    parts = _real_parts(reference)
+    return not any(
+        np.isfinite(parts[start : start + ELEMENTS_AT_ONCE].astype(np.float64)).any()
+        for start in range(0, parts.size, ELEMENTS_AT_ONCE)
+    )
 
 
 def _precision(reference: Array, candidate: Array, step: float) -> tuple[float, float]:

@@ -56,7 +56,7 @@ def verify_conversion(
             note_devices(reference, under_test, plan.first().attempts[0], found, how)
             return found
 
-        report = hold_against(judges, imported, check)
+        report = hold_against(judges, imported, check, memory=how.memory_budget)
         report.placement = under_test.session.nodes()
     report.seconds = time.perf_counter() - started
     return report
@@ -81,7 +81,7 @@ def measure_accuracy(
             found = list(feeds[value.name].shape)
             raise VerificationError(f"{name}: {value.name} is {found}, but the model's input is {value.type}")
     with (
-        closing(reference_of(judge, graph)) as reference,
+        closing(reference_of(judge, graph, how.memory_budget)) as reference,
         OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test,
     ):
         output, before, after, differing = compare_accuracy(

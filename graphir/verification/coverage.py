@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from graphir.converters.onnx.probes import Probes
 
 Array = NDArray[Any]
+# A value that is measured is copied once, as a number of another type; where it may be empty it is laid in a row and
+# joined with something twice.
+COPIES, GUARDED_COPIES = 1, 4
 
 
 def coverage(candidate: OnnxCandidate, feeds: Sequence[Callable[[], Mapping[str, Array]]]) -> list[str]:
@@ -33,28 +36,37 @@ def coverage(candidate: OnnxCandidate, feeds: Sequence[Callable[[], Mapping[str,
     if not probes.sights:
         return []
     try:
-        reached = _reached(candidate, probes, feeds)
+        reached = _reached(candidate, probes, feeds, COPIES)
+    except _NoRoom as error:
+        return [f"not measured: {error}"]
     except VerificationError:
         probes = Probes(graph, guarded=True)
         try:
-            reached = _reached(candidate, probes, feeds)
+            reached = _reached(candidate, probes, feeds, GUARDED_COPIES)
         except GraphirError as error:
             return [f"not measured: {str(error).splitlines()[0][:200]}"]
     return never_reached(probes.sights, reached)
 
 
+class _NoRoom(VerificationError):
+    """What is measured, or the weights for it, has no room."""
+
+
 def _reached(
-    candidate: OnnxCandidate, probes: Probes, feeds: Sequence[Callable[[], Mapping[str, Array]]]
+    candidate: OnnxCandidate, probes: Probes, feeds: Sequence[Callable[[], Mapping[str, Array]]], copies: int
 ) -> set[int]:
     """The places of the sights that one of the sets reaches; the sets that come after the last of them are not run."""
     session = candidate.session_with(probes.addition())
     if session is None:
-        raise VerificationError("the weights would be held once more")
+        raise _NoRoom("the weights would be held once more")
     reached: set[int] = set()
     for make in feeds:
         if len(reached) == len(probes.sights):
             break
-        found = session.run(fitted_feeds(candidate.fitting, make()), list(probes.wanted))
+        given = make()
+        if not candidate.has_room(given, copies):
+            raise _NoRoom(f"the memory budget of {candidate.memory / 1e6:,.0f} MB has no room for it")
+        found = session.run(fitted_feeds(candidate.fitting, given), list(probes.wanted))
         reached |= {place for place, sight in enumerate(probes.sights) if sight.reached(found)}
     return reached
 

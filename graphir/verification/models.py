@@ -153,7 +153,11 @@ class _Check:
         origin = source.graph
         plan = self._plan(origin)
         layers, sides = self.graph or origin, self._sides(origin)
-        return hold_against(judges, origin, lambda judge: self._check(judge, plan, layers, sides, Wiring.of(origin)))
+
+        def check(reference: Reference) -> VerificationReport:
+            return self._check(reference, plan, layers, sides, Wiring.of(origin))
+
+        return hold_against(judges, origin, check, memory=self.how.memory_budget)
 
     def _against_capture(self, golden: GoldenCapture) -> VerificationReport:
         own = self.under_test.session.inputs
@@ -165,12 +169,12 @@ class _Check:
         return check_pieces(pieces, check) if pieces else check(golden)
 
     def _against_graph(self, model: Graph) -> VerificationReport:
-        with closing(RuntimeReference(model)) as source:
+        with closing(RuntimeReference(model, memory=self.how.memory_budget)) as source:
             return self._check(source, self._plan(model), self.graph, self._sides(model), source.structure)
 
     def _against_file(self, path: PathLike, options: ModelOptions) -> VerificationReport:
         """A file that onnxruntime runs need not be one that becomes a graph."""
-        with closing(RuntimeReference(path)) as source:
+        with closing(RuntimeReference(path, memory=self.how.memory_budget)) as source:
             sessions = source.session, self.under_test.session
             plan = file_plan(path, options, self.how.feeds, self.how.seed, sessions)
             sides = self._sides(lambda: read_model(path, options).graph)

@@ -88,10 +88,11 @@ class GoldenCapture:
 
 
 class RuntimeReference:
-    """A graph or an ONNX file itself, in onnxruntime without optimisations."""
+    """A graph or an ONNX file itself, in onnxruntime without optimisations; `memory` is what the comparison may take
+    beside the weights, in bytes."""
 
-    def __init__(self, model: Graph | PathLike) -> None:
-        self._candidate = OnnxCandidate(model, optimize=False)
+    def __init__(self, model: Graph | PathLike, *, memory: int = MEMORY_BUDGET) -> None:
+        self._candidate = OnnxCandidate(model, optimize=False, memory=memory)
         self.label = self._candidate.label
 
     @property
@@ -124,8 +125,8 @@ class RuntimeReference:
         return list(self._candidate.structure.producers)
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The named values, as many at a time as the usual budget has room for; each is let go when it is given."""
-        for part in self.slices(names, feeds, MEMORY_BUDGET // HELD_OF_EACH):
+        """The named values, as many at a time as the budget has room for; each is let go when it is given."""
+        for part in self.slices(names, feeds, self._candidate.memory // HELD_OF_EACH):
             values = self._candidate.run(feeds, part)
             for name in part:
                 yield name, values.pop(name)
@@ -143,25 +144,29 @@ class RuntimeReference:
         self._candidate.close()
 
 
-def reference_of(judge: Judge, imported: Graph | PathLike) -> Reference:
+def reference_of(judge: Judge, imported: Graph | PathLike, memory: int = MEMORY_BUDGET) -> Reference:
     """The reference that a judge is; for one that stands for the imported model, that in onnxruntime."""
-    return RuntimeReference(imported) if judge.reference is None else judge.reference()
+    return RuntimeReference(imported, memory=memory) if judge.reference is None else judge.reference()
 
 
 def hold_against(
-    judges: Sequence[Judge], imported: Graph | PathLike, check: Callable[[Reference], VerificationReport]
+    judges: Sequence[Judge],
+    imported: Graph | PathLike,
+    check: Callable[[Reference], VerificationReport],
+    *,
+    memory: int = MEMORY_BUDGET,
 ) -> VerificationReport:
     """Check against the first judge that does not give way; the report's notes say which of them did, and why."""
     notes: list[str] = []
     *others, last = judges
     for judge in others:
-        with closing(reference_of(judge, imported)) as reference:
+        with closing(reference_of(judge, imported, memory)) as reference:
             try:
                 return _noted(check(reference), judge, ())
             except tuple(judge.gives_way) as error:
                 said = next(text for kind, text in judge.gives_way.items() if isinstance(error, kind))
                 notes.append(said.format(error=error))
-    with closing(reference_of(last, imported)) as reference:
+    with closing(reference_of(last, imported, memory)) as reference:
         return _noted(check(reference), last, notes)
 
 

@@ -136,6 +136,12 @@ def test_weights_are_not_held_once_more(tmp_path: Path, monkeypatch: pytest.Monk
     assert verify(path, path).coverage == ["not measured: the weights would be held once more"]
 
 
+def test_a_budget_without_room_is_said(tmp_path: Path) -> None:
+    path = saved(clip(-1, 6), X, FLOAT, tmp_path / "model.onnx")
+    said = verify(path, path, memory_budget=24).coverage
+    assert said == ["not measured: the memory budget of 0 MB has no room for it"]
+
+
 def test_weights_in_other_files_are_found(tmp_path: Path) -> None:
     side = clip(-1, 6)
     model = onnx_model(side.nodes, X, {"y": (FLOAT, ["N", 3])}, side.weights)

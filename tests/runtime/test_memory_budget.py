@@ -26,6 +26,9 @@ LAYERS, ROWS, WIDTH = 40, 512, 2048
 VALUE = ROWS * WIDTH * 4
 WEIGHTS = 12 * VALUE
 BUDGET = 40 * MB
+LINUX = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="anonymous memory is read from Linux' /proc"
+)
 PEAK = """
 import json, sys, threading, time
 from pathlib import Path
@@ -33,7 +36,8 @@ import graphir.verification.models, graphir.converters.onnx, onnxruntime, onnx
 from graphir import verify
 print("ready", flush=True); sys.stdin.readline()
 report = verify(sys.argv[1], sys.argv[2], per_layer=True, memory_budget=int(sys.argv[3]), feeds="normal")
-print(json.dumps([len(report.layers), report.verdict.value, report.notes]), flush=True); sys.stdin.readline()
+found = [len(report.layers), report.verdict.value, report.notes, report.coverage]
+print(json.dumps(found), flush=True); sys.stdin.readline()
 """
 
 
@@ -50,7 +54,7 @@ def network(path: Path, scale: float = 1.0) -> Path:
             weights.append(numpy_helper.from_array(array, f"w{layer}"))
             nodes.append(helper.make_node("Mul", [last, f"w{layer}"], [f"v{layer}"]))
         else:
-            nodes.append(helper.make_node("Neg" if layer % 2 else "Tanh", [last], [f"v{layer}"]))
+            nodes.append(helper.make_node("Abs" if layer % 2 else "Tanh", [last], [f"v{layer}"]))
         last = f"v{layer}"
     weights.append(numpy_helper.from_array(np.array([scale], np.float32), "scale"))
     nodes.append(helper.make_node("Mul", [last, "scale"], ["y"]))
@@ -73,9 +77,9 @@ def anonymous(pid: int) -> int:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:")), 0)
 
 
-def peak_above_imports(*arguments: object) -> tuple[int, list[Any]]:
+def peak_above_imports(*arguments: object, code: str = PEAK) -> tuple[int, Any]:
     """How much anonymous memory a comparison in a process of its own takes at most, and what it found."""
-    command = [sys.executable, "-c", PEAK, *map(str, arguments)]
+    command = [sys.executable, "-c", code, *map(str, arguments)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdin is not None
         assert child.stdout is not None
@@ -100,7 +104,7 @@ def peak_above_imports(*arguments: object) -> tuple[int, list[Any]]:
     return max(held) - floor, found
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="anonymous memory is read from Linux' /proc")
+@LINUX
 def test_the_budget_holds(pair: tuple[Path, Path]) -> None:
     """All layers of one model are four times the budget."""
     assert LAYERS * VALUE > 3 * BUDGET
@@ -109,6 +113,26 @@ def test_the_budget_holds(pair: tuple[Path, Path]) -> None:
     assert found[:2] == [LAYERS + 1, "noise"]
     assert peak < 1.5 * WEIGHTS + BUDGET
     assert not [note for note in found[2] if "does not hold" in note]
+    assert [line.split(" never")[0] for line in found[3]] == ["Abs: anything below 0"], "it was measured"
+
+
+@LINUX
+def test_what_is_measured_is_not_held_until_the_end(pair: tuple[Path, Path]) -> None:
+    """A run that measures all layers holds few of them at a time, as one that does not."""
+    code = """
+import sys
+from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.coverage import coverage
+import graphir.converters.onnx.probes, graphir.converters.onnx.files.value_sizes, numpy as np, onnx
+feeds = {"x": np.ones((512, 2048), np.float32)}
+candidate = OnnxCandidate(sys.argv[1])
+candidate.fit(feeds)
+print("ready", flush=True); sys.stdin.readline()
+print(len(coverage(candidate, [lambda: feeds])), flush=True); sys.stdin.readline()
+"""
+    peak, lines = peak_above_imports(pair[0], code=code)
+    assert lines == 1
+    assert peak < 6 * VALUE
 
 
 def test_a_small_budget_changes_no_result(pair: tuple[Path, Path]) -> None:
