@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from . import padding
     from .analysis.cost import cost
     from .benchmark import bench
+    from .checking import check
     from .conversion import convert
     from .converters import load, save
     from .converters.kernel.live import Live
@@ -65,6 +66,7 @@ _HOMES = {
     "VerificationError": "graphir.errors",
     "VerificationReport": "graphir.verification.report",
     "bench": "graphir.benchmark",
+    "check": "graphir.checking",
     "convert": "graphir.conversion",
     "cost": "graphir.analysis.cost",
     "diff": "graphir.inspection",
@@ -119,6 +121,7 @@ __all__ = [
     "VerificationReport",
     "__version__",
     "bench",
+    "check",
     "convert",
     "cost",
     "diff",

@@ -11,6 +11,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from graphir.analysis.summary import count_operators
+from graphir.converters.options import ModelOptions
 from graphir.graph import Graph
 from graphir.report.inspected import (
     DiffReport,
@@ -43,7 +45,7 @@ def summary(
 
     `params`, `shapes`, `format` and `limits` are as for `graphir.load`. Raises what `load` raises.
     """
-    return summary_of(_opened(model, params, shapes, format))
+    return summary_of(opened(model, ModelOptions(params, shapes, format=format)))
 
 
 @bounded
@@ -61,10 +63,11 @@ def shapes(
 
     `other_shapes` are those of the other model's inputs, `shapes` without them. Raises what `graphir.load` raises.
     """
-    left = _opened(model, params, shapes, format, simplified=False)
+    left = opened(model, ModelOptions(params, shapes, format=format), simplified=False)
     if other is None:
         return values_of(left)
-    return shapes_of_both(left, _opened(other, None, other_shapes or shapes, None, simplified=False))
+    theirs = ModelOptions(shapes=other_shapes or shapes)
+    return shapes_of_both(left, opened(other, theirs, simplified=False))
 
 
 @bounded
@@ -82,10 +85,11 @@ def padding(
 
     `other_shapes` are those of the other model's inputs, `shapes` without them. Raises what `graphir.load` raises.
     """
-    left = _opened(model, None, shapes, format, simplified=False)
+    left = opened(model, ModelOptions(None, shapes, format=format), simplified=False)
     if other is None:
         return windows_of(left)
-    return padding_of_both(left, _opened(other, None, other_shapes or shapes, None, simplified=False))
+    theirs = ModelOptions(shapes=other_shapes or shapes)
+    return padding_of_both(left, opened(other, theirs, simplified=False))
 
 
 @bounded
@@ -103,7 +107,8 @@ def diff(
 
     `other_shapes` are those of the other model's inputs, `shapes` without them. Raises what `graphir.load` raises.
     """
-    return diff_of(_opened(model, params, shapes, None), _opened(other, other_params, other_shapes or shapes, None))
+    theirs = ModelOptions(other_params, other_shapes or shapes)
+    return diff_of(opened(model, ModelOptions(params, shapes)), opened(other, theirs))
 
 
 def summary_of(model: Source) -> SummaryReport:
@@ -156,28 +161,19 @@ def title_of(model: Source) -> str:
     return one_line(f"{described.place} ({said})" if said else described.place)
 
 
-def _opened(
-    model: Model,
-    params: str | os.PathLike[str] | None,
-    shapes: Mapping[str, Any] | None,
-    format: str | None,
-    *,
-    simplified: bool = True,
-) -> Source:
+def opened(model: Model, options: ModelOptions, *, simplified: bool = True) -> Source:
     """The model read, or a graph as if it had been."""
-    from graphir.analysis.summary import count_operators
     from graphir.converters.formats import Description, Manner, Source
     from graphir.converters.opening import read_model
-    from graphir.converters.options import ModelOptions
     from graphir.converters.table import origin_of
 
     expect(model, (Graph, str, os.PathLike), "the model", "a Graph or the path of a model")
     if not isinstance(model, Graph):
-        return read_model(model, ModelOptions(params, shapes, format=format), Manner(simplified))
-    if shapes:
+        return read_model(model, options, Manner(simplified))
+    if options.shapes:
         from graphir.inference.stated import with_types
 
-        model = with_types(model, shapes)
+        model = with_types(model, options.shapes)
     described = Description(model.name, model.name, origin_of(model.metadata))
     return Source("", model, (), described, count_operators(model))
 

@@ -17,8 +17,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ABOVE = (
-    *("graphir.benchmark", "graphir.conversion", "graphir.inspection", "graphir.memory_use", "graphir.verification"),
-    *("graphir.report", "graphir.registry", "graphir.cli", "graphir.__main__"),
+    *("graphir.benchmark", "graphir.checking", "graphir.conversion", "graphir.inspection", "graphir.memory_use"),
+    *("graphir.verification", "graphir.report", "graphir.registry", "graphir.cli", "graphir.__main__"),
 )
 CONVERTERS = "graphir.converters"
 FLOORS = ("core", "converters", "above")

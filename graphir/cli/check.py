@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import argparse
 from glob import has_magic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from graphir.safety.foreign_text import one_line
-
-from .checked import NODES_SHOWN, Checked, checked, gaps_json
-from .model import first_line
+from .checked import checked_model
 from .options import SOURCE_HELP, add_model_options, add_output_options, add_target_options, target_options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from graphir.errors import Gap
     from graphir.registry.sources import Search
 
     from .console import Console
@@ -58,41 +54,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
         return run_all(options, stated, models, console)
     options.source = options.sources[0]
-    return _show(options, stated, checked(options, stated, console), console)
-
-
-def _show(options: argparse.Namespace, stated: Mapping[str, Any], found: Checked, console: Console) -> int:
-    from graphir.converters.table import FORMATS
-    from graphir.converters.writing import target_of
-    from graphir.report.parts import operators_text
-
-    kind, brand = options.target, FORMATS[options.target].brand
-    document = {"source": options.source, "target": kind}
-    told = {"gaps": gaps_json(found.gaps, found.step), "made_up": found.made_up}
-    if found.reading is None or found.ready is None:
-        console.data({**document, "opset": options.opset, "ok": False, **told})
-        target = target_of(kind).named(stated)
-        text = gaps_text(options.source, found.gaps, target, found.step, verbose=options.verbose > 0)
-        console.show("\n\n".join([text, made_up_text(found.made_up).rstrip()]).rstrip())
-        return 1
-    before, after = found.reading.operators, found.ready.operators
-    console.data(
-        {
-            **document,
-            "opset": found.ready.opset,
-            "ok": True,
-            **told,
-            "source_operators": dict(sorted(before.items())),
-            "target_operators": dict(sorted(after.items())),
-        }
-    )
-    written = f"{brand} {found.ready.version}".rstrip()
-    console.show(
-        f"{first_line(found.reading)}: everything converts to {written}\n\n"
-        + made_up_text(found.made_up)
-        + operators_text(before, after, found.reading.description.made_by, brand)
-    )
-    return 0
+    found = checked_model(options, stated, console)
+    console.data(found.to_json())
+    console.show(found.to_text(verbose=options.verbose > 0))
+    return 0 if found else 1
 
 
 def several(sources: Sequence[str]) -> Search | None:
@@ -110,33 +75,6 @@ def several(sources: Sequence[str]) -> Search | None:
         return found
     right_here = [model for model in found.models if "/" not in model.name and not model.is_closed]
     return None if len(right_here) == 1 or not found.models else found
-
-
-def made_up_text(made_up: Mapping[str, str]) -> str:
-    """What was assumed of the inputs, "" if nothing was."""
-    from graphir.report.text import wrapped
-
-    if not made_up:
-        return ""
-    shown = ", ".join(f"{name} is {type_}" for name, type_ in made_up.items())
-    return wrapped(f"sizes that nothing states were made up for this check: {shown}; -i states others") + "\n\n"
-
-
-def gaps_text(source: str, gaps: Sequence[Gap], target: str, step: str, *, verbose: bool) -> str:
-    """Every gap on the way to the target that these words name: operator, count, nodes, reason."""
-    from graphir.report.text import plural, wrapped
-
-    nodes = sum(len(gap.nodes) for gap in gaps)
-    what = "cannot be read" if step == "reading" else f"cannot be written as {target}"
-    operators = plural(len({gap.operator for gap in gaps}), "operator")
-    lines = [f"{one_line(source)}: {operators} in {plural(nodes, 'node')} {what}"]
-    for gap in gaps:
-        shown = gap.nodes if verbose else gap.nodes[:NODES_SHOWN]
-        more = f" and {len(gap.nodes) - len(shown)} more (-v lists all)" if len(shown) < len(gap.nodes) else ""
-        lines += ["", f"  {one_line(gap.operator)}: {plural(len(gap.nodes), 'node')}"]
-        lines.append(wrapped(", ".join(shown) + more, first="    ", rest="    "))
-        lines.append(wrapped(gap.reason, first="    why: ", rest="      "))
-    return "\n".join(lines)
 
 
 __all__ = ["add_arguments", "run"]

@@ -14,11 +14,12 @@ from graphir.errors import Gap, GraphirError
 from graphir.registry.buckets import Bucket, bucket_of_error
 from graphir.registry.opened import forget, look_into, opened
 from graphir.registry.sources import EMPTY, Found, Search
+from graphir.report.gaps import NODES_SHOWN, gaps_json
 from graphir.report.text import plural, table, wrapped
 from graphir.safety.foreign_text import in_one_line, one_line, printable
 from graphir.safety.limits import Limits, limited
 
-from .checked import NODES_SHOWN, checked, gaps_json
+from .checked import checked_model
 
 if TYPE_CHECKING:
     from .console import Console
@@ -111,7 +112,7 @@ def _row(
     model: Found, place: str, options: argparse.Namespace, stated: Mapping[str, Any], console: Console
 ) -> Row:
     own = argparse.Namespace(**{**vars(options), "source": place})
-    result = checked(own, stated, console)
+    result = checked_model(own, stated, console)
     if result.reading is None:
         return Row(model, gaps=result.gaps, step=result.step)
     nodes = sum(result.reading.operators.values())

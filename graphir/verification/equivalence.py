@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -124,11 +124,7 @@ def compare_models(
     if report.ok:
         look_inside(inner, report)
     if report.ok:
-        reacting = bench.reacting(found, moved)
-        report.evidence = gather_evidence(inner, report, outputs, heads, expected, reacting)
-        report.unproven += unproven([report.evidence])
-    if bench.limits.coarsest and report.ok:
-        look_for_overflow(bench, report)
+        _weigh(bench, inner, report, (outputs, heads), expected, bench.reacting(found, moved))
     if report.verdict.differs and not lacking:
         results = {source: expected[source] for source, _ in pairs}
         report.notes += questions(candidate, feeds, results, dict(pairs), stated, bench.limits)
@@ -140,6 +136,21 @@ def compare_models(
         )  # fmt: skip
     report.reference, report.candidate = reference.label, candidate.label
     return Compared(report, bench, [*outputs, *heads])
+
+
+def _weigh(
+    bench: Bench,
+    inner: Bench,
+    report: VerificationReport,
+    asked: tuple[Sequence[Asked], Sequence[Asked]],
+    expected: Mapping[str, Array],
+    reacting: Collection[str],
+) -> None:
+    """What the agreement of outputs proves, and what ends as infinity before them."""
+    report.evidence = gather_evidence(inner, report, *asked, expected, reacting)
+    report.unproven += unproven([report.evidence])
+    if bench.limits.coarsest and report.ok:
+        look_for_overflow(bench, report)
 
 
 def _bench(

@@ -12,13 +12,16 @@ import pytest
 
 import graphir
 from graphir.cli import main
-from graphir.errors import ArgumentError
+from graphir.errors import ArgumentError, ImportFailure
 from graphir.ops.activation import LeakyRelu
 from graphir.ops.convolution import Conv
+from graphir.ops.elementwise import Add
+from graphir.ops.foreign import Foreign
 from graphir.tensor import Tensor
+from graphir.types import ANYTHING
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits"
-INSPECTED = ("summary", "shapes", "padding")
+INSPECTED = ("summary", "shapes", "padding", "check")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +54,7 @@ def test_a_report_of_two_models_prints_what_its_command_prints(
 def test_a_graph_is_inspected_as_its_file_is(name: str, graph: graphir.Graph) -> None:
     report = getattr(graphir, name)(graph)
     assert str(report).startswith(f"{graph.name} (")
-    assert "conv1" in str(report)
+    assert "Conv" in str(report)
     assert report._repr_html_().startswith("<pre>")
     assert report.to_json()
 
@@ -121,3 +124,22 @@ def test_names_in_a_report_are_no_markup() -> None:
     graph = graphir.Graph("<b>g</b>")
     graph.set_outputs([graph.add_parameter("w", Tensor.of(np.zeros(2, np.float32)))])
     assert "<b>" not in graphir.summary(graph)._repr_html_()
+
+
+def test_a_check_names_every_gap(graph: graphir.Graph) -> None:
+    other = graph.copy()
+    other.replace(other.node("relu3"), Foreign("strange", "Bend", ()))
+    report = graphir.check(other, target="mxnet")
+    assert not report
+    assert "Foreign: 1 node" in str(report)
+    assert "Bend of the domain strange" in str(report)
+    assert [gap["nodes"] for gap in report.to_json()["gaps"]] == [["relu3"]]
+    assert graphir.check(graph, target="mxnet")
+
+
+def test_a_check_makes_sizes_up_and_says_so() -> None:
+    net = graphir.Graph("open")
+    data, weight = net.add_input("data"), net.add_parameter("w", type_=ANYTHING)
+    net.set_outputs([net.add(Add(), data, weight)])
+    with pytest.raises(ImportFailure, match="sizes of 1 parameter"):
+        graphir.check(net)

@@ -1,0 +1,164 @@
+"""`graphir.check`: everything that stands between a model and a target, at once. Nothing is written.
+
+Parameters are not needed: where sizes depend on them, sizes are made up, and the report says which.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphir.analysis.memory.inference import example_of
+from graphir.converters.formats import Source
+from graphir.converters.options import ModelOptions
+from graphir.converters.writing import example, make_ready, target_of
+from graphir.errors import GraphirError, ImportFailure, UnsupportedOpError
+from graphir.graph import Graph, Value
+from graphir.inspection import opened
+from graphir.report.gaps import CheckReport
+from graphir.safety.arguments import expect
+from graphir.safety.limits import Stated, bounded
+from graphir.tensor import Tensor
+from graphir.types import DType, Sym, symbol
+
+Shape = tuple[Any, ...]
+Opening = Callable[[Mapping[str, Shape]], Source]
+CHANNELS, SIZE = 3, 224
+# For an input of which not even the number of axes is known, the most common first.
+GUESSES: tuple[Shape, ...] = (("N", CHANNELS, SIZE, SIZE), ("N", SIZE), ("N", CHANNELS, SIZE))
+
+
+@bounded
+def check(
+    model: Graph | str | os.PathLike[str],
+    *,
+    target: str = "onnx",
+    opset: int | None = None,
+    mxnet_version: str | None = None,
+    params: str | os.PathLike[str] | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    format: str | None = None,
+    limits: Stated = None,
+) -> CheckReport:
+    """What keeps a model from becoming a file of the target's format: every operator at once, with its nodes.
+
+    `target` is `onnx`, `mxnet` or `graphir`; `opset` and `mxnet_version` as for `graphir.convert`, the others as for
+    `graphir.load`. The report is true if nothing does. Raises what `load` and `save` raise but UnsupportedOpError.
+    """
+    expect(model, (Graph, str, os.PathLike), "the model", "a Graph or the path of a model")
+    stated = {"opset": opset, "mxnet_version": mxnet_version}
+    given = dict(shapes or {})
+
+    def open_with(more: Mapping[str, Shape]) -> Source:
+        wanted = {**more, **given}
+        if isinstance(model, Graph):  # as it is: what is checked is changed
+            return opened(model.copy(), ModelOptions(shapes=wanted))
+        return opened(model, ModelOptions(params, wanted or None, format=format))
+
+    name = model.name if isinstance(model, Graph) else os.fspath(model)
+    return checked(
+        name, open_with, given, target, {key: value for key, value in stated.items() if value is not None}
+    )
+
+
+def checked(
+    name: str, open_with: Opening, given: Mapping[str, object], target: str, options: Mapping[str, Any]
+) -> CheckReport:
+    """The check of a model that `open_with` opens, with more shapes of inputs than those that are `given`. Raises what
+    reading and writing it raise, but for operators that are not supported."""
+    asked = target_of(target).named(options)
+    step, made_up = "reading", dict[str, str]()
+    try:
+        reading, made_up = _with_sizes(open_with, given)
+        _need_sizes(reading.graph)
+        step = "writing"
+        _stand_in(reading.graph)
+        ready = make_ready(reading.graph, example(target), target, options)
+    except UnsupportedOpError as error:
+        return CheckReport(name, target, asked, options.get("opset"), tuple(error.gaps), step, made_up)
+    return CheckReport(name, target, asked, ready.opset, (), "", made_up, reading, ready)
+
+
+def _with_sizes(open_with: Opening, given: Mapping[str, object]) -> tuple[Source, dict[str, str]]:
+    """The model read with sizes for inputs that its parameters need and nothing states, and these inputs' types by
+    name; as it was where the sizes do not fit it."""
+    reading = open_with({})
+    if not open_parameters(reading.graph) and all(value.shape is not None for value in reading.graph.inputs):
+        return reading, {}
+    for made_up in _attempts(reading.graph):
+        more = {name: shape for name, shape in made_up.items() if name not in given}
+        try:
+            found = open_with(more)
+        except GraphirError:
+            continue  # these sizes do not fit the model; what is wrong with them says nothing about the model
+        if not open_parameters(found.graph):
+            return found, {name: str(found.graph[name].type) for name in more if name in found.graph}
+    return reading, {}
+
+
+def open_parameters(graph: Graph) -> list[Value]:
+    """The parameters that have no elements and an open size."""
+    return [value for value in graph.parameters if value.tensor is None and not _is_closed(value)]
+
+
+def _is_closed(value: Value) -> bool:
+    return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
+
+
+def _attempts(graph: Graph) -> Iterator[dict[str, Shape]]:
+    wanted = {
+        name
+        for value in open_parameters(graph)
+        for dim in value.shape or ()
+        if isinstance(dim, Sym)
+        for name in dim.symbols()
+    }
+    for guess in GUESSES:
+        made_up: dict[str, Shape] = {}
+        for value in graph.inputs:
+            if value.shape is None:
+                made_up[value.name] = tuple(symbol(dim) if isinstance(dim, str) else dim for dim in guess)
+            elif any(isinstance(dim, Sym) and dim.symbols() & wanted for dim in value.shape):
+                made_up[value.name] = _closed(value.shape, wanted)
+        yield made_up
+        if all(value.shape is not None for value in graph.inputs):
+            return
+
+
+def _closed(shape: tuple[Any, ...], wanted: set[str]) -> tuple[Any, ...]:
+    sizes = []
+    for axis, dim in enumerate(shape):
+        is_open = isinstance(dim, Sym) and bool(dim.symbols() & wanted)
+        sizes.append((CHANNELS if axis == 1 and len(shape) > 2 else SIZE) if is_open else dim)
+    return tuple(sizes)
+
+
+def _need_sizes(graph: Graph) -> None:
+    """Raise ImportFailure for parameters that have an open size still: the shapes of inputs are what is missing."""
+    missing = open_parameters(graph)
+    if missing:
+        examples = " ".join(f"-i {example_of(value.name, value.shape)}" for value in graph.inputs[:5])
+        lines = "\n  ".join(f"{value.name} {value.type}" for value in missing)
+        raise ImportFailure(
+            f"the sizes of {len(missing)} parameter(s) follow from nothing; give the shapes of the inputs, as in "
+            f"{examples or '-i NAME:SIZES'}:\n  {lines}"
+        )
+
+
+def _stand_in(graph: Graph) -> None:
+    """Give parameters of known shape that have no elements zeros, which nobody computes unless an exporter asks."""
+    for value in graph.parameters:
+        if value.tensor is None and _is_closed(value):
+            assert value.shape is not None
+            graph.set_tensor(value, zeros(value.dtype or DType.FLOAT32, value.shape))
+
+
+def zeros(dtype: DType, shape: tuple[int, ...]) -> Tensor:
+    """A tensor of zeros that holds none of them."""
+    return Tensor.computed(dtype, shape, lambda: np.zeros(shape, dtype.numpy()))
+
+
+__all__ = ["check", "checked", "open_parameters", "zeros"]

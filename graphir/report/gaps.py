@@ -1,0 +1,110 @@
+"""What stands between a model and a target, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from graphir.safety.foreign_text import one_line
+from graphir.structure.printed import Printed
+from graphir.structure.record import record
+
+from .parts import operators_text
+from .text import plural, wrapped
+
+if TYPE_CHECKING:
+    from graphir.converters.formats import Ready, Source
+    from graphir.errors import Gap
+
+NODES_SHOWN = 6
+
+
+@record
+class CheckReport(Printed):
+    """What a check found: gaps in a `step` (`reading` or `writing`), or the model read and what it would become.
+
+    `source` is what was checked, `target` a format, `asked` what was asked of it in words, `opset` the one that was
+    asked for or would be written; `made_up` are the types of inputs that nothing states. It is true without gaps.
+    """
+
+    source: str
+    target: str
+    asked: str
+    opset: int | None = None
+    gaps: Sequence[Gap] = ()
+    step: str = ""
+    made_up: Mapping[str, str] = field(default_factory=dict)
+    reading: Source | None = None
+    ready: Ready | None = None
+
+    def __bool__(self) -> bool:
+        return not self.gaps
+
+    def to_text(self, *, verbose: bool = False) -> str:
+        """Every gap with its nodes, with `verbose` all of them; else the operators before and after."""
+        if self.reading is None or self.ready is None:
+            text = gaps_text(self.source, self.gaps, self.asked, self.step, verbose=verbose)
+            return "\n\n".join([text, made_up_text(self.made_up).rstrip()]).rstrip()
+        from graphir.converters.table import FORMATS
+        from graphir.inspection import title_of
+
+        brand = FORMATS[self.target].brand
+        written = f"{brand} {self.ready.version}".rstrip()
+        made_by = self.reading.description.made_by
+        return (
+            f"{title_of(self.reading)}: everything converts to {written}\n\n"
+            + made_up_text(self.made_up)
+            + operators_text(self.reading.operators, self.ready.operators, made_by, brand)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The check as plain data."""
+        document: dict[str, Any] = {
+            "source": self.source, "target": self.target, "opset": self.opset, "ok": bool(self),
+            "gaps": gaps_json(self.gaps, self.step), "made_up": dict(self.made_up),
+        }  # fmt: skip
+        if self.reading is not None and self.ready is not None:
+            document["source_operators"] = dict(sorted(self.reading.operators.items()))
+            document["target_operators"] = dict(sorted(self.ready.operators.items()))
+        return document
+
+
+def gaps_text(source: str, gaps: Sequence[Gap], target: str, step: str, *, verbose: bool) -> str:
+    """Every gap on the way to the target that these words name: operator, count, nodes, reason."""
+    nodes = sum(len(gap.nodes) for gap in gaps)
+    what = "cannot be read" if step == "reading" else f"cannot be written as {target}"
+    operators = plural(len({gap.operator for gap in gaps}), "operator")
+    lines = [f"{one_line(source)}: {operators} in {plural(nodes, 'node')} {what}"]
+    for gap in gaps:
+        shown = gap.nodes if verbose else gap.nodes[:NODES_SHOWN]
+        more = f" and {len(gap.nodes) - len(shown)} more (-v lists all)" if len(shown) < len(gap.nodes) else ""
+        lines += ["", f"  {one_line(gap.operator)}: {plural(len(gap.nodes), 'node')}"]
+        lines.append(wrapped(", ".join(shown) + more, first="    ", rest="    "))
+        lines.append(wrapped(gap.reason, first="    why: ", rest="      "))
+    return "\n".join(lines)
+
+
+def made_up_text(made_up: Mapping[str, str]) -> str:
+    """What was assumed of the inputs, "" if nothing was."""
+    if not made_up:
+        return ""
+    shown = ", ".join(f"{name} is {type_}" for name, type_ in made_up.items())
+    return wrapped(f"sizes that nothing states were made up for this check: {shown}; -i states others") + "\n\n"
+
+
+def gaps_json(gaps: Sequence[Gap], step: str) -> list[dict[str, Any]]:
+    """The gaps as plain data."""
+    return [
+        {
+            "operator": gap.operator,
+            "step": step,
+            "reason": gap.reason,
+            "count": len(gap.nodes),
+            "nodes": list(gap.nodes),
+        }
+        for gap in gaps
+    ]
+
+
+__all__ = ["NODES_SHOWN", "CheckReport", "gaps_json", "gaps_text", "made_up_text"]
