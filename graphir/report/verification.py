@@ -26,6 +26,8 @@ MEANINGS = {
 }
 LAYERS_SHOWN = 12
 REWRITES_SHOWN = 5
+CHANGES_SHOWN = 6
+COVERAGE_SHOWN = 2
 
 
 def verdict_line(report: VerificationReport) -> str:
@@ -61,14 +63,20 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
         comparison_table(report.outputs, "output"),
     ]
     lines += [wrapped(f"{found.name}: {found.note}") for found in report.outputs if found.note]
+    lines += [wrapped(f"cause: {cause_text(cause)}") for cause in report.causes]
     lines += [wrapped(f"not proven: {reason}") for reason in report.unproven]
     lines += [wrapped(f"note: {note}") for note in report.notes]
-    lines += [wrapped(f"reached: {line}") for line in report.coverage]
-    lines += [wrapped(f"diff: {line}") for line in report.changes]
-    lines += [wrapped(f"cause: {cause_text(cause)}") for cause in report.causes]
+    lines += _shortened("diff", report.changes, len(report.changes) if verbose else CHANGES_SHOWN)
+    lines += _shortened("coverage", report.coverage, len(report.coverage) if verbose else COVERAGE_SHOWN)
     if report.layers:
         lines += ["", *_layer_lines(report, verbose)]
     return "\n".join(lines)
+
+
+def _shortened(label: str, lines: Sequence[str], shown: int) -> list[str]:
+    """The first lines under a label, and how many more there are."""
+    more = [] if len(lines) <= shown else [f"  ... and {len(lines) - shown} more of {label} (-v lists all)"]
+    return [*(wrapped(f"{label}: {line}") for line in lines[:shown]), *more]
 
 
 def set_lines(report: VerificationReport, *, verbose: bool = False) -> list[str]:
@@ -89,7 +97,8 @@ def set_lines(report: VerificationReport, *, verbose: bool = False) -> list[str]
 
 def cause_text(cause: Cause) -> str:
     """A layer where differences begin, in one line."""
-    follows = f"; {plural(len(cause.follows), 'layer')} differ because of it" if cause.follows else ""
+    count = len(cause.follows)
+    follows = f"; {plural(count, 'layer')} {'differs' if count == 1 else 'differ'} because of it" if count else ""
     return f"{cause.name}: {cause.what}{follows}"
 
 
