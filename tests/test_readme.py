@@ -14,8 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def without_figures(text: str) -> str:
-    """The text with every number as `#` and every run of blanks as one: figures differ between machines."""
-    plain = re.sub(r"(?<![A-Za-z_])\d[\d.,]*(e[-+]?\d+)?", "#", text)
+    """The text with every number as `#` and every run of blanks as one: figures differ between machines, and so does
+    whether a floor had to be measured (`-`)."""
+    plain = re.sub(r"(?<![A-Za-z_])\d[\d.,]*(e[-+]?\d+)?|(?<=  )-(?=  )", "#", text)
     return re.sub(r"[ \n]+", " ", plain).strip()
 
 

@@ -173,7 +173,7 @@ def never_reached(sights: Sequence[Sight], reached: Collection[int]) -> list[str
         lines.append(f"{kind}: {way} never reached in {len(names)} of {len(kinds[kind])} ({shown})")
     whole = [f"{len(names)} {kind}" for kind, names in kinds.items() if not any(kind == one for one, _ in ways)]
     if whole:
-        lines.append(f"both ways of every one: {', '.join(whole)}")
+        lines.append(f"both ways of {', '.join(whole)} reached")
     return lines
 
 

@@ -124,7 +124,7 @@ def _verification_sections(report: VerificationReport) -> list[str]:
             ("took", f"{report.seconds:.2f} s"),
             *(("not proven", escape(reason)) for reason in report.unproven),
             *(("note", escape(note)) for note in report.notes),
-            *(("reached", escape(line)) for line in report.coverage),
+            *(("coverage", escape(line)) for line in report.coverage),
             *(("diff", escape(line)) for line in report.changes),
             *(("cause", escape(cause_text(cause))) for cause in report.causes),
         ]

@@ -26,6 +26,9 @@ MEANINGS = {
 }
 LAYERS_SHOWN = 12
 REWRITES_SHOWN = 5
+CHANGES_SHOWN = 6
+SETS_NAMED = 6
+COVERAGE_SHOWN = 2
 
 
 def verdict_line(report: VerificationReport) -> str:
@@ -61,40 +64,52 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
         comparison_table(report.outputs, "output"),
     ]
     lines += [wrapped(f"{found.name}: {found.note}") for found in report.outputs if found.note]
+    lines += [wrapped(f"cause: {cause_text(cause)}") for cause in report.causes]
     lines += [wrapped(f"not proven: {reason}") for reason in report.unproven]
     lines += [wrapped(f"note: {note}") for note in report.notes]
-    lines += [wrapped(f"reached: {line}") for line in report.coverage]
-    lines += [wrapped(f"diff: {line}") for line in report.changes]
-    lines += [wrapped(f"cause: {cause_text(cause)}") for cause in report.causes]
+    lines += _shortened("diff", report.changes, len(report.changes) if verbose else CHANGES_SHOWN)
+    lines += _shortened("coverage", report.coverage, len(report.coverage) if verbose else COVERAGE_SHOWN)
     if report.layers:
         lines += ["", *_layer_lines(report, verbose)]
     return "\n".join(lines)
 
 
+def _shortened(label: str, lines: Sequence[str], shown: int) -> list[str]:
+    """The first lines under a label, and how many more there are."""
+    more = [] if len(lines) <= shown else [f"  ... and {len(lines) - shown} more of {label} (-v lists all)"]
+    return [*(wrapped(f"{label}: {line}") for line in lines[:shown]), *more]
+
+
 def set_lines(report: VerificationReport, *, verbose: bool = False) -> list[str]:
-    """The sets of inputs in a line; a line for each where their verdicts differ in more than rounding, or if
-    `verbose`."""
+    """The sets of inputs in a line; a line for each where one does not pass, or if `verbose`. Of many sets, as files
+    may give them, some are named, and of those only what does not pass has a line."""
     if len(report.sets) < 2:
         return []
-    names = ", ".join(one_line(one.name) for one in report.sets)
-    lines = [wrapped(f"{len(report.sets)} of inputs: {names}", first="  sets       ", rest=" " * 13)]
-    width = max(len(one.name) for one in report.sets)
-    if verbose or not all(one.verdict.passes for one in report.sets):
-        for one in report.sets:
-            feeds = ", ".join(f"{one_line(name)} {type_}" for name, type_ in one.feeds.items())
-            word = one.verdict.value if one.verdict.passes else one.verdict.value.upper()
-            lines.append(f"             {one_line(one.name):{width}}  {word:10}  {feeds}".rstrip())
+    named = [one_line(one.name) for one in report.sets]
+    names = ", ".join(named if verbose or len(named) <= SETS_NAMED else [*named[:SETS_NAMED], "..."])
+    said = f"{len(named)} of inputs: {names}; each row is the worst of them"
+    lines = [wrapped(said, first="  sets       ", rest=" " * 13)]
+    failing = [one for one in report.sets if not one.verdict.passes]
+    listed = report.sets if verbose or (failing and len(named) <= SETS_NAMED) else failing[:SETS_NAMED]
+    width = max((len(one.name) for one in listed), default=0)
+    for one in listed:
+        feeds = ", ".join(f"{one_line(name)} {type_}" for name, type_ in one.feeds.items())
+        word = one.verdict.value if one.verdict.passes else one.verdict.value.upper()
+        lines.append(f"             {one_line(one.name):{width}}  {word:10}  {feeds}".rstrip())
+    if len(failing) > len(listed):
+        lines.append(f"             ... and {len(failing) - len(listed)} more that do not pass (-v lists all)")
     return lines
 
 
 def cause_text(cause: Cause) -> str:
     """A layer where differences begin, in one line."""
-    follows = f"; {plural(len(cause.follows), 'layer')} differ because of it" if cause.follows else ""
+    count = len(cause.follows)
+    follows = f"; {plural(count, 'layer')} {'differs' if count == 1 else 'differ'} because of it" if count else ""
     return f"{cause.name}: {cause.what}{follows}"
 
 
 def comparison_table(comparisons: Sequence[Comparison], what: str) -> str:
-    """One line a value."""
+    """One line a value. The floor is `-` where a difference that passes needed none to be measured."""
     return table(
         (what, "shape", "scale", "max abs diff", "relative", "noise floor", "limit", "verdict"),
         [
@@ -104,7 +119,7 @@ def comparison_table(comparisons: Sequence[Comparison], what: str) -> str:
                 number(found.scale),
                 number(found.max_abs),
                 number(found.relative),
-                number(found.floor),
+                "-" if found.verdict.passes and found.relative and not found.floor else number(found.floor),
                 number(found.limit),
                 found.verdict.value if found.verdict.passes else found.verdict.value.upper(),
             )

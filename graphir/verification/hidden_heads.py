@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .heads import Wiring, one_to_one_heads
+from .heads import SHIFTLESS, Wiring, one_to_one_heads
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
@@ -28,22 +28,22 @@ class HiddenHead:
 def hidden_heads(
     reference: Wiring | Structure | None, own: Structure, pairs: Sequence[tuple[str, str]], known: Sequence[str]
 ) -> list[HiddenHead]:
-    """The heads of the paired outputs that both models have, in the reference's order. `known` are the values that the
-    reference can give."""
+    """The heads of the paired outputs that both models have, in the reference's order; of several that read the same
+    values one, that which sees most of them. `known` are the values that the reference can give."""
     if reference is None:
         return []
     names = set(known)
     aliases = getattr(reference, "aliases", {})
-    found = []
+    found: dict[tuple[str, str], HiddenHead] = {}
     for source, name in pairs:
         theirs, here = one_to_one_heads(reference, source), one_to_one_heads(own, name)
         if [kind for kind, _ in theirs] != [kind for kind, _ in here]:
             continue
         for (kind, operand), (_, other) in zip(theirs, here, strict=True):
             asked = next((alias for alias in (operand, *aliases.get(operand, ())) if alias in names), None)
-            if asked is not None:
-                found.append(HiddenHead(kind, asked, other))
-    return found
+            if asked is not None and (kind not in SHIFTLESS or (asked, other) not in found):
+                found[asked, other] = HiddenHead(kind, asked, other)
+    return list(found.values())
 
 
 __all__ = ["HiddenHead", "hidden_heads"]

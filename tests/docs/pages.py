@@ -17,6 +17,8 @@ OWN = "<!-- not in MXNet -->"  # before a Python block that live MXNet cannot ru
 
 # Seconds, releases and differences of rounding are the machine's: everything else on a page is compared as it stands.
 _MEASURED = re.compile(r"\d+(\.\d+)?e-\d+|\d+\.\d+\.\d+|\d+(\.\d+)? s\b")
+# So is on which of several sets of inputs a result that passes differs most: its shape, its scale, its floor.
+_COMPARED = re.compile(r"^(  \S.*?)  +(?:[\dx]+|scalar)(?:  +[-\d.e+]+){5}  +(?:noise|identical)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def _pattern(line: str) -> str:
 
 def _without_measured(text: str) -> str:
     """The text with what a machine measured as `#` and every run of blanks, which such figures widen, as one."""
-    return re.sub(" +", " ", _MEASURED.sub("#", text))
+    return re.sub(" +", " ", _MEASURED.sub("#", _COMPARED.sub(r"\1 # passes", text)))
 
 
 def _without_ends(text: str) -> str:

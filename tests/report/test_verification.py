@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 from graphir.report.html import verification_html
-from graphir.report.verification import LAYERS_SHOWN, verification_json, verification_text
+from graphir.report.verification import LAYERS_SHOWN, SETS_NAMED, cause_text, verification_json, verification_text
+from graphir.verification.report import Cause, InputSet
+from graphir.verification.verdict import Verdict
 
 from .samples import comparison, verification
 
@@ -44,3 +48,44 @@ def test_json_has_no_infinity() -> None:
     assert data["first_divergence"] == "inf"
     assert data["layers"][0]["relative"] is None
     assert data["layers"][0]["note"] == "they differ"
+
+
+def test_many_sets_stand_in_one_line_and_those_that_do_not_pass_below_it() -> None:
+    report = verification(passes=False)
+    good, bad = comparison("out"), comparison("out", relative=0.5, passes=False)
+    report.sets = [InputSet(f"file{place}", {"x": "float32[2]"}, (bad if place > 11 else good,)) for place in range(20)]
+    text = verification_text(report)
+    assert f"20 of inputs: file0, file1, file2, file3, file4, file{SETS_NAMED - 1}, ...;" in text
+    assert "file11" not in text
+    assert "file12  BROKEN      x float32[2]" in text
+    assert f"... and {8 - SETS_NAMED} more that do not pass (-v lists all)" in text
+    verbose = verification_text(report, verbose=True)
+    assert all(f"file{place}" in verbose for place in range(20))
+
+
+def test_what_was_reached_and_what_differs_is_short_unless_it_is_asked_for() -> None:
+    report = verification(passes=True)
+    report.coverage = [f"way {place} never reached" for place in range(5)]
+    report.changes = [f"change {place}" for place in range(9)]
+    text = verification_text(report)
+    assert ("way 1" in text, "way 2" in text, "change 5" in text, "change 6" in text) == (True, False, True, False)
+    assert "... and 3 more of coverage (-v lists all)" in text
+    assert "... and 3 more of diff (-v lists all)" in text
+    verbose = verification_text(report, verbose=True)
+    assert "way 4" in verbose
+    assert "change 8" in verbose
+    assert "more of" not in verbose
+
+
+def test_a_floor_that_was_not_measured_is_no_number() -> None:
+    report = verification(passes=True)
+    report.outputs = [replace(found, floor=0.0) for found in report.outputs]
+    assert re.search(r" - +1\.0e-05  noise", verification_text(report))
+    report.outputs = [replace(found, relative=0.0, verdict=Verdict.IDENTICAL) for found in report.outputs]
+    assert re.search(r" 0 +1\.0e-05  identical", verification_text(report))
+
+
+def test_layers_that_follow_are_counted() -> None:
+    assert [cause_text(Cause("a", "what", tuple("bcd"[:count]))) for count in range(3)] == [
+        "a: what", "a: what; 1 layer differs because of it", "a: what; 2 layers differ because of it"
+    ]  # fmt: skip

@@ -48,12 +48,12 @@ def kept(score: float) -> Side:
 
 
 CASES: dict[str, tuple[Side, Types, int, list[str]]] = {
-    "bounds": (clip(-1, 6), X, FLOAT, ["both ways of every one: 1 Clip"]),
+    "bounds": (clip(-1, 6), X, FLOAT, ["both ways of 1 Clip reached"]),
     "an upper bound": (clip(-1, 1e4), X, FLOAT, ["Clip: its upper bound never reached in 1 of 1 (bound)"]),
     "a lower bound": (clip(-1e4, 6), X, FLOAT, ["Clip: its lower bound never reached in 1 of 1 (bound)"]),
     "no upper bound": (Side(make("Clip", ["x", "low"], ["y"]), low=np.float32(0)), X, FLOAT,
-                       ["both ways of every one: 1 Clip"]),
-    "infinity for an upper bound": (clip(0, 3.4e38), X, FLOAT, ["both ways of every one: 1 Clip"]),
+                       ["both ways of 1 Clip reached"]),
+    "infinity for an upper bound": (clip(0, 3.4e38), X, FLOAT, ["both ways of 1 Clip reached"]),
     "a dead Relu": (
         Side(make("Exp", ["x"], ["e"]), make("Neg", ["e"], ["n"]), make("Relu", ["n"], ["y"], "dead")),
         X,
@@ -64,9 +64,9 @@ CASES: dict[str, tuple[Side, Types, int, list[str]]] = {
         Side(make("Abs", ["x"], ["p"], "magnitude"), make("Relu", ["p"], ["y"], "idle")),
         X,
         FLOAT,
-        ["Relu: anything below 0 never reached in 1 of 1 (idle)", "both ways of every one: 1 Abs"],
+        ["Relu: anything below 0 never reached in 1 of 1 (idle)", "both ways of 1 Abs reached"],
     ),
-    "rows": (Side(make("Gather", ["t", "x"], ["y"]), t=TABLE), INDEX, FLOAT, ["both ways of every one: 1 table"]),
+    "rows": (Side(make("Gather", ["t", "x"], ["y"]), t=TABLE), INDEX, FLOAT, ["both ways of 1 table reached"]),
     "rows that are left out": (
         Side(
             make("Mod", ["x", "half"], ["i"], "fold"), make("Gather", ["t", "i"], ["y"], "look"),
@@ -74,10 +74,10 @@ CASES: dict[str, tuple[Side, Types, int, list[str]]] = {
         ),
         INDEX,
         FLOAT,
-        ["table: its last row never reached in 1 of 1 (look)", "both ways of every one: 1 Mod"],
+        ["table: its last row never reached in 1 of 1 (look)", "both ways of 1 Mod reached"],
     ),
     "a branch": (
-        branches("Abs", "Neg"), {"c": (BOOL, []), "v": (FLOAT, [3])}, FLOAT, ["both ways of every one: 1 If"],
+        branches("Abs", "Neg"), {"c": (BOOL, []), "v": (FLOAT, [3])}, FLOAT, ["both ways of 1 If reached"],
     ),
     "a condition that never holds": (
         Side(
@@ -89,8 +89,8 @@ CASES: dict[str, tuple[Side, Types, int, list[str]]] = {
         ["Where: a condition that is true never reached in 1 of 1 (choice)"],
     ),
     "one round": (loop(1), X, FLOAT, ["Loop: more than one round never reached in 1 of 1 (loop)"]),
-    "rounds": (loop(3), X, FLOAT, ["both ways of every one: 1 Loop"]),
-    "boxes": (kept(0.1), {"x": (FLOAT, [1, 1, 3])}, INT64, ["both ways of every one: 1 NonMaxSuppression"]),
+    "rounds": (loop(3), X, FLOAT, ["both ways of 1 Loop reached"]),
+    "boxes": (kept(0.1), {"x": (FLOAT, [1, 1, 3])}, INT64, ["both ways of 1 NonMaxSuppression reached"]),
     "no boxes": (
         kept(1e6), {"x": (FLOAT, [1, 1, 3])}, INT64,
         ["NonMaxSuppression: a box that is kept never reached in 1 of 1 (nms)"],
@@ -111,7 +111,7 @@ CASES: dict[str, tuple[Side, Types, int, list[str]]] = {
         Side(make("QuantizeLinear", ["x", "scale", "zero"], ["y"]), scale=np.float32(0.1), zero=np.uint8(9)),
         X,
         UINT8,
-        ["both ways of every one: 1 QuantizeLinear"],
+        ["both ways of 1 QuantizeLinear reached"],
     ),
     "an end of quantized numbers": (
         Side(make("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q"), scale=np.float32(1), zero=np.uint8(0)),
@@ -150,7 +150,7 @@ def test_weights_in_other_files_are_found(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(model, path)
     assert path.with_name("weights.data").exists()
-    assert verify(path, path).coverage == ["both ways of every one: 1 Clip"]
+    assert verify(path, path).coverage == ["both ways of 1 Clip reached"]
 
 
 def test_every_set_counts(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_every_set_counts(tmp_path: Path) -> None:
             "Clip: its lower bound never reached in 1 of 1 (bound)",
             "Clip: its upper bound never reached in 1 of 1 (bound)",
         ],
-        ["both ways of every one: 1 Clip"],
+        ["both ways of 1 Clip reached"],
     ]
 
 

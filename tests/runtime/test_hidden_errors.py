@@ -196,3 +196,17 @@ def test_a_capture_goes_to_inputs_of_other_names(tmp_path: Path) -> None:
     np.savez(tmp_path / "capture.npz", **{"input:ax": x, "output:0:ay": y})
     assert graphir.verify(tmp_path / "capture.npz", classifier("b", scale=1)).ok
     assert not graphir.verify(tmp_path / "capture.npz", classifier("b", OTHER, scale=1)).ok
+
+
+@pytest.mark.parametrize("heads", [(Softmax, Sigmoid), (Sigmoid, Softmax), (Softmax, Softmax)])
+def test_scores_of_two_heads_are_compared_once(heads: tuple[type[Operator], ...]) -> None:
+    def two(prefix: str, shift: float = 0.0) -> Graph:
+        graph = classifier(prefix, scale=1, shift=shift)
+        value = present(graph.outputs[0].producer).inputs[0]
+        graph.set_outputs([graph.add(head(), value, name=f"{prefix}{place}") for place, head in enumerate(heads)])
+        return graph
+
+    same = graphir.verify(two("a"), two("b"))
+    assert same.ok
+    assert [found.name for found in same.outputs] == ["a0", "a1", "ascores (before the head)"]
+    assert graphir.verify(two("a"), two("b", shift=3)).ok == (Sigmoid not in heads)
