@@ -123,6 +123,13 @@ def values_before_heads(
     return found
 
 
+def shiftless_head(structure: Structure, outputs: Sequence[str], name: str) -> str:
+    """The kind of the heads that read a value directly and do not see what is added to all classes alike; "" where
+    there is another one."""
+    kinds = {structure.producers[head][0] for head in _heads(structure, outputs) if _operand(structure, head) == name}
+    return kinds.pop() if len(kinds) == 1 and kinds <= SHIFTLESS else ""
+
+
 def hides_errors(structure: Structure | Wiring, outputs: Sequence[str]) -> bool:
     """Whether a computed value before a saturating head is not an output itself."""
     operands = [_operand(structure, head) for head in _heads(structure, outputs)]
@@ -152,4 +159,4 @@ def _operand(structure: Structure | Wiring, name: str) -> str:
     return operands[0] if operands else ""
 
 
-__all__ = ["Wiring", "hides_errors", "one_to_one_heads", "scores", "values_before_heads"]
+__all__ = ["Wiring", "hides_errors", "one_to_one_heads", "scores", "shiftless_head", "values_before_heads"]
