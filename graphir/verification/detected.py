@@ -20,7 +20,6 @@ from .compare import QUANTIZED_STEP, Comparison, noise_limit
 from .cuts import CUTTING, cuts_of, is_cut
 from .detections import DetectionComparison, Limits, compare_detections, limits_of
 from .near_ties import Cuts
-from .sides import Sides
 from .verdict import Verdict
 
 Array = NDArray[Any]
@@ -36,10 +35,11 @@ def compare_as_sets(
     """The comparisons of outputs, those that differ and hold detections compared as sets: rows of detections, the three
     of classes, scores and boxes, and the indices that a NonMaxSuppression selects.
 
-    `results` are the reference's and the candidate's by their own names, `graph` is the reference's: what suppression
-    decides by is read from it. Where the sets agree by the limits that hold for numbers, that is the comparison; where
-    they do not, the difference stays what it was, and is told in the words of the sets. What is not deterministic
-    element by element, since rounding turns rows, has the verdict of the sets.
+    `results` are the reference's and the candidate's by their own names, `graph` is the reference's, or else the
+    candidate's, which has the same limits or other rows: what suppression decides by is read from it. Where the sets
+    agree by the limits that hold for numbers, that is the comparison; where they do not, the difference stays what it
+    was, and is told in the words of the sets. What is not deterministic element by element, since rounding turns rows,
+    has the verdict of the sets.
     """
     found = {one.name: one for one in graded}
     differing = {name for name, one in found.items() if not one.verdict.passes}
@@ -70,11 +70,6 @@ def before_cuts(bench: Bench, graded: Sequence[Comparison], again: Sequence[Comp
         if operator in CUTTING or not behind.isdisjoint(operands):
             behind.add(name)
     return replace(bench, layers={source: name for source, name in bench.layers.items() if name not in behind})
-
-
-def reference_graph(sides: Sides | None, graph: Graph | None) -> Graph | None:
-    """The reference's graph, or else the candidate's, which suppresses by the same limits or gives other rows."""
-    return graph if sides is None or sides.graphs is None else sides.graphs[0]
 
 
 Result = tuple[DetectionComparison, Limits]
@@ -180,4 +175,4 @@ def _all_held(rows: Detections) -> bool:
     return bool((rows.classes >= 0).all())
 
 
-__all__ = ["before_cuts", "compare_as_sets", "reference_graph"]
+__all__ = ["before_cuts", "compare_as_sets"]

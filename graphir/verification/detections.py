@@ -115,10 +115,12 @@ def compare_detections(
     `again` are the candidate's detections for inputs that rounding moved. Without any of the three only the order of
     equal scores, and the last place of a full result, can be a near-tie. The verdict is that of the worst row: broken
     for one without counterpart and reason, suspicious if one of the same class is within twenty times the limits.
-    Raises VerificationError for results of other batch sizes.
+    Raises VerificationError for results of other batch sizes, or with other numbers of rows before.
     """
     if {reference.batch} != {each.batch for each in (candidate, *(before or ()), *again)}:
         raise VerificationError(f"detections of {reference.batch} images were compared with those of {candidate.batch}")
+    if before is not None and before[0].classes.shape != before[1].classes.shape:
+        raise VerificationError("the two have other numbers of rows before the suppression")
     give = _absolute(reference, limits)
     parts = []
     for index in range(reference.batch):

@@ -44,11 +44,31 @@ def gather_evidence(
             doubts[one.source] = reason
     shown = _shown(bench, outputs, heads, doubts)
     left = [one for one in outputs if one.source in doubts and one.source not in shown]
-    shown |= _shown(bench, left, _inside(bench, report, left), doubts)
+    inside = _inside(bench, report, left)
+    shown |= _shown(bench, left, inside, doubts)
+    behind = _digests_before(bench, [one for one in left if one.source not in shown], [*heads, *inside])
     numb = [name for name in doubts if doubts[name] == NUMB and (name in shown or not report.ok)]
     if numb:
         report.notes.append(f"{', '.join(numb)} {NUMB}: what comes before was compared too")
-    return Evidence(doubts, frozenset(shown), {one.source: digest(expected[one.source]) for one in outputs})
+    digests = {one.source: digest(expected[one.source]) for one in outputs}
+    return Evidence(doubts, frozenset(shown), digests, behind)
+
+
+def _digests_before(bench: Bench, outputs: Sequence[Asked], compared: Sequence[Asked]) -> dict[str, str]:
+    """What tells the values apart that were compared before each of these outputs, with nothing in between that only
+    one of the models has."""
+    names = list(dict.fromkeys(one.name for one in compared)) if outputs else []
+    if not names:
+        return {}
+    values = bench.candidate.known_or_run(bench.feeds, names)
+    known = {*bench.layers.values(), *names}
+    structure = bench.candidate.structure
+    found = {}
+    for one in outputs:
+        reached = [digest(values[name]) for name in names if _reaches(structure, one.name, {name}, known)]
+        if reached:
+            found[one.source] = " ".join(reached)
+    return found
 
 
 def _is_fixed(bench: Bench, source: str) -> bool:

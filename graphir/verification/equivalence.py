@@ -16,12 +16,13 @@ from .bench import Asked, Bench, View
 from .candidate import OnnxCandidate
 from .causes import explain
 from .compare import Comparison
-from .detected import before_cuts, compare_as_sets, reference_graph
+from .detected import before_cuts, compare_as_sets
 from .doubts import gather_evidence, look_for_overflow, look_inside
 from .heads import SHIFTLESS, Wiring, hides_errors, scores, values_before_heads
 from .hidden_heads import hidden_heads
 from .layouts import order_outside
 from .limits import Limits
+from .long_sums import excuse_long_sums
 from .matches import turned
 from .noise import Rounding
 from .options import ComparisonOptions
@@ -110,11 +111,7 @@ def compare_models(
 
     outputs = [_output(pair, stated) for pair in pairs]
     moved = _moved_once(bench, outputs)
-    single = bench.compare(outputs, expected, found, moved)
-    report.outputs, inner = single, bench
-    if not all(one.verdict.passes for one in single):
-        report.outputs = compare_as_sets(bench, outputs, single, (expected, found), reference_graph(sides, graph))
-        inner = before_cuts(bench, single, report.outputs)
+    report.outputs, inner = _compare_outputs(bench, outputs, (expected, found), moved, sides, graph)
     graded = {one.name: one for one in report.outputs}
     report.layers = [graded.get(layer.name, layer) for layer in report.layers]
     report.notes += _moved_channels(outputs, expected, found)
@@ -179,6 +176,25 @@ def _output(pair: tuple[str, str], stated: Stated) -> Asked:
     source, name = pair
     match = stated.outputs.get(source)
     return Asked(source, source, name, True, turned=partial(turned, match=match) if match and match.order else None)
+
+
+def _compare_outputs(
+    bench: Bench,
+    outputs: Sequence[Asked],
+    results: tuple[Mapping[str, Array], Mapping[str, Array]],
+    moved: Mapping[str, Array],
+    sides: Sides | None,
+    graph: Graph | None,
+) -> tuple[list[Comparison], Bench]:
+    """The outputs, those that differ also as what they are: softmaxes of many terms, detections. And the bench for the
+    values inside that show something."""
+    graded = bench.compare(outputs, *results, moved)
+    if all(one.verdict.passes for one in graded):
+        return graded, bench
+    graphs = (None, graph) if sides is None or sides.graphs is None else sides.graphs
+    summed = excuse_long_sums(bench, outputs, graded, results, graphs)
+    as_sets = compare_as_sets(bench, outputs, summed, results, graph if graphs[0] is None else graphs[0])
+    return as_sets, before_cuts(bench, summed, as_sets)
 
 
 def _moved_once(bench: Bench, outputs: Sequence[Asked]) -> dict[str, Array]:

@@ -34,23 +34,28 @@ REMEDY = {
 class Evidence:
     """What one set of inputs showed, by the reference's names of outputs: `doubts` says why an output shows nothing
     itself, `shown` are those of them that what comes before them shows, `digests` tells values of an output apart from
-    its values in another set."""
+    its values in another set, and `before` does that for the values before an output, compared and equal, that did not
+    react here: what is computed from integers does not, since they cannot be moved a little."""
 
     doubts: Mapping[str, str] = field(default_factory=dict)
     shown: frozenset[str] = frozenset()
     digests: Mapping[str, str] = field(default_factory=dict)
+    before: Mapping[str, str] = field(default_factory=dict)
 
 
 def unproven(found: Sequence[Evidence]) -> list[str]:
     """A sentence for each output that no set of inputs shows to be right, though all agree.
 
-    An output that was numb in each set, and yet has other values in another, does react; one that depends on no input
-    in the candidate, and agrees with a reference that gives the same for several sets, is what it should be.
+    An output that was numb in each set, and yet has other values in another, does react, and so do values before it;
+    one that depends on no input in the candidate, and agrees with a reference that gives the same for several sets, is
+    what it should be.
     """
     sentences = []
     for name in dict.fromkeys(name for one in found for name in one.doubts):
         reasons = [one.doubts.get(name) for one in found]
         if None in reasons or any(name in one.shown for one in found):
+            continue
+        if len({one.before[name] for one in found if name in one.before}) > 1:
             continue
         reason = next((reason for reason in reasons if reason != NUMB), NUMB)
         values = {one.digests.get(name) for one in found}

@@ -14,11 +14,13 @@ from graphir.verification.compare import (
     ELEMENTS_AT_ONCE,
     NOISE_LEAST,
     NOISE_MOST,
+    Floor,
     Verdict,
     compare,
     difference,
     grade,
     noise_limit,
+    within_a_step,
 )
 from tests.typed import untyped
 
@@ -201,3 +203,14 @@ def test_a_difference_far_into_a_large_array_is_found() -> None:
     right = left.copy()
     right[-1] = 2
     assert difference(left, right) == (8.0, 2.0, "")
+
+
+def test_what_moves_by_many_steps_of_8_bits_stays_not_deterministic() -> None:
+    reference = np.linspace(-1, 1, 50, dtype=np.float32)
+    moved = Floor().seen(reference, reference + np.float32(0.07))
+    for off, verdict in ((0.06, Verdict.NOT_DETERMINISTIC), (0.005, Verdict.NOISE)):
+        other = reference + np.float32(off)
+        found = within_a_step(compare("y", reference, other, floor=moved), reference, other)
+        assert found.verdict is verdict
+    far = within_a_step(compare("y", reference, reference + np.float32(0.06)), reference, reference + np.float32(0.06))
+    assert far.verdict is Verdict.SUSPICIOUS

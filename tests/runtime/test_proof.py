@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,29 @@ def test_what_the_candidate_alone_takes_for_constant(tmp_path: Path) -> None:
     assert FIXED in report.unproven[0]
 
 
+CHOSEN = (
+    "m (float[N, 4] x, int64[N, 4] codes) => (float[N, 4] z, int64[N] y) "
+    "{ z = Neg(x) real = Cast<to = 1>(codes) y = ArgMax<axis = 1, keepdims = 0>(real) }"
+)
+
+
+def test_what_is_chosen_by_integers_is_shown_by_sets_that_differ(tmp_path: Path) -> None:
+    source = written(tmp_path, CHOSEN)
+    found = graphir.verify(source, source)
+    assert found.verdict is Verdict.IDENTICAL, found.to_text()
+    feeds = {"x": FEEDS["x"][:1, :4], "codes": np.array([[3, 1, 2, 0]])}
+    report = on_one_set(source, source, feeds)
+    assert report.verdict is Verdict.NOT_PROVEN
+    assert DISCRETE in report.unproven[0]
+
+
 def evidence(doubt: str, digest: str, *shown: str) -> Evidence:
     return Evidence({"y": doubt} if doubt else {}, frozenset(shown), {"y": digest})
+
+
+def behind(digest: str) -> Evidence:
+    """Discrete, with a value before it that was compared and did not react."""
+    return replace(evidence(DISCRETE, "a"), before={"y": digest})
 
 
 SETS = [
@@ -109,6 +131,9 @@ SETS = [
     ([evidence(FIXED, "a")], FIXED),
     ([evidence(FIXED, "a"), evidence(FIXED, "a")], ""),
     ([evidence(FIXED, "a"), evidence(FIXED, "b")], FIXED),
+    ([behind("c"), behind("c")], DISCRETE),
+    ([behind("c"), evidence(DISCRETE, "a")], DISCRETE),
+    ([behind("c"), evidence(DISCRETE, "a"), behind("d")], ""),
 ]
 
 

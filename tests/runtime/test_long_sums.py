@@ -1,0 +1,77 @@
+"""A softmax over very many classes loses digits in float32; a wrong one does not pass for that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+import graphir
+from graphir.verification.long_sums import Sum
+from graphir.verification.verdict import Verdict
+
+CLASSES = 300_000
+FEW_STAND_OUT = {"x": np.where(np.random.default_rng(0).random((1, CLASSES)) < 0.02, 3.0, 0.0).astype(np.float32)}
+
+
+def softmax(path: Path, *, fused: bool, factor: float = 1.0, count: int = CLASSES) -> Path:
+    """Scaled numbers and their softmax: one operator, which onnxruntime adds up one after the other, or three, the sum
+    of which is added up in parts. `factor` is a fault of the result."""
+    constants: dict[str, NDArray[np.float32]] = {"scale": np.array(0.1, np.float32)}
+    nodes = [helper.make_node("Mul", ["x", "scale"], ["scores"])]
+    if fused:
+        nodes.append(helper.make_node("Softmax", ["scores"], ["probabilities"], axis=-1))
+    else:
+        nodes += [
+            helper.make_node("Exp", ["scores"], ["powers"]),
+            helper.make_node("ReduceSum", ["powers", "last"], ["total"]),
+            helper.make_node("Div", ["powers", "total"], ["probabilities"]),
+        ]
+    constants["factor"] = np.array(factor, np.float32)
+    end = "probabilities"
+    if factor != 1:
+        nodes.append(helper.make_node("Mul", [end, "factor"], ["faulty"]))
+        end = "faulty"
+    nodes.append(helper.make_node("Identity" if factor != 1 else "Flatten", [end], ["y"]))
+    read = {name for node in nodes for name in node.input}
+    tensors = [numpy_helper.from_array(array, name) for name, array in constants.items() if name in read]
+    if not fused:
+        tensors.append(numpy_helper.from_array(np.array([1]), "last"))
+    graph = helper.make_graph(
+        nodes, "softmax", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, count])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, count])], tensors,
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["in the reference", "in the candidate"])
+def test_what_adding_up_loses_is_noise(tmp_path: Path, first: bool) -> None:
+    paths = [softmax(tmp_path / f"{fused}.onnx", fused=fused) for fused in (first, not first)]
+    report = graphir.verify(*paths, feeds=FEW_STAND_OUT)
+    assert report.verdict is Verdict.NOISE, report.to_text()
+    (found,) = [one for one in report.outputs if one.name == "y"]
+    assert found.relative > 5e-6, "onnxruntime adds up in parts: this shows nothing any more"
+    assert ("the reference loses" if first else "the candidate loses") in found.note
+    assert f"by adding up {CLASSES} numbers of a softmax" in found.note
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["in the reference", "in the candidate"])
+@pytest.mark.parametrize("factor", [1.0001, 0.9999, 1.01])
+def test_a_wrong_result_is_no_loss(tmp_path: Path, first: bool, factor: float) -> None:
+    source = softmax(tmp_path / "source.onnx", fused=first)
+    other = softmax(tmp_path / "other.onnx", fused=not first, factor=factor)
+    assert graphir.verify(source, other, feeds=FEW_STAND_OUT).verdict.differs
+
+
+@pytest.mark.parametrize("logarithm", [False, True])
+def test_the_softmax_in_float64_is_exact(logarithm: bool) -> None:
+    numbers = np.random.default_rng(0).normal(size=(2, 5, 3)).astype(np.float32) * 50
+    powers = [[np.exp(np.longdouble(number)) for number in numbers[0, :, 1]]]
+    expected = np.array([each / sum(powers[0]) for each in powers[0]], np.float64)
+    found = Sum("scores", 1, logarithm).exactly(numbers)[0, :, 1]
+    assert np.allclose(np.exp(found) if logarithm else found, expected, rtol=1e-12, atol=0)
