@@ -97,8 +97,8 @@ class Plain:
         outcome.found.extend(bench.compare(left, expected, found))
         if not proving or len(left) < len(self.asked):
             return outcome
-        outputs = [one for one in self.asked if one.is_output]
-        return outcome._replace(evidence=plain_evidence(bench, outputs, expected))
+        own = [one for one in self.asked if one.is_output]
+        return outcome._replace(evidence=plain_evidence(bench, own, expected))
 
     def _overflows(self, expected: Array, own: Array) -> bool:
         """Whether a value is infinite or NaN on one side only because numbers became too large there: anywhere on the
