@@ -66,9 +66,9 @@ def file_plan(
         if unknown:
             raise VerificationError(f"input {unknown[0]} is no tensor: nothing can be drawn for it")
         dtypes = {name: np.dtype(dtype) for name, dtype in session.input_dtypes.items() if dtype is not None}
-        return drawn_for_shapes(shapes, dtypes, seed, names)  # type: ignore[arg-type]
+        return drawn_for_shapes(shapes, dtypes, seed, names)
 
-    return plan_of(feeds, Wanted(shapes, session.input_dtypes, drawing, notes))  # type: ignore[arg-type]
+    return plan_of(feeds, Wanted(shapes, session.input_dtypes, drawing, notes))
 
 
 __all__ = ["FeedSet", "Plan", "chosen", "feeds_of", "file_plan", "golden_plan", "npz_names", "read_feeds", "read_npz"]
