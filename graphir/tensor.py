@@ -137,6 +137,12 @@ class Tensor:
         """The number of bytes that the elements take in a file."""
         return byte_size(self.dtype, self.shape)
 
+    @property
+    def place(self) -> tuple[FileRegion, Stamp] | None:
+        """Where the bytes lie, and in which file they were meant to: the same for tensors that hold the same bytes of
+        one file. None where they lie in none, or nothing is known of it."""
+        return None if self.region is None or self.region.stamp is None else (self.region, self.region.stamp)
+
     def __repr__(self) -> str:
         source = "region" if self.region else "computed" if self._compute else "array"
         return f"Tensor({self.type}, {source})"

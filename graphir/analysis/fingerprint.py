@@ -30,7 +30,7 @@ class Fingerprints:
 
     def __init__(self) -> None:
         # The tensors are held too, so that no other one gets the number of one that is gone.
-        self._held: dict[tuple[int, bool], tuple[Tensor, Hashable]] = {}
+        self._held: dict[tuple[Hashable, bool], tuple[Tensor, Hashable]] = {}
 
     def fingerprint(self, tensor: Tensor) -> Hashable:
         """What does not see the order of the elements; see `fingerprint`."""
@@ -41,7 +41,8 @@ class Fingerprints:
         return self._of(tensor, ordered=True)
 
     def _of(self, tensor: Tensor, *, ordered: bool) -> Hashable:
-        key = id(tensor), ordered
+        place = tensor.place
+        key = id(tensor) if place is None else (place, tensor.type), ordered
         if key not in self._held:
             self._held[key] = tensor, digest(tensor) if ordered else fingerprint(tensor)
         return self._held[key][1]

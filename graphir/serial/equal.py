@@ -103,6 +103,8 @@ def same_tensor(left: Tensor, right: Tensor) -> bool:
         return True
     if left.type != right.type:
         return False
+    if left.place is not None and left.place == right.place:
+        return True
     if left.dtype is DType.STRING:
         return bool(left.numpy().tolist() == right.numpy().tolist())
     # Arrays are compared at the speed of memory, memory views one element after the other.

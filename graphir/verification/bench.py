@@ -14,7 +14,7 @@ from .candidate import OnnxCandidate
 from .compare import Comparison, Floor, difference, moves_too_much
 from .layouts import order_inside, order_outside
 from .limits import Limits
-from .noise import Rounding
+from .noise import PERTURBATIONS, Rounding
 from .slices import HELD_OF_EACH, WORTH_RETURNING, return_memory
 from .verdict import Verdict
 
@@ -148,10 +148,17 @@ class Bench:
                 pair.floor = pair.floor.seen(pair.found, pair.again(moved[pair.asked.name]))
             pair.result = self.graded(pair, pair.floor)
         for coarse in (False, True):
-            self._measure([pair for pair in pairs if (pair.step > 0) == coarse], coarse, passed=1 if moved else 0)
+            group = [pair for pair in pairs if (pair.step > 0) == coarse]
+            self._measure(group, coarse, self._passed(group) if moved else 0)
         self._ask_reference([pair for pair in pairs if self._asks_reference(pair)])
         self._look_for_chance(pairs)
         return [pair.result for pair in pairs]
+
+    def _passed(self, pairs: Sequence[Pair]) -> int:
+        """How many of the runs on moved feeds need not be made after the first: the others as well where that changed
+        nothing, and weights are moved beside the feeds."""
+        is_numb = self.rounding.moves_weights and not any(pair.floor.overall for pair in pairs)
+        return PERTURBATIONS if is_numb else 1
 
     def pair(self, one: Asked, expected: Mapping[str, Array], found: Mapping[str, Array]) -> Pair | None:
         """Both results of a value as they are compared, None where nothing can be."""
@@ -280,8 +287,9 @@ class Bench:
         if not moved:
             return set(found)
         still = [name for name, array in found.items() if name not in moved or same(array, moved[name])]
-        stirred = self.rounding.stirred(still) if still else {}
-        return found.keys() - {name for name in still if name not in stirred or same(found[name], stirred[name])}
+        base, stirred = self.rounding.stirred({name: found[name] for name in still}) if still else ({}, {})
+        shown = {name for name in stirred if name in base and not same(base[name], stirred[name])}
+        return found.keys() - set(still) | shown
 
     def reacting_layers(self, names: Sequence[str]) -> set[str]:
         """The same for values that are yet to be computed."""

@@ -33,6 +33,26 @@ def gather_evidence(
 ) -> Evidence:
     """What this set of inputs shows of outputs that agree. Values before those that show nothing themselves are
     compared too, and those that differ are added to the report. `reacting` are the candidate's outputs that do."""
+    doubts = _doubts(bench, outputs, expected, reacting)
+    shown = _shown(bench, outputs, heads, doubts)
+    left = [one for one in outputs if one.source in doubts and one.source not in shown]
+    inside = _inside(bench, report, left)
+    shown |= _shown(bench, left, inside, doubts)
+    behind = _digests_before(bench, [one for one in left if one.source not in shown], [*heads, *inside])
+    numb = [name for name in doubts if doubts[name] == NUMB and (name in shown or not report.ok)]
+    if numb:
+        report.notes.append(f"{', '.join(numb)} {NUMB}: what comes before was compared too")
+    return Evidence(doubts, frozenset(shown), _digests(outputs, expected), behind)
+
+
+def plain_evidence(bench: Bench, outputs: Sequence[Asked], expected: Mapping[str, Array]) -> Evidence:
+    """What outputs that agree show by themselves, without a run that asks whether they react."""
+    return Evidence(_doubts(bench, outputs, expected, ()), digests=_digests(outputs, expected))
+
+
+def _doubts(
+    bench: Bench, outputs: Sequence[Asked], expected: Mapping[str, Array], reacting: Collection[str]
+) -> dict[str, str]:
     structure = bench.candidate.structure
     doubts = {}
     for one in outputs:
@@ -42,16 +62,11 @@ def gather_evidence(
         )  # fmt: skip
         if reason and not (reason == FIXED and _is_fixed(bench, one.source)):
             doubts[one.source] = reason
-    shown = _shown(bench, outputs, heads, doubts)
-    left = [one for one in outputs if one.source in doubts and one.source not in shown]
-    inside = _inside(bench, report, left)
-    shown |= _shown(bench, left, inside, doubts)
-    behind = _digests_before(bench, [one for one in left if one.source not in shown], [*heads, *inside])
-    numb = [name for name in doubts if doubts[name] == NUMB and (name in shown or not report.ok)]
-    if numb:
-        report.notes.append(f"{', '.join(numb)} {NUMB}: what comes before was compared too")
-    digests = {one.source: digest(expected[one.source]) for one in outputs}
-    return Evidence(doubts, frozenset(shown), digests, behind)
+    return doubts
+
+
+def _digests(outputs: Sequence[Asked], expected: Mapping[str, Array]) -> dict[str, str]:
+    return {one.source: digest(expected[one.source]) for one in outputs}
 
 
 def _digests_before(bench: Bench, outputs: Sequence[Asked], compared: Sequence[Asked]) -> dict[str, str]:
@@ -155,4 +170,4 @@ def look_for_overflow(bench: Bench, report: VerificationReport) -> None:
         report.notes.append(f"infinite in a narrow type, with nothing to compare: {', '.join(unknown[:5])}")
 
 
-__all__ = ["gather_evidence", "look_for_overflow", "look_inside"]
+__all__ = ["gather_evidence", "look_for_overflow", "look_inside", "plain_evidence"]

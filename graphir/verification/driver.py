@@ -99,7 +99,7 @@ def _further(
             )
             break
         began = time.process_time()
-        result = driver.further(plain, one, full=bool(report.unproven))
+        result = driver.further(plain, one, evidence if report.unproven else ())
         _take(report, one.name, result, evidence)
         if result.made is not None:
             taken.append(result.made)
@@ -112,13 +112,14 @@ def _further(
 @dataclass(frozen=True)
 class _Result:
     """What came out of a further set: comparisons of a plain run, or the whole report, or a sentence about none. `made`
-    makes the feeds that both models took."""
+    makes the feeds that both models took, `evidence` is what a plain run proved where something was left to prove."""
 
     feeds: dict[str, str]
     outputs: tuple[Comparison, ...]
     report: VerificationReport | None = None
     note: str = ""
     made: Made | None = None
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True)
@@ -138,29 +139,37 @@ class _Driver:
             sides=self.sides,
         )  # fmt: skip
 
-    def further(self, plain: Plain, one: FeedSet, *, full: bool) -> _Result:
-        """A further set; with `full` by the whole comparison though a plain one agrees."""
+    def further(self, plain: Plain, one: FeedSet, evidence: Sequence[Evidence]) -> _Result:
+        """A further set. `evidence` is that of the sets before it where they leave something unproven: what a plain run
+        does not prove either is asked of the whole comparison."""
         said: list[Refused] = []
         types: dict[str, str] = {}
         for make in one.attempts:
             feeds = make()
             types = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
             try:
-                outcome = plain.run(feeds, stretched=one.stretched)
+                outcome = plain.run(feeds, stretched=one.stretched, proving=bool(evidence))
             except Refused as refused:
                 if not refused.reference:
                     return _Result(types, tuple(refusals(refused, one.name)))
                 said.append(refused)
                 continue
-            return replace(self._judged(one, types, feeds, outcome, full), made=make)
+            return replace(self._judged(one, types, feeds, outcome, evidence), made=make)
         return _Result(types, (), note=_about_refusals(one.name, said))
 
     def _judged(
-        self, one: FeedSet, types: dict[str, str], feeds: Mapping[str, Array], outcome: Outcome, full: bool
+        self,
+        one: FeedSet,
+        types: dict[str, str],
+        feeds: Mapping[str, Array],
+        outcome: Outcome,
+        evidence: Sequence[Evidence],
     ) -> _Result:
         note = "; ".join(_about_silence(one.name, outcome))
-        if not outcome.found or (outcome.agrees and not full):
-            return _Result(types, tuple(noted(outcome.found, one.name)), note=note)
+        own = outcome.evidence
+        proven = not evidence or (own is not None and not unproven([*evidence, own]))
+        if not outcome.found or (outcome.agrees and proven):
+            return _Result(types, tuple(noted(outcome.found, one.name)), note=note, evidence=own)
         report = self.compare(feeds).report
         dropped = {*outcome.silent, *outcome.overflown}
         kept = [found for found in report.outputs if found.name not in dropped]
@@ -178,13 +187,22 @@ def _take(report: VerificationReport, name: str, result: _Result, evidence: list
     for one in result.outputs:
         _take_worse(report.outputs, one)
     if own is None:
+        _take_evidence(report, result, evidence, result.evidence)
         return
     report.notes += [note for note in own.notes if note not in report.notes]
     report.causes = report.causes or own.causes
     report.rewritten |= own.rewritten
     if own.layers and report.first_divergence is None and own.first_divergence is not None:
         report.layers = own.layers
-    evidence.append(own.evidence)
+    _take_evidence(report, result, evidence, own.evidence)
+
+
+def _take_evidence(
+    report: VerificationReport, result: _Result, evidence: list[Evidence], own: Evidence | None
+) -> None:
+    if own is None:
+        return
+    evidence.append(own)
     if all(one.verdict.passes for one in result.outputs):
         report.unproven = unproven(evidence)
 

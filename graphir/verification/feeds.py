@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.opening import read_model
 from graphir.errors import GraphirError, VerificationError
 from graphir.graph import Graph
 
@@ -18,7 +17,6 @@ from .npz import chosen, npz_names, read_feeds, read_npz
 from .sets import FeedSet, Plan, drawn_for_shapes, one_set
 
 if TYPE_CHECKING:
-    from graphir.converters.options import ModelOptions
     from graphir.runtime.session import OnnxSession
 
 Array = NDArray[Any]
@@ -42,19 +40,22 @@ def feeds_of(
 
 
 def file_plan(
-    path: PathLike, options: ModelOptions, feeds: Feeds | None, seed: int, sessions: tuple[OnnxSession, OnnxSession]
+    read: Callable[[], Graph],
+    stated: Mapping[str, Any] | None,
+    feeds: Feeds | None,
+    seed: int,
+    sessions: tuple[OnnxSession, OnnxSession],
 ) -> Plan:
     """The sets for the inputs of a file that the first session runs, in sizes that suit the second: as for any graph,
-    and where it cannot be read as one, or leaves sizes open, of its own shapes."""
+    and where it cannot be `read` as one, or leaves sizes open, of its own shapes; those that are `stated` count."""
     session, other = sessions
-    shapes = {name: (options.shapes or {}).get(name, shape) for name, shape in session.inputs.items()}
+    shapes = {name: (stated or {}).get(name, shape) for name, shape in session.inputs.items()}
 
     notes: list[str] = []
 
     def drawing(names: Sequence[str]) -> Any:
         try:
-            graph = read_model(path, options).graph
-            wanted = Wanted.of(graph, seed, other.inputs)
+            wanted = Wanted.of(read(), seed, other.inputs)
             sets = wanted.drawing(names)
             sets(False)[0].attempts[0]()
             notes.extend(note for note in wanted.notes if note not in notes)
@@ -65,9 +66,9 @@ def file_plan(
         if unknown:
             raise VerificationError(f"input {unknown[0]} is no tensor: nothing can be drawn for it")
         dtypes = {name: np.dtype(dtype) for name, dtype in session.input_dtypes.items() if dtype is not None}
-        return drawn_for_shapes(shapes, dtypes, seed, names)  # type: ignore[arg-type]
+        return drawn_for_shapes(shapes, dtypes, seed, names)
 
-    return plan_of(feeds, Wanted(shapes, session.input_dtypes, drawing, notes))  # type: ignore[arg-type]
+    return plan_of(feeds, Wanted(shapes, session.input_dtypes, drawing, notes))
 
 
 __all__ = ["FeedSet", "Plan", "chosen", "feeds_of", "file_plan", "golden_plan", "npz_names", "read_feeds", "read_npz"]

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,8 +177,9 @@ class _Check:
         """A file that onnxruntime runs need not be one that becomes a graph."""
         with closing(RuntimeReference(path, memory=self.how.memory_budget)) as source:
             sessions = source.session, self.under_test.session
-            plan = file_plan(path, options, self.how.feeds, self.how.seed, sessions)
-            sides = self._sides(lambda: read_model(path, options).graph)
+            read = cache(lambda: read_model(path, options).graph)
+            plan = file_plan(read, options.shapes, self.how.feeds, self.how.seed, sessions)
+            sides = self._sides(read)
             return self._check(source, plan, self.graph, sides, source.structure)
 
     def _plan(self, origin: Graph) -> Plan:

@@ -71,7 +71,7 @@ class Rounding:
         for feeds in moved[passed:]:
             yield self._candidate.run(feeds, names)
         twin = self._candidate.twin
-        weights = self._first_weights if any(map(_is_exact, self._feeds.values())) or not moved else []
+        weights = self._first_weights if self.moves_weights or not moved else []
         if not weights:
             yield twin.run(self._feeds, names)
             return
@@ -84,6 +84,11 @@ class Rounding:
             again = twin.run(self._feeds, [*names, *weights], other)
             yield {name: again[name] for name in names}
 
+    @property
+    def moves_weights(self) -> bool:
+        """Whether feeds are no real numbers, so that weights are moved beside what can be moved of the feeds."""
+        return any(map(_is_exact, self._feeds.values()))
+
     @cached_property
     def _first_weights(self) -> list[str]:
         """Some weights that meet the inputs first, the smaller ones of them: enough to move all that follows."""
@@ -92,11 +97,25 @@ class Rounding:
         small = [name for name in first if math.prod(structure.weights[name][1]) <= LARGEST_MOVED]
         return small[:WEIGHTS_MOVED] or first[:1]
 
-    def stirred(self, names: Sequence[str]) -> dict[str, Array]:
-        """The named values where each real input is moved by some percent, which is no rounding: what does not change
-        then does not react. None where no feed can be moved."""
-        moved = perturbed(self._graph, self._feeds, self._seed + PERTURBATIONS, STIRRED)
-        return {} if moved is None else self._candidate.run(moved, names)
+    def stirred(self, found: Mapping[str, Array]) -> tuple[Mapping[str, Array], dict[str, Array]]:
+        """The values as they are, and where each real input is moved by some percent, which is no rounding: what does
+        not change then does not react. None where no feed can be moved.
+
+        Where a feed is no real number, the weights that meet the feeds first are moved too, those that it looks up; in
+        another session, which gives both.
+        """
+        turn = self._seed + PERTURBATIONS
+        moved = perturbed(self._graph, self._feeds, turn, STIRRED)
+        if moved is None:
+            return {}, {}
+        weights = self._first_weights if self.moves_weights else []
+        if not weights:
+            return found, self._candidate.run(moved, list(found))
+        twin = self._candidate.twin
+        twin.open_weights(weights)
+        own = twin.run(self._feeds, [*found, *weights])
+        other = perturbed(self._graph, {name: own.pop(name) for name in weights}, turn, STIRRED)
+        return own, twin.run(moved, list(found), other)
 
     def first(self, names: Sequence[str], *, coarse: bool = False) -> dict[str, Array]:
         """The named values of the first of the runs; none where no feed can be moved."""

@@ -19,6 +19,8 @@ from graphir.errors import VerificationError
 
 from .bench import Asked, Bench
 from .compare import Comparison
+from .doubts import plain_evidence
+from .proof import Evidence
 from .verdict import Verdict
 
 Array = NDArray[Any]
@@ -35,11 +37,13 @@ class Refused(Exception):
 
 class Outcome(NamedTuple):
     """`found` are the comparisons; `silent` the values that show nothing, since all of each is infinite or NaN, and
-    `overflown` those that overflow on one side."""
+    `overflown` those that overflow on one side. `evidence` is what the outputs show, where that was asked for and each
+    of them was compared."""
 
     found: list[Comparison]
     silent: list[str]
     overflown: list[str]
+    evidence: Evidence | None = None
 
     @property
     def agrees(self) -> bool:
@@ -55,8 +59,8 @@ class Plain:
     bench: Bench
     asked: Sequence[Asked]
 
-    def run(self, feeds: Mapping[str, Array], *, stretched: bool) -> Outcome:
-        """Both models on the feeds. `stretched` is as in `FeedSet`.
+    def run(self, feeds: Mapping[str, Array], *, stretched: bool, proving: bool = False) -> Outcome:
+        """Both models on the feeds. `stretched` is as in `FeedSet`, `proving` asks for evidence.
 
         Raises Refused, and LiveFailed for a live framework that was asked for and gives no answer: where it was not,
         that is a set without one.
@@ -91,7 +95,10 @@ class Plain:
             else:
                 left.append(one)
         outcome.found.extend(bench.compare(left, expected, found))
-        return outcome
+        if not proving or len(left) < len(self.asked):
+            return outcome
+        own = [one for one in self.asked if one.is_output]
+        return outcome._replace(evidence=plain_evidence(bench, own, expected))
 
     def _overflows(self, expected: Array, own: Array) -> bool:
         """Whether a value is infinite or NaN on one side only because numbers became too large there: anywhere on the

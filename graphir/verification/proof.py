@@ -78,9 +78,11 @@ def doubt(array: Array, *, reacts: bool, exact: bool, fixed: bool) -> str:
 
 
 def digest(array: Array) -> str:
-    """Tells arrays apart."""
+    """Tells arrays apart, but not by how often they repeat one row: that a batch has another size is no reaction."""
     import hashlib
 
+    if array.ndim and len(array) and array.dtype.kind in "biufc" and (array == array[:1]).all():
+        array = array[:1]
     content = repr(array.tolist()).encode() if array.dtype.kind == "O" else array.tobytes()
     return hashlib.sha1(content, usedforsecurity=False).hexdigest()
 

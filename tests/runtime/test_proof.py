@@ -13,6 +13,8 @@ import pytest
 
 import graphir
 from graphir.converters.onnx.files.structure import read_structure
+from graphir.runtime.session import OnnxSession
+from graphir.verification import driver
 from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.equivalence import verify_against
 from graphir.verification.proof import DISCRETE, EMPTY, FIXED, NUMB, Evidence, before, unproven
@@ -183,3 +185,60 @@ def test_an_import_held_against_itself_says_so_first(tmp_path: Path) -> None:
     assert verdict_line(report) == f"NOT PROVEN: {IMPORT_NOT_PROVEN}: the graph was the reference"
     assert verification_json(report)["verdict"] == "not proven"
     assert hold_against([Judge()], imported, check).unproven == ["another reason"], "a graph is its own model"
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[int]:
+    """How often something is called from now on, a 1 for each call."""
+    calls: list[int] = []
+    own = getattr(owner, name)
+
+    def call(*given: Any, **named: Any) -> Any:
+        calls.append(1)
+        return own(*given, **named)
+
+    monkeypatch.setattr(owner, name, call)
+    return calls
+
+
+# What is looked up changes the output, and of the real numbers that are fed none does.
+LOOKED_UP = """g (int64[4] i, float[4, 6] m) => (float[4, 6] y) <float zero = {0}> {
+    t = Gather(w, i) k = Mul(m, zero) s = Add(t, k) y = MatMul(s, w) }"""
+
+
+def test_what_reacts_to_what_is_looked_up_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, LOOKED_UP)
+    runs = counted(monkeypatch, OnnxSession, "run")
+    report = graphir.verify(path, path, feeds="normal")
+    assert report.verdict is Verdict.IDENTICAL
+    assert report.evidence == Evidence(digests=report.evidence.digests)
+    assert len(report.evidence.digests) == 1
+    # One of each side and one on moved feeds, two that show it to react, one that measures what is reached.
+    assert len(runs) == 6
+
+
+def test_what_is_looked_up_and_vanishes_is_not_shown(tmp_path: Path) -> None:
+    text = LOOKED_UP.replace("y = MatMul(s, w)", "a = Abs(s) b = Sub(a, big) y = Relu(b)")
+    path = written(tmp_path, text.replace("zero = {0}", "zero = {0}, float big = {300}"))
+    report = graphir.verify(path, path, feeds="normal")
+    assert report.evidence.doubts == {"y": NUMB}
+
+
+@pytest.mark.parametrize("second, whole", [(0.5, 1), (200.0, 2)])
+def test_a_set_that_proves_it_by_itself_is_not_compared_as_a_whole(
+    second: float, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, X + "(float[3, 6] y) { y = HardSigmoid(x) }")
+    calls = counted(monkeypatch, driver, "compare_models")
+    feeds = [{"x": np.full((3, 6), number, np.float32)} for number in (100.0, second)]
+    report = graphir.verify(path, path, feeds=feeds)
+    assert len(calls) == whole
+    assert bool(report.unproven) == (whole == 2)
+
+
+def test_another_batch_is_no_reaction(tmp_path: Path) -> None:
+    """An output of zeros for whatever is fed is not shown by being of another size in another set."""
+    text = "g (float[N, 6] x) => (float[N, 6] y) <float big = {1e9}> { t = Sub(x, big) y = HardSigmoid(t) }"
+    path = written(tmp_path, text)
+    report = graphir.verify(path, path)
+    assert len({next(iter(one.feeds.values())) for one in report.sets}) > 1
+    assert report.verdict is Verdict.NOT_PROVEN
