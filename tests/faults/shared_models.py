@@ -69,6 +69,9 @@ def real_model(shared: Path, name: str) -> Real:
             folder / "model-0000.params"
         ).exists() else None
         given["shapes"] = {key: tuple(shape) for key, shape in facts.get("inputs", {}).items()}
+    if name.startswith("tf"):
+        fed = json.loads((folder / "golden.json").read_text())["fed"]
+        given["shapes"] = {key.removesuffix(":0"): () for key, shape in fed.items() if not shape}
     return Real(name, path, given)
 
 
