@@ -24,6 +24,7 @@ from graphir.converters.tensorflow.files.recognition import looks_like_tensorflo
 from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.ops.activation import Relu
 from graphir.types import DType, TensorType
+from graphir.verification.verdict import Verdict
 from tests.converters.onnx.build import model as onnx_model
 from tests.tensorflow.graphdef import encode
 
@@ -224,7 +225,7 @@ def test_format_that_is_stated(tmp_path: Path, format: str, write: Callable[[Pat
     found = graphir.verify(
         source, source, format=format, candidate_format=format, params=params, against="reference"
     )
-    assert found.ok
+    assert found.verdict is Verdict.NOT_PROVEN if format == "tensorflow" else found.ok  # an import against itself
     session = graphir.Session(source, providers="cpu", format=format)
     assert next(iter(session.run({next(iter(session.inputs)): [1.0, -1.0]}).values())).tolist() == [1.0, 0.0]  # type: ignore[dict-item]
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import onnxruntime
 import pytest
 
-from graphir.runtime.kernels import Release, releases
+from graphir.runtime.kernels import UNFINISHED, Release, releases
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = onnxruntime.__version__
@@ -52,7 +52,9 @@ def test_table_is_the_registry(tool: ModuleType) -> None:
         for first, last, types in rows
         for variable, texts in types.items()
         for text in texts.split()
-        if last is None and not installed.runs(name, first, installed.opset, {variable: text}, halves=False)
+        if text not in UNFINISHED.get(name, ())
+        and last is None
+        and not installed.runs(name, first, installed.opset, {variable: text}, halves=False)
     ]
     assert lost == []
 

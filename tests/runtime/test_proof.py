@@ -237,7 +237,7 @@ def test_a_set_that_proves_it_by_itself_is_not_compared_as_a_whole(
 
 def test_another_batch_is_no_reaction(tmp_path: Path) -> None:
     """An output of zeros for whatever is fed is not shown by being of another size in another set."""
-    text = "g (float[N, 6] x) => (float[N, 6] y) <float big = {1e9}> { t = Sub(x, big) y = HardSigmoid(t) }"
+    text = "g (float[N, 6] x) => (float[N, 6] y) <float big = {1e12}> { t = Sub(x, big) y = HardSigmoid(t) }"
     path = written(tmp_path, text)
     report = graphir.verify(path, path)
     assert len({next(iter(one.feeds.values())) for one in report.sets}) > 1
