@@ -60,7 +60,7 @@ def sizes_stated(graph: Graph, given: Mapping[str, Sequence[object]]) -> dict[st
     """`sizes` for `make_feeds`: what another model's inputs, by name or else in their order, state of the graph's open
     sizes, so that both can be fed. Inputs whose known sizes differ say nothing, they may lie in another layout.
 
-    >>> from graphir.types import TensorType, parse_shape
+    >>> from graphir.types import DType, TensorType, parse_shape
     >>> graph = Graph("one")
     >>> _ = graph.add_input("data", TensorType(DType.FLOAT32, parse_shape("N, 1, H, H")))
     >>> sizes_stated(graph, {"x": (1, 1, 8, "width")}), sizes_stated(graph, {"data": (1, 8, 8, 3)})
@@ -86,7 +86,7 @@ def batch_sizes(graph: Graph, batch: int) -> dict[str, int]:
     """`sizes` for `make_feeds` that make a batch: of the open sizes that stand first in the inputs' shapes, where none
     does of the only open one there is. Empty if that leaves none.
 
-    >>> from graphir.types import TensorType, parse_shape
+    >>> from graphir.types import DType, TensorType, parse_shape
     >>> graph = Graph("two")
     >>> _ = graph.add_input("states", TensorType(DType.FLOAT32, parse_shape("2, N, 16")))
     >>> batch_sizes(graph, 8)

