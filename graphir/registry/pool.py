@@ -43,6 +43,8 @@ OWN_MEMORY = 1 << 29
 LOOKS_EVERY = 0.05
 # How long after its time-out a worker ends itself, if nobody is left who would.
 ORPHANED_AFTER = 20
+# How long ending all workers may take, in seconds.
+STOPPED_WITHIN = 20
 TOO_LARGE = 77
 # What workers are forked from has this imported.
 PRELOADED = ("graphir.registry.warm",)
@@ -94,10 +96,13 @@ class Workers:
         self.stop()
 
     def stop(self) -> None:
-        """End the processes, whatever they are doing."""
+        """End the processes, whatever they are doing. One that is being started just then may outlive this; it ends
+        itself after its time-out."""
         end: Callable[[], None] = self._pool.stop
         end()
-        self._pool.join()
+        waiting = threading.Thread(target=self._pool.join, daemon=True)
+        waiting.start()
+        waiting.join(STOPPED_WITHIN)
 
     def run(
         self, function: Callable[..., R], tasks: Iterable[tuple[T, tuple[Any, ...]]]
