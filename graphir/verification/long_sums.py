@@ -87,13 +87,15 @@ def _of_coarse_operands(
     graphs: tuple[Graph | None, Graph | None],
 ) -> Comparison | None:
     """The comparison where both models have the softmax of their own operands, which are coarse and differ by rounding
-    alone; None where that is not so."""
+    alone; None where that is not so. Softmaxes that differ themselves are no excuse for each other."""
     left = sum_behind(graphs[0], one.source, set(bench.reference.values()))
     right = sum_behind(graphs[1], one.name, set(bench.candidate.structure.producers))
     if left is None or right is None or not bench.limits.step_of(left.operand):
         return None
     operands = _operand(bench, left, 0), _operand(bench, right, 1)
-    if operands[0].shape != operands[1].shape:
+    rank = operands[0].ndim
+    alike = (left.axis % rank, left.logarithm) == (right.axis % rank, right.logarithm)
+    if operands[0].shape != operands[1].shape or not alike:
         return None
     asked = Asked(left.operand, left.operand, right.operand)
     (before,) = bench.compare([asked], {left.operand: operands[0]}, {right.operand: operands[1]})
