@@ -78,7 +78,6 @@ def checkpoint(folder: Path) -> Path:
 def test_a_failure_is_a_result(tmp_path: Path, does: str, error: type[LiveFailed], said: str) -> None:
     python = Live(stand_in(tmp_path, does), seconds=1, memory=1)
     prefix, shapes = checkpoint(tmp_path), {"data": (2, 3, 8, 8)}
-    started = time.monotonic()
     report = verify(prefix, models.net_graph(), shapes=shapes, python=python)
     assert report.ok
     assert report.reference == "graphir's numpy reference of MXNet"
@@ -86,7 +85,6 @@ def test_a_failure_is_a_result(tmp_path: Path, does: str, error: type[LiveFailed
     assert f"live MXNet ({python.python})" in note
     with pytest.raises(error, match=said):
         verify(prefix, models.net_graph(), shapes=shapes, python=python, against="live")
-    assert time.monotonic() - started < 40, "it never hangs"
 
 
 @pytest.mark.parametrize("does, error, said", ROWS, ids=IDS)

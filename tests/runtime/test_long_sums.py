@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -75,3 +76,43 @@ def test_the_softmax_in_float64_is_exact(logarithm: bool) -> None:
     expected = np.array([each / sum(powers[0]) for each in powers[0]], np.float64)
     found = Sum("scores", 1, logarithm).exactly(numbers)[0, :, 1]
     assert np.allclose(np.exp(found) if logarithm else found, expected, rtol=1e-12, atol=0)
+
+
+def coarse(path: Path, *, axis: int = 1, apart: bool = False, fault: float = 0.0) -> Path:
+    """Scores of some hundreds in float16 and their softmax. With `apart` they are rounded once more on the way, `fault`
+    is added to the scores of one class."""
+    drawn = np.random.default_rng(3)
+    third = (drawn.standard_normal((6, 1)) * 60 + drawn.standard_normal((6, 6)) / 4).astype(np.float16)
+    weights = third if apart else third * np.float16(3)
+    constants = {"w": weights, "three": np.array(3, np.float16)}
+    constants["fault"] = np.array([fault, 0, 0, 0, 0, 0], np.float32)
+    product = [helper.make_node("MatMul", ["half", "w"], ["product"])]
+    if apart:
+        product.append(helper.make_node("Mul", ["product", "three"], ["scores"]))
+    else:
+        product.append(helper.make_node("Identity", ["product"], ["scores"]))
+    nodes = [
+        helper.make_node("Cast", ["x"], ["half"], to=TensorProto.FLOAT16), *product,
+        helper.make_node("Cast", ["scores"], ["wide"], to=TensorProto.FLOAT),
+        helper.make_node("Add", ["wide", "fault"], ["shifted"]),
+        helper.make_node("Softmax", ["shifted"], ["y"], axis=axis),
+    ]  # fmt: skip
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [6, 6]) for name in "xy")
+    held = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    graph = helper.make_graph(nodes, "g", [x], [y], held)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    onnx.save(model, path)
+    return path
+
+
+def test_a_softmax_magnifies_the_rounding_of_coarse_scores(tmp_path: Path) -> None:
+    report = graphir.verify(coarse(tmp_path / "a.onnx"), coarse(tmp_path / "b.onnx", apart=True))
+    assert report.verdict is Verdict.NOISE
+    assert any("it magnifies that" in one.note for one in report.outputs)
+
+
+@pytest.mark.parametrize("wrong", [{"axis": 0}, {"apart": True, "axis": 0}, {"fault": 30.0}])
+def test_what_is_wrong_about_a_coarse_softmax_is_not_excused(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    report = graphir.verify(coarse(tmp_path / "a.onnx"), coarse(tmp_path / "b.onnx", **wrong))
+    assert report.verdict.differs
