@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphir.errors import ArgumentError, ImportFailure
+from graphir.extras import install_hint
 from graphir.registry.buckets import Bucket
 from graphir.structure.record import record
 
@@ -48,7 +49,7 @@ STOPPED_WITHIN = 20
 TOO_LARGE = 77
 # What workers are forked from has this imported.
 PRELOADED = ("graphir.registry.warm",)
-NEEDED = "a registry's workers need pebble, which is not installed: pip install 'graphir-converter[registry]'"
+NEEDED = f"a registry's workers need pebble, which is not installed: {install_hint('registry')}"
 
 
 @record

@@ -60,7 +60,7 @@ def test_without_the_library_of_the_workers(
     monkeypatch.setitem(sys.modules, "pebble", None)
     told = graphir("convert-all", tmp_path, "--out", tmp_path / "out")
     assert told.code == 1
-    assert "pip install 'graphir-converter[registry]'" in told.err
+    assert "pip install 'pebble>=5.1' (graphir's extra `registry`)" in told.err
 
 
 def test_a_place_that_cannot_be_written(graphir: Command, tmp_path: Path) -> None:
