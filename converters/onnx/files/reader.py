@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from graphir.converters.kernel.impostors import GIT_LFS, TF_LITE, refuse_impostors
 from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
 from graphir.converters.onnx.files.tensors import TensorSource
-from graphir.converters.onnx.files.wire import strip_weights
+from graphir.converters.onnx.files.wire import Stripped, strip_weights
 from graphir.errors import FormatError, ImportFailure
 from graphir.files.reading import open_plain
 from graphir.files.regions import stamp_of
@@ -83,12 +83,18 @@ def _open_file(path: Path) -> OnnxSource:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise ImportFailure(f"cannot read {path}: {error.strerror or error}") from error
-    refuse_impostors(mapped[:64], _NOT_ONNX, "an ONNX model", path)
+    stripped = structure_of(memoryview(mapped), path)
+    return OnnxSource(_parsed(stripped.message, path), TensorSource(path, stripped.regions, stamp))
+
+
+def structure_of(content: memoryview, path: Path) -> Stripped:
+    """A file's content without its large weights. Raises FormatError, which names the file, for what is no ONNX
+    model."""
+    refuse_impostors(bytes(content[:64]), _NOT_ONNX, "an ONNX model", path)
     try:
-        stripped = strip_weights(memoryview(mapped))
+        return strip_weights(content)
     except FormatError as error:
         raise FormatError(str(error).partition(" (at byte")[0], path=path, offset=error.offset) from None
-    return OnnxSource(_parsed(stripped.message, path), TensorSource(path, stripped.regions, stamp))
 
 
 def _parsed(data: bytes, path: Path | None) -> Any:
@@ -187,4 +193,4 @@ def _names_in_attributes(attributes: Iterable[Any]) -> list[object]:
     return names
 
 
-__all__ = ["DEFAULT_DOMAINS", "OnnxSource", "open_model", "versions_of"]
+__all__ = ["DEFAULT_DOMAINS", "OnnxSource", "open_model", "structure_of", "versions_of"]
