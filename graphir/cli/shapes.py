@@ -68,7 +68,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     found = values_of(model)
     console.data({"source": options.source, **found.to_json()})
-    console.show(found.to_text())
+    console.show(found.to_text)
     return 0
 
 
@@ -91,7 +91,7 @@ def _compare(options: argparse.Namespace, model: Source, console: Console) -> in
     console.stage("aligning the models")
     found = shapes_of_both(model, other)
     console.data({"first": options.source, "second": options.other, **found.to_json()})
-    console.show(found.to_text(verbose=options.verbose > 0))
+    console.show(lambda: found.to_text(verbose=options.verbose > 0))
     return 0 if found else 4
 
 

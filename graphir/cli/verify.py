@@ -100,7 +100,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         from graphir.report.write import write_report
 
         write_report(report, options.report)
-    console.show(verification_text(report, verbose=options.verbose > 0))
+    console.show(lambda: verification_text(report, verbose=options.verbose > 0))
     console.data(verification_json(report))
     return report.exit_code
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
+from graphir.structure.look import Painted, paint, verdict, verdict_style
 from graphir.verification.verdict import Verdict
 
 from .text import number, plural, table, wrapped
@@ -55,7 +56,7 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
     """
     feeds = ", ".join(f"{one_line(name)} {type_}" for name, type_ in report.feeds.items()) or "none"
     lines = [
-        verdict_line(report),
+        verdict(verdict_line(report)),
         f"  reference  {one_line(report.reference)}",
         f"  candidate  {one_line(report.candidate)}",
         f"  inputs     {feeds}",
@@ -94,8 +95,9 @@ def set_lines(report: VerificationReport, *, verbose: bool = False) -> list[str]
     width = max((len(one.name) for one in listed), default=0)
     for one in listed:
         feeds = ", ".join(f"{one_line(name)} {type_}" for name, type_ in one.feeds.items())
-        word = one.verdict.value if one.verdict.passes else one.verdict.value.upper()
-        lines.append(f"             {one_line(one.name):{width}}  {word:10}  {feeds}".rstrip())
+        word = _word(one.verdict)
+        said = paint(f"{word:10}", word.style)
+        lines.append(f"             {one_line(one.name):{width}}  {said}  {feeds}".rstrip())
     if len(failing) > len(listed):
         lines.append(f"             ... and {len(failing) - len(listed)} more that do not pass (-v lists all)")
     return lines
@@ -121,12 +123,19 @@ def comparison_table(comparisons: Sequence[Comparison], what: str) -> str:
                 number(found.relative),
                 "-" if found.verdict.passes and found.relative and not found.floor else number(found.floor),
                 number(found.limit),
-                found.verdict.value if found.verdict.passes else found.verdict.value.upper(),
+                _word(found.verdict),
             )
             for found in comparisons
         ],
         right=(2, 3, 4, 5, 6),
+        flexible=(0, 1),
     )
+
+
+def _word(found: Verdict) -> Painted:
+    """A verdict in a word, in capitals where it does not pass."""
+    word = found.value if found.passes else found.value.upper()
+    return Painted(word, verdict_style(word))
 
 
 def _layer_lines(report: VerificationReport, verbose: bool) -> list[str]:
