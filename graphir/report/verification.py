@@ -28,6 +28,7 @@ MEANINGS = {
 LAYERS_SHOWN = 12
 REWRITES_SHOWN = 5
 CHANGES_SHOWN = 6
+CAUSES_SHOWN = 5
 SETS_NAMED = 6
 COVERAGE_SHOWN = 2
 
@@ -40,6 +41,11 @@ def verdict_line(report: VerificationReport) -> str:
     word = headline(report).upper() if not report.ok else headline(report)
     meaning = MEANINGS[verdict.value]
     return f"{word}: {verdict.value} ({meaning})" if verdict.passes or verdict.differs else f"{word}: {meaning}"
+
+
+def further_reasons(report: VerificationReport) -> Sequence[str]:
+    """Why it is not proven, without the reason that the line of the verdict gives."""
+    return report.unproven[1:] if report.verdict is Verdict.NOT_PROVEN else report.unproven
 
 
 def headline(report: VerificationReport) -> str:
@@ -65,8 +71,9 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
         comparison_table(report.outputs, "output"),
     ]
     lines += [wrapped(f"{found.name}: {found.note}") for found in report.outputs if found.note]
-    lines += [wrapped(f"cause: {cause_text(cause)}") for cause in report.causes]
-    lines += [wrapped(f"not proven: {reason}") for reason in report.unproven]
+    causes = [cause_text(cause) for cause in report.causes]
+    lines += _shortened("cause", causes, len(causes) if verbose else CAUSES_SHOWN)
+    lines += [wrapped(f"not proven: {reason}") for reason in further_reasons(report)]
     lines += [wrapped(f"note: {note}") for note in report.notes]
     lines += _shortened("diff", report.changes, len(report.changes) if verbose else CHANGES_SHOWN)
     lines += _shortened("coverage", report.coverage, len(report.coverage) if verbose else COVERAGE_SHOWN)
@@ -121,7 +128,7 @@ def comparison_table(comparisons: Sequence[Comparison], what: str) -> str:
                 number(found.scale),
                 number(found.max_abs),
                 number(found.relative),
-                "-" if found.verdict.passes and found.relative and not found.floor else number(found.floor),
+                number(found.floor) if has_floor(found) else "-",
                 number(found.limit),
                 _word(found.verdict),
             )
@@ -130,6 +137,11 @@ def comparison_table(comparisons: Sequence[Comparison], what: str) -> str:
         right=(2, 3, 4, 5, 6),
         flexible=(0, 1),
     )
+
+
+def has_floor(found: Comparison) -> bool:
+    """Whether the noise floor was measured: what is the same, or passes without one, does not ask for it."""
+    return bool(found.floor) or not found.verdict.passes
 
 
 def _word(found: Verdict) -> Painted:
@@ -206,7 +218,7 @@ def _comparison_json(found: Comparison) -> dict[str, Any]:
         "scale": _finite(found.scale),
         "max_abs": _finite(found.max_abs),
         "relative": _finite(found.relative),
-        "floor": _finite(found.floor),
+        "floor": _finite(found.floor) if has_floor(found) else None,
         "limit": _finite(found.limit),
         "verdict": found.verdict.value,
         "note": found.note,
@@ -217,5 +229,5 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-__all__ = ["cause_text", "comparison_table", "headline", "set_lines", "verdict_line", "verification_json",
-           "verification_text"]  # fmt: skip
+__all__ = ["cause_text", "comparison_table", "further_reasons", "has_floor", "headline", "set_lines", "verdict_line",
+           "verification_json", "verification_text"]  # fmt: skip
