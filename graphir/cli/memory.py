@@ -11,7 +11,6 @@ from .sizes import size
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.memory.plan import Switches
-    from graphir.inspection import title_of
     from graphir.memory_use import MemoryReport
 
     from .console import Console
@@ -62,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the totals, the plan, and what lives at the peak."""
+    from graphir.inspection import title_of
     from graphir.memory_use import SECONDS, Wanted, memory_of
     from graphir.report.memory import memory_json, memory_text
 

@@ -76,7 +76,7 @@ def fitted(
     >>> print(fitted(("name", "operator"), [("stage1_unit1_conv1", "Convolution")], 20, Columns()))
       name
         operator
-      st..unit1_conv1
+      stage1_unit1_conv1
         Convolution
     """
     cells = [[_plain(cell) for cell in row] for row in rows]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from graphir.analysis.memory.program import Kind, Phase
 from graphir.safety.foreign_text import one_line
 
-from .text import plural, wrapped
+from .text import plural, table, wrapped
 
 if TYPE_CHECKING:
     from graphir.analysis.memory.recompute.found import Found
