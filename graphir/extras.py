@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-# By extra, the requirements that pyproject.toml states for it; of `dask` with those of `registry`, which it contains.
+# By extra, the requirements that pyproject.toml states for it.
 EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "cpu": ("onnxruntime>=1.23",),
     "gpu": ("onnxruntime-gpu[cuda,cudnn]>=1.23",),
     "keras": ("h5py>=3.10",),
     "memory": ("scipy>=1.11",),
-    "registry": ("pebble>=5.1",),
-    "dask": ("distributed>=2024.8", "fsspec>=2024.6", "pebble>=5.1"),
+    "dask": ("distributed>=2024.8", "fsspec>=2024.6"),
     "images": ("pillow>=10",),
     "plot": ("fast-sugiyama>=0.5.3,<1", "resvg-py>=0.5"),
 })  # fmt: skip

@@ -78,11 +78,7 @@ def test_data_of_the_package_is_there(file: str) -> None:
 
 def test_the_hints_name_what_pyproject_asks_for() -> None:
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="ascii"))["project"]["optional-dependencies"]
-    registry = "graphir-converter[registry]"
-    wanted = {name: [*stated[name], *(stated["registry"] if registry in stated[name] else [])] for name in EXTRAS}
-    assert {name: sorted(held) for name, held in EXTRAS.items()} == {
-        name: sorted(set(held) - {registry}) for name, held in wanted.items()
-    }
+    assert {name: list(held) for name, held in EXTRAS.items()} == {name: stated[name] for name in EXTRAS}
 
 
 # No index has graphir until it is released: a clone, or a wheel by its address, is what can be installed.

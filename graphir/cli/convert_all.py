@@ -127,7 +127,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.report.cases import registry_suite
 
     report = convert_all(options.sources, options.out, plan, working, console.stage)
-    console.show(report.to_text(verbose=options.verbose > 0))
+    console.show(lambda: report.to_text(verbose=options.verbose > 0))
     console.data(report.to_json())
     console.cases(lambda: registry_suite(report, options.sources))
     console.flush()
