@@ -1,5 +1,5 @@
-"""A small network as `keras.Model.save` of Keras 3 writes it, without Keras: two convolutions with SAME padding at stride
-2, what TensorFlow calls a stem, with seeded weights.
+"""A small network as `keras.Model.save` of Keras 3 writes it, without Keras: two convolutions of stride 2 with SAME
+padding, what TensorFlow calls a stem, with seeded weights.
 
     python -m models.keras_stem stem.keras
 """
