@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain",
         metavar="NAME",
-        help="only this value, or the results of this node: the rules and operands that fixed each of its sizes and its "
-        "dtype, back to what the model declares; a value inside a subgraph is named as the table names it",
+        help="only this value, or the results of this node: the rules and operands that fixed each of its sizes and "
+        "its dtype, back to what the model declares; a value inside a subgraph is named as the table names it",
     )
     parser.add_argument(
         "--partial",

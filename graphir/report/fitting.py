@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
-
 from graphir.structure.look import Painted, Style, look, paint
 
 if TYPE_CHECKING:
@@ -155,8 +154,8 @@ def _printed(made: Table, room: int, indent: str) -> list[str]:
     from rich.console import Console
 
     console: Any = Console(
-        file=io.StringIO(), width=room, force_terminal=look().colour, color_system="standard" if look().colour else None,
-        no_color=not look().colour, legacy_windows=False, markup=False, emoji=False, highlight=False, _environ={},
+        file=io.StringIO(), width=room, force_terminal=look().colour,
+        color_system="standard" if look().colour else None, no_color=not look().colour, legacy_windows=False, markup=False, emoji=False, highlight=False, _environ={},
     )  # fmt: skip
     console.print(made)
     return [(indent + line).rstrip() for line in console.file.getvalue().splitlines()]

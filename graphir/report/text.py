@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from graphir.safety.foreign_text import in_one_line, one_line
-
 from graphir.structure.look import Painted, Style, look, paint
 
 WIDTH = 100

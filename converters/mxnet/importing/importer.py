@@ -33,6 +33,7 @@ from graphir.errors import GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference.engine import is_complete, parse_dims
 from graphir.ops.elementwise import Identity
+from graphir.safety.counted import counted
 from graphir.safety.foreign_text import listing
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType, format_shape, unify_shape
@@ -103,7 +104,8 @@ class Importer(BaseImporter):
         needed = needed_nodes(self.source, heads)
         for upgrade in self.source.upgrades:
             self.graph.decide(DecisionKind.UPGRADE, upgrade.node, f"{upgrade.rule}: {upgrade.text}")
-        for index, record in enumerate(self.source.nodes):
+        records = list(enumerate(self.source.nodes))
+        for index, record in counted(records, "node"):
             if index in needed and record.op != VARIABLE:
                 self._import(index, record, functions.get(record.op))
         self._raise_problems()
