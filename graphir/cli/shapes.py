@@ -79,13 +79,14 @@ def _explain(options: argparse.Namespace, graph: Graph, console: Console) -> int
     names = {value.name for value in graph.values}
     shapes = {name: shape for name, shape in (shapes_of(options) or {}).items() if name in names}
     dtypes = {name: dtype for name, dtype in (dtypes_of(options) or {}).items() if name in names}
-    node = find_node(graph, options.explain)
-    if node is None:
+    met = find_node(graph, options.explain)
+    if met is None:
         found = explain(graph, options.explain, shapes, dtypes)
         console.data({"source": options.source, **found.to_json()})
         console.show(str(found))
         return 0
-    results = [explain(node.graph, value.name, shapes, dtypes) for value in visible_outputs(node)]
+    around, node = met
+    results = [explain(graph, f"{around}{value.name}", shapes, dtypes) for value in visible_outputs(node)]
     console.data({
         "source": options.source, "node": node.name, "operator": node.op.name,
         "results": [found.to_json() for found in results],

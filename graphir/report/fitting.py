@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LEAST = 10
-LOWEST = 8
+STACKED = 16
 GAP = ".."
 INDENT = "  "
 UNITS = ((10**15, "P"), (10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
@@ -66,8 +66,8 @@ def fitted(
     """A table of at most `width` characters a line, as rich draws it: flexible columns give way, each down to 10.
 
     Where that does not do, the cells of the first column stand above their rows, and the flexible columns give way down
-    to 8, which an amount with its unit needs; where that does not do either, each row is a list of its cells. With
-    `whole` what does not fit goes on below instead of being shortened.
+    to 16, which a type needs; where that does not do either, each row is a list of its cells. With `whole` what does
+    not fit goes on below instead of being shortened.
 
     >>> print(fitted(("layer", "n"), [("stage1_unit1_conv1", 3)], 18, Columns(frozenset({1}))))
       layer          n
@@ -87,8 +87,9 @@ def fitted(
         frozenset(column - 1 for column in columns.right),
         tuple(column - 1 for column in columns.giving_way(len(names)) if column),
     )
-    without = [line[1:] for line in (names, *cells)]
-    if len(names) > 1 and not whole and _needed(without, rest, LOWEST) <= room - len(INDENT):
+    lines: list[list[str]] = [[*names], *cells]
+    without = [line[1:] for line in lines]
+    if len(names) > 1 and not whole and _needed(without, rest, STACKED) <= room - len(INDENT):
         return _stacked([names, *cells], without, room, rest, columns.whole)
     return _cards(names, cells, room)
 
@@ -130,7 +131,7 @@ def _stacked(
     lines: Sequence[Sequence[str]], without: Sequence[Sequence[str]], room: int, rest: Columns, is_whole: bool
 ) -> str:
     """The cells of the first column, each above its row."""
-    below = _drawn(without, room - len(INDENT), rest, LOWEST, False, INDENT * 2)
+    below = _drawn(without, room - len(INDENT), rest, STACKED, False, INDENT * 2)
     found = []
     for line, row in zip(lines, below, strict=True):
         first = line[0] if is_whole else shortened(line[0], room)
@@ -145,7 +146,7 @@ def _cards(names: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> st
     for row in rows:
         pairs += [(name, cell) for name, cell in zip(names, row, strict=True) if cell]
         pairs.append(("", ""))
-    return "\n".join(_drawn(pairs[:-1], room, Columns(flexible=(1,)), LOWEST, True, INDENT))
+    return "\n".join(_drawn(pairs[:-1], room, Columns(flexible=(1,)), LEAST, True, INDENT))
 
 
 def _printed(made: Table, room: int, indent: str) -> list[str]:
@@ -154,8 +155,9 @@ def _printed(made: Table, room: int, indent: str) -> list[str]:
     from rich.console import Console
 
     console: Any = Console(
-        file=io.StringIO(), width=room, force_terminal=look().colour,
-        color_system="standard" if look().colour else None, no_color=not look().colour, legacy_windows=False, markup=False, emoji=False, highlight=False, _environ={},
+        file=io.StringIO(), width=room, force_terminal=look().colour, no_color=not look().colour,
+        color_system="standard" if look().colour else None, legacy_windows=False, markup=False, emoji=False,
+        highlight=False, _environ={},
     )  # fmt: skip
     console.print(made)
     return [(indent + line).rstrip() for line in console.file.getvalue().splitlines()]
