@@ -35,7 +35,7 @@ def table(
     flushed = frozenset(right)
     shown = look()
     if shown.width is not None and header:
-        from .fitting import Columns, fitted
+        from .drawn import Columns, fitted
 
         columns = Columns(flushed, None if flexible is None else tuple(flexible), whole)
         return fitted(header, rows, shown.width, columns, whole=shown.whole)

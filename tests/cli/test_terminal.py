@@ -171,7 +171,8 @@ def test_rich_is_imported_where_a_table_is_drawn(digits: Path) -> None:
     program = (
         "import sys; from graphir.cli import main; main(['summary', sys.argv[1]]); print('rich' in sys.modules)"
     )
-    run = subprocess.run([sys.executable, "-c", program, str(digits)], capture_output=True, text=True, cwd=ROOT, check=True)
+    command = [sys.executable, "-c", program, str(digits)]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
     assert run.stdout.splitlines()[-1] == "False"
 
 

@@ -104,8 +104,7 @@ class Importer(BaseImporter):
         needed = needed_nodes(self.source, heads)
         for upgrade in self.source.upgrades:
             self.graph.decide(DecisionKind.UPGRADE, upgrade.node, f"{upgrade.rule}: {upgrade.text}")
-        records = list(enumerate(self.source.nodes))
-        for index, record in counted(records, "node"):
+        for index, record in counted(list(enumerate(self.source.nodes)), "node"):
             if index in needed and record.op != VARIABLE:
                 self._import(index, record, functions.get(record.op))
         self._raise_problems()
@@ -371,9 +370,8 @@ class Importer(BaseImporter):
             record = self.source.nodes[index]
             if self._results[index] is None and self._stays_unused(record):
                 self._results[index] = [self._variable(record, "")]
-                self.graph.decide(
-                    DecisionKind.UNUSED_INPUT, record.name, "no output depends on it; it stays, as it was given"
-                )
+                said = "no output depends on it; it stays, as it was given"
+                self.graph.decide(DecisionKind.UNUSED_INPUT, record.name, said)
             order.update(dict.fromkeys(self._results[index] or ()))
         held = dict.fromkeys(self.graph.inputs)
         listed = [value for value in order if value in held]
