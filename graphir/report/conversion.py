@@ -46,7 +46,7 @@ class ConversionReport(Printed):
     operator, as the source's and the target's files have them. `parameter_count` and `parameter_bytes` are those of the
     source's weights that the result uses, shared ones once; `folded` those of them, by name with their number of
     elements, that are part of other weights now (a batch normalization's in a convolution's). `target_version` is the
-    release or opset that was written, in words.
+    release or opset that was written, in words. `graph` is what was imported, where the report's page is to draw it.
     """
 
     source: str
@@ -72,6 +72,7 @@ class ConversionReport(Printed):
     target_version: str = ""
     folded: dict[str, int] = field(default_factory=dict)
     producer: str = ""
+    graph: Graph | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -176,10 +177,10 @@ class ConversionReport(Printed):
         }
 
     def to_html(self) -> str:
-        """The report as one HTML page that needs nothing else."""
+        """The report as one HTML page that needs nothing else, with the picture of `graph` where there is one."""
         from .html import conversion_html
 
-        return conversion_html(self)
+        return conversion_html(self, self.graph)
 
     def target_name(self) -> str:
         """What was written, in words: `ONNX opset 23`, `MXNet 1.9.1`, `graphir`."""
