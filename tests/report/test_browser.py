@@ -141,8 +141,8 @@ def test_the_keyboard_reaches_what_can_be_used(browser: Browser, pages: dict[str
         reached.append(browser.run("document.activeElement.tagName.toLowerCase()"))
     assert {"a", "summary", "button"} <= set(reached)
     assert browser.run("document.querySelectorAll('.depth.broad a:not([tabindex])').length") <= 12
-    unnamed = "[...document.querySelectorAll('input, select, button')].filter(e => !e.labels?.length && !e.ariaLabel"
-    assert browser.run(f"{unnamed} && !e.textContent.trim()).length") == 0
+    used = "[...document.querySelectorAll('input, select, button')]"
+    assert browser.run(f"{used}.filter(e => !e.labels?.length && !e.ariaLabel && !e.textContent.trim()).length") == 0
 
 
 def search(browser: Browser, text: str) -> None:
