@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     comparison.add_argument(
         "--match",
         metavar="A=B[:AXES]",
-        type=read_by("graphir.verification.matches", "parse_match"),
+        type=read_by("graphir.verification.pairs.matches", "parse_match"),
         action="append",
         default=[],
         help="which input or output of A is which of B, where names do not tell; with the order of axes in which it is "
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
         sides = [(options.reference, chosen), (options.candidate, other)]
         write_report(report, options.report, lambda: _drawn(sides), (options.reference, options.candidate))
-    console.show(verification_text(report, verbose=options.verbose > 0))
+    console.show(lambda: verification_text(report, verbose=options.verbose > 0))
     console.data(verification_json(report))
     return report.exit_code
 

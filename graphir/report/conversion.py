@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.converters.table import FORMATS
 from graphir.graph import Decision, Graph
-from graphir.safety.foreign_text import one_line, printable
+from graphir.safety.foreign_text import one_line
+from graphir.structure.look import Style, harmless, look, paint
 from graphir.structure.printed import Printed
 from graphir.structure.record import holder, record
 
@@ -135,7 +136,7 @@ class ConversionReport(Printed):
 
     def to_text(self, *, verbose: bool = False) -> str:
         """The report for a terminal; with `verbose` every decision, the operator counts and every layer."""
-        parts = [self._headline(), self._facts()]
+        parts = [paint(self._headline(), Style.HEADING), self._facts()]
         if verbose:
             names = self.framework, self.target_name()
             parts.append(operators_text(self.source_operators, self.target_operators, *names))
@@ -145,7 +146,7 @@ class ConversionReport(Printed):
             parts.append(verification_text(self.verification, verbose=verbose))
         if self.accuracy is not None:
             parts.append(self.accuracy.to_text())
-        return printable("\n\n".join(parts))
+        return harmless("\n\n".join(parts), has_colours=look().colour)
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data, keys in a fixed order."""
