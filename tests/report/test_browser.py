@@ -142,7 +142,8 @@ def test_the_keyboard_reaches_what_can_be_used(browser: Browser, pages: dict[str
     assert {"a", "summary", "button"} <= set(reached)
     assert browser.run("document.querySelectorAll('.depth.broad a:not([tabindex])').length") <= 12
     used = "[...document.querySelectorAll('input, select, button')]"
-    assert browser.run(f"{used}.filter(e => !e.labels?.length && !e.ariaLabel && !e.textContent.trim()).length") == 0
+    unnamed = "e => !e.labels?.length && !e.ariaLabel && !e.textContent.trim()"
+    assert browser.run(f"{used}.filter({unnamed}).length") == 0
 
 
 def search(browser: Browser, text: str) -> None:
@@ -157,9 +158,8 @@ def search(browser: Browser, text: str) -> None:
 
 def shown(browser: Browser) -> Any:
     """The names in the rows that are not hidden."""
-    return browser.run(
-        "[...document.querySelectorAll('details tbody tr:not([hidden])')].map(row => row.cells[0].firstChild.textContent)"
-    )
+    rows = "[...document.querySelectorAll('details tbody tr:not([hidden])')]"
+    return browser.run(f"{rows}.map(row => row.cells[0].firstChild.textContent)")
 
 
 def relatives(browser: Browser) -> Any:
