@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LOWEST = -9.0
 HEAD = ("shape", "scale", "max abs diff", "relative", "noise floor", "limit", "", "verdict")
-FIRST, WORST = 5, 8
+FIRST, WORST = 3, 6
 ALL_OPEN = 12
 _RANKS = {verdict: rank for rank, verdict in enumerate(Verdict)}
 LEGEND = (
