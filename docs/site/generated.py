@@ -59,9 +59,16 @@ class Commands(SphinxDirective):
         for name in COMMANDS:
             function = f"parser_of_{name.replace('-', '_')}"
             lines += [
-                ".. sphinx_argparse_cli::", "   :module: generated", f"   :func: {function}", f"   :prog: graphir {name}",
-                f"   :title: graphir {name}", "   :usage_width: 80", "   :group_title_prefix:", "   :no_default_values:", "",
-            ]  # fmt: skip
+                ".. sphinx_argparse_cli::",
+                "   :module: generated",
+                f"   :func: {function}",
+                f"   :prog: graphir {name}",
+                f"   :title: graphir {name}",
+                "   :usage_width: 80",
+                "   :group_title_prefix:",
+                "   :no_default_values:",
+                "",
+            ]
         made = self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
         for node in [found for part in made for found in part.findall(_is_code)]:
             node.replace_self(nodes.literal("", node.astext()))
@@ -83,7 +90,7 @@ class Operators(SphinxDirective):
 
 
 def _is_code(node: nodes.Node) -> bool:
-    """Whether help texts, which are plain text, were read as markup here: `data:1,3` is no address, backticks are code."""
+    """Whether plain help text was read as markup here: `data:1,3` is no address, and backticks are code."""
     return isinstance(node, nodes.title_reference) or (
         isinstance(node, nodes.reference) and str(node.get("refuri", "")).startswith("data:")
     )

@@ -1,9 +1,9 @@
 """The code blocks of a page of the documentation, and whether what was printed is what the page shows.
 
 A page holds `python` blocks, which share one namespace, `console` blocks, whose lines `$ ...` are commands, and `diff`
-blocks, whose lines without `-` are run as Python. What a Python block prints stands in the block without a language that
-follows it, or, in a block of `>>>`, below each line; what a command prints stands below it. A line `...` stands for any
-lines, `...` in a line for any text. Warnings are printed as `UserWarning: text`.
+blocks, whose lines without `-` are run as Python. What a Python block prints stands in the block without a language
+that follows it, or, in a block of `>>>`, below each line; what a command prints stands below it. A line `...` stands
+for any lines, `...` in a line for any text. Warnings are printed as `UserWarning: text`.
 
 The comment right before a block, which no reader sees, can say what else is done with it:
 
@@ -39,8 +39,10 @@ SETS_UP = "<!-- set up"
 
 @dataclass(frozen=True)
 class Step:
-    """What to do: `python` to run, a command (`console`), or the `file` named in front of its text; its line on the page,
-    and what it shall print."""
+    """What to do, its line on the page, and what it shall print.
+
+    The language is `python`, `console` (one command) or `file`: the text's first line is its name.
+    """
 
     language: str
     text: str

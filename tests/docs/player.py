@@ -87,7 +87,8 @@ class Player:
             print(done.stdout + done.stderr, end="")
             self.code = done.returncode
         elif program == "graphir":
-            with open(into, "w") if into else contextlib.nullcontext(sys.stdout) as out, contextlib.redirect_stdout(out):
+            out = open(into, "w") if into else contextlib.nullcontext(sys.stdout)  # noqa: SIM115  it is closed below
+            with out as stream, contextlib.redirect_stdout(stream):
                 self.code = main(arguments)
         else:
             raise ValueError(f"only `graphir ...`, `python ...` and `echo $?` are run, not {text!r}")

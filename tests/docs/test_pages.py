@@ -52,7 +52,8 @@ def test_a_page_shows_what_is_printed(page: Path, tmp_path: Path) -> None:
 def test_something_runs_every_block(page: Path) -> None:
     text = page.read_text()
     steps(text)
-    assert all(re.search(rf"^run_readme {name}$", (ROOT / ".ci/run").read_text(), re.MULTILINE) for name in run_by_ci(text))
+    ran = re.findall(r"^run_readme (\w+)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    assert set(run_by_ci(text)) <= set(ran if page.name == "README.md" else ())
 
 
 @pytest.mark.parametrize("page, module", OWN_TESTS.items())
