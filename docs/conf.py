@@ -28,7 +28,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
 
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["html_image"]
 myst_heading_anchors = 3
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
@@ -41,5 +41,6 @@ autodoc_class_signature = "mixed"
 autodoc_preserve_defaults = True
 maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
+highlight_language = "none"  # a block without a language is what a program printed
 pygments_style = "friendly"
 pygments_dark_style = "monokai"

@@ -68,5 +68,5 @@ def test_few_blocks_are_not_run() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_to_files(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+    for target in re.findall(r"(?:\]\(|\ssrc=\")([^)#\"\s]+)[^)]*[)\"]", page.read_text()):
         assert "://" in target or (page.parent / target).exists(), target
