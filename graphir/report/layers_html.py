@@ -15,7 +15,7 @@ from .page import Cell, Shape, bar, escape, fold, section, table
 from .text import number, plural
 
 if TYPE_CHECKING:
-    from graphir.verification.compare import Comparison
+    from graphir.verification.grading.compare import Comparison
     from graphir.verification.report import VerificationReport
 
 LOWEST = -9.0
