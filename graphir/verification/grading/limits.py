@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphir.verification.verdict import Verdict
 
-from .compare import Comparison, Floor, compare, noise_limit, within_a_step
+from .compare import DOUBT_FACTOR, NOISE_LEAST, Comparison, Floor, compare, noise_limit, within_a_step
 
 Array = NDArray[Any]
 
@@ -56,10 +56,18 @@ class Limits:
         )  # fmt: skip
         return within_a_step(found, reference, candidate) if self.quantized and not self.stated else found
 
-    def is_settled(self, found: Comparison) -> bool:
+    def is_settled(self, found: Comparison, *, prior: float = 0.0, again: bool = True) -> bool:
         """Whether a larger floor would change nothing: the results are equal, or differ by no more than any other order
-        of a sum makes them."""
-        return self.stated or found.verdict is Verdict.IDENTICAL or (found.verdict.passes and found.explained)
+        of a sum makes them. What passes without a floor is explained by one that was measured once, on these inputs or,
+        `prior`, on others; all else by one that was measured `again`."""
+        if self.stated or found.verdict is Verdict.IDENTICAL:
+            return True
+        if not found.verdict.passes:
+            return False
+        passes_alone = found.relative <= NOISE_LEAST
+        if found.explained:
+            return again or passes_alone
+        return passes_alone and found.relative <= DOUBT_FACTOR * prior
 
 
 __all__ = ["Limits"]
