@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -130,8 +131,8 @@ def compare_models(
     report.notes += _narrower(bench, report)
     if sides is not None and (report.layers or report.verdict.differs):
         explain(
-            report, bench, sides, [source for source, _ in pairs], stepwise=hasattr(reference, "session"),
-            reproduce=how.reproduce if report.verdict.differs else None,
+            report, replace(bench, passing=True), sides, [source for source, _ in pairs],
+            stepwise=hasattr(reference, "session"), reproduce=how.reproduce if report.verdict.differs else None,
         )  # fmt: skip
     report.reference, report.candidate = reference.label, candidate.label
     return Compared(report, bench, [*outputs, *heads])

@@ -38,8 +38,8 @@ def gather_evidence(
     found, moved = runs
     doubts = _doubts(bench, outputs, expected, bench.reacting(found, moved))
     shown = _shown(bench, outputs, heads, doubts)
-    left = [one.name for one in outputs if doubts.get(one.source) == NUMB and one.source not in shown]
-    stirred = bench.stirring({name: found[name] for name in left})
+    numb = [one.name for one in outputs if doubts.get(one.source) == NUMB and one.source not in shown]
+    stirred = bench.stirring({name: found[name] for name in numb})
     doubts = {one.source: doubts[one.source] for one in outputs if one.source in doubts and one.name not in stirred}
     left = [one for one in outputs if one.source in doubts and one.source not in shown]
     inside = _inside(bench, report, left)

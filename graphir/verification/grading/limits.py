@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,6 +69,12 @@ class Limits:
         if found.explained:
             return again or passes_alone
         return passes_alone and found.relative <= DOUBT_FACTOR * prior
+
+    def is_beyond(self, found: Comparison, step: float) -> bool:
+        """Whether no floor can make a difference of float32 or float64 numbers pass."""
+        if self.stated or self.quantized or found.place or not found.verdict.differs or not found.limit:
+            return False
+        return found.relative > noise_limit(math.inf, step, elsewhere=self.elsewhere)
 
 
 __all__ = ["Limits"]
