@@ -82,15 +82,22 @@ def _key(tensor: Tensor) -> Hashable:
 
 
 def _sample(tensor: Tensor) -> Iterator[bytes]:
-    """Some bytes of a tensor."""
+    """Some bytes of a tensor, wherever they lie."""
     region = tensor.region
     if region is None:
-        yield bytes(next(iter(tensor.chunks()), b"")[:SAMPLE])
+        content = b"".join(tensor.chunks())
+        for start, length in _sampled(len(content)):
+            yield content[start : start + length]
         return
-    length = min(SAMPLE, region.nbytes)
     with SourceFiles() as files:
-        for start in sorted({0, (region.nbytes - length) // 2, region.nbytes - length}):
+        for start, length in _sampled(region.nbytes):
             yield b"".join(files.pieces(FileRegion(region.path, region.offset + start, length, region.stamp)))
+
+
+def _sampled(size: int) -> list[tuple[int, int]]:
+    """Where samples begin and how long they are."""
+    length = min(SAMPLE, size)
+    return [(start, length) for start in sorted({0, (size - length) // 2, size - length})]
 
 
 def digest(tensor: Tensor) -> Hashable:

@@ -105,7 +105,8 @@ def compare_models(
     heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
 
     compared = [*(name for _, name in pairs), *(head.name for head in heads)]
-    bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step, compared)
+    bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
+    bench = replace(bench, rounding=bench.rounding.giving(compared))
     if bench.limits.quantized:
         report.notes.append(QUANTIZED)
     report.notes += filter(None, [candidate.about_budget(), candidate.beyond_budget(feeds, per_layer=how.per_layer)])
@@ -162,16 +163,15 @@ def _bench(
     wiring: Wiring | Structure | None,
     how: ComparisonOptions,
     step: float,
-    compared: Sequence[str],
 ) -> Bench:
-    """Both models with the limits that hold for them; `compared` is what will be of the candidate."""
+    """Both models with the limits that hold for them."""
     elsewhere = candidate.session.providers[0] != PROVIDERS["cpu"]
     theirs = bool(getattr(reference, "quantized", False)) or (wiring is not None and wiring.quantizes)
     quantized = candidate.structure.quantizes and theirs
     steps = {} if wiring is None else wiring.steps
     limits = Limits(how.rtol, how.atol, step, steps, elsewhere, quantized)
     origin = graph if graph is not None else Graph()
-    rounding = Rounding(candidate, origin, feeds, how.seed, limits.coarsest, compared)
+    rounding = Rounding(candidate, origin, feeds, how.seed, limits.coarsest)
     return Bench(reference, candidate, feeds, rounding, layers, limits, wiring)
 
 

@@ -54,6 +54,10 @@ class Rounding:
         """The same of the candidate on other feeds."""
         return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse, self._beside)
 
+    def giving(self, beside: Sequence[str]) -> Rounding:
+        """The same, in which runs that are made anyway give these values too."""
+        return Rounding(self._candidate, self._graph, self._feeds, self._seed, self._coarse, beside)
+
     @cached_property
     def _fine(self) -> list[Feeds]:
         return self._moved(0.0)
