@@ -193,8 +193,8 @@ def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[
         step = product_step(str(data.dtype), "int8", (*rest[:2], *rest[2:4]))
         with np.errstate(invalid="ignore"):
             made = activated(fused.before, total)
-        # oneDNN goes through float32: NaN becomes the largest of it that an int32 holds.
-        return (np.clip(np.nan_to_num(made, nan=MOST), INT32.min, MOST).astype(np.int32), *product_ends(step))
+        # oneDNN rounds float32: NaN becomes the largest of it that an int32 holds.
+        return (np.clip(np.rint(np.nan_to_num(made, nan=MOST)), INT32.min, MOST).astype(np.int32), *product_ends(step))
     counts = total.astype(np.float32)
     if attrs.get("enable_float_output"):
         return activated(fused.before, counts * (np.float32(np.float32(1) / scale) / scales))
