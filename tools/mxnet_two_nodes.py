@@ -37,8 +37,9 @@ def symbol(nodes: Sequence[Node], inputs: Made, outputs: int) -> str:
     records: list[dict[str, Any]] = [{"op": "null", "name": name, "inputs": []} for name in inputs]
     for place, (operator, attributes, operands) in enumerate(nodes):
         entries = [[places[each] if isinstance(each, str) else count + each, 0, 0] for each in operands]
-        texts = {name: str(value) for name, value in attributes.items()}
-        records.append({"op": operator, "name": f"made{place}", "attrs": texts, "inputs": entries})
+        texts = {name: str(value) for name, value in attributes.items() if name != "subgraph"}
+        record = {"op": operator, "name": f"made{place}", "attrs": texts, "inputs": entries}
+        records.append(record | ({"subgraphs": [attributes["subgraph"]]} if "subgraph" in attributes else {}))
     return json.dumps(
         {
             "nodes": records,
@@ -53,7 +54,8 @@ def symbol(nodes: Sequence[Node], inputs: Made, outputs: int) -> str:
 def rows() -> dict[str, Row]:
     """The symbols, by name."""
     draw = np.random.Generator(np.random.PCG64(10))
-    return {**_places(draw), **_attention(draw), **_factors(draw), **_bytes(draw), **_products(draw)}
+    parts = (_places, _attention, _factors, _bytes, _products, _batches)
+    return {name: row for part in parts for name, row in part(draw).items()}
 
 
 def _places(draw: np.random.Generator) -> dict[str, Row]:
@@ -179,6 +181,47 @@ def _products(draw: np.random.Generator) -> dict[str, Row]:
     found["intgemm_bytes"] = [ready, bytes_of_data, product], ready_inputs, 1
     flat: Node = (operator, {"num_hidden": 16, "no_bias": True, "out_type": "int32"}, ["data", 0])
     found["intgemm_matrix"] = [prepare, flat], {**held, "data": data[0]}, 1
+    return found
+
+
+def _inside(**attributes: str) -> dict[str, Any]:
+    """A symbol of one batch_dot."""
+    variables = [{"op": "null", "name": name, "inputs": []} for name in ("left", "right")]
+    product = {"op": "batch_dot", "name": "product", "attrs": attributes, "inputs": [[0, 0, 0], [1, 0, 0]]}
+    return {"nodes": [*variables, product], "arg_nodes": [0, 1], "node_row_ptr": [0, 1, 2, 3], "heads": [[2, 0, 0]]}
+
+
+def _batches(draw: np.random.Generator) -> dict[str, Row]:
+    """Products that oneDNN fuses."""
+    found: dict[str, Row] = {}
+    left, right = (draw.standard_normal(shape).astype(np.float32) for shape in ((2, 3, 4), (2, 4, 5)))
+    ends = [np.array([number], np.float32) for number in (-2.0, 1.5, -1.0, 3.0)]
+    ways: dict[str, tuple[dict[str, Any], int]] = {
+        "int32": ({}, 3),
+        "float": ({"enable_float_output": True}, 1),
+        "calibrated": ({"min_calib_range": -8.3, "max_calib_range": 4.0}, 3),
+    }
+    for name, (first, second) in {
+        "plain": (False, False), "left": (True, False), "right": (False, True), "both": (True, True)
+    }.items():  # fmt: skip
+        flags = {"transpose_a": first, "transpose_b": second}
+        texts = {key: str(value) for key, value in flags.items()}
+        operands = {
+            "lhs": left.transpose(0, 2, 1).copy() if first else left,
+            "rhs": right.transpose(0, 2, 1).copy() if second else right,
+        }
+        node = "_sg_onednn_batch_dot", {**flags, "quantized": False, "subgraph": _inside(**texts)}, ["lhs", "rhs"]
+        found[f"onednn_batch_dot_{name}"] = [node], operands, 1
+        for dtype, low in (("int8", -127), ("uint8", 0)):
+            numbers = {
+                "lhs": draw.integers(low, 128, operands["lhs"].shape).astype(dtype),
+                "rhs": draw.integers(-127, 128, operands["rhs"].shape).astype(np.int8),
+                **dict(zip(("lhs_min", "lhs_max", "rhs_min", "rhs_max"), ends, strict=True)),
+            }
+            for way, (stated, outputs) in ways.items():
+                attributes = {**flags, **stated, "quantized": True, "subgraph": _inside(**texts)}
+                made: Node = ("_sg_onednn_batch_dot", attributes, list(numbers))
+                found[f"onednn_batch_dot_{name}_{dtype}_{way}"] = [made], numbers, outputs
     return found
 
 

@@ -276,6 +276,14 @@ def self_attention_values(
     return merged if isinstance(found, np.ndarray) else (merged, *found[1:])
 
 
+def fused_batch_dot(attrs: Attributes, left: Array, right: Array, *ranges: Array) -> Array | tuple[Array, ...]:
+    """A batch of matrix products, quantized where the attributes say so."""
+    require(left.ndim >= 3 and right.ndim >= 3, f"{left.shape} and {right.shape}, expected 3 axes or more")
+    first = left.swapaxes(-1, -2) if attrs.get("transpose_a") else left
+    second = right.swapaxes(-1, -2) if attrs.get("transpose_b") else right
+    return product_of(attrs, first, second, ranges, 1.0)
+
+
 def product_of(
     attrs: Attributes, left: Array, right: Array, ranges: Sequence[Array], scale: float
 ) -> Array | tuple[Array, ...]:
@@ -302,6 +310,7 @@ OPERATORS: Mapping[str, Reference] = {
     "_sg_mkldnn_conv": fused_convolution,
     "_sg_mkldnn_fully_connected": fused_fully_connected,
     "_sg_mkldnn_selfatt_qk": self_attention_scores,
+    "_sg_onednn_batch_dot": fused_batch_dot,
     "_sg_mkldnn_selfatt_valatt": self_attention_values,
 }
 

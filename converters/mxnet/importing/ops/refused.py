@@ -15,8 +15,11 @@ OTHERWISE = "MXNet 2.0 computes something else under this name of MXNet 1.9.1, w
 AUGMENTATION = (
     "it resizes a part of random place and size, for training; for inference cut the middle and take _image_resize"
 )
+ANOTHER_ATTENTION = (
+    "MXNet 2.0 makes it of a whole attention when it optimizes a network for oneDNN; export the network before that"
+)
 UNWRITTEN = (
-    "MXNet 2.0 writes the diagonal of its result only: in a graph all other elements are memory that nothing has written"
+    "MXNet 2.0 writes the diagonal of its result only: in a graph all other elements are memory nothing has written"
 )
 
 UNTIL_DIFFERENT = "it draws until all numbers of a row differ, and tells how often: no fixed number of draws does"
@@ -80,6 +83,7 @@ REASONS: Mapping[str, str] = {
     "_onehot_encode": IMPERATIVE,
     "_sample_unique_zipfian": UNTIL_DIFFERENT,
     "_set_value": IMPERATIVE,
+    "_sg_onednn_selfatt_valatt": ANOTHER_ATTENTION,
     "_square_sum": ROW_SPARSE,
     "Custom": CODE_OF_A_CLASS,
     "fill_element_0index": IMPERATIVE,
