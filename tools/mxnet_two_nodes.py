@@ -186,7 +186,7 @@ def _products(draw: np.random.Generator) -> dict[str, Row]:
 
 def _inside(**attributes: str) -> dict[str, Any]:
     """A symbol of one batch_dot."""
-    variables = [{"op": "null", "name": name, "inputs": []} for name in ("left", "right")]
+    variables: list[dict[str, Any]] = [{"op": "null", "name": name, "inputs": []} for name in ("left", "right")]
     product = {"op": "batch_dot", "name": "product", "attrs": attributes, "inputs": [[0, 0, 0], [1, 0, 0]]}
     return {"nodes": [*variables, product], "arg_nodes": [0, 1], "node_row_ptr": [0, 1, 2, 3], "heads": [[2, 0, 0]]}
 
@@ -206,14 +206,14 @@ def _batches(draw: np.random.Generator) -> dict[str, Row]:
     }.items():  # fmt: skip
         flags = {"transpose_a": first, "transpose_b": second}
         texts = {key: str(value) for key, value in flags.items()}
-        operands = {
+        operands: Made = {
             "lhs": left.transpose(0, 2, 1).copy() if first else left,
             "rhs": right.transpose(0, 2, 1).copy() if second else right,
         }
-        node = "_sg_onednn_batch_dot", {**flags, "quantized": False, "subgraph": _inside(**texts)}, ["lhs", "rhs"]
+        node: Node = "_sg_onednn_batch_dot", {**flags, "quantized": False, "subgraph": _inside(**texts)}, ["lhs", "rhs"]
         found[f"onednn_batch_dot_{name}"] = [node], operands, 1
         for dtype, low in (("int8", -127), ("uint8", 0)):
-            numbers = {
+            numbers: Made = {
                 "lhs": draw.integers(low, 128, operands["lhs"].shape).astype(dtype),
                 "rhs": draw.integers(-127, 128, operands["rhs"].shape).astype(np.int8),
                 **dict(zip(("lhs_min", "lhs_max", "rhs_min", "rhs_max"), ends, strict=True)),

@@ -24,7 +24,7 @@ def rearranged(function: Reference) -> Reference:
 def maxabsolute(attrs: Attributes, data: Array) -> Array:
     """The largest magnitude."""
     require(data.dtype == np.float32, f"data of {data.dtype}")
-    return np.abs(data).max().reshape(1)
+    return np.asarray(np.abs(data).max(), np.float32).reshape(1)
 
 
 def rounded(data: Array, largest: Array) -> Array:

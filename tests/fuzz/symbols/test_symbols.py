@@ -74,6 +74,8 @@ HALVES = np.array([np.inf, 2], np.float16)
 ROWS = [
     ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 8, {}, 2),
     ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 9, {}, 0),
+    ("_contrib_quantize_v2", "onnx", of("int8", 127), of("int8", 0), {"a": of("float32", 0)}, 1),
+    ("_contrib_quantize_v2", "onnx", of("int8", 127), of("int8", 1), {"a": of("float32", 0)}, 0),
     ("_npi_add", "onnx", INTEGERS, INTEGERS + 1, {}, 0),
     ("gamma", "onnx", of("int32", 479001599), of("int32", 479001600), {}, 1),
     ("gamma", "onnx", of("int32", 5040), of("int32", 5038), {}, 0),
