@@ -19,6 +19,7 @@ import subprocess
 import sys
 import traceback
 import warnings
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ def main(page: str, out: str, *options: str) -> None:
     player = Player(live)
     printed: list[str | None] = []
     played = steps(Path(page).read_text())
-    for step, after in zip(played, [*played[1:], None], strict=True):
+    for step, after in zip_longest(played, played[1:]):
         if live and (step.own or step.language != "python"):
             printed.append(None)
             continue

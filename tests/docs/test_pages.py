@@ -27,8 +27,9 @@ def name_of(page: Path) -> str:
 
 
 def is_played(page: Path) -> bool:
-    """Whether a page is played here: a page with a block that is not well-formed is, so that the test says so."""
-    return page not in TUTORIALS and name_of(page) not in OWN_TESTS and "```" in page.read_text()
+    """Whether a page is played here. What no block of another kind may be, the test of every block says."""
+    runs = re.search("^```(python|console|diff)$", page.read_text(), re.MULTILINE)
+    return page not in TUTORIALS and name_of(page) not in OWN_TESTS and runs is not None
 
 
 PLAYED = [
