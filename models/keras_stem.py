@@ -43,7 +43,7 @@ def save(path: str | os.PathLike[str]) -> None:
         {"module": "keras.layers", "class_name": kind, "config": config, "registered_name": None}
         for kind, config in entries
     ]
-    members = {
+    members: dict[str, str | bytes] = {
         "metadata.json": json.dumps({"keras_version": VERSION}),
         "config.json": json.dumps({"class_name": "Sequential", "config": {"name": "network", "layers": listed}}),
         "model.weights.h5": _weights(),

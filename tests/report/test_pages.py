@@ -18,7 +18,7 @@ import graphir
 from graphir.analysis.diff import compare
 from graphir.analysis.padding_audit import audit_graphs
 from graphir.analysis.padding_fixes import PLAIN
-from graphir.cli.options import input_spec
+from graphir.cli.input_spec import input_spec
 from graphir.drawing.layout import PlotExtraMissing
 from graphir.drawing.picture import Plot
 from graphir.graph import Graph
