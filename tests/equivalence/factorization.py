@@ -73,6 +73,8 @@ CASES: tuple[Case, ...] = (
     case("_npi_tensorsolve", "matrix", dominant(4, 4, name="a"), data(4, name="b")),
     case("_npi_tensorsolve", "rows", replace(WELL_POSED, shape=(2, 2, 4)), data(2, 2, name="b")),
     case("_npi_tensorsolve", "columns", WELL_POSED, data(4, name="b", dtype="float64")),
+    *(case("_npi_tensorsolve", f"order_{axes}", dominant(4, 4, name="a"), data(4, name="b"), a_axes=axes)
+      for axes in ("(1, 0)", "(1, -2)", "(-1, -2)", "(0, 1)", "(-2,)")),
     case("_npi_tensorsolve", "moved", replace(WELL_POSED, shape=(2, 4, 2)), data(4, name="b"), a_axes="(0, -1)"),
     *(case(op, f"{uplo}_{dtype}", data(2, 4, 4, name="A", dtype=dtype), UPLO=uplo)
       for op in ("_npi_eigh", "_npi_eigvalsh") for uplo, dtype in product("LU", BOTH)),

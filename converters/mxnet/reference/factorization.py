@@ -136,7 +136,7 @@ def tensorinv(attrs: Attributes, data: Array) -> Array:
 def tensorsolve(attrs: Attributes, tensor: Array, data: Array) -> Array:
     """The solution of a tensor equation."""
     tensor, data = _widened(tensor, data)
-    axes = sorted(normalized_axes(attrs.get("a_axes", None) or (), tensor.ndim))
+    axes = normalized_axes(attrs.get("a_axes", None) or (), tensor.ndim)
     tensor = np.moveaxis(tensor, axes, range(tensor.ndim - len(axes), tensor.ndim))
     shape = tensor.shape[data.ndim :]
     require(tensor.size == data.size**2 and int(np.prod(shape)) == data.size, f"{tensor.shape} and {data.shape}")

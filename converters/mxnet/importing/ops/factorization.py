@@ -146,7 +146,7 @@ def import_tensorsolve(node: ImportNode) -> Value:
     moved = [node.axis(axis, rank) for axis in node.attrs["a_axes"] or ()]
     if len(set(moved)) != len(moved):
         node.refuse(f"a_axes {list(node.attrs['a_axes'])} name an axis twice")
-    order = [*(axis for axis in range(rank) if axis not in moved), *sorted(moved)]
+    order = [*(axis for axis in range(rank) if axis not in moved), *moved]
     if moved:
         tensor = node.step(Transpose(tuple(order)), tensor, suffix="moved")
     sizes, known = node.sizes(tensor), node.sizes(data)
