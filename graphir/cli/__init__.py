@@ -166,7 +166,9 @@ def _guarded(options: argparse.Namespace) -> int:
 
     from .console import Console
 
-    console = Console(json=options.json, verbose=options.verbose, quiet=options.quiet)
+    console = Console(
+        options.output_format, verbose=options.verbose, quiet=options.quiet, command=options.command
+    )
     try:
         with limited(getattr(options, "limits", None)), sources_kept(), listening(console.count), _plugins(options):
             code = _module(options.command).run(options, console)
