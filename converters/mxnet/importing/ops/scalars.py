@@ -139,19 +139,21 @@ def scalar_logical(op: Operator) -> ImportFunction:
 
 
 def import_smooth_l1(node: ImportNode) -> Value:
-    """(s x)^2 / 2 where -1 / s^2 <= x <= 1 / s^2, else |x| - 1 / (2 s^2); s in the data's dtype, integers by float32.
+    """(s x)^2 / 2 where -1 / s^2 <= x <= 1 / s^2, else |x| - 1 / (2 s^2); s in the data's dtype.
 
+    Computed in float32, of float64 in its own: the square of an s of float16 overflows in that from 256 on.
     With m = min(|x|, 1 / s^2) it is s^2 m (|x| - m / 2), for an s whose square is neither 0 nor infinite.
     """
     data, _ = operands(node)
     dtype = data.dtype or DType.FLOAT32
-    wide = data if dtype.is_float else node.step(ir.Cast(DType.FLOAT32), data, suffix="single")
+    kept = dtype in (DType.FLOAT32, DType.FLOAT64)
+    wide = data if kept else node.step(ir.Cast(DType.FLOAT32), data, suffix="single")
     square, bound = _square(_number(node, data), wide.dtype or DType.FLOAT32)
     if math.isfinite(square) and math.isfinite(bound):
         found = _smooth(node, wide, square, bound)
     else:
         found = _smooth_by_parts(node, wide, square, bound)
-    return found if dtype.is_float else node.emit(ir.Cast(dtype), found)
+    return found if kept else node.emit(ir.Cast(dtype), found)
 
 
 def _square(scalar: float, dtype: DType) -> tuple[float, float]:
