@@ -38,6 +38,8 @@ CASES: tuple[Case, ...] = (
     case("_contrib_Proposal", "equal_scores", *EQUAL, **SMALL, rpn_post_nms_top_n=40, output_score=True),
     case("_contrib_Proposal", "one_anchor", *inputs(1, 1, 4, 4, 40, 40, 2), scales=(3.5,), ratios=(0.7,),
          feature_stride=10, rpn_min_size=0, rpn_post_nms_top_n=9, threshold=0.1),
+    case("_contrib_Proposal", "rounded_sides", *inputs(1, 1, 9, 9, 70, 70, 1), scales=(0.77,), ratios=(0.5,),
+         feature_stride=8, rpn_min_size=0, rpn_post_nms_top_n=30),
     case("_contrib_MultiProposal", "one", *ONE, **SMALL, rpn_post_nms_top_n=20),
     case("_contrib_MultiProposal", "two", *TWO, **SMALL, rpn_post_nms_top_n=25, threshold=0.4),
     case("_contrib_MultiProposal", "scores", *TWO, **SMALL, rpn_post_nms_top_n=30, output_score=True, threshold=0.2),

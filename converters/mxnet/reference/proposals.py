@@ -19,8 +19,10 @@ def base_anchors(attrs: Attributes) -> Array:
     found = []
     for ratio in attrs.get("ratios", (0.5, 1.0, 2.0)):
         for scale in attrs.get("scales", (4.0, 8.0, 16.0, 32.0)):
-            side = math.floor(math.sqrt(math.floor(stride * stride / ratio)) + 0.5)
-            width, height = side * scale, math.floor(side * ratio + 0.5) * scale
+            require(scale != 0, "a scale of 0, by which MXNet divides")
+            side = SINGLE(math.floor(math.sqrt(math.floor(stride * stride / ratio)) + 0.5))
+            width = side * SINGLE(scale)  # divided again, which may end just below what is rounded
+            height = SINGLE(math.floor(width / SINGLE(scale) * SINGLE(ratio) + SINGLE(0.5))) * SINGLE(scale)
             right, below = (width - 1) / 2, (height - 1) / 2
             found.append([middle - right, middle - below, middle + right, middle + below])
     return np.array(found, SINGLE)

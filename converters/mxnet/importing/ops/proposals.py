@@ -88,14 +88,16 @@ def _anchors(node: ImportNode) -> Array:
     """Corners (A, 4) of the anchors of the first pixel: every ratio with every scale, rounded as MXNet rounds them."""
     attrs = node.attrs
     stride, ratios, scales = attrs["feature_stride"], attrs["ratios"] or (), attrs["scales"] or ()
-    if stride < 1 or not ratios or not scales or min(ratios) <= 0:
+    if stride < 1 or not ratios or not scales or min(ratios) <= 0 or 0 in map(to_single, scales):
         node.refuse(f"feature_stride {stride}, ratios {ratios}, scales {scales}: expected positive numbers")
     node.charge(len(ratios) * len(scales) * 4, "its anchors")
     center, rows = (stride - 1) / 2, []
     for ratio in map(to_single, ratios):
         across = math.floor(math.sqrt(math.floor(stride * stride / ratio)) + 0.5)
-        down = math.floor(across * ratio + 0.5)
         for scale in map(to_single, scales):
+            # MXNet divides the scaled width again, in float32: it may end just below what is rounded.
+            single = np.float32(across) * np.float32(scale) / np.float32(scale)
+            down = math.floor(single * np.float32(ratio) + np.float32(0.5))
             half_width, half_height = (across * scale - 1) / 2, (down * scale - 1) / 2
             rows.append([center - half_width, center - half_height, center + half_width, center + half_height])
     return np.array(rows)
