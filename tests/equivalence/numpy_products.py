@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.equivalence.case import Case, Input, case, data
+from tests.equivalence.case import Case, Input, case, data, values
 
 Shape = tuple[int, ...]
 MATMUL: tuple[tuple[Shape, Shape], ...] = (
@@ -46,6 +46,8 @@ ROWS: tuple[Case, ...] = (
     case("_npi_matmul", "float64", *pair((2, 3), (3, 2), "float64")),
     *(case("_np_dot", shown(*shapes), *pair(*shapes)) for shapes in MATMUL),
     *(case("_np_dot", shown(*shapes), *pair(*shapes)) for shapes in (((), (3,)), ((2, 3), ()), ((), ()))),
+    case("_np_dot", "infinities_and_nothing", values(0, float("-inf"), float("nan"), 1, shape=(2, 2), name="a"),
+         values(-0.0, shape=(), name="b")),
     case("_np_dot", "far", *pair((4, 2, 3), (5, 3, 2))),
     case("_np_dot", "float64", *pair((2, 2, 3), (2, 3, 2), "float64")),
     *(

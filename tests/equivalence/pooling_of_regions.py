@@ -40,6 +40,8 @@ CASES: tuple[Case, ...] = (
          group_size=4),
     case("_contrib_PSROIPooling", "one_region", data(1, 4, 5, 5), rois((0, 1, 1, 4, 3)), spatial_scale=1,
          output_dim=1, pooled_size=2),
+    case("_contrib_PSROIPooling", "float64_scale", data(2, 32, 6, 8, dtype="float64"), rois(*BOXES, dtype="float64"),
+         spatial_scale=0.1, output_dim=2, pooled_size=2, group_size=4),
     case("_contrib_PSROIPooling", "float64", data(2, 18, 7, 9, dtype="float64"), rois(*BOXES, dtype="float64"), **NINE),
     case("_contrib_DeformablePSROIPooling", "no_trans", DATA, rois(*BOXES), **NINE, group_size=3, no_trans=True),
     case("_contrib_DeformablePSROIPooling", "samples", DATA, rois(*BOXES), **NINE, group_size=3, no_trans=True,

@@ -205,6 +205,15 @@ def has_open_size(node: NNVMNode, np_shape: bool) -> bool:
     return isinstance(shape, tuple) and (-1 if np_shape else 0) in shape
 
 
+def refuse_open_rank(node: NNVMNode, np_shape: bool) -> None:
+    """Refuse a constant without a shape that no user gives one: MXNet's own has no elements and no known axes."""
+    if node.op not in CONSTANTS:
+        return
+    shape = typed_attributes(node)["shape"]
+    if shape is None or (not shape and not np_shape):
+        raise Refusal(node.name, node.op, "it has no shape, and nothing reads it that would give it one")
+
+
 def open_sizes(symbol: NNVMGraph, needed: set[int], arrays: Mapping[str, Array]) -> Iterator[int]:
     """Candidates for the sizes that constants leave open: those of the arrays, each once, the smallest first."""
     if not any(has_open_size(symbol.nodes[index], symbol.np_shape) for index in needed):
@@ -239,6 +248,8 @@ def steps(
             results: tuple[Array, ...] = (np.asarray(arrays[node.name]),)
         else:
             entries = read_inputs(node)
+            if not uses[index, 0]:
+                refuse_open_rank(node, symbol.np_shape)
             results = compute(symbol, node, [value_of(symbol, values, node, entry) for entry in entries], open_size)
         for slot, result in enumerate(results):
             if uses[index, slot]:

@@ -34,9 +34,11 @@ def matmul(attrs: Attributes, left: Array, right: Array) -> Array:
 
 def dot(attrs: Attributes, left: Array, right: Array) -> Array:
     """The last axis of the left against the last but one of the right; scalars multiply."""
-    if left.ndim and right.ndim:
-        _floats(left, right)
     require(left.dtype == right.dtype, f"dtypes {left.dtype} and {right.dtype}")
+    if not left.ndim or not right.ndim:  # numpy's own passes over 0 times infinity
+        with np.errstate(all="ignore"):
+            return np.asarray(_wide(left) * _wide(right)).astype(left.dtype)
+    _floats(left, right)
     return np.asarray(np.dot(_wide(left), _wide(right))).astype(left.dtype)
 
 

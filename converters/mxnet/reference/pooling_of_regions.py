@@ -28,7 +28,7 @@ def psroi_pooling(attrs: Attributes, data: Array, rois: Array) -> Array:
     require(rois.ndim == 2 and rois.shape[1] == 5 and data.ndim == 4, f"{data.shape} and {rois.shape}")
     require(data.shape[1] == outputs * group * group, f"{data.shape[1]} channels for {outputs} outputs")
     single, (height, width) = rois.dtype.type, data.shape[2:]
-    scale, found = single(attrs["spatial_scale"]), np.zeros((len(rois), outputs, cells, cells), data.dtype)
+    scale, found = single(np.float32(attrs["spatial_scale"])), np.zeros((len(rois), outputs, cells, cells), data.dtype)
     for region, row in enumerate(rois):
         image = data[int(row[0])].reshape(outputs, group, group, height, width)
         left, top = (single(away(number)) * scale for number in row[1:3])
@@ -60,6 +60,7 @@ def deformable_psroi_pooling(attrs: Attributes, data: Array, rois: Array, trans:
     """The same of samples, which offsets (R, 2 * classes, part, part) in sizes of the region move."""
     cells, outputs, group = (int(attrs[name]) for name in ("pooled_size", "output_dim", "group_size"))
     parts, samples = int(attrs.get("part_size", 0)) or cells, int(attrs.get("sample_per_part", 1))
+    require(group > 0, f"group_size {group}, with which MXNet reads before its arrays")
     require(data.shape[1] == outputs * group * group, f"{data.shape[1]} channels for {outputs} outputs")
     moves = None if attrs.get("no_trans") else trans
     classes = 1 if moves is None else moves.shape[1] // 2

@@ -120,10 +120,9 @@ def _channels(outputs: int, group: int, cells: int) -> np.ndarray[tuple[int, ...
     return np.asarray((np.arange(outputs)[:, None, None] * group + part[:, None]) * group + part)
 
 
-def _stated(node: ImportNode) -> tuple[int, int, int]:
+def _stated(node: ImportNode, group: int) -> tuple[int, int, int]:
     attrs = node.attrs
     outputs, cells = attrs["output_dim"], attrs["pooled_size"]
-    group = attrs["group_size"] or cells
     if min(outputs, cells, group) < 1 or attrs["spatial_scale"] <= 0:
         node.refuse(f"output_dim {outputs}, pooled_size {cells}, group_size {group}: expected numbers of 1 or more")
     node.charge(outputs * cells * cells, "its channels")
@@ -135,7 +134,7 @@ def _stated(node: ImportNode) -> tuple[int, int, int]:
 
 def import_psroi_pooling(node: ImportNode) -> Value:
     """_contrib_PSROIPooling: means (R, output_dim, pooled_size, pooled_size) of data (N, C, H, W) for rois (R, 5)."""
-    outputs, cells, group = _stated(node)
+    outputs, cells, group = _stated(node, node.attrs["group_size"] or node.attrs["pooled_size"])
     at = _Regions(node, 5)
     do = at.do
     spans = at.spans(2, 0.0)
@@ -182,9 +181,12 @@ def _edges(at: _Regions, start: Value, length: Value, cells: int, axis: int) -> 
 
 def import_deformable_psroi_pooling(node: ImportNode) -> Value:
     """_contrib_DeformablePSROIPooling: the same of `sample_per_part` squared samples a cell, moved by trans
-    (R, 2 * classes, part_size, part_size) times `trans_std` and the region's size."""
+    (R, 2 * classes, part_size, part_size) times `trans_std` and the region's size.
+
+    A `group_size` of 0 is refused: here it does not stand for `pooled_size`, MXNet reads before its arrays with it.
+    """
     attrs = node.attrs
-    outputs, cells, group = _stated(node)
+    outputs, cells, group = _stated(node, attrs["group_size"])
     samples = attrs["sample_per_part"]
     if samples < 1:
         node.refuse(f"sample_per_part {samples}, expected 1 or more")
