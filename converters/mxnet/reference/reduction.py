@@ -24,6 +24,8 @@ from graphir.converters.mxnet.reference.contract import (
 )
 from graphir.converters.mxnet.reference.elementwise import divide
 
+LARGEST_HALF = 65504.0
+
 
 def reduced_axes(attrs: Attributes, rank: int) -> tuple[int, ...]:
     """The axes to reduce: all for None or (), with exclude too; else with it the others."""
@@ -86,6 +88,47 @@ def compensated(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def in_half_precision(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """The compensated sum of float16 that are added in float16, one after the other, without those that are NaN.
+
+    An overflow on the way is infinite only if no other number follows: the compensation is not a number from there on.
+    """
+    kept = tuple(axis for axis in range(data.ndim) if axis not in axes)
+    rows = data.transpose(*kept, *axes).reshape(*(data.shape[axis] for axis in kept), -1)
+    total = np.zeros(rows.shape[:-1], np.float16)
+    lost = np.zeros_like(total)
+    for column in np.moveaxis(rows, -1, 0):
+        step = column - lost
+        found = total + step
+        missing = np.isnan(column)
+        lost = np.where(missing, lost, (found - total) - step)
+        total = np.where(missing, total, found)
+    return np.expand_dims(total, axes) if keepdims else total
+
+
+def may_overflow(data: Array) -> bool:
+    """Whether some sum of finite elements may be beyond float16, in which MXNet adds those of float16."""
+    finite = np.abs(data[np.isfinite(data)].astype(np.float64))
+    return data.dtype == np.float16 and float(finite.sum()) >= LARGEST_HALF
+
+
+def nansum(attrs: Attributes, data: Array) -> Array:
+    """The sum of what is a number."""
+    if not may_overflow(data):
+        return reduction(compensated(np.nansum))(attrs, data)
+    with np.errstate(all="ignore"):
+        return shaped(in_half_precision(data, reduced_axes(attrs, data.ndim), bool(attrs.get("keepdims"))))
+
+
+def absolute_sum(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """The sum of magnitudes."""
+    sizes = np.abs(data)
+    if not may_overflow(data):
+        return compensated(np.sum)(sizes.astype(accumulator(data.dtype)), axes, keepdims)
+    missing = np.isnan(sizes).any(axis=axes, keepdims=keepdims)
+    return np.where(missing, np.float16(np.nan), in_half_precision(sizes, axes, keepdims))
+
+
 def euclidean(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     """The L2 norm, which MXNet scales by the largest element: of integers, whose quotients are 0, that alone counts.
 
@@ -108,7 +151,7 @@ def norm(attrs: Attributes, data: Array) -> Array:
     wide = data.astype(np.int32 if data.dtype.kind == "b" else accumulator(data.dtype))
     with np.errstate(all="ignore"):
         if attrs.get("ord", 2) == 1:
-            result = compensated(np.sum)(np.abs(wide), axes, keep)
+            result = absolute_sum(data if data.dtype == np.float16 else wide, axes, keep)
         else:
             result = euclidean(wide, axes, keep)
         return shaped(np.asarray(result).astype(named_dtype(attrs.get("out_dtype"), data.dtype)))
@@ -209,7 +252,7 @@ OPERATORS: Mapping[str, Reference] = {
     "min": reduction(np.min),
     "moments": moments,
     "nanprod": reduction(in_own_dtype(np.nanprod)),
-    "nansum": reduction(compensated(np.nansum)),
+    "nansum": nansum,
     "norm": norm,
     "prod": reduction(in_own_dtype(np.prod)),
     "sort": sort,

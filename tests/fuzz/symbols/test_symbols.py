@@ -48,6 +48,14 @@ def test_most_symbols_are_mxnets(live: LiveMXNet) -> None:
     assert sum(runs) > 40
 
 
+def test_only_an_overflow_of_float16_on_the_way_is_recorded_of_sums() -> None:
+    row = case("nansum", "way", values(6e4, 6e4, -6e4, 1, 2, 3, shape=(2, 3), dtype="float16"), axis=1)
+    drawn = Drawn(row, row.arrays(), False)
+    found, wanted = np.array([6e4, 6], np.float16), np.array([np.nan, np.nan], np.float16)
+    places, _ = explained(drawn, "onnx", found, wanted)
+    assert places.tolist() == [True, False]
+
+
 def test_a_case_is_drawn_alike_twice() -> None:
     first, second = draw(SEED, 17), draw(SEED, 17)
     assert (first.symbol, str(first)) == (second.symbol, str(second))
