@@ -75,6 +75,9 @@ CASES: tuple[Case, ...] = (
     case("lamb_update_phase2", "no_r1", *step(0.0, 3.0), lr=0.1),
     case("lamb_update_phase2", "no_r2", *step(2.0, 0.0), lr=0.1, upper_bound=9.0),
     case("mp_lamb_update_phase1", "default", *mixed_lamb(), t=2, wd=0.1),
+    case("mp_lamb_update_phase1", "rounded", *mixed_lamb(), t=2, wd=0.1, beta2=1.5, rescale_grad=3.3),
+    case("mp_lamb_update_phase1", "clipped", *mixed_lamb(), t=2, wd=0.1, beta2=1.5, rescale_grad=3.3,
+         clip_gradient=0.7003),
     case("mp_lamb_update_phase2", "default", *mixed_step(2.0, 3.0), lr=0.1),
 )  # fmt: skip
 

@@ -56,15 +56,25 @@ def allclose(attrs: Attributes, left: Array, right: Array) -> Array:
 
 
 def _direction(attrs: Attributes, weight: Array, gradient: Array, mean: Array, variance: Array) -> Array:
-    every = (weight, gradient, mean, variance)
+    require(gradient.dtype == weight.dtype, "operands of several dtypes")
+    return _moved_mean(attrs, weight, gradient, mean, variance)
+
+
+def _moved_mean(attrs: Attributes, weight: Array, gradient: Array, mean: Array, variance: Array) -> Array:
+    """The same, of a gradient in a dtype of its own, to which it is rounded when it is scaled."""
+    every = (weight, mean, variance)
     require(len({(array.shape, array.dtype) for array in every}) == 1, "operands of several shapes or dtypes")
+    require(gradient.shape == weight.shape, f"{gradient.shape} and {weight.shape}")
     require(weight.dtype in (np.float32, np.float64), f"dtype {weight.dtype}: its rounding is not known")
     first, second = np.float32(attrs.get("beta1", 0.9)), np.float32(attrs.get("beta2", 0.999))
     with np.errstate(all="ignore"):
-        gradient = gradient * np.float32(attrs.get("rescale_grad", 1.0))
-        limit = np.float32(attrs.get("clip_gradient", -1.0))
+        held = gradient.dtype
+        scaled = np.float32(attrs.get("rescale_grad", 1.0)) * gradient.astype(weight.dtype)
+        limit = np.float32(attrs.get("clip_gradient", -1.0)).astype(held)
+        gradient = scaled.astype(held)
         if limit >= 0:
             gradient = np.where(gradient > limit, limit, np.where(gradient < -limit, -limit, gradient))
+        gradient = gradient.astype(weight.dtype)
         mean = first * mean + (1 - first) * gradient
         variance = second * variance + (1 - second) * gradient * gradient
         if attrs.get("bias_correction", True):
@@ -90,7 +100,7 @@ def _moved(attrs: Attributes, weight: Array, direction: Array, first: Array, sec
 def mixed_direction(attrs: Attributes, half: Array, gradient: Array, *rest: Array) -> Array:
     """The first phase for float16 weights, from the float32 ones."""
     mean, variance, weight = rest
-    return _direction(attrs, weight, gradient.astype(np.float32), mean, variance)
+    return _moved_mean(attrs, weight, gradient, mean, variance)
 
 
 def mixed_step(attrs: Attributes, half: Array, direction: Array, *rest: Array) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
 from graphir.converters.mxnet.importing.ops.elementwise import IMPORTS as ELEMENTWISE
 from graphir.decisions import DecisionKind
@@ -152,14 +153,26 @@ def _step_of(node: ImportNode, values: tuple[Value, ...]) -> _Step:
     return _Step(node, dtype)
 
 
-def _direction(node: ImportNode, weight: Value, gradient: Value, mean: Value, variance: Value) -> Value:
+def _rescaled(node: ImportNode, step: _Step, gradient: Value, half: bool) -> Value:
+    """The gradient times `rescale_grad`, within its limits; of float16 MXNet rounds product and limits to that."""
+    attrs = node.attrs
+    found = step(ir.Mul(), gradient, to_single(attrs["rescale_grad"]), "rescaled")
+    clip = to_single(attrs["clip_gradient"])
+    if half:
+        found = _as(node, _as(node, found, DType.FLOAT16, "rounded"), SINGLE, "rescaled")
+        clip = converted(clip, DType.FLOAT16)
+    if clip >= 0:
+        found = step(ir.Min(), step(ir.Max(), found, -clip, "raised"), clip, "clipped")
+    return found
+
+
+def _direction(
+    node: ImportNode, weight: Value, gradient: Value, mean: Value, variance: Value, half: bool = False
+) -> Value:
     step, attrs = _step_of(node, (weight, gradient, mean, variance)), node.attrs
     node.same_shapes(weight, gradient, mean, variance)
     first, second = to_single(attrs["beta1"]), to_single(attrs["beta2"])
-    gradient = step(ir.Mul(), gradient, to_single(attrs["rescale_grad"]), "rescaled")
-    clip = to_single(attrs["clip_gradient"])
-    if clip >= 0:
-        gradient = step(ir.Min(), step(ir.Max(), gradient, -clip, "raised"), clip, "clipped")
+    gradient = _rescaled(node, step, gradient, half)
     new = step(ir.Mul(), gradient, 1 - first, "new_part")
     mean = step(ir.Add(), step(ir.Mul(), mean, first, "old_part"), new, "mean")
     square = step(ir.Mul(), step(ir.Mul(), gradient, 1 - second, "new_square"), gradient, "square")
@@ -196,7 +209,8 @@ def import_lamb_direction_mixed(node: ImportNode) -> Value:
     """The same for float16 weights, from the float32 ones that go with them."""
     _, gradient, mean, variance, weight = node.inputs
     node.same_shapes(*node.inputs)
-    return _direction(node, weight, _as(node, gradient, SINGLE, "single"), mean, variance)
+    half = gradient.dtype is DType.FLOAT16
+    return _direction(node, weight, _as(node, gradient, SINGLE, "single"), mean, variance, half)
 
 
 def import_lamb_step(node: ImportNode) -> Value:
