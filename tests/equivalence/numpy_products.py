@@ -20,7 +20,8 @@ EQUATIONS: tuple[tuple[str, tuple[Shape, ...]], ...] = (
     ("Aa,aB->AB", ((2, 3), (3, 2))), ("ba,Bc", ((2, 3), (4, 2))), ("ij,ij->j", ((2, 3), (2, 3))),
     ("i...->...", ((2, 3),)), ("ij...->j...i", ((2, 3, 4),)),
     (",->", ((), ())), ("i,->i", ((2,), ())), ("ii,i->i", ((3, 3), (3,))), ("...ii->...i", ((2, 3, 3),)),
-    ("...,...->...", ((2, 3), (3,))), ("bqhd,bkhd->bhqk", ((2, 3, 2, 4), (2, 5, 2, 4))),
+    ("abc,dcf->abdf", ((2, 2, 0), (2, 0, 3))), ("...,...->...", ((2, 3), (3,))),
+    ("bqhd,bkhd->bhqk", ((2, 3, 2, 4), (2, 5, 2, 4))),
 )  # fmt: skip
 
 
@@ -46,6 +47,8 @@ ROWS: tuple[Case, ...] = (
     case("_npi_matmul", "float64", *pair((2, 3), (3, 2), "float64")),
     *(case("_np_dot", shown(*shapes), *pair(*shapes)) for shapes in MATMUL),
     *(case("_np_dot", shown(*shapes), *pair(*shapes)) for shapes in (((), (3,)), ((2, 3), ()), ((), ()))),
+    *(case("_np_dot", shown(*shapes), *pair(*shapes))
+      for shapes in (((2, 2, 0), (2, 0, 3)), ((2, 2, 0), (3, 1, 0, 2)))),
     case("_np_dot", "infinities_and_nothing", values(0, float("-inf"), float("nan"), 1, shape=(2, 2), name="a"),
          values(-0.0, shape=(), name="b")),
     case("_np_dot", "far", *pair((4, 2, 3), (5, 3, 2))),

@@ -12,8 +12,8 @@ from graphir.converters.mxnet.importing.context import ImportFunction, ImportNod
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops.linear import Einsum, MatMul
-from graphir.ops.shape import Unsqueeze
-from graphir.types import DType
+from graphir.ops.shape import Expand, Unsqueeze
+from graphir.types import Dim, DType
 
 LETTERS = string.ascii_letters
 
@@ -34,6 +34,20 @@ def import_matmul(node: ImportNode) -> Value:
     return node.emit(MatMul(), left, right)
 
 
+def _einsum(node: ImportNode, op: Einsum, operands: Sequence[Value]) -> Value:
+    """The operator, or zeros where sums of no products are known to be: onnxruntime divides by 0 in some of them, which
+    ends its process."""
+    terms, result = op.terms()
+    sizes: dict[str, Dim] = {}
+    for term, value in zip(terms, operands, strict=True):
+        if "." not in term and value.shape is not None:
+            sizes.update(zip(term, value.shape, strict=True))
+    shape = [size for label in result if isinstance(size := sizes.get(label), int)]
+    if any(size == 0 for label, size in sizes.items() if label not in result) and len(shape) == len(result):
+        return node.emit(Expand(), node.scalar_like(operands[0], 0), node.vector(shape))
+    return node.emit(op, *operands)
+
+
 def _contracted(node: ImportNode, left: Value, right: Value, first: Sequence[int], second: Sequence[int]) -> Value:
     """The products summed over pairs of axes; the other axes of the left stand before those of the right."""
     ranks = node.rank(left), node.rank(right)
@@ -48,7 +62,7 @@ def _contracted(node: ImportNode, left: Value, right: Value, first: Sequence[int
     for one, other in zip(first, second, strict=True):
         b[other] = a[one]
     kept = [letter for letter in a if letter not in b] + [letter for letter in b if letter not in a]
-    return node.emit(Einsum(f"{''.join(a)},{''.join(b)}->{''.join(kept)}"), left, right)
+    return _einsum(node, Einsum(f"{''.join(a)},{''.join(b)}->{''.join(kept)}"), (left, right))
 
 
 def import_dot(node: ImportNode) -> Value:
@@ -112,9 +126,9 @@ def import_einsum(node: ImportNode) -> Value:
     dtype = node.input(0).dtype
     operands = _with_equal_ellipses(node, terms)
     if dtype is None or dtype.is_float or dtype.bits >= 32:
-        return node.emit(op, *operands)
+        return _einsum(node, op, operands)
     wide = [node.step(ew.Cast(DType.INT32), value, suffix="wide") for value in operands]
-    return node.emit(ew.Cast(dtype), node.step(op, *wide))
+    return node.emit(ew.Cast(dtype), _einsum(node, op, wide))
 
 
 IMPORTS: dict[str, ImportFunction] = {
