@@ -100,6 +100,8 @@ def scores(queries: Array, keys: Array) -> Array:
 def attended(attention: Array, values: Array, heads: int) -> Array:
     """attention (N * heads, T, S) times values (N * heads, S, d), as (T, N, heads * d)."""
     dtype = accumulator(values.dtype)
+    fits = attention.ndim == 3 and (attention.shape[0], attention.shape[2]) == values.shape[:2]
+    require(fits, f"attention {attention.shape} of values {values.shape}")
     mixed = np.matmul(attention.astype(dtype), values.astype(dtype))
     length, width = mixed.shape[1:]
     ordered = mixed.reshape(-1, heads, length, width).transpose(2, 0, 1, 3)

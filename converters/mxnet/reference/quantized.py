@@ -36,6 +36,7 @@ def magnitude(low: Any, high: Any) -> np.float32:
 
 def factor(dtype: Any, low: Any, high: Any) -> np.float32:
     """From real to quantized numbers."""
+    require(str(dtype) in SPANS, f"{dtype} has no steps")
     with np.errstate(divide="ignore"):
         return np.float32(np.float32(SPANS[str(dtype)]) / magnitude(low, high))
 

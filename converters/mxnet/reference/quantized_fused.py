@@ -108,6 +108,7 @@ def fused_convolution(attrs: Attributes, *operands: Array) -> Array | tuple[Arra
     fused = Fused(attrs)
     found, addend, ranges = taken(attrs, fused, operands)
     if not attrs.get("quantized"):
+        require(all(array.dtype.kind == "f" for array in operands), "integers that are not quantized")
         result = activated(fused.before, convolution({**fused.layer, "no_bias": len(found) < 3}, *found))
         return activated(fused.behind, result if addend is None else result + addend)
     data, weight, *bias = found

@@ -42,13 +42,15 @@ UNDEFINED = (
          spatial_scale=0.5, output_dim=2, pooled_size=3, group_size=0, no_trans=True),
     case("_contrib_Proposal", "scale_0", data(1, 4, 3, 4, name="cls_prob"), data(1, 8, 3, 4, name="bbox_pred"),
          values(48, 64, 1, shape=(1, 3), name="im_info"), scales=(2, 0), ratios=(1,)),
+    case("_contrib_interleaved_matmul_selfatt_valatt", "attention_of_others",
+         data(6, 1, 24, name="queries_keys_values"), data(7, 6, 6, name="attention"), heads=1),
     replace(case("_full", "no_shape", value=2.5), np_shape=True),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("undefined", UNDEFINED, ids=lambda case: case.name)
 def test_what_mxnet_computes_from_nothing_is_refused_on_both_roads(undefined: Case) -> None:
-    """Memory before an array, 0 / 0 as the side of a box, an array of unknown axes."""
+    """Memory before an array, 0 / 0 as the side of a box, an array of unknown axes, attention of another batch."""
     symbol, arrays = undefined.symbol_json(), undefined.arrays()
     with pytest.raises(graphir.GraphirError, match=undefined.op):
         from_symbol(symbol, shapes=undefined.shapes())

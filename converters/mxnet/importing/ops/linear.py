@@ -165,8 +165,10 @@ def _scores(node: ImportNode, queries: Value, keys: Value, size: int) -> Value:
     return node.emit(MatMul(), rows, columns)
 
 
-def _attended(node: ImportNode, attention: Value, values: Value, size: int) -> Value:
-    """attention (N * heads, T, S) times values (S, N * heads, d), as (T, N, heads * d)."""
+def _attended(node: ImportNode, values: Value, size: int) -> Value:
+    """The second operand, attention (N * heads, T, S), times values (S, N * heads, d), as (T, N, heads * d)."""
+    length, count = (UNKNOWN, UNKNOWN) if values.shape is None else values.shape[:2]
+    attention = node.shaped(1, (count, UNKNOWN, length))  # of another one MXNet reads as many numbers as these are
     rows = node.step(Transpose((1, 0, 2)), values, suffix="values_first")
     mixed = node.step(MatMul(), attention, rows)
     ordered = node.step(Transpose((1, 0, 2)), mixed, suffix="ordered")
@@ -182,7 +184,7 @@ def import_self_attention_scores(node: ImportNode) -> Value:
 def import_self_attention_values(node: ImportNode) -> Value:
     """Values of interleaved queries, keys and values, weighted by attention (N * heads, T, T)."""
     split, size = interleaved_parts(node, node.input(0), 3)
-    return _attended(node, node.input(1), interleaved_part(node, split, 2, "values"), size)
+    return _attended(node, interleaved_part(node, split, 2, "values"), size)
 
 
 def import_cross_attention_scores(node: ImportNode) -> Value:
@@ -195,7 +197,7 @@ def import_cross_attention_scores(node: ImportNode) -> Value:
 def import_cross_attention_values(node: ImportNode) -> Value:
     """Values of interleaved keys and values, weighted by attention (N * heads, T, S)."""
     split, size = interleaved_parts(node, node.input(0), 2)
-    return _attended(node, node.input(1), interleaved_part(node, split, 1, "values"), size)
+    return _attended(node, interleaved_part(node, split, 1, "values"), size)
 
 
 IMPORTS = {
