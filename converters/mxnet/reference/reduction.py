@@ -115,7 +115,9 @@ def may_overflow(data: Array) -> bool:
 def nansum(attrs: Attributes, data: Array) -> Array:
     """The sum of what is a number."""
     if not may_overflow(data):
-        return reduction(compensated(np.nansum))(attrs, data)
+        plain = reduction(compensated(np.nansum))(attrs, data)
+        assert isinstance(plain, np.ndarray)
+        return plain
     with np.errstate(all="ignore"):
         return shaped(in_half_precision(data, reduced_axes(attrs, data.ndim), bool(attrs.get("keepdims"))))
 
@@ -124,7 +126,7 @@ def absolute_sum(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     """The sum of magnitudes."""
     sizes = np.abs(data)
     if not may_overflow(data):
-        return compensated(np.sum)(sizes.astype(accumulator(data.dtype)), axes, keepdims)
+        return np.asarray(compensated(np.sum)(sizes.astype(accumulator(data.dtype)), axes, keepdims))
     missing = np.isnan(sizes).any(axis=axes, keepdims=keepdims)
     return np.where(missing, np.float16(np.nan), in_half_precision(sizes, axes, keepdims))
 

@@ -40,8 +40,8 @@ def _einsum(node: ImportNode, op: Einsum, operands: Sequence[Value]) -> Value:
     terms, result = op.terms()
     sizes: dict[str, Dim] = {}
     for term, value in zip(terms, operands, strict=True):
-        if "." not in term and value.shape is not None:
-            sizes.update(zip(term, value.shape, strict=True))
+        if value.rank == len(term) and "." not in term:  # the operator itself refuses others
+            sizes.update(zip(term, value.shape or (), strict=True))
     shape = [size for label in result if isinstance(size := sizes.get(label), int)]
     if any(size == 0 for label, size in sizes.items() if label not in result) and len(shape) == len(result):
         return node.emit(Expand(), node.scalar_like(operands[0], 0), node.vector(shape))

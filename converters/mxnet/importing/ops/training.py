@@ -202,7 +202,8 @@ def _stepped(node: ImportNode, weight: Value, direction: Value, norms: tuple[Val
 
 def import_lamb_direction(node: ImportNode) -> Value:
     """The first phase of LAMB: mean / (sqrt(variance) + epsilon) + wd weight, of the averages with this gradient."""
-    return _direction(node, *(node.input(slot) for slot in range(4)))
+    weight, gradient, mean, variance = (node.input(slot) for slot in range(4))
+    return _direction(node, weight, gradient, mean, variance)
 
 
 def import_lamb_direction_mixed(node: ImportNode) -> Value:
