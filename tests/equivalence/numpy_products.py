@@ -82,6 +82,7 @@ REFUSED: tuple[Case, ...] = tuple(
         case("_npi_matmul", "scalar", *pair((), (3,))),
         case("_npi_matmul", "other sizes", *pair((2, 3), (2, 3))),
         case("_npi_matmul", "integers", *pair((2, 3), (3, 2), "int32")),
+        einsum("ij,jk->ik", ((1,), (3,)), "fewer_axes_than_labels"),
         case("_np_dot", "other sizes", *pair((2, 3), (2, 3))),
         case("_np_dot", "integers", *pair((2, 3), (3, 2), "int64")),
         case("_npi_tensordot", "other counts", *pair((2, 3), (3, 2)), a_axes_summed=(1,), b_axes_summed=(0, 1)),
