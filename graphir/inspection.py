@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from graphir.analysis.summary import count_operators
+from graphir.analysis.held import count_operators
 from graphir.converters.options import ModelOptions
 from graphir.graph import Graph
 from graphir.report.inspected import (

@@ -6,7 +6,6 @@ import json as json_module
 import sys
 import threading
 import time
-import traceback
 from contextlib import suppress
 from typing import IO
 
@@ -66,6 +65,8 @@ class Console:
         notes = [note for note in getattr(error, "__notes__", ()) if note]
         self.error("\n".join([_indented("\n".join(lines)), *map(_indented, notes)]))
         if self.verbose > 1:
+            import traceback
+
             told = "".join(traceback.format_exception(error)).rstrip("\n")
             say("  " + told.replace("\n", "\n  "), sys.stderr)
         return 1

@@ -7,9 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 SHAPE_EXAMPLE = "data:1,3,224,224 (a size may be a name such as N, or ? for unknown)"
-
-
-SIZES_WITH_X = re.compile(r"(\d+|\?|[A-Z]+)(x(\d+|\?|[A-Z]+))+")  # as in 1x3x224x224 and Nx3x?x?
+SIZES_WITH_X = r"(\d+|\?|[A-Z]+)(x(\d+|\?|[A-Z]+))+"  # as in 1x3x224x224 and Nx3x?x?
 
 
 class InputSpec(NamedTuple):
@@ -52,7 +50,7 @@ def _shape(shape: str, text: str) -> tuple[Any, ...]:
     from graphir.types import parse_shape
 
     inner = shape.strip().strip("[]()")
-    if SIZES_WITH_X.fullmatch(inner):
+    if re.fullmatch(SIZES_WITH_X, inner):
         inner = inner.replace("x", ",")
     sizes = [size.strip() for size in inner.split(",")] if inner else []
     if sizes and not sizes[-1]:
