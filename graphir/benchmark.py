@@ -33,8 +33,8 @@ from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
 from graphir.types import format_shape
-from graphir.verification.feeds import chosen, read_feeds
-from graphir.verification.seeded import batch_sizes, make_feeds
+from graphir.verification.inputs.feeds import chosen, read_feeds
+from graphir.verification.inputs.seeded import batch_sizes, make_feeds
 
 PathLike = str | os.PathLike[str]
 Array = NDArray[Any]
@@ -185,7 +185,7 @@ def _opened(letter: str, model: Any, options: ModelOptions, folder: Path, how: B
     source = read_model(model, replace(options, format=name))
     _save(source.graph, target)
     described = source.description
-    about = Benched(letter, described.name, described.made_by, time.perf_counter() - started)
+    about = Benched(letter, described.place, described.made_by, time.perf_counter() - started)
     return Contestant(about, target, source.graph, options)
 
 

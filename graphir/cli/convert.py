@@ -113,6 +113,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
         half = half_options(options.dtype, options.io_dtype, options.keep_float32)
     except ArgumentError as error:
         options.parser.error(str(error))
+    console.steps = [word for word, is_wanted in (
+        ("reading", True), ("converting", half is not None), ("writing", True), ("verifying", options.verify),
+        ("measuring", options.accuracy),
+    ) if is_wanted]  # fmt: skip
     report = convert_model(
         options.source,
         Wanted(options.target, stated, constants_of(options), options.report, half),
@@ -125,7 +129,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             from graphir.report.write import write_report
 
             write_report(report, options.report)
-        console.show(report.to_text(verbose=options.verbose > 0))
+        console.show(lambda: report.to_text(verbose=options.verbose > 0))
         console.data(report.to_json())
         console.flush()
     return 0 if report.verification is None else report.verification.exit_code

@@ -131,7 +131,7 @@ def need_feeds(words: Sequence[str] | None) -> None:
     if not words:
         return
     from graphir.errors import ImportFailure
-    from graphir.verification.sets import NAMES
+    from graphir.verification.inputs.sets import NAMES
 
     for word in words:
         if word not in NAMES and not os.path.exists(word):

@@ -18,8 +18,8 @@ from onnx import TensorProto, helper, numpy_helper
 from graphir import verify
 from graphir.converters.onnx.files.value_sizes import value_sizes, weight_bytes
 from graphir.errors import ArgumentError
-from graphir.verification.candidate import OnnxCandidate
-from graphir.verification.slices import HELD_OF_EACH, held_at_once, in_slices
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.slices import HELD_OF_EACH, held_at_once, in_slices
 
 MB = 1 << 20
 LAYERS, ROWS, WIDTH = 40, 512, 2048
@@ -121,8 +121,8 @@ def test_what_is_measured_is_not_held_until_the_end(pair: tuple[Path, Path]) -> 
     """A run that measures all layers holds few of them at a time, as one that does not."""
     code = """
 import sys
-from graphir.verification.candidate import OnnxCandidate
-from graphir.verification.coverage import coverage
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.inputs.coverage import coverage
 import graphir.converters.onnx.probes, graphir.converters.onnx.files.value_sizes, numpy as np, onnx
 feeds = {"x": np.ones((512, 2048), np.float32)}
 candidate = OnnxCandidate(sys.argv[1])

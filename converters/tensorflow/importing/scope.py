@@ -15,6 +15,7 @@ from graphir.converters.tensorflow.keras.context import KERAS_LAYER, import_laye
 from graphir.converters.tensorflow.schema.operators import Attributes, operator_schema, output_types
 from graphir.errors import FormatError, GraphError, ShapeError
 from graphir.graph import Graph, Value
+from graphir.safety.counted import counted
 from graphir.types import ANYTHING, DType, TensorType
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 NOT_CONVERTED = "graphir cannot convert this operator of TensorFlow yet"
 NOT_IN_TENSORFLOW = "TensorFlow 2.21 has no such operator: it comes from a plugin or a library of one's own"
+# Parts of the names of operators that fetch data, which a converted model is fed with instead.
+FETCHING = ("Iterator", "Dataset", "Queue", "Reader", "Optional")
+FEEDING = "it fetches data; --inputs NAME (inputs= in Python) makes an input of what it gives, as in --inputs images:0"
 VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp", "AutoReloadVariable", "TemporaryVariable"})
 READS = frozenset({"ReadVariableOp"})
 
@@ -47,7 +51,7 @@ class Scope:
         self._users.update(endpoint for node in nodes for endpoint in node.inputs)
         self._used = set(self._users)
         self._records = {node.name: node for node in nodes}
-        for node in nodes:
+        for node in counted(nodes, "node") if not self.depth else nodes:
             self._import(node, import_layer if node.op == KERAS_LAYER else import_table().get(node.op))
 
     def value(self, endpoint: Endpoint) -> Value:
@@ -81,7 +85,7 @@ class Scope:
             function = _read
         if function is None:
             known = operator_schema(record.op) is not None
-            importer.refuse(record.op, NOT_CONVERTED if known else NOT_IN_TENSORFLOW, record.name)
+            importer.refuse(record.op, _reason(record.op, is_known=known), record.name)
             self._break(record)
             return
         operands: list[Value] = []
@@ -155,6 +159,13 @@ def _on_pairs(op: str) -> ImportFunction:
     if function is None:
         raise Refusal(f"complex operands; they can be used by {', '.join(sorted(pair_table()))}")
     return function
+
+
+def _reason(operator: str, *, is_known: bool) -> str:
+    """Why an operator is refused, and where there is a way around it, that."""
+    if not is_known:
+        return NOT_IN_TENSORFLOW
+    return f"{NOT_CONVERTED}: {FEEDING}" if any(part in operator for part in FETCHING) else NOT_CONVERTED
 
 
 __all__ = ["NOT_CONVERTED", "NOT_IN_TENSORFLOW", "VARIABLES", "Scope"]

@@ -63,9 +63,8 @@ UNWRITTEN_OPERATORS = {
     *("_npi_delete", "_npi_unique", "_npx_nonzero"),
 }
 UNWRITTEN_CASES = {"_contrib_DeformablePSROIPooling-samples", "_contrib_RROIAlign-adaptive"}
-WRITTEN, UNWRITTEN = [], []
-for row in SUPPORTED:
-    (UNWRITTEN if row.op in UNWRITTEN_OPERATORS or row.name in UNWRITTEN_CASES else WRITTEN).append(row)
+UNWRITTEN = tuple(case for case in SUPPORTED if case.op in UNWRITTEN_OPERATORS or case.name in UNWRITTEN_CASES)
+WRITTEN = tuple(case for case in SUPPORTED if case not in UNWRITTEN)
 
 
 def distance(found: Array, expected: Array) -> float:

@@ -1,0 +1,77 @@
+"""What a verification shows and what it does not, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphir.safety.foreign_text import listing
+
+from .text import number, plural
+from .verification import MEANINGS, cause_text
+
+if TYPE_CHECKING:
+    from graphir.verification.report import VerificationReport
+
+SETS_NAMED = 6
+NO_RUN = "Nothing was run: that both compute the same is not shown (--verify shows it)."
+
+
+def shown(report: VerificationReport, files: tuple[str, str] = ("", "")) -> list[str]:
+    """What the runs show; `files` are what the two models are called, where they have names."""
+    reference, candidate = _called(files[0], report.reference), _called(files[1], report.candidate)
+    worst = max(report.outputs, key=lambda found: (found.relative, found.limit), default=None)
+    lines = []
+    if worst is not None:
+        off = f"off by {number(worst.relative)} of the scale at most, where {number(worst.limit)} is allowed"
+        if not worst.relative:
+            off = "the same to the last bit"
+        if report.verdict.differs:
+            failing = sum(found.verdict.differs for found in report.outputs)
+            lines.append(f"{candidate} does not give what {reference} gives, on {_inputs(report)}.")
+            verb = "differs" if failing == 1 else "differ"
+            lines.append(f"{failing} of {plural(len(report.outputs), 'result')} {verb}: {worst.name} is {off}.")
+        else:
+            same = f"{candidate} gives what {reference} gives"
+            lines.append(f"{same}, on {_inputs(report)}: {plural(len(report.outputs), 'result')}, {off}.")
+    if report.layers:
+        differing = len(report.diverging)
+        said = f"{differing:,} of them differ by more" if differing else "none differs by more than that"
+        count = plural(len(report.layers), "layer")
+        lines.append(f"{count} inside were compared too, each against its own noise: {said}.")
+    lines += [f"It begins at {cause_text(cause)}." for cause in report.causes]
+    return lines + [f"{_sentence(line)}" for line in report.coverage]
+
+
+def not_shown(report: VerificationReport, *, is_judged: bool = False) -> list[str]:
+    """What stays open; `is_judged` says that accuracy on labelled data was measured."""
+    lines = [_sentence(reason) for reason in report.unproven]
+    if not report.verdict.passes and not report.unproven and not report.verdict.differs:
+        lines.append(_sentence(MEANINGS[report.verdict.value]))
+    lines.append(f"What other inputs do: {_inputs(report)} ran.")
+    if report.reference.startswith(("graphir", "the graph", "the imported", "the import")):
+        lines.append(f"What the framework that the model comes from computes: {report.reference} stood for it.")
+    lines.append(f"Other runtimes, devices and releases than {report.candidate}.")
+    if not report.layers:
+        lines.append("That every layer inside agrees: only outputs were compared (--per-layer compares the layers).")
+    if not is_judged:
+        lines.append("Accuracy on real data, speed and memory.")
+    return lines
+
+
+def _called(file: str, runtime: str) -> str:
+    """A model by its file and what ran it."""
+    return f"{file} ({runtime})" if file else runtime
+
+
+def _inputs(report: VerificationReport) -> str:
+    names = [one.name for one in report.sets]
+    if len(names) < 2:
+        return "one set of inputs"
+    return f"{len(names)} sets of inputs ({listing(names, SETS_NAMED)})"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+__all__ = ["NO_RUN", "not_shown", "shown"]

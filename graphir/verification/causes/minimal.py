@@ -1,0 +1,173 @@
+"""The smallest parts of two models that show where they differ: two .onnx files, the numbers that go in, and a script
+that runs both in onnxruntime alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.errors import GraphirError, VerificationError
+from graphir.graph import Graph, Value
+from graphir.safety.foreign_text import one_line
+
+from .segments import Segment, fitted
+
+Array = NDArray[Any]
+SCRIPT = '''"""Runs reference.onnx and candidate.onnx on the numbers beside them and prints how their results differ.
+
+Needs numpy and onnxruntime. Ends with 0 if the difference is there, 1 if it is not.
+"""
+
+import pathlib
+import sys
+
+import numpy as np
+import onnxruntime
+
+HERE = pathlib.Path(__file__).resolve().parent
+ORDER = {order}
+
+
+def run(which):
+    options = onnxruntime.SessionOptions()
+    if which == "reference":
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(str(HERE / (which + ".onnx")), options, providers=["CPUExecutionProvider"])
+    with np.load(HERE / (which + "_inputs.npz")) as stored:
+        arrays = [stored["input_%d" % place] for place in range(len(session.get_inputs()))]
+    feeds = {{item.name: array for item, array in zip(session.get_inputs(), arrays)}}
+    return session.run(None, feeds)[0]
+
+
+expected, found = run("reference"), run("candidate")
+if ORDER and found.ndim == len(ORDER):
+    found = found.transpose(ORDER)
+with np.load(HERE / "expected.npz") as stored:
+    drift = np.abs(stored["reference"].astype("float64") - expected.astype("float64")).max(initial=0.0)
+if expected.shape != found.shape:
+    print("the shapes differ:", expected.shape, found.shape)
+    sys.exit(0)
+a, b = expected.astype("float64"), found.astype("float64")
+scale = np.abs(a[np.isfinite(a)]).max(initial=0.0)
+both = np.isfinite(a) & np.isfinite(b)
+largest = np.abs(a - b)[both].max(initial=0.0) if (np.isfinite(a) == np.isfinite(b)).all() else float("inf")
+print("largest magnitude of the reference  %g" % scale)
+print("largest difference                  %g  (limit {limit:g})" % largest)
+print("from what was recorded              %g" % drift)
+sys.exit(0 if largest > {limit!r} * scale else 1)
+'''
+README = """Where the two models part
+=========================
+
+{title}
+
+reference.onnx   the part of the reference between the last values that agree and {name}
+candidate.onnx   the same part of the candidate
+*_inputs.npz     what goes in, in the order of each model's inputs: the reference's own numbers, for the candidate laid
+                 out as it takes them
+expected.npz     what both gave when this was written
+reproduce.py     runs both in onnxruntime and prints the difference; ends with 0 if it is there
+
+    python reproduce.py
+"""
+
+
+def write_minimal(
+    folder: str | os.PathLike[str], segment: Segment, arrays: Mapping[Value, Array], what: str, limit: float
+) -> list[Path]:
+    """Write the parts of both models around a cause and what reproduces it; the files that were written.
+
+    `arrays` are the reference's numbers at the edges. The folder is made where it is not there. Raises
+    VerificationError for a folder that holds files already, and where the parts alone do not show the difference.
+    """
+    place = check_folder(folder)
+    results: dict[str, Array] = {}
+    made: dict[str, tuple[Graph, dict[str, Array]]] = {}
+    for side, which in enumerate(("reference", "candidate")):
+        part = segment.part(side)
+        fed = {
+            (value if side == 0 else other).name: arrays[value] if side == 0 else fitted(arrays[value], other)
+            for value, other in segment.edges.items()
+        }
+        inputs = {value.name: fed[value.name] for value in part.inputs}
+        results[which] = _result(part, inputs, optimize=side == 1)
+        made[which] = part, inputs
+    order = _order(results["candidate"], results["reference"])
+    laid = results["candidate"].transpose(order) if order else results["candidate"]
+    if not _differs(results["reference"], laid, limit):
+        raise VerificationError(
+            f"{segment.value.name}: the parts of both models give the same on these numbers, so they reproduce nothing"
+        )
+    return _written(place, made, results, order, (segment.value.name, what, limit))
+
+
+def check_folder(folder: str | os.PathLike[str]) -> Path:
+    """The folder, if nothing in it would be overwritten. Raises VerificationError."""
+    place = Path(folder)
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise VerificationError(f"{place} is there already and no empty folder: name one that is new or empty")
+    return place
+
+
+def _written(
+    place: Path,
+    made: Mapping[str, tuple[Graph, Mapping[str, Array]]],
+    results: Mapping[str, Array],
+    order: tuple[int, ...],
+    about: tuple[str, str, float],
+) -> list[Path]:
+    from graphir.converters.onnx import save
+
+    name, what, limit = about
+    place.mkdir(parents=True, exist_ok=True)
+    for which, (part, inputs) in made.items():
+        save(part, place / f"{which}.onnx")
+        numbered: dict[str, Any] = {f"input_{slot}": array for slot, array in enumerate(inputs.values())}
+        np.savez(place / f"{which}_inputs.npz", **numbered)
+    recorded: dict[str, Any] = dict(results)
+    np.savez(place / "expected.npz", **recorded)
+    texts = {
+        "reproduce.py": SCRIPT.format(order=order, limit=limit),
+        "README.txt": README.format(title=one_line(f"{name}: {what}"), name=one_line(name)),
+    }
+    for file, text in texts.items():
+        (place / file).write_text(text, encoding="utf-8")
+    return sorted(place.iterdir())
+
+
+def _result(part: Graph, inputs: Mapping[str, Array], *, optimize: bool) -> Array:
+    from graphir.verification.running.candidate import OnnxCandidate
+
+    try:
+        with OnnxCandidate(part, optimize=optimize) as under_test:
+            (found,) = under_test.run(inputs).values()
+            return found
+    except GraphirError as error:
+        name = part.outputs[0].name
+        raise VerificationError(f"the part of a model that makes {name} does not run: {error}") from error
+
+
+def _order(found: Array, expected: Array) -> tuple[int, ...]:
+    from graphir.verification.running.layouts import order_inside
+
+    order = order_inside(found, expected)
+    return order if len(order) == found.ndim else ()
+
+
+def _differs(expected: Array, found: Array, limit: float) -> bool:
+    if expected.shape != found.shape:
+        return True
+    a, b = expected.astype(np.float64), found.astype(np.float64)
+    finite = np.isfinite(a)
+    if not np.array_equal(finite, np.isfinite(b)):
+        return True
+    scale = float(np.abs(a[finite]).max(initial=0.0))
+    return float(np.abs(a[finite] - b[finite]).max(initial=0.0)) > limit * scale
+
+
+__all__ = ["check_folder", "write_minimal"]

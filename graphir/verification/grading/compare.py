@@ -1,0 +1,396 @@
+"""Comparing tensors and grading the difference against the noise that the computation itself has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.errors import VerificationError
+from graphir.verification.verdict import Verdict
+
+from .local import Channel, local_limit, worst_channel
+
+Array = NDArray[Any]
+
+NOISE_LEAST = 5e-6
+NOISE_MOST = 1e-3
+NOISE_FACTOR = 20.0
+# Honest conversions were seen to differ by up to 11 times the floor; from here on layers are asked too.
+DOUBT_FACTOR = 10.0
+# Other kernels on another device: what onnxruntime's CPU kernels differ by is no measure of theirs.
+NOISE_LEAST_ELSEWHERE = 1e-5
+NOISE_FACTOR_ELSEWHERE = 50.0
+SUSPICIOUS_FACTOR = 20.0
+BROKEN_FROM = 0.5
+# Some units in the last place of float32, as any other order of a sum makes them.
+PLAIN_NOISE = 1e-6
+# Limits in units of the element type's own precision, where that is coarse (float16, bfloat16).
+LEAST_STEPS = 4
+MOST_STEPS = 32
+# One step of 8 bits, relative to the largest magnitude that they hold.
+QUANTIZED_STEP = 1 / 127
+# What is compared is widened to float64 so many elements at a time: with what is made of them some 10 MB, which stay in
+# the processor's caches.
+ELEMENTS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True)
+class Floor:
+    """By how much rounding alone moves a value, as it was measured.
+
+    `overall` is the largest relative change (infinite where shapes, or the places of infinities and NaN, change),
+    `deviation` the largest change of each element, None where nothing moved. `bounded` says that the value comes from
+    a function such as a sigmoid, which is computed to some units in the last place of 1, not of its results.
+    """
+
+    overall: float = 0.0
+    deviation: Array | None = None
+    bounded: bool = False
+
+    def seen(self, array: Array, again: Array) -> Floor:
+        """With another run of the value."""
+        if array.shape != again.shape or _is_text(array):
+            same = array.shape == again.shape and bool(np.array_equal(array, again))
+            return self if same else replace(self, overall=math.inf)
+        scale, largest, _ = difference(array, again)
+        if not largest:
+            return self
+        change = largest / scale if scale else math.inf
+        moved = _change(array, again)
+        deviation = moved if self.deviation is None else np.maximum(self.deviation, moved)
+        return replace(self, overall=max(self.overall, change), deviation=deviation)
+
+
+def _change(array: Array, again: Array) -> Array:
+    """The finite magnitude of the change of each element; complex numbers by the larger of their parts."""
+    if array.dtype.kind == "c":
+        return np.maximum(_change(array.real, again.real), _change(array.imag, again.imag))
+    wide = array.dtype if array.dtype in (np.float32, np.float64) else np.float64 if _is_exact(array) else np.float32
+    with np.errstate(invalid="ignore"):
+        moved = np.abs(again.astype(wide) - array.astype(wide))
+    return np.where(np.isfinite(moved), moved, 0)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two results of one value.
+
+    `scale` is the largest magnitude in the reference, `max_abs` the largest difference, `relative` their quotient
+    (infinite where shapes, or the places of infinities and NaN, differ), `floor` the relative change that rounding the
+    inputs causes, `limit` what was allowed, `note` what was found where numbers cannot say it. Where one channel
+    differs for its own magnitude they are those of that channel, which `place` names. A floor is measured where a
+    difference asks for it; it is 0 where that is below what any other order of a sum makes.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    scale: float
+    max_abs: float
+    relative: float
+    floor: float
+    limit: float
+    verdict: Verdict
+    note: str = ""
+    place: str = ""
+
+    @property
+    def explained(self) -> bool:
+        """Whether the difference is about as large as the measured floor, not only below what float32 allows on one
+        device; where something else was allowed, that explains it."""
+        usual = max(NOISE_FACTOR * self.floor, NOISE_LEAST)
+        return self.relative <= max(DOUBT_FACTOR * self.floor, PLAIN_NOISE) or self.limit != usual
+
+
+def difference(reference: Array, candidate: Array) -> tuple[float, float, str]:
+    """Scale, largest difference (infinite if the arrays cannot be compared) and a note that says why not.
+
+    Integers and booleans are compared exactly; any difference among them counts at least 1. Complex numbers are
+    compared by their parts.
+    """
+    if reference.shape != candidate.shape:
+        return 0.0, math.inf, f"the shapes differ: {list(reference.shape)} and {list(candidate.shape)}"
+    if _is_text(reference) or _is_text(candidate):
+        same = _is_text(reference) and _is_text(candidate) and bool(np.array_equal(reference, candidate))
+        return 1.0, 0.0 if same else math.inf, "" if same else "the texts differ"
+    left, right = _real_parts(reference), _real_parts(candidate)
+    exact = _is_exact(reference) and _is_exact(candidate)
+    scale = largest = 0.0
+    differing = 0
+    for start in range(0, left.size, ELEMENTS_AT_ONCE):
+        first, second = left[start : start + ELEMENTS_AT_ONCE], right[start : start + ELEMENTS_AT_ONCE]
+        seen = _finite_difference(first, second)
+        if seen is not None:
+            scale, largest = max(scale, seen[0]), max(largest, seen[1])
+            continue
+        a, b = first.astype(np.float64), second.astype(np.float64)
+        finite = np.isfinite(a)
+        scale = max(scale, float(np.abs(a[finite]).max(initial=0.0)))
+        if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(b[finite]).all():
+            largest = math.inf
+            continue
+        largest = max(largest, float(np.abs(a[finite] - b[finite]).max(initial=0.0)))
+        if exact:
+            differing += int(np.count_nonzero(first != second))
+    if largest == math.inf:
+        return scale, largest, _about_infinities(left, right)
+    if differing:
+        return scale, max(largest, 1.0), f"{differing} of {left.size} elements differ"
+    return scale, largest, ""
+
+
+def _finite_difference(reference: Array, candidate: Array) -> tuple[float, float] | None:
+    """Scale and largest difference of finite numbers in a type that the processor computes with, which takes no copy
+    where they are equal; None where that is not what they are."""
+    if reference.dtype != candidate.dtype or reference.dtype not in (np.float32, np.float64) or not reference.size:
+        return None
+    scale = _magnitude(reference)
+    if not math.isfinite(scale):
+        return None
+    if np.array_equal(reference, candidate):
+        return scale, 0.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        largest = _magnitude(np.subtract(reference, candidate, dtype=np.float64))
+    return (scale, largest) if math.isfinite(largest) else None
+
+
+def _magnitude(array: Array) -> float:
+    """The largest magnitude, NaN where one is in it."""
+    return max(-float(array.min()), float(array.max()))
+
+
+def _about_infinities(reference: Array, candidate: Array) -> str:
+    """What is to be said of infinities or NaN that stand in different places."""
+    overflown = 0
+    for start in range(0, reference.size, ELEMENTS_AT_ONCE):
+        part = slice(start, start + ELEMENTS_AT_ONCE)
+        a, b = reference[part].astype(np.float64), candidate[part].astype(np.float64)
+        overflown += int(np.count_nonzero(np.isfinite(a) & np.isinf(b)))
+    said = "infinities or NaN stand in different places"
+    return f"{said}: {overflown} finite numbers overflow to infinity in the candidate" if overflown else said
+
+
+def relative_change(array: Array, again: Array) -> float:
+    """The largest difference over the scale; 0 where nothing can be said of it."""
+    scale, max_abs, _ = difference(array, again)
+    return max_abs / scale if scale and math.isfinite(max_abs) else 0.0
+
+
+def noise_limit(floor: float, step: float = 0.0, *, elsewhere: bool = False) -> float:
+    """The relative difference that still counts as rounding, for a measured noise floor.
+
+    `step` is the distance from 1 to the next number of the coarser element type; `elsewhere` says that the two results
+    were computed on different devices.
+
+    >>> noise_limit(0.0), noise_limit(2.0**-20), noise_limit(1.0)
+    (5e-06, 1.9073486328125e-05, 0.001)
+    """
+    least, factor = (NOISE_LEAST_ELSEWHERE, NOISE_FACTOR_ELSEWHERE) if elsewhere else (NOISE_LEAST, NOISE_FACTOR)
+    least, most = max(least, LEAST_STEPS * step), max(NOISE_MOST, MOST_STEPS * step)
+    return min(max(factor * floor, least), most)
+
+
+def compare(
+    name: str,
+    reference: Array,
+    candidate: Array,
+    *,
+    floor: Floor | float = 0.0,
+    rtol: float | None = None,
+    atol: float | None = None,
+    step: float = 0.0,
+    elsewhere: bool = False,
+) -> Comparison:
+    """Compare two results and grade the difference.
+
+    Without tolerances the verdict follows from the noise floor, for the whole and for each channel by itself (see
+    `local`). Integers and booleans have no rounding, so a difference of theirs is broken, noise where rounding the
+    inputs changes the same elements, and suspicious where it changes others. With tolerances a difference passes up to
+    `atol + rtol * scale`, both 0 where not given. What equality cannot prove (all elements NaN or infinite) is
+    suspicious. What exceeds the most that is ever allowed, but not what rounding alone does to the value, is not
+    deterministic. `step` is that of a coarser type that the reference came through; a type of the candidate alone
+    widens nothing. `elsewhere` is as for `noise_limit`.
+    Raises VerificationError for tolerances that are negative or not finite.
+    """
+    measured = floor if isinstance(floor, Floor) else Floor(floor)
+    scale, max_abs, note = difference(reference, candidate)
+    relative = 0.0 if max_abs == 0 else max_abs / scale if scale else math.inf
+    made = partial(Comparison, name, tuple(reference.shape))
+    if rtol is not None or atol is not None:
+        allowed = _tolerance("atol", atol) + _tolerance("rtol", rtol) * scale
+        limit = allowed / scale if scale else math.inf if allowed else 0.0
+        verdict = Verdict.IDENTICAL if max_abs == 0 else Verdict.NOISE if max_abs <= allowed else Verdict.BROKEN
+    elif _is_exact(reference) and _is_exact(candidate):
+        limit = 0.0
+        verdict, note = _graded_exactly(reference, candidate, measured, max_abs, note)
+    else:
+        own_step, smallest = _precision(reference, candidate, step)
+        step = max(step, own_step)
+        limit = noise_limit(measured.overall, step, elsewhere=elsewhere)
+        verdict = grade(relative, limit)
+        if 0 < max_abs < smallest:
+            verdict, note = Verdict.NOISE, "they differ below the smallest normal number only"
+        elif scale == 0 and 0 < max_abs < math.inf:
+            verdict = Verdict.SUSPICIOUS if max_abs <= NOISE_LEAST else Verdict.BROKEN
+            note = "the reference is zero everywhere, the candidate is not"
+        elif verdict is Verdict.NOISE:
+            least = max(limit, MOST_STEPS * step)
+            channel = worst_channel(
+                reference, candidate, measured.deviation, least, bounded=measured.bounded, elsewhere=elsewhere
+            )
+            if channel is not None and channel.differs:
+                return _of_channel(made, channel, measured.overall)
+        elif verdict.differs and moves_too_much(measured, step) and relative <= NOISE_FACTOR * measured.overall:
+            verdict, note = Verdict.NOT_DETERMINISTIC, _about_movement(measured)
+    if verdict is Verdict.IDENTICAL and _says_nothing(reference):
+        verdict, note = Verdict.SUSPICIOUS, "every element is infinite or NaN: that both are so proves nothing"
+    if not note and reference.dtype != candidate.dtype and not _is_text(reference):
+        note = f"the dtypes differ: {reference.dtype} and {candidate.dtype}"
+    return made(scale, max_abs, relative, measured.overall, limit, verdict, note)
+
+
+def moves_too_much(floor: Floor, step: float = 0.0) -> bool:
+    """Whether rounding alone moves a value by more than the most that is ever allowed."""
+    return floor.overall > noise_limit(math.inf, step)
+
+
+def _about_movement(floor: Floor) -> str:
+    if floor.overall == math.inf:
+        return "rounding alone changes its shape, or where its infinities and NaN stand"
+    return f"rounding alone moves it by {floor.overall:.2g} of its scale, more than is ever allowed"
+
+
+def _graded_exactly(
+    reference: Array, candidate: Array, floor: Floor, max_abs: float, note: str
+) -> tuple[Verdict, str]:
+    """The verdict on integers or booleans, and what is to be said."""
+    if max_abs == 0:
+        return Verdict.IDENTICAL, note
+    if max_abs == math.inf:
+        moved = floor.overall == math.inf
+        return (Verdict.NOT_DETERMINISTIC, _about_movement(floor)) if moved else (Verdict.BROKEN, note)
+    if floor.deviation is None:
+        return Verdict.SUSPICIOUS if floor.overall else Verdict.BROKEN, note
+    if (floor.deviation[reference != candidate] != 0).all():
+        return Verdict.NOISE, f"{note}, each of them one that rounding alone changes too"
+    return Verdict.SUSPICIOUS, f"{note}; rounding alone changes {int(np.count_nonzero(floor.deviation))}, others"
+
+
+def _of_channel(made: Callable[..., Comparison], channel: Channel, overall: float) -> Comparison:
+    """The comparison of a value that differs in one channel."""
+    relative, limit = local_limit(channel)
+    near = channel.max_abs <= SUSPICIOUS_FACTOR * channel.allowed and relative <= BROKEN_FROM
+    verdict = Verdict.SUSPICIOUS if near else Verdict.BROKEN
+    note = f"in {channel}, whose numbers are smaller than others beside them"
+    return made(channel.scale, channel.max_abs, relative, overall, limit, verdict, note, str(channel))
+
+
+def within_a_step(found: Comparison, reference: Array, candidate: Array) -> Comparison:
+    """The comparison of results that are rounded to 8 bits on the way: one step of that is rounding too.
+
+    A step of quantized numbers is 1; of what is computed from them it is taken to be 1/127 of the largest magnitude.
+    What rounding the inputs moves by more than that, many such steps, stays what it is: not deterministic.
+    """
+    if found.place:
+        scale, max_abs, _ = difference(reference, candidate)
+        whole = replace(found, scale=scale, max_abs=max_abs, relative=max_abs / scale, note="", place="")
+        return replace(whole, limit=QUANTIZED_STEP, verdict=grade(whole.relative, QUANTIZED_STEP))
+    if found.verdict.passes or not math.isfinite(found.relative):
+        return found
+    if _is_exact(reference) and _is_exact(candidate):
+        if max(reference.dtype.itemsize, candidate.dtype.itemsize) > 1 or reference.dtype.kind == "b":
+            return found
+        limit = 1.0 / found.scale if found.scale else math.inf
+        passes = found.max_abs <= 1.0
+        return replace(found, limit=limit, verdict=Verdict.NOISE if passes else found.verdict)
+    limit = max(found.limit, QUANTIZED_STEP)
+    if found.verdict is Verdict.NOT_DETERMINISTIC and found.relative > limit:
+        return replace(found, limit=limit)
+    return replace(found, limit=limit, verdict=grade(found.relative, limit))
+
+
+def grade(relative: float, limit: float) -> Verdict:
+    """The verdict on a relative difference, given what counts as rounding."""
+    if relative == 0:
+        return Verdict.IDENTICAL
+    if relative <= limit:
+        return Verdict.NOISE
+    return Verdict.SUSPICIOUS if relative <= min(SUSPICIOUS_FACTOR * limit, BROKEN_FROM) else Verdict.BROKEN
+
+
+def _is_text(array: Array) -> bool:
+    return array.dtype.kind in "OUST"
+
+
+def _is_exact(array: Array) -> bool:
+    return array.dtype.kind in "iub"
+
+
+def _real_parts(array: Array) -> Array:
+    flat = array.reshape(-1)
+    return np.concatenate([flat.real, flat.imag]) if array.dtype.kind == "c" else flat
+
+
+def _tolerance(name: str, given: float | None) -> float:
+    if given is None:
+        return 0.0
+    if not 0 <= given < math.inf:
+        raise VerificationError(f"{name}={given}: a tolerance is a number from 0 on")
+    return given
+
+
+def _says_nothing(reference: Array) -> bool:
+    if not reference.size or _is_text(reference) or _is_exact(reference):
+        return False
+    parts = _real_parts(reference)
+    return not any(
+        np.isfinite(parts[start : start + ELEMENTS_AT_ONCE].astype(np.float64)).any()
+        for start in range(0, parts.size, ELEMENTS_AT_ONCE)
+    )
+
+
+def _precision(reference: Array, candidate: Array, step: float) -> tuple[float, float]:
+    """The relative step and the smallest normal number of the reference's type, and of the candidate's where the
+    reference is as coarse, by its type or by its `step`."""
+    own = _steps(reference)
+    other = _steps(candidate)
+    return (max(own[0], other[0]), max(own[1], other[1])) if other[0] <= max(own[0], step) else own
+
+
+def _steps(*arrays: Array) -> tuple[float, float]:
+    """The coarser relative step and the larger smallest normal number of the arrays' floating point types."""
+    found = [(0.0, 0.0)]
+    for array in arrays:
+        if array.dtype.kind in "fc":
+            info: Any = np.finfo(array.dtype)
+        elif array.dtype.kind == "V":
+            import ml_dtypes
+
+            finfo: Any = ml_dtypes.finfo
+            try:
+                info = finfo(array.dtype)
+            except ValueError:  # the small integer types
+                continue
+        else:
+            continue
+        found.append((float(info.eps), float(info.tiny)))
+    return max(step for step, _ in found), max(smallest for _, smallest in found)
+
+
+__all__ = [
+    "Comparison",
+    "Floor",
+    "Verdict",
+    "compare",
+    "difference",
+    "grade",
+    "moves_too_much",
+    "noise_limit",
+    "relative_change",
+    "within_a_step",
+]

@@ -1,0 +1,174 @@
+"""What is asked where outputs agree and show little: layers inside, and what ends as infinity in a narrow type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from graphir.verification.report import VerificationReport
+from graphir.verification.running.bench import Asked, Bench
+
+from .compare import Comparison
+from .heads import PASSED_ON
+from .noise import infinite_values
+from .proof import FIXED, NUMB, Evidence, before, digest, doubt
+
+if TYPE_CHECKING:
+    from graphir.converters.onnx.files.structure import Structure
+
+Array = NDArray[Any]
+LAYERS_INSIDE = 8
+
+
+def gather_evidence(
+    bench: Bench,
+    report: VerificationReport,
+    outputs: Sequence[Asked],
+    heads: Sequence[Asked],
+    expected: Mapping[str, Array],
+    reacting: Collection[str],
+) -> Evidence:
+    """What this set of inputs shows of outputs that agree. Values before those that show nothing themselves are
+    compared too, and those that differ are added to the report. `reacting` are the candidate's outputs that do."""
+    doubts = _doubts(bench, outputs, expected, reacting)
+    shown = _shown(bench, outputs, heads, doubts)
+    left = [one for one in outputs if one.source in doubts and one.source not in shown]
+    inside = _inside(bench, report, left)
+    shown |= _shown(bench, left, inside, doubts)
+    behind = _digests_before(bench, [one for one in left if one.source not in shown], [*heads, *inside])
+    numb = [name for name in doubts if doubts[name] == NUMB and (name in shown or not report.ok)]
+    if numb:
+        report.notes.append(f"{', '.join(numb)} {NUMB}: what comes before was compared too")
+    return Evidence(doubts, frozenset(shown), _digests(outputs, expected), behind)
+
+
+def plain_evidence(bench: Bench, outputs: Sequence[Asked], expected: Mapping[str, Array]) -> Evidence:
+    """What outputs that agree show by themselves, without a run that asks whether they react."""
+    return Evidence(_doubts(bench, outputs, expected, ()), digests=_digests(outputs, expected))
+
+
+def _doubts(
+    bench: Bench, outputs: Sequence[Asked], expected: Mapping[str, Array], reacting: Collection[str]
+) -> dict[str, str]:
+    structure = bench.candidate.structure
+    doubts = {}
+    for one in outputs:
+        reason = doubt(
+            expected[one.source], reacts=one.name in reacting, exact=one.name not in structure.real,
+            fixed=one.name not in structure.live,
+        )  # fmt: skip
+        if reason and not (reason == FIXED and _is_fixed(bench, one.source)):
+            doubts[one.source] = reason
+    return doubts
+
+
+def _digests(outputs: Sequence[Asked], expected: Mapping[str, Array]) -> dict[str, str]:
+    return {one.source: digest(expected[one.source]) for one in outputs}
+
+
+def _digests_before(bench: Bench, outputs: Sequence[Asked], compared: Sequence[Asked]) -> dict[str, str]:
+    """What tells the values apart that were compared before each of these outputs, with nothing in between that only
+    one of the models has."""
+    names = list(dict.fromkeys(one.name for one in compared)) if outputs else []
+    if not names:
+        return {}
+    values = bench.candidate.known_or_run(bench.feeds, names)
+    known = {*bench.layers.values(), *names}
+    structure = bench.candidate.structure
+    found = {}
+    for one in outputs:
+        reached = [digest(values[name]) for name in names if _reaches(structure, one.name, {name}, known)]
+        if reached:
+            found[one.source] = " ".join(reached)
+    return found
+
+
+def _is_fixed(bench: Bench, source: str) -> bool:
+    """Whether one of the reference's outputs is known to depend on no input; a capture, which has one set of inputs and
+    cannot be asked about others, is believed."""
+    live = None if bench.wiring is None else bench.wiring.live
+    return not bench.feeds or getattr(bench.reference, "recorded", False) or (live is not None and source not in live)
+
+
+def _shown(
+    bench: Bench, outputs: Sequence[Asked], compared: Sequence[Asked], doubts: Mapping[str, str]
+) -> set[str]:
+    """Those of the doubtful outputs that a value before them shows: one that was compared and that reacts, with nothing
+    in between that only one of the models has."""
+    doubtful = [one for one in outputs if one.source in doubts]
+    if not doubtful or not compared:
+        return set()
+    names = list(dict.fromkeys(one.name for one in compared))
+    reacting = bench.reacting_layers(names)
+    known = {*bench.layers.values(), *names}
+    return {one.source for one in doubtful if _reaches(bench.candidate.structure, one.name, reacting, known)}
+
+
+def _reaches(structure: Structure, output: str, wanted: Collection[str], known: Collection[str]) -> bool:
+    """Whether a path back from an output meets one of these values, through known ones and those that only move it."""
+    pending, seen = [output], {output}
+    while pending:
+        for operand in structure.operands(pending.pop()):
+            if operand in wanted:
+                return True
+            if operand in seen or operand not in structure.producers:
+                continue
+            seen.add(operand)
+            if operand in known or structure.producers[operand][0] in PASSED_ON:
+                pending.append(operand)
+    return False
+
+
+def _inside(bench: Bench, report: VerificationReport, outputs: Sequence[Asked]) -> list[Asked]:
+    """Compare the nearest real values before these outputs that both know; those that pass."""
+    known = {name: source for source, name in bench.layers.items() if source not in bench.reference.outputs}
+    structure = bench.candidate.structure
+    nearest: dict[str, None] = {}
+    for one in outputs:
+        near = [name for name in before(structure, one.name) if name in known and name in structure.real]
+        nearest |= dict.fromkeys(known[name] for name in near[:LAYERS_INSIDE])
+    if not nearest:
+        return []
+    _, inside = bench.evaluate((), nearest)
+    report.outputs += [layer for layer in inside if not layer.verdict.passes]
+    passed = {layer.name for layer in inside if layer.verdict.passes}
+    return [Asked(source, source, bench.layers[source]) for source in nearest if source in passed]
+
+
+def look_inside(bench: Bench, report: VerificationReport) -> None:
+    """Where outputs agree and one is in doubt, add the layers that differ."""
+    quantized = bench.limits.quantized
+    if any(not found.explained or (quantized and found.relative > 0) for found in report.outputs):
+        _, inside = bench.evaluate((), [name for name in bench.layers if name not in bench.reference.outputs])
+        report.outputs += _differing(inside)
+
+
+def _differing(layers: Sequence[Comparison]) -> list[Comparison]:
+    return [layer for layer in layers if not layer.verdict.passes]
+
+
+def look_for_overflow(bench: Bench, report: VerificationReport) -> None:
+    """Add the layers that overflow in a narrow type. onnxruntime's CPU keeps float16 in float32 between operators, so
+    that outputs do not show what ends as infinity on hardware that computes in float16; a value that is asked for is
+    rounded."""
+    suspects = set(infinite_values(bench.candidate, bench.feeds))
+    made = bench.candidate.structure.producers
+    behind = {name: operands[0] for name, (op_type, operands) in made.items() if op_type == "Cast"}
+    narrow = {
+        source: place
+        for source, name in bench.layers.items()
+        for place in (name, behind.get(name, name))
+        if place in suspects
+    }
+    _, inside = replace(bench, layers=narrow).evaluate((), narrow)
+    report.outputs += [layer for layer in _differing(inside) if math.isinf(layer.relative)]
+    unknown = sorted(suspects - set(narrow.values()))
+    if unknown:
+        report.notes.append(f"infinite in a narrow type, with nothing to compare: {', '.join(unknown[:5])}")
+
+
+__all__ = ["gather_evidence", "look_for_overflow", "look_inside", "plain_evidence"]

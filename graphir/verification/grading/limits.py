@@ -1,0 +1,65 @@
+"""How a comparison is graded: the limits that hold for two models, whichever value is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from graphir.verification.verdict import Verdict
+
+from .compare import Comparison, Floor, compare, noise_limit, within_a_step
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Stated tolerances, or else what follows from floors. `steps` are those of the coarser types that the reference's
+    values came through, by their names, `step` that of one that was asked for and holds for all; `elsewhere` says that
+    the two are computed on different devices, `quantized` that both round to 8 bits on the way."""
+
+    rtol: float | None = None
+    atol: float | None = None
+    step: float = 0.0
+    steps: Mapping[str, float] = field(default_factory=dict)
+    elsewhere: bool = False
+    quantized: bool = False
+
+    @property
+    def stated(self) -> bool:
+        """Whether the user said what may differ: then no floor is needed."""
+        return self.rtol is not None or self.atol is not None
+
+    @property
+    def coarsest(self) -> float:
+        """The coarsest step of any value."""
+        return max(self.step, *self.steps.values(), 0.0)
+
+    def step_of(self, source: str) -> float:
+        """The step of the coarser type that one of the reference's values came through, 0 if it is none."""
+        return max(self.step, self.steps.get(source, 0.0))
+
+    def rounding(self, step: float) -> float:
+        """The relative difference that two runs of the same may always have."""
+        return noise_limit(0.0, step, elsewhere=self.elsewhere)
+
+    def compare(
+        self, name: str, reference: Array, candidate: Array, floor: Floor | float = 0.0, step: float = 0.0
+    ) -> Comparison:
+        """Compare two results whose axes are in order; see `compare.compare`."""
+        found = compare(
+            name, reference, candidate, floor=floor, rtol=self.rtol, atol=self.atol, step=step,
+            elsewhere=self.elsewhere,
+        )  # fmt: skip
+        return within_a_step(found, reference, candidate) if self.quantized and not self.stated else found
+
+    def is_settled(self, found: Comparison) -> bool:
+        """Whether a larger floor would change nothing: the results are equal, or differ by no more than any other order
+        of a sum makes them."""
+        return self.stated or found.verdict is Verdict.IDENTICAL or (found.verdict.passes and found.explained)
+
+
+__all__ = ["Limits"]

@@ -1,0 +1,138 @@
+"""How far rounding alone moves a model's results, measured on the model itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.graph import Graph
+from graphir.verification.inputs.seeded import perturbed
+from graphir.verification.running.candidate import OnnxCandidate
+
+Array = NDArray[Any]
+Feeds = Mapping[str, Array]
+NARROW = ("float16", "bfloat16")
+PERTURBATIONS = 3
+# Inputs are moved by up to half of this to see whether a value reacts at all: far above any rounding, 8 bits included.
+STIRRED = 2.0**-4
+# Weights that are moved where inputs are integers: their copies are held beside the model.
+WEIGHTS_MOVED, WEIGHTS_CONSIDERED = 4, 32
+LARGEST_MOVED = 1 << 22
+
+
+class Rounding:
+    """Runs of a candidate that differ from its first by rounding alone.
+
+    They are runs on feeds whose real numbers are moved by up to a unit in the last place (the first weights too, where
+    not all feeds are real), and one with onnxruntime's optimisations the other way. `coarse` is the step of a coarser
+    type that the reference computes in: what comes through it is moved by up to half of that. The same seed gives the
+    same runs, whichever values are asked for.
+    """
+
+    def __init__(self, candidate: OnnxCandidate, graph: Graph, feeds: Feeds, seed: int, coarse: float = 0.0) -> None:
+        self._candidate, self._graph, self._feeds = candidate, graph, feeds
+        self._seed, self._coarse = seed, coarse
+
+    def on(self, feeds: Feeds) -> Rounding:
+        """The same of the candidate on other feeds."""
+        return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse)
+
+    @cached_property
+    def _fine(self) -> list[Feeds]:
+        return self._moved(0.0)
+
+    @cached_property
+    def _rough(self) -> list[Feeds]:
+        return self._moved(self._coarse)
+
+    def _moved(self, step: float) -> list[Feeds]:
+        turns = range(self._seed, self._seed + PERTURBATIONS)
+        return [moved for turn in turns if (moved := perturbed(self._graph, self._feeds, turn, step)) is not None]
+
+    def feeds(self, *, coarse: bool = False) -> list[Feeds]:
+        """The feeds that rounding moved; none where there is no real number in them."""
+        return self._rough if coarse and self._coarse else self._fine
+
+    def runs(self, names: Sequence[str], *, coarse: bool = False, passed: int = 0) -> Iterator[dict[str, Array]]:
+        """The named values of each run, a run at a time, without the first ones, which have `passed`. The cheapest come
+        first: the last ones need a session of their own.
+
+        Where a feed is no real number, the weights that meet the feeds first are moved too, in the session of the run
+        without optimisations, so that there is none for them alone.
+        """
+        moved = self.feeds(coarse=coarse)
+        for feeds in moved[passed:]:
+            yield self._candidate.run(feeds, names)
+        twin = self._candidate.twin
+        weights = self._first_weights if self.moves_weights or not moved else []
+        if not weights:
+            yield twin.run(self._feeds, names)
+            return
+        twin.open_weights(weights)
+        found = twin.run(self._feeds, [*names, *weights])
+        own = {name: found.pop(name) for name in weights}
+        yield found
+        for turn in range(self._seed, self._seed + PERTURBATIONS):
+            other = perturbed(self._graph, own, turn, self._coarse if coarse else 0.0)
+            again = twin.run(self._feeds, [*names, *weights], other)
+            yield {name: again[name] for name in names}
+
+    @property
+    def moves_weights(self) -> bool:
+        """Whether feeds are no real numbers, so that weights are moved beside what can be moved of the feeds."""
+        return any(map(_is_exact, self._feeds.values()))
+
+    @cached_property
+    def _first_weights(self) -> list[str]:
+        """Some weights that meet the inputs first, the smaller ones of them: enough to move all that follows."""
+        structure = self._candidate.structure
+        first = list(islice(structure.first_weights(), WEIGHTS_CONSIDERED))
+        small = [name for name in first if math.prod(structure.weights[name][1]) <= LARGEST_MOVED]
+        return small[:WEIGHTS_MOVED] or first[:1]
+
+    def stirred(self, found: Mapping[str, Array]) -> tuple[Mapping[str, Array], dict[str, Array]]:
+        """The values as they are, and where each real input is moved by some percent, which is no rounding: what does
+        not change then does not react. None where no feed can be moved.
+
+        Where a feed is no real number, the weights that meet the feeds first are moved too, those that it looks up; in
+        another session, which gives both.
+        """
+        turn = self._seed + PERTURBATIONS
+        moved = perturbed(self._graph, self._feeds, turn, STIRRED)
+        if moved is None:
+            return {}, {}
+        weights = self._first_weights if self.moves_weights else []
+        if not weights:
+            return found, self._candidate.run(moved, list(found))
+        twin = self._candidate.twin
+        twin.open_weights(weights)
+        own = twin.run(self._feeds, [*found, *weights])
+        other = perturbed(self._graph, {name: own.pop(name) for name in weights}, turn, STIRRED)
+        return own, twin.run(moved, list(found), other)
+
+    def first(self, names: Sequence[str], *, coarse: bool = False) -> dict[str, Array]:
+        """The named values of the first of the runs; none where no feed can be moved."""
+        moved = self.feeds(coarse=coarse)
+        return self._candidate.run(moved[0], names) if moved else {}
+
+
+def _is_exact(array: Array) -> bool:
+    return array.dtype.kind in "iub"
+
+
+def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Iterator[str]:
+    """The inner values of a narrow type in which there is an infinity or NaN; a few values at a time are held."""
+    for names in candidate.slices(candidate.structure.producers, feeds, candidate.memory // 2):
+        for name, array in candidate.run(feeds, names).items():
+            is_narrow = isinstance(array, np.ndarray) and array.dtype.name in NARROW
+            if is_narrow and not np.isfinite(array.astype(np.float32)).all():
+                yield name
+
+
+__all__ = ["PERTURBATIONS", "Rounding", "infinite_values"]

@@ -1,0 +1,134 @@
+"""Which output, and which inner value, of one model is which of another: by names, and by what the graphs say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from graphir.errors import VerificationError
+from graphir.verification.causes.known import by_name
+
+from .matches import Match
+
+if TYPE_CHECKING:
+    from graphir.converters.formats import Reference
+    from graphir.graph import Graph
+    from graphir.verification.running.candidate import OnnxCandidate
+
+    from .sides import Sides
+
+
+def output_pairs(
+    all_expected: Sequence[str],
+    candidate: OnnxCandidate,
+    notes: list[str],
+    given: Mapping[str, Match],
+    sides: Sides | None = None,
+) -> list[tuple[str, str]]:
+    """Outputs of the source and of the candidate that belong together: as stated, by name, by what feeds them where
+    both graphs can be had, or the rest by position."""
+    stated = [(name, given[name].name) for name in all_expected if name in given]
+    taken = {name for _, name in stated}
+    expected = [name for name in all_expected if name not in given]
+    own = [name for name in candidate.session.outputs if name not in taken]
+    if stated and not expected:
+        return stated
+    if not expected or not own:
+        raise VerificationError("there is nothing to compare: one of the models has no outputs")
+    fed = {} if sides is None or set(expected) <= set(own) else _fed_alike(expected, own, sides)
+    if fed:
+        shown = ", ".join(f"{source} with {name}" for source, name in fed.items())
+        notes.append(f"outputs of different names were paired by what feeds them: {shown}")
+        stated += fed.items()
+        expected = [name for name in expected if name not in fed]
+        own = [name for name in own if name not in fed.values()]
+    if stated and not expected:
+        _note_extra(own, notes)
+        return _in_order(stated, all_expected)
+    if fed and not own:
+        notes.append(f"outputs that the candidate lacks: {', '.join(expected)}")
+        return _in_order(stated, all_expected)
+    return _in_order([*stated, *_pairs_by_name(expected, own, notes)], all_expected)
+
+
+def _fed_alike(expected: Sequence[str], own: Sequence[str], sides: Sides) -> dict[str, str]:
+    """Outputs whose names are not in both models, by the values that the alignment takes for the same."""
+    if sides.graphs is None:
+        return {}
+    left, right = sides.graphs
+    outputs = {value.name: value for value in left.outputs} | {
+        name: value for value in left.outputs for name in value.sources
+    }
+    names = {value: name for value in right.outputs for name in (*value.sources, value.name) if name in own}
+    found: dict[str, str] = {}
+    for source in expected:
+        value = outputs.get(source)
+        partner = None if value is None or source in own else sides.values.get(value)
+        name = None if partner is None else names.get(partner)
+        if name is not None and name not in expected and name not in found.values():
+            found[source] = name
+    return found
+
+
+def _in_order(pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> list[tuple[str, str]]:
+    return sorted(pairs, key=lambda pair: names.index(pair[0]))
+
+
+def _note_extra(names: Sequence[str], notes: list[str]) -> None:
+    if names:
+        notes.append(f"outputs of the candidate alone, not compared: {', '.join(names)}")
+
+
+def _pairs_by_name(expected: Sequence[str], own: Sequence[str], notes: list[str]) -> list[tuple[str, str]]:
+    """Outputs of one name, and the rest by position; those that one side lacks stay alone."""
+    common = [name for name in expected if name in own]
+    if len(common) == len(expected):
+        if common != [name for name in own if name in common]:
+            notes.append(f"the outputs come in another order: {', '.join(expected)} became {', '.join(own)}")
+        _note_extra([name for name in own if name not in common], notes)
+        return [(name, name) for name in expected]
+    if common and len(own) < len(expected):
+        lacking = ", ".join(name for name in expected if name not in own)
+        notes.append(f"outputs that the candidate lacks: {lacking}")
+        return [(name, name) for name in common]
+    if len(own) != len(expected):
+        raise VerificationError(
+            f"the reference has the outputs {', '.join(expected)}, the candidate {', '.join(own)}: they do not match"
+        )
+    rest = iter([name for name in own if name not in common])
+    paired = [(name, name if name in common else next(rest)) for name in expected]
+    shown = ", ".join(f"{source} with {name}" for source, name in paired if source != name)
+    notes.append(f"outputs of different names were compared by position: {shown}")
+    return paired
+
+
+def layer_pairs(
+    reference: Reference, candidate: OnnxCandidate, graph: Graph | None, sides: Sides | None = None
+) -> dict[str, str]:
+    """The values that both sides know, in the order of the source: source name to candidate name.
+
+    Where both graphs can be had a name is taken only where these do not say that it is another value's there.
+    """
+    own: dict[str, str] = {}
+    known = candidate.structure.producers
+    if graph is not None:
+        computed = [value for value in graph.values if value.producer is not None and value.name in known]
+        own = {source: value.name for value in computed for source in value.sources}
+        own |= {value.name: value.name for value in computed}
+    else:
+        own = {name: name for name in known}
+    if sides is None or sides.graphs is None:
+        return {name: own[name] for name in reference.values() if name in own}
+    sources, names = by_name(sides.graphs[0]), by_name(sides.graphs[1])
+    held = {value: name for name, value in names.items() if name in known}
+    paired = {
+        name: held[sides.values[value]]
+        for name, value in sources.items()
+        if value in sides.values and sides.values[value] in held
+    }
+    taken = set(paired.values())
+    kept = {name: other for name, other in own.items() if name not in paired and other not in taken}
+    return {name: (paired | kept)[name] for name in reference.values() if name in paired or name in kept}
+
+
+__all__ = ["layer_pairs", "output_pairs"]

@@ -1,0 +1,191 @@
+"""The graphs of the two models of a comparison: what differs between them, and which value of one is which of the
+other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+
+from graphir.analysis.completion import Counterparts
+from graphir.analysis.diff import Difference, Row, Status, compare
+from graphir.analysis.fingerprint import Fingerprints
+from graphir.errors import GraphirError
+from graphir.graph import Graph, Node, Value
+from graphir.verification.causes.known import by_name
+
+from .changes import changes_of, partners
+
+# An activation that is written as operators of its own has some ten of them, an attention some thirty.
+MOST_BETWEEN = 64
+Source = Graph | Callable[[], Graph] | None
+
+
+class Sides:
+    """Both graphs, read when they are asked for, and aligned once however often they are asked.
+
+    A graph that cannot be had is None, and `reason` says why. Both stay as they are. Where the second was `made_of` the
+    first its values are known by their names, and what differs was meant: neither is looked at unless results differ.
+    """
+
+    def __init__(self, reference: Source, candidate: Source, *, made_of: bool = False) -> None:
+        self._sources = reference, candidate
+        self.made_of = made_of
+        self.reason = ""
+
+    @cached_property
+    def graphs(self) -> tuple[Graph, Graph] | None:
+        """Both, None unless both can be had."""
+        found: list[Graph] = []
+        for what, source in zip(("reference", "candidate"), self._sources, strict=True):
+            try:
+                made = source() if callable(source) else source
+            except GraphirError as error:
+                self.reason = f"the {what} cannot be read as a graph: {str(error).splitlines()[0]}"
+                return None
+            if made is None:
+                self.reason = f"the {what} is no graph"
+                return None
+            found.append(made)
+        return found[0], found[1]
+
+    @cached_property
+    def counterparts(self) -> Counterparts:
+        """Which nodes and values are the same. Only where there are graphs."""
+        assert self.graphs is not None
+        return Counterparts(*self.graphs)
+
+    @cached_property
+    def difference(self) -> Difference:
+        """What differs. Only where there are graphs."""
+        assert self.graphs is not None
+        return compare(*self.graphs, self.counterparts)
+
+    def changes(self) -> list[str]:
+        """What differs, in a few lines; none where nothing does or no graph can be had."""
+        return [] if self.graphs is None else changes_of(self.difference, self.graphs[0])
+
+    @cached_property
+    def partners(self) -> Mapping[Node, Node]:
+        """The counterpart of every node of either model that has one."""
+        return partners(self.difference)
+
+    @cached_property
+    def rows(self) -> Mapping[Node, Row]:
+        """Of each node of either main graph the row that it stands in, if it has no counterpart that is the same."""
+        found: dict[Node, Row] = {}
+        for row in self.difference.rows:
+            if row.status is not Status.SAME:
+                for node in (row.left, row.right):
+                    if node is not None:
+                        found.setdefault(self._outermost(node, row), row)
+        return found
+
+    def _outermost(self, node: Node, row: Row) -> Node:
+        """The node of the main graph that a node of a subgraph lies in."""
+        assert self.graphs is not None
+        if not row.place:
+            return node
+        name = row.place.partition("[")[0]
+        graph = self.graphs[0] if node is row.left else self.graphs[1]
+        return next((held for held in graph.nodes if held.name == name), node)
+
+    @cached_property
+    def values(self) -> Mapping[Value, Value]:
+        """The computed values of the first graph that have a counterpart in the second, in the first one's order.
+
+        Alignment and names are both asked; where they disagree that pair is taken whose operator, weights and operands
+        agree more, names first. Where two nodes that are the same read other values than these pairs say, and only
+        nodes that one model alone has lie between, what they read is the pair: a normalization that is part of the
+        weights before it, a product whose sum is a node of its own.
+        """
+        assert self.graphs is not None
+        aligned = self.counterparts.values
+        names = by_name(self.graphs[1])
+        prints = Fingerprints()
+        found: dict[Value, Value] = {}
+        for node in self.graphs[0].nodes:
+            for value in node.outputs:
+                partner = aligned.get(value)
+                namesake = next((names[name] for name in (value.name, *value.sources) if name in names), None)
+                chosen = partner if namesake is None else namesake
+                if partner is not None and namesake is not None and partner is not namesake:
+                    ours = self._likeness(value, partner, prints)
+                    chosen = partner if ours > self._likeness(value, namesake, prints) else namesake
+                if chosen is not None and chosen.producer is not None:
+                    found[value] = chosen
+        self._correct_by_readers(found)
+        order = {value: place for place, value in enumerate(_computed(self.graphs[0]))}
+        return {value: found[value] for value in sorted(found, key=order.__getitem__) if value in found}
+
+    def _likeness(self, value: Value, other: Value, prints: Fingerprints) -> tuple[bool, bool, int]:
+        """How much speaks for two values being the same: weights, operator, and how many operands are."""
+        node, partner = value.producer, other.producer
+        if node is None or partner is None:
+            return False, False, 0
+        weights = [
+            sorted(
+                str(prints.fingerprint(held.tensor))
+                for held in maker.inputs if held is not None and held.tensor is not None and held.tensor.size > 1
+            )
+            for maker in (node, partner)
+        ]  # fmt: skip
+        read = {self.counterparts.values.get(held) for held in node.inputs if held is not None} - {None}
+        agreeing = sum(held in read for held in partner.inputs)
+        return weights[0] == weights[1], type(node.op) is type(partner.op), agreeing
+
+    def _correct_by_readers(self, found: dict[Value, Value]) -> None:
+        """Pair what nodes that are the same read, and outputs, where only nodes without counterpart lie between that
+        and what was paired."""
+        pairs = self.counterparts
+        back: dict[Value, set[Value]] = {}
+        for value, other in found.items():
+            back.setdefault(other, set()).add(value)
+        for value, other in self._read_alike():
+            partner, others = found.get(value), back.get(other, set()) - {value}
+            if partner is not other:
+                is_open = partner is None and not others
+                ahead = partner is not None and _leads(other, partner, pairs.backward)
+                behind = any(_leads(value, held, pairs.forward) for held in others)
+                if not (is_open or ahead or behind):
+                    continue
+                if partner is not None:
+                    back[partner].discard(value)
+                found[value] = other
+            for held in others:
+                found.pop(held, None)
+            back[other] = {value}
+
+    def _read_alike(self) -> Iterator[tuple[Value, Value]]:
+        """The computed values that stand in one slot of two nodes that are the same, and outputs of one name."""
+        assert self.graphs is not None
+        for node, partner in self.counterparts.forward.items():
+            for value, other in zip(node.inputs, partner.inputs, strict=False):
+                if value is not None and other is not None and value.producer and other.producer:
+                    yield value, other
+        ends = {value.name: value for value in self.graphs[1].outputs}
+        for value in self.graphs[0].outputs:
+            if value.name in ends and value.producer and ends[value.name].producer:
+                yield value, ends[value.name]
+
+def _leads(value: Value, origin: Value, matched: Mapping[Node, Node]) -> bool:
+    """Whether a value is made from another one by nodes that have no counterpart, few of them."""
+    pending, seen = [value], {value}
+    while pending and len(seen) <= MOST_BETWEEN:
+        node = pending.pop().producer
+        if node is None or node in matched:
+            continue
+        for read in node.inputs:
+            if read is origin:
+                return True
+            if read is not None and read.producer is not None and read not in seen:
+                seen.add(read)
+                pending.append(read)
+    return False
+
+
+def _computed(graph: Graph) -> Iterator[Value]:
+    for node in graph.nodes:
+        yield from node.outputs
+
+
+__all__ = ["Sides"]

@@ -1,0 +1,311 @@
+"""Two models run side by side on the same inputs, and what both know compared in slices, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.verification.grading.compare import Comparison, Floor, difference, moves_too_much
+from graphir.verification.grading.limits import Limits
+from graphir.verification.grading.noise import PERTURBATIONS, Rounding
+from graphir.verification.verdict import Verdict
+
+from .candidate import OnnxCandidate
+from .layouts import order_inside, order_outside
+from .slices import HELD_OF_EACH, WORTH_RETURNING, return_memory
+
+if TYPE_CHECKING:
+    from graphir.converters.formats import Reference
+    from graphir.converters.onnx.files.structure import Structure
+    from graphir.verification.grading.heads import Wiring
+
+Array = NDArray[Any]
+View = Callable[[Array], "Array | None"]
+# A difference that passes for the candidate's floor alone, and is twenty times what needs none: the reference is asked.
+FLOOR_ASKED_FROM = 1e-4
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A value to be compared: its title in a report, its name in the reference and in the candidate.
+
+    `seen` is what of it is compared, on both sides (None where nothing can be), `turned` what was stated of the axes of
+    the candidate's. An output's channels lie where sizes say, a value inside has the layout that suits its model.
+    """
+
+    title: str
+    source: str
+    name: str
+    is_output: bool = False
+    seen: View | None = None
+    turned: View | None = None
+
+    def of_reference(self, array: Array) -> Array | None:
+        """What is compared of the reference's value."""
+        return array if self.seen is None else self.seen(array)
+
+    def of_candidate(self, array: Array) -> Array | None:
+        """What is compared of the candidate's, before its axes are laid out."""
+        array = array if self.turned is None else self.turned(array)  # type: ignore[assignment]
+        return array if self.seen is None else self.seen(array)
+
+
+@dataclass
+class Pair:
+    """Both results of a value, the candidate's in the reference's layout, and what rounding was seen to do to it."""
+
+    asked: Asked
+    expected: Array
+    found: Array
+    order: tuple[int, ...]
+    step: float
+    floor: Floor
+    excused_by_place: bool = False
+    result: Comparison = field(init=False)
+
+    def again(self, array: Array) -> Array:
+        """Another run's result in the same layout."""
+        own = self.asked.of_candidate(array)
+        assert own is not None, "what was seen of the first run is seen of all"
+        return own.transpose(self.order) if self.order and own.ndim == len(self.order) else own
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Both models with what they are fed. `layers` are the values that both know, source name to candidate name,
+    `wiring` what is known of the reference's inside."""
+
+    reference: Reference
+    candidate: OnnxCandidate
+    feeds: Mapping[str, Array]
+    rounding: Rounding
+    layers: Mapping[str, str]
+    limits: Limits
+    wiring: Wiring | Structure | None = None
+
+    def evaluate(self, wanted: Collection[str], layers: Collection[str]) -> tuple[dict[str, Array], list[Comparison]]:
+        """The reference's values that are wanted, and its layers compared in slices, from one evaluation."""
+        known = self.reference.values()
+        order = dict.fromkeys([*(name for name in known if name in wanted or name in layers), *wanted])
+        expected: dict[str, Array] = {}
+        compared: list[Comparison] = []
+        for part in self._parts(list(order), layers):
+            expected |= {name: array for name, array in part.items() if name in wanted}
+            compared += self._compare_slice({name: array for name, array in part.items() if name in layers})
+            large = sum(array.nbytes for array in part.values()) > WORTH_RETURNING
+            part.clear()
+            if large:
+                return_memory()
+        return expected, compared
+
+    def _parts(self, order: Sequence[str], layers: Collection[str]) -> Iterator[dict[str, Array]]:
+        """The reference's values, as many at a time as may be held. One that can be asked again is run for each part,
+        so that it holds no more; others give theirs in the course of one evaluation."""
+        most = self.candidate.memory // HELD_OF_EACH
+        if hasattr(self.reference, "slices"):
+            for names in self.reference.slices(order, self.feeds, most):
+                yield self.reference.run(self.feeds, names)
+            return
+        part: dict[str, Array] = {}
+        held = 0
+        for name, array in self.reference.stream(self.feeds, order) if order else ():
+            held += array.nbytes if name in layers else 0
+            if held > most and part:
+                yield part
+                part, held = {}, array.nbytes
+            part[name] = array
+            del array
+        yield part
+
+    def _compare_slice(self, expected: Mapping[str, Array]) -> list[Comparison]:
+        return self.compare([Asked(source, source, self.layers[source]) for source in expected], expected)
+
+    def compare(
+        self,
+        asked: Sequence[Asked],
+        expected: Mapping[str, Array],
+        found: Mapping[str, Array] | None = None,
+        moved: Mapping[str, Array] | None = None,
+    ) -> list[Comparison]:
+        """Compare values, whatever they are: every one against the floor that it has itself.
+
+        The candidate is run for these values only, unless its results are `found` (and those of its first run on moved
+        feeds, `moved`). Floors are measured where a difference asks for them, by as few runs as explain it; what is
+        beyond all of them is asked of the reference too.
+        """
+        if not asked:
+            return []
+        if found is None:
+            found = self.candidate.run(self.feeds, list(dict.fromkeys(one.name for one in asked)))
+        pairs = [pair for one in asked if (pair := self.pair(one, expected, found)) is not None]
+        for pair in pairs:
+            if moved and pair.asked.name in moved:
+                pair.floor = pair.floor.seen(pair.found, pair.again(moved[pair.asked.name]))
+            pair.result = self.graded(pair, pair.floor)
+        for coarse in (False, True):
+            group = [pair for pair in pairs if (pair.step > 0) == coarse]
+            self._measure(group, coarse, self._passed(group) if moved else 0)
+        self._ask_reference([pair for pair in pairs if self._asks_reference(pair)])
+        self._look_for_chance(pairs)
+        return [pair.result for pair in pairs]
+
+    def _passed(self, pairs: Sequence[Pair]) -> int:
+        """How many of the runs on moved feeds need not be made after the first: the others as well where that changed
+        nothing, and weights are moved beside the feeds."""
+        is_numb = self.rounding.moves_weights and not any(pair.floor.overall for pair in pairs)
+        return PERTURBATIONS if is_numb else 1
+
+    def pair(self, one: Asked, expected: Mapping[str, Array], found: Mapping[str, Array]) -> Pair | None:
+        """Both results of a value as they are compared, None where nothing can be."""
+        wanted, own = one.of_reference(expected[one.source]), one.of_candidate(found[one.name])
+        if wanted is None or own is None or (one.seen is not None and own.size != wanted.size):
+            return None
+        order = order_outside(own, wanted) if one.is_output else order_inside(own, wanted)
+        laid = own.transpose(order) if order else own
+        bounded = one.name in self.candidate.structure.bounded
+        return Pair(one, wanted, laid, order, self.limits.step_of(one.source), Floor(bounded=bounded))
+
+    def graded(self, pair: Pair, floor: Floor | float) -> Comparison:
+        """How the results of a value relate, for what rounding was seen to do to it."""
+        return self.limits.compare(pair.asked.title, pair.expected, pair.found, floor, pair.step)
+
+    def _measure(self, pairs: Sequence[Pair], coarse: bool, passed: int) -> None:
+        """Measure the floors of those whose results need one, until they are explained or nothing is left to run."""
+        still_open = [pair for pair in pairs if not self.limits.is_settled(pair.result)]
+        if not still_open:
+            return
+        names = list(dict.fromkeys(pair.asked.name for pair in still_open))
+        for turn, again in enumerate(self.rounding.runs(names, coarse=coarse, passed=passed)):
+            for pair in still_open:
+                if pair.asked.name in again:
+                    pair.floor = pair.floor.seen(pair.found, pair.again(again[pair.asked.name]))
+                    pair.result = self.graded(pair, pair.floor)
+            del again
+            if turn and all(self.limits.is_settled(pair.result) for pair in still_open):
+                return
+
+    def _ask_reference(self, pairs: Sequence[Pair]) -> None:
+        """What rounding does to the reference, where the candidate's own floor decides and may mislead.
+
+        A channel that rounding moves in the reference too is excused. A floor that only the candidate has excuses
+        nothing: one that is far above the usual, or that comes from a coarse type of the candidate alone.
+        """
+        if not pairs:
+            return
+        theirs = {id(pair): Floor(bounded=pair.floor.bounded) for pair in pairs}
+        if getattr(self.reference, "recorded", False):
+            for pair in pairs:
+                if self._is_coarse_alone(pair):
+                    self._regrade(pair, theirs[id(pair)])
+            return
+        for moved in self.rounding.feeds(coarse=any(pair.step for pair in pairs)):
+            by_source: dict[str, list[Pair]] = {}
+            for pair in pairs:
+                by_source.setdefault(pair.asked.source, []).append(pair)
+            for source, array in self.reference.stream(moved, list(by_source)):
+                for pair in by_source[source]:
+                    again = pair.asked.of_reference(array)
+                    assert again is not None, "what was seen of the first run is seen of all"
+                    theirs[id(pair)] = theirs[id(pair)].seen(pair.expected, again)
+            pairs = [pair for pair in pairs if not self._regrade(pair, theirs[id(pair)])]
+            if not pairs:
+                return
+
+    def _regrade(self, pair: Pair, theirs: Floor) -> bool:
+        """Grade a pair again now that the reference's floor is known; whether it passes."""
+        if pair.excused_by_place:
+            both = _larger(pair.floor.deviation, theirs.deviation)
+            pair.result = self.graded(pair, replace(pair.floor, deviation=both))
+        elif not self._turns_inside(pair) and (
+            pair.result.verdict is not Verdict.NOT_DETERMINISTIC or not moves_too_much(theirs, pair.step)
+        ):
+            pair.result = self.graded(pair, theirs)
+            if not pair.result.verdict.passes:
+                said = f"rounding moves the candidate by far more ({pair.floor.overall:.2g}) than the reference"
+                pair.result = replace(pair.result, note="; ".join(filter(None, (pair.result.note, said))))
+        return pair.result.verdict.passes
+
+    def _turns_inside(self, pair: Pair) -> bool:
+        """Whether a value moves too much because 8-bit numbers inside are rounded the other way by other kernels. Moved
+        inputs do not show that of the reference, which has no other kernels: the first rounding hides them. Two runs
+        that rounding moves are at most two such moves apart."""
+        found = pair.result
+        moves = found.verdict is Verdict.NOT_DETERMINISTIC and found.relative <= 2 * pair.floor.overall < math.inf
+        return self.limits.quantized and moves
+
+    def _is_coarse_alone(self, pair: Pair) -> bool:
+        return self.candidate.structure.steps.get(pair.asked.name, 0.0) > pair.step
+
+    def _asks_reference(self, pair: Pair) -> bool:
+        found = pair.result
+        if self.limits.stated or found.verdict is Verdict.IDENTICAL:
+            return False
+        if found.place or found.verdict is Verdict.NOT_DETERMINISTIC:
+            pair.excused_by_place = bool(found.place)
+            return True
+        if not found.verdict.passes or found.relative <= self.limits.rounding(pair.step):
+            return False
+        return self._is_coarse_alone(pair) or found.relative > FLOOR_ASKED_FROM
+
+    def _look_for_chance(self, pairs: Sequence[Pair]) -> None:
+        """Values that differ between two runs of one side on the very same feeds are random: no comparison proves
+        anything of them. The candidate is run again without optimisations too, which may take away what draws."""
+        drawn = self.candidate.structure.drawn
+        suspects = [pair for pair in pairs if pair.asked.name in drawn or moves_too_much(pair.floor, pair.step)]
+        names = list(dict.fromkeys(pair.asked.name for pair in suspects))
+        if names:
+            again = self.candidate.run(self.feeds, names)
+            for pair in suspects:
+                self._note_chance(pair, "the candidate", pair.found, pair.again(again[pair.asked.name]))
+        if not drawn.isdisjoint(names):
+            first, second = (self.candidate.twin.run(self.feeds, names) for _ in range(2))
+            for pair in suspects:
+                runs = (pair.again(run[pair.asked.name]) for run in (first, second))
+                self._note_chance(pair, "the candidate without optimisations", *runs)
+        differing = {pair.asked.source: pair for pair in pairs if pair.result.verdict.differs}
+        if differing and self.wiring is not None and self.wiring.random:
+            for source, array in self.reference.stream(self.feeds, list(differing)):
+                pair = differing[source]
+                other = pair.asked.of_reference(array)
+                assert other is not None, "what was seen of the first run is seen of all"
+                self._note_chance(pair, "the reference", pair.expected, other)
+
+    def _note_chance(self, pair: Pair, side: str, first: Array, second: Array) -> None:
+        change = Floor().seen(first, second).overall
+        if change > self.limits.rounding(pair.step):
+            said = f"random: two runs of {side} on the same inputs differ by {change:.2g} of its scale"
+            pair.result = replace(pair.result, verdict=Verdict.NOT_DETERMINISTIC, note=said)
+
+    def reacting(self, found: Mapping[str, Array], moved: Mapping[str, Array]) -> set[str]:
+        """Those of the candidate's values, as `found` and as they are on `moved` feeds, that react to the inputs: all
+        of them where nothing can be moved."""
+        if not moved:
+            return set(found)
+        still = [name for name, array in found.items() if name not in moved or same(array, moved[name])]
+        base, stirred = self.rounding.stirred({name: found[name] for name in still}) if still else ({}, {})
+        shown = {name for name in stirred if name in base and not same(base[name], stirred[name])}
+        return found.keys() - set(still) | shown
+
+    def reacting_layers(self, names: Sequence[str]) -> set[str]:
+        """The same for values that are yet to be computed."""
+        moved = self.rounding.first(names)
+        return self.reacting(self.candidate.known_or_run(self.feeds, names), moved) if moved else set(names)
+
+
+def same(array: Array, again: Array) -> bool:
+    """Whether two runs of a value gave the same."""
+    return array.shape == again.shape and not difference(array, again)[1]
+
+
+def _larger(first: Array | None, second: Array | None) -> Array | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return np.maximum(first, second)
+
+
+__all__ = ["Asked", "Bench", "Pair", "same"]

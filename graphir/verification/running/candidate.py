@@ -1,0 +1,317 @@
+"""The model under test: an ONNX file or a graph, run by onnxruntime with any of its values as outputs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from graphir.converters.session import Session, lean_session
+from graphir.errors import VerificationError
+from graphir.graph import Graph
+from graphir.runtime.providers import import_onnxruntime
+from graphir.runtime.session import OnnxSession
+from graphir.verification.options import MEMORY_BUDGET
+
+from .layouts import Fitting, fit_inputs, fitted_feeds
+from .slices import HELD_OF_EACH, WORTH_RETURNING, held_at_once, in_slices, return_memory
+
+if TYPE_CHECKING:
+    from graphir.converters.onnx.files.mapped import Mapped
+    from graphir.converters.onnx.files.structure import Structure
+
+IN_MEMORY_BELOW = 64 << 20
+# Sessions for inner values that are kept: what is asked for set after set, the heads and a slice of layers or two.
+SESSIONS_KEPT = 4
+# What heads and the layers before them give is asked for more than once: results of so many runs are kept, each if it
+# takes no more than this share of the budget.
+RUNS_KEPT = 4
+KEPT_SHARE = 64
+
+
+class OnnxCandidate:
+    """An .onnx file, or a graph written to one, whose inner values can be asked for.
+
+    `memory` is what a comparison may take beside the weights, in bytes.
+
+    Use it as a context manager: files that it makes go with it. Nothing is ever written beside the user's model.
+    """
+
+    def __init__(
+        self,
+        model: Graph | str | os.PathLike[str],
+        *,
+        providers: str | Sequence[str] = "cpu",
+        optimize: bool = True,
+        opset: int | None = None,
+        memory: int = MEMORY_BUDGET,
+    ) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="graphir-", ignore_cleanup_errors=True)
+        self._providers = providers
+        self._optimize = optimize
+        if isinstance(model, Graph):
+            from graphir.converters.onnx import save
+
+            path = Path(self._folder.name) / "model.onnx"
+            save(model, path, opset=opset, weights="external")
+        else:
+            path = Path(model)
+        self.path = path
+        self.memory = memory
+        self._sizes: dict[tuple[tuple[str, tuple[int, ...]], ...], dict[str, int]] = {}
+        self._extended: dict[tuple[str, ...], OnnxSession] = {}
+        self._fitting: Fitting | None = None
+        self._twin: OnnxCandidate | None = None
+        self._opened: tuple[str, ...] = ()
+        self._turns = False
+        self._recent: list[tuple[Mapping[str, NDArray[Any]], Fitting, dict[str, NDArray[Any]]]] = []
+
+    def __enter__(self) -> OnnxCandidate:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the sessions and the files go."""
+        self._extended, self._recent = {}, []
+        if self._twin is not None:
+            self._twin.close()
+            self._twin = None
+        for name in ("session", "_mapped"):
+            self.__dict__.pop(name, None)
+        self._folder.cleanup()
+
+    @property
+    def asked(self) -> str | Sequence[str]:
+        """The providers that were asked for."""
+        return self._providers
+
+    @cached_property
+    def session(self) -> OnnxSession:
+        """The session on the model as it is; what is wrong with a file is said of the file itself."""
+        if self._mapped is not None:
+            with suppress(VerificationError):
+                return self._started(self._mapped.message)
+        return self._started(self.path)
+
+    @cached_property
+    def _mapped(self) -> Mapped | None:
+        """The model with its weights where they lie, which all sessions share."""
+        from graphir.converters.onnx.files.mapped import mapped_model
+
+        return mapped_model(self.path)
+
+    def _started(self, model: bytes | Path, *, lean: bool | None = None) -> OnnxSession:
+        """A session on the model, the folder of its external data known. One that is `lean`, or else not optimised,
+        runs a few times: see `lean_session`. So does one for which the budget has no room: optimising takes a copy of
+        the weights beyond the one that stays."""
+        external = self.path.absolute().parent if self._mapped is None else self._mapped.folder
+        optimize = self._optimize if lean is None else not lean
+        if not optimize or self.is_tight:
+            return lean_session(model, providers=self._providers, external=external, optimize=optimize)
+        if isinstance(model, Path):
+            return Session(model, providers=self._providers, format="onnx")
+        session = Session(model, providers=self._providers, external=external)
+        if self.path.stat().st_size > WORTH_RETURNING:
+            return_memory()
+        return session
+
+    @cached_property
+    def is_tight(self) -> bool:
+        """Whether the weights are larger than the budget of memory: then they are not copied into the order that suits
+        the processor, and what fuses nodes only for that is left out."""
+        from graphir.converters.onnx.files.value_sizes import weight_bytes
+
+        return weight_bytes(self.path) > self.memory
+
+    @cached_property
+    def structure(self) -> Structure:
+        """The model's names and operators."""
+        from graphir.converters.onnx.files.structure import read_structure
+
+        return read_structure(self.path)
+
+    @property
+    def label(self) -> str:
+        """What runs the model and where; with the number of nodes on each provider if there are several."""
+        placement = self.session.placement() if len(self.session.providers) > 1 else {}
+        names = [
+            name.removesuffix("ExecutionProvider") + (f" ({placement.get(name, 0)} nodes)" if placement else "")
+            for name in self.session.providers
+        ]
+        version = import_onnxruntime().__version__
+        own = f", {', '.join(self.session.computed)} by the plugin's own numpy" if self.session.computed else ""
+        return f"onnxruntime {version} on {', '.join(names)}{own}" + ("" if self._optimize else ", no optimisation")
+
+    @property
+    def twin(self) -> OnnxCandidate:
+        """The same file with onnxruntime's optimisations the other way, fed alike; made when it is first asked for and
+        closed with this one. Inner values, which are computed without optimisations, it computes with them."""
+        if self._twin is None:
+            self._twin = OnnxCandidate(
+                self.path, providers=self._providers, optimize=not self._optimize, memory=self.memory
+            )  # fmt: skip
+            self._twin._turns = True
+            self._twin.__dict__ |= {"structure": self.structure, "_mapped": self._mapped}
+        self._twin._fitting = self._fitting
+        return self._twin
+
+    def open_weights(self, names: Sequence[str]) -> None:
+        """Let these weights be fed from now on; without that they have their own values. Each can be asked for."""
+        if tuple(names) != self._opened:
+            self._opened = tuple(names)
+            self._extended = {}
+
+    def fit(self, feeds: Mapping[str, NDArray[Any]], stated: Fitting | None = None) -> list[str]:
+        """Take feeds like these, which another model's inputs are named after; the notes say how (see `fit_inputs`)."""
+        self._fitting, notes = fit_inputs(feeds, self.session.inputs, stated)
+        return notes
+
+    @property
+    def fitting(self) -> Fitting:
+        """Which feed each input takes, and how."""
+        return dict(self._fitting or {})
+
+    @fitting.setter
+    def fitting(self, fitting: Fitting) -> None:
+        self._fitting = fitting
+
+    def run(
+        self,
+        feeds: Mapping[str, NDArray[Any]],
+        outputs: Sequence[str] | None = None,
+        weights: Mapping[str, NDArray[Any]] | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """The outputs, or those values of the model that are named, with other values of opened `weights`. Raises
+        VerificationError for a name that it lacks.
+
+        Each call is a run of its own; see `known_or_run`.
+        """
+        given = feeds
+        if self._fitting is not None:
+            feeds = fitted_feeds(self._fitting, feeds)
+        feeds = {**feeds, **(weights or {})}
+        own = self.session.outputs if not self._opened else self.structure.outputs
+        inner = list(dict.fromkeys(name for name in outputs or () if name not in own))
+        if not inner and not self._opened:
+            return self.session.run(feeds, outputs)
+        known = (self.structure.producers, self._opened)
+        absent = [name for name in inner if not any(name in names for names in known)]
+        if absent:
+            raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
+        found = self._with_outputs(inner).run(feeds, outputs)
+        if not self._opened and sum(array.nbytes for array in found.values()) <= self.memory // KEPT_SHARE:
+            self._recent = [*self._recent[1 - RUNS_KEPT :], (given, self.fitting, dict(found))]
+        return found
+
+    def known_or_run(self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
+        """The same as `run`, without another run where one of the last, on these very feeds, gave small inner values of
+        these names."""
+        for fed, fitting, found in self._recent:
+            if fed is feeds and fitting == self.fitting and all(name in found for name in names):
+                return {name: found[name] for name in names}
+        return self.run(feeds, names)
+
+    def slices(self, names: Iterable[str], feeds: Mapping[str, NDArray[Any]], most: int) -> list[list[str]]:
+        """The names in parts whose values take at most so many bytes; one that takes more is alone."""
+        return in_slices(names, self._sizes_for(feeds), most)
+
+    def beyond_budget(self, feeds: Mapping[str, NDArray[Any]], *, per_layer: bool) -> str:
+        """What is to be said where what cannot be cut into parts takes more than the budget: a run, and each value that
+        is compared; nothing where the budget holds."""
+        sizes = self._sizes_for(feeds)
+        most = held_at_once(self.structure, sizes)
+        if per_layer:
+            most = max(most, HELD_OF_EACH * max(sizes.values(), default=0))
+        if most <= self.memory:
+            return ""
+        return (
+            f"the memory budget of {self.memory / 1e6:,.0f} MB does not hold: values that are needed at the same time "
+            f"take {most / 1e6:,.0f} MB; a smaller batch takes less"
+        )
+
+    def has_room(self, feeds: Mapping[str, NDArray[Any]], copies: int) -> bool:
+        """Whether the budget has room for a run, and for so many copies of its largest value."""
+        sizes = self._sizes_for(feeds)
+        return held_at_once(self.structure, sizes) + copies * max(sizes.values(), default=0) <= self.memory
+
+    def about_budget(self) -> str:
+        """What is to be said of a candidate that is run with less optimisation than onnxruntime is capable of; nothing
+        where it is not."""
+        if not self.is_tight or not self._optimize:
+            return ""
+        return (
+            f"the weights are larger than the memory budget of {self.memory / 1e6:,.0f} MB: onnxruntime optimises the "
+            "candidate without changing their layout (a larger --memory-budget lets it)"
+        )
+
+    def _sizes_for(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, int]:
+        own = feeds if self._fitting is None else fitted_feeds(self._fitting, feeds)
+        shapes = {name: tuple(array.shape) for name, array in own.items()}
+        key = tuple(sorted(shapes.items()))
+        if key not in self._sizes:
+            from graphir.converters.onnx.files.value_sizes import value_sizes
+
+            self._sizes[key] = value_sizes(self.path, shapes)
+        return self._sizes[key]
+
+    def _with_outputs(self, names: Sequence[str]) -> OnnxSession:
+        """A session on the model with more outputs, without optimisations, of which these would prevent some (but see
+        `twin`); the last ones are kept, or the last where each holds the weights.
+
+        Protobuf merges what is appended to a message, so the model's bytes with the new outputs behind them are the
+        model with these outputs. Where weights cannot be mapped, small files, and those whose external data
+        onnxruntime has to find, are handed over in memory; others are copied to the temporary folder.
+        """
+        key = (*names, "", *self._opened)
+        found = self._extended.pop(key, None)
+        if found is None:
+            while self._extended and len(self._extended) >= (1 if self._mapped is None else SESSIONS_KEPT):
+                self._extended.pop(next(iter(self._extended)))
+            found = self._started(self._extended_model(names), lean=not self._is_turned(names))
+        self._extended[key] = found
+        return found
+
+    def _is_turned(self, names: Sequence[str]) -> bool:
+        """Whether this is a twin that is asked for inner values: its model's are computed without optimisations."""
+        return self._turns and any(name in self.structure.producers for name in names)
+
+    def _extended_model(self, names: Sequence[str]) -> bytes | Path:
+        from graphir.converters.onnx.files.messages import input_addition, output_addition
+
+        opened = [name for name in self._opened if name not in self.structure.defaults]
+        return self._model_with(
+            output_addition(names) + input_addition({name: self.structure.weights[name] for name in opened})
+        )
+
+    def session_with(self, addition: bytes) -> OnnxSession | None:
+        """A session without optimisations on the model with these bytes of protobuf behind it, which shares the weights
+        of the others; None where it would hold them once more."""
+        shared = self._mapped is not None or (self.path.stat().st_size < IN_MEMORY_BELOW and not self.is_tight)
+        return self._started(self._model_with(addition), lean=True) if shared else None
+
+    def _model_with(self, addition: bytes) -> bytes | Path:
+        if self._mapped is not None:
+            return self._mapped.message + addition
+        length = self.path.stat().st_size
+        if self.structure.external or length < IN_MEMORY_BELOW:
+            return self.path.read_bytes() + addition
+        model = Path(self._folder.name) / "extended.onnx"
+        if not model.exists():
+            shutil.copyfile(self.path, model)
+        with open(model, "r+b") as file:
+            file.truncate(length)
+            file.seek(length)
+            file.write(addition)
+        return model
+
+
+__all__ = ["OnnxCandidate"]

@@ -1,0 +1,184 @@
+"""What a model is held against besides its own framework: what that framework recorded, and the model itself in
+onnxruntime without optimisations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from graphir.errors import VerificationError
+from graphir.graph import Graph
+from graphir.verification.inputs.feeds import npz_names, read_npz
+from graphir.verification.options import MEMORY_BUDGET
+from graphir.verification.report import VerificationReport
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.slices import HELD_OF_EACH
+
+if TYPE_CHECKING:
+    from graphir.converters.formats import Judge, Reference
+    from graphir.runtime.session import OnnxSession
+
+Array = NDArray[Any]
+PathLike = str | os.PathLike[str]
+IMPORT_NOT_PROVEN = "export checked, import not proven"
+
+
+class GoldenCapture:
+    """Inputs, outputs and internals recorded in an .npz by the framework that the model was made with.
+
+    Keys: `input:<name>`, `output:<index>:<name>`, `internal:<name>`; others are passed over. Arrays are read when they
+    are wanted. It is `recorded`: it has answers for its own inputs only.
+    """
+
+    recorded = True
+
+    def __init__(self, path: PathLike) -> None:
+        self.label = f"golden capture {Path(path).name}"
+        self._path = path
+        self._keys: dict[str, str] = {}
+        inputs: dict[str, str] = {}
+        numbered: list[tuple[int, str]] = []
+        keys = npz_names(path)
+        for key in keys:
+            kind, _, rest = key.partition(":")
+            index, _, name = rest.partition(":")
+            if kind == "input":
+                inputs[rest] = key
+            elif kind == "internal":
+                self._keys[rest] = key
+            elif kind == "output" and index.isdecimal() and name:
+                numbered.append((int(index), name))
+                self._keys[name] = key
+        self.outputs: list[str] = [name for _, name in sorted(numbered)]
+        if not self.outputs:
+            found = ", ".join(sorted(keys)[:5]) or "nothing"
+            raise VerificationError(
+                f"{path} is no golden capture: it has no key like output:0:softmax_output (found: {found})"
+            )
+        self.feeds = {name: self._read(key) for name, key in inputs.items()}
+
+    @property
+    def may_lack(self) -> frozenset[str]:
+        """All outputs: a capture does not say which of them are losses. A note names those that are missing."""
+        return frozenset(self.outputs)
+
+    def values(self) -> list[str]:
+        """The names of the recorded values."""
+        return list(self._keys)
+
+    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+        """The recorded values, whatever the feeds."""
+        for name in names:
+            yield name, self._read(self._keys[name])
+
+    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
+        """The recorded values."""
+        return dict(self.stream(feeds, self.outputs if outputs is None else outputs))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _read(self, key: str) -> Array:
+        return read_npz(self._path, [key])[key]
+
+
+class RuntimeReference:
+    """A graph or an ONNX file itself, in onnxruntime without optimisations; `memory` is what the comparison may take
+    beside the weights, in bytes."""
+
+    def __init__(self, model: Graph | PathLike, *, memory: int = MEMORY_BUDGET) -> None:
+        self._candidate = OnnxCandidate(model, optimize=False, memory=memory)
+        self.label = self._candidate.label
+
+    @property
+    def session(self) -> OnnxSession:
+        """The session that runs it."""
+        return self._candidate.session
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of the model's outputs."""
+        return list(self._candidate.session.outputs)
+
+    @property
+    def inputs(self) -> list[str]:
+        """The names of the model's inputs."""
+        return list(self._candidate.session.inputs)
+
+    @property
+    def may_lack(self) -> frozenset[str]:
+        """None: the model that comes back has every output."""
+        return frozenset()
+
+    @property
+    def structure(self) -> Any:
+        """Which operator makes which value."""
+        return self._candidate.structure
+
+    def values(self) -> list[str]:
+        """The names of the model's results, in the file's order."""
+        return list(self._candidate.structure.producers)
+
+    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+        """The named values, as many at a time as the budget has room for; each is let go when it is given."""
+        for part in self.slices(names, feeds, self._candidate.memory // HELD_OF_EACH):
+            values = self._candidate.run(feeds, part)
+            for name in part:
+                yield name, values.pop(name)
+
+    def slices(self, names: Iterable[str], feeds: Mapping[str, Array], most: int) -> list[list[str]]:
+        """The names in parts whose values take at most so many bytes, each of which costs a run."""
+        return self._candidate.slices(names, feeds, most)
+
+    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
+        """The outputs, or the named values."""
+        return self._candidate.run(feeds, outputs)
+
+    def close(self) -> None:
+        """Remove the files made."""
+        self._candidate.close()
+
+
+def reference_of(judge: Judge, imported: Graph | PathLike, memory: int = MEMORY_BUDGET) -> Reference:
+    """The reference that a judge is; for one that stands for the imported model, that in onnxruntime."""
+    return RuntimeReference(imported, memory=memory) if judge.reference is None else judge.reference()
+
+
+def hold_against(
+    judges: Sequence[Judge],
+    imported: Graph | PathLike,
+    check: Callable[[Reference], VerificationReport],
+    *,
+    memory: int = MEMORY_BUDGET,
+) -> VerificationReport:
+    """Check against the first judge that does not give way; the report's notes say which of them did, and why."""
+    notes: list[str] = []
+    *others, last = judges
+    for judge in others:
+        with closing(reference_of(judge, imported, memory)) as reference:
+            try:
+                return _noted(check(reference), judge, ())
+            except tuple(judge.gives_way) as error:
+                said = next(text for kind, text in judge.gives_way.items() if isinstance(error, kind))
+                notes.append(said.format(error=error))
+    with closing(reference_of(last, imported, memory)) as reference:
+        return _noted(check(reference), last, notes)
+
+
+def _noted(report: VerificationReport, judge: Judge, notes: Sequence[str]) -> VerificationReport:
+    """The report with what is said of its judge: first of all where that was the imported graph, which an import that
+    is wrong changes too."""
+    if judge.note and judge.reference is None:
+        report.unproven.insert(0, f"{IMPORT_NOT_PROVEN}: {judge.note}")
+        report.notes += filter(None, notes)
+    else:
+        report.notes += filter(None, (judge.note, *notes))
+    return report
+
+
+__all__ = ["IMPORT_NOT_PROVEN", "GoldenCapture", "RuntimeReference", "hold_against", "reference_of"]
