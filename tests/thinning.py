@@ -29,7 +29,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
 
 
-def is_full(config: pytest.Config) -> bool:
+def _is_full(config: pytest.Config) -> bool:
     """Whether marks count for nothing: all rows are wanted, or somebody named what he wants to see."""
     named = any(".py" in argument for argument in config.args)
     return bool(config.getoption(FULL) or config.getoption("keyword") or named)
@@ -40,14 +40,14 @@ def thin(config: pytest.Config, items: list[pytest.Item]) -> None:
     sample = config.getoption(SAMPLE)
     if sample < 1:
         raise pytest.UsageError(f"{SAMPLE} {sample}: expected 1 or more")
-    kept = set(_kept(items, sample, marks=not is_full(config)))
-    gone = [item for item in items if item.nodeid not in kept]
+    stay = set(kept(items, sample, marks=not _is_full(config)))
+    gone = [item for item in items if item.nodeid not in stay]
     if gone:
-        items[:] = [item for item in items if item.nodeid in kept]
+        items[:] = [item for item in items if item.nodeid in stay]
         config.hook.pytest_deselected(items=gone)
 
 
-def _kept(items: Iterable[pytest.Item], sample: int, *, marks: bool) -> Iterable[str]:
+def kept(items: Iterable[pytest.Item], sample: int, *, marks: bool) -> Iterable[str]:
     """The rows that stay: those whose number falls on the first of N, and the lowest of a group that has none."""
     groups: dict[tuple[str, object], list[tuple[int, str]]] = {}
     for item in items:
@@ -77,4 +77,4 @@ def _subject(item: pytest.Item, mark: pytest.Mark | None) -> object:
     return str(found)
 
 
-__all__ = ["FULL", "SAMPLE", "add_options", "is_full", "thin"]
+__all__ = ["add_options", "kept", "thin"]
