@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 # A model whose first comparison takes this process more seconds of work gets lighter sets, ...
-LONG = 1.5
+LONG = 1.0
 # ... and as many of them as this share of that time allows.
-SHARE = 0.35
+SHARE = 1.5
 LIGHT = "the model takes long: further sets of inputs have one sample each where the batch is open"
 SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
@@ -69,11 +69,13 @@ def verify_sets(
     long = spent > LONG
     taken = [first.attempts[0]]
     pending = list(plan.sets(long)[1:])
+    room = SHARE * spent if long else float("inf")
     if pending and not report.verdict.differs and report.verdict is not Verdict.NOT_DETERMINISTIC:
         del feeds
         if long:
             report.notes.append(LIGHT)
-        taken += _further(driver, Plain(bench, asked), pending, report, SHARE * spent if long else float("inf"))
+        plain = Plain(replace(bench, prior=_floors(report)), asked)
+        taken += _further(driver, plain, pending, report, room)
     if not report.verdict.differs:
         slow = long and not driver.how.per_layer
         report.coverage += [SLOW] if slow else coverage(candidate, taken)
@@ -82,6 +84,11 @@ def verify_sets(
         if sides.reason:
             report.notes.append(f"the graphs were not compared: {sides.reason}")
     return report
+
+
+def _floors(report: VerificationReport) -> dict[str, float]:
+    """What rounding was seen to do to the values that were compared."""
+    return {one.name: one.floor for one in report.outputs}
 
 
 def _further(
