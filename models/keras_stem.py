@@ -31,7 +31,9 @@ LAYERS: tuple[tuple[str, str, dict[str, Any], dict[str, tuple[int, ...]]], ...] 
      {"kernel": (16, CLASSES), "bias": (CLASSES,)}),
 )  # fmt: skip
 OF_CONV = {"data_format": "channels_last", "dilation_rate": [1, 1], "groups": 1, "use_bias": True}
-MORE: dict[str, dict[str, Any]] = {"Conv2D": OF_CONV, "GlobalAveragePooling2D": {"data_format": "channels_last"}, "Dense": {"use_bias": True}}
+MORE: dict[str, dict[str, Any]] = {
+    "Conv2D": OF_CONV, "GlobalAveragePooling2D": {"data_format": "channels_last"}, "Dense": {"use_bias": True},
+}  # fmt: skip
 
 
 def save(path: str | os.PathLike[str]) -> None:
