@@ -101,6 +101,7 @@ def _missed(findings: Sequence[Finding], acquittals: Sequence[Acquittal]) -> lis
     lines = [f"- missed: `{found.command}`" for found in findings if found.missed]
     lines += [f"- found, not named: `{found.command}`" for found in findings if found.unnamed]
     lines += [f"- blamed: `{found.command}`" for found in acquittals if found.blamed]
+    lines += [f"- not harmless: `{found.command}`" for found in acquittals if found.harms]
     return ["\n## Not as it should be\n", *lines] if lines else []
 
 
