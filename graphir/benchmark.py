@@ -33,8 +33,8 @@ from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
 from graphir.types import format_shape
-from graphir.verification.feeds import chosen, read_feeds
-from graphir.verification.seeded import batch_sizes, make_feeds
+from graphir.verification.inputs.feeds import chosen, read_feeds
+from graphir.verification.inputs.seeded import batch_sizes, make_feeds
 
 PathLike = str | os.PathLike[str]
 Array = NDArray[Any]

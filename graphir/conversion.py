@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphir.graph import Graph
     from graphir.passes.half import HalfOptions
     from graphir.verification.accuracy import AccuracyReport
-    from graphir.verification.given import Feeds
+    from graphir.verification.inputs.given import Feeds
     from graphir.verification.options import ComparisonOptions
     from graphir.verification.report import VerificationReport
 
@@ -205,7 +205,7 @@ def _keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
 def _in_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | None) -> Graph:
     """The graph in the narrow dtype, by the numbers that a run shows where it can be run."""
     from graphir.passes.half import to_half
-    from graphir.verification.ranges import measure
+    from graphir.verification.inputs.ranges import measure
 
     measured: dict[str, float] = {}
     reason = ""
@@ -235,7 +235,7 @@ def _verified(model: Source, graph: Graph, wanted: Wanted, how: ComparisonOption
     """What was written, held against what it came from; against the graph where inputs are bound. Where onnxruntime
     does not run what was written, the framework that does is held against the source."""
     from graphir.verification.converted import verify_conversion
-    from graphir.verification.sides import Sides
+    from graphir.verification.pairs.sides import Sides
 
     target = target_of(wanted.format)
     imported = model.graph if wanted.constants else model.runnable or model.graph

@@ -129,7 +129,7 @@ def need_feeds(words: Sequence[str] | None) -> None:
     """Raise ImportFailure, before any work is done, for a word of --feeds that is no file, no folder and no drawn set's
     name."""
     from graphir.errors import ImportFailure
-    from graphir.verification.sets import NAMES
+    from graphir.verification.inputs.sets import NAMES
 
     for word in words or ():
         if word not in NAMES and not os.path.exists(word):

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     comparison.add_argument(
         "--match",
         metavar="A=B[:AXES]",
-        type=read_by("graphir.verification.matches", "parse_match"),
+        type=read_by("graphir.verification.pairs.matches", "parse_match"),
         action="append",
         default=[],
         help="which input or output of A is which of B, where names do not tell; with the order of axes in which it is "

@@ -7,7 +7,7 @@ from importlib import import_module
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from ..errors import GraphirError
+from graphir.errors import GraphirError
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -16,7 +16,7 @@ from .verification import MEANINGS, cause_text, headline
 
 if TYPE_CHECKING:
     from graphir.verification.accuracy import AccuracyReport
-    from graphir.verification.compare import Comparison
+    from graphir.verification.grading.compare import Comparison
     from graphir.verification.report import VerificationReport
 
     from .conversion import ConversionReport

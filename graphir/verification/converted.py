@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.verification.accuracy import AccuracyReport, compare_accuracy, split_labels
-from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
-from graphir.verification.feeds import read_npz
-from graphir.verification.given import Wanted, plan_of
-from graphir.verification.heads import Wiring
+from graphir.verification.grading.heads import Wiring
+from graphir.verification.inputs.feeds import read_npz
+from graphir.verification.inputs.given import Wanted, plan_of
 from graphir.verification.options import ComparisonOptions
+from graphir.verification.pairs.sides import Sides
 from graphir.verification.progress import watched
-from graphir.verification.references import hold_against, reference_of
 from graphir.verification.report import VerificationReport
-from graphir.verification.sides import Sides
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.references import hold_against, reference_of
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Judge, Reference

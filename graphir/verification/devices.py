@@ -12,11 +12,11 @@ from graphir.converters.session import Session
 from graphir.errors import GraphirError
 from graphir.runtime.providers import PROVIDERS
 
-from .candidate import OnnxCandidate
 from .equivalence import verify_against
-from .layouts import fitted_feeds
 from .options import ComparisonOptions
 from .report import VerificationReport
+from .running.candidate import OnnxCandidate
+from .running.layouts import fitted_feeds
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference

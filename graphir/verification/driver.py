@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from graphir.graph import Graph
 
-from .candidate import OnnxCandidate
-from .compare import Comparison
-from .coverage import coverage
 from .equivalence import Compared, compare_models
-from .heads import Wiring
+from .grading.compare import Comparison
+from .grading.heads import Wiring
+from .grading.proof import Evidence, unproven
+from .inputs.coverage import coverage
+from .inputs.sets import FeedSet, Made, Plan
 from .options import ComparisonOptions
+from .pairs.sides import Sides
 from .plain import Outcome, Plain, Refused, noted, refusals
-from .proof import Evidence, unproven
 from .report import InputSet, VerificationReport
-from .sets import FeedSet, Made, Plan
-from .sides import Sides
+from .running.candidate import OnnxCandidate
 from .verdict import Verdict
 
 if TYPE_CHECKING:

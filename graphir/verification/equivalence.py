@@ -12,25 +12,25 @@ from numpy.typing import NDArray
 from graphir.graph import Graph
 from graphir.runtime.providers import PROVIDERS
 
-from .bench import Asked, Bench, View
-from .candidate import OnnxCandidate
-from .causes import explain
-from .compare import Comparison
-from .detected import before_cuts, compare_as_sets
-from .doubts import gather_evidence, look_for_overflow, look_inside
-from .heads import SHIFTLESS, Wiring, hides_errors, scores, values_before_heads
-from .hidden_heads import hidden_heads
-from .layouts import order_outside
-from .limits import Limits
-from .long_sums import excuse_long_sums
-from .matches import turned
-from .noise import Rounding
+from .causes.layers import explain
+from .detections.detected import before_cuts, compare_as_sets
+from .grading.compare import Comparison
+from .grading.doubts import gather_evidence, look_for_overflow, look_inside
+from .grading.heads import SHIFTLESS, Wiring, hides_errors, scores, values_before_heads
+from .grading.hidden_heads import hidden_heads
+from .grading.limits import Limits
+from .grading.long_sums import excuse_long_sums
+from .grading.noise import Rounding
+from .grading.proof import unproven
 from .options import ComparisonOptions
-from .pairing import layer_pairs, output_pairs
-from .proof import unproven
-from .questions import Stated, first_run, fit, questions
+from .pairs.matches import turned
+from .pairs.pairing import layer_pairs, output_pairs
+from .pairs.questions import Stated, first_run, fit, questions
+from .pairs.sides import Sides
 from .report import VerificationReport
-from .sides import Sides
+from .running.bench import Asked, Bench, View
+from .running.candidate import OnnxCandidate
+from .running.layouts import order_outside
 from .verdict import Verdict
 
 if TYPE_CHECKING:

@@ -20,20 +20,20 @@ from graphir.errors import ArgumentError, ImportFailure, VerificationError
 from graphir.graph import Graph
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
-from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.causes.minimal import check_folder
 from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
-from graphir.verification.feeds import file_plan, golden_plan
-from graphir.verification.given import Feeds, Wanted, plan_of
-from graphir.verification.heads import Wiring
-from graphir.verification.minimal import check_folder
+from graphir.verification.grading.heads import Wiring
+from graphir.verification.inputs.feeds import file_plan, golden_plan
+from graphir.verification.inputs.given import Feeds, Wanted, plan_of
+from graphir.verification.inputs.sets import Plan
 from graphir.verification.options import MEMORY_BUDGET, ComparisonOptions
+from graphir.verification.pairs.sides import Sides
 from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
 from graphir.verification.progress import watched
-from graphir.verification.references import GoldenCapture, RuntimeReference, hold_against
 from graphir.verification.report import VerificationReport
-from graphir.verification.sets import Plan
-from graphir.verification.sides import Sides
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.references import GoldenCapture, RuntimeReference, hold_against
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Format, Reference

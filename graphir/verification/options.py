@@ -12,8 +12,8 @@ from graphir.structure.record import record
 
 if TYPE_CHECKING:
     from graphir.converters.kernel.live import Live
-    from graphir.verification.given import Feeds
-    from graphir.verification.matches import Match
+    from graphir.verification.inputs.given import Feeds
+    from graphir.verification.pairs.matches import Match
 
 PathLike = str | os.PathLike[str]
 # Bytes that a comparison may take beside the weights, where nothing else is said.
@@ -71,7 +71,7 @@ class ComparisonOptions:
 
     def matches(self) -> list[Match]:
         """Which input or output is stated to be which. Raises VerificationError for a text that states none."""
-        from graphir.verification.matches import parse_match
+        from graphir.verification.pairs.matches import parse_match
 
         return [parse_match(text) for text in self.match]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .references import GoldenCapture
 from .report import InputSet, VerificationReport
+from .running.references import GoldenCapture
 from .verdict import Verdict
 
 Array = NDArray[Any]

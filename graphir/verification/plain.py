@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from graphir.converters.kernel.live import LiveFailed
 from graphir.errors import VerificationError
 
-from .bench import Asked, Bench
-from .compare import Comparison
-from .doubts import plain_evidence
-from .proof import Evidence
+from .grading.compare import Comparison
+from .grading.doubts import plain_evidence
+from .grading.proof import Evidence
+from .running.bench import Asked, Bench
 from .verdict import Verdict
 
 Array = NDArray[Any]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from .sets import FeedSet, Made, Plan
+from .inputs.sets import FeedSet, Made, Plan
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference

@@ -9,8 +9,8 @@ from typing import Any
 from graphir.runtime.providers import PlacedNode
 from graphir.structure.printed import Printed
 
-from .compare import Comparison
-from .proof import Evidence
+from .grading.compare import Comparison
+from .grading.proof import Evidence
 from .verdict import Verdict
 
 EXIT_DIFFERENT = 4

@@ -11,8 +11,8 @@ from onnx import helper
 
 import graphir
 from graphir.errors import ImportFailure, UnsupportedOpError
-from graphir.verification.compare import Verdict
-from graphir.verification.seeded import make_feeds
+from graphir.verification.grading.compare import Verdict
+from graphir.verification.inputs.seeded import make_feeds
 from tests.cli.broken import intact
 from tests.converters import tiny
 from tests.runtime import models

@@ -14,8 +14,8 @@ from onnx import helper
 from graphir.converters.onnx import save
 from graphir.converters.onnx.files.structure import read_structure
 from graphir.errors import FormatError, VerificationError
-from graphir.verification import candidate as module
-from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.running import candidate as module
+from graphir.verification.running.candidate import OnnxCandidate
 
 from . import models
 

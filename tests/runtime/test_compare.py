@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from graphir.errors import VerificationError
-from graphir.verification.compare import (
+from graphir.verification.grading.compare import (
     ELEMENTS_AT_ONCE,
     NOISE_LEAST,
     NOISE_MOST,

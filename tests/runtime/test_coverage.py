@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 from graphir import verify
-from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.running.candidate import OnnxCandidate
 from tests.runtime.models import onnx_model
 from tests.runtime.test_input_sets import BOOL, FLOAT, INT64, UINT8, Side, Types, branches, make, saved
 

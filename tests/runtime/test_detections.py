@@ -13,12 +13,18 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.ops.detection import BoxNMS, MultiBoxDetection, NonMaxSuppression
 from graphir.types import DType, TensorType
-from graphir.verification.boxes import DetectionOutputs, Detections, find_detections, overlaps, selected_detections
-from graphir.verification.compare import noise_limit
-from graphir.verification.cuts import cuts_of, is_cut
-from graphir.verification.detections import DetectionComparison, Limits, compare_detections, limits_of
-from graphir.verification.near_ties import Cuts
-from graphir.verification.rows import Give, moved_order, pair_rows
+from graphir.verification.detections.as_sets import DetectionComparison, Limits, compare_detections, limits_of
+from graphir.verification.detections.boxes import (
+    DetectionOutputs,
+    Detections,
+    find_detections,
+    overlaps,
+    selected_detections,
+)
+from graphir.verification.detections.cuts import cuts_of, is_cut
+from graphir.verification.detections.near_ties import Cuts
+from graphir.verification.detections.rows import Give, moved_order, pair_rows
+from graphir.verification.grading.compare import noise_limit
 from graphir.verification.verdict import Verdict
 
 Floats = NDArray[np.float64]

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from graphir.converters.onnx import from_model
 from graphir.graph import Graph
 from graphir.types import UNKNOWN, Dim, DType, TensorType, parse_shape
-from graphir.verification.draws import EDGES, MASK, NORMAL, WIDE, Draw
-from graphir.verification.open_sizes import other_shapes
-from graphir.verification.roles import Role, order_sensitive, role_of, table_of
-from graphir.verification.seeded import make_feeds
-from graphir.verification.sets import drawn_sets
+from graphir.verification.inputs.draws import EDGES, MASK, NORMAL, WIDE, Draw
+from graphir.verification.inputs.open_sizes import other_shapes
+from graphir.verification.inputs.roles import Role, order_sensitive, role_of, table_of
+from graphir.verification.inputs.seeded import make_feeds
+from graphir.verification.inputs.sets import drawn_sets
 from tests.runtime.models import onnx_model
 from tests.runtime.test_input_sets import FLOAT, INT32, INT64, Side, Types, make
 

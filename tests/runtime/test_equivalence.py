@@ -21,13 +21,13 @@ from graphir.graph import Graph
 from graphir.ops.convolution import Conv
 from graphir.padding import Explicit
 from graphir.runtime.session import OnnxSession
-from graphir.verification.candidate import OnnxCandidate
-from graphir.verification.compare import Verdict, compare
 from graphir.verification.equivalence import verify_against
-from graphir.verification.heads import values_before_heads
+from graphir.verification.grading.compare import Verdict, compare
+from graphir.verification.grading.heads import values_before_heads
 from graphir.verification.options import ComparisonOptions
-from graphir.verification.references import RuntimeReference
-from graphir.verification.slices import HELD_OF_EACH
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.references import RuntimeReference
+from graphir.verification.running.slices import HELD_OF_EACH
 
 from . import models
 

@@ -13,8 +13,8 @@ from PIL import Image
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.types import DType, TensorType, parse_shape
-from graphir.verification.given import Feeds, Wanted, plan_of
-from graphir.verification.sets import FeedSet
+from graphir.verification.inputs.given import Feeds, Wanted, plan_of
+from graphir.verification.inputs.sets import FeedSet
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 2, 2)
 

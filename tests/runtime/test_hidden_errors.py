@@ -22,7 +22,7 @@ from graphir.ops.pooling import GlobalAveragePool
 from graphir.ops.shape import Flatten
 from graphir.padding import Explicit, symmetric
 from graphir.types import DType, TensorType
-from graphir.verification.heads import Wiring, one_to_one_heads, scores
+from graphir.verification.grading.heads import Wiring, one_to_one_heads, scores
 from tests.typed import present
 
 RANDOM = np.random.default_rng(0)

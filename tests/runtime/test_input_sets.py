@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 from graphir import verify
 from graphir.verification import driver
-from graphir.verification.draws import DRAWS
+from graphir.verification.inputs.draws import DRAWS
 from graphir.verification.report import VerificationReport
 from tests.runtime.models import onnx_model
 

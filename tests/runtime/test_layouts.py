@@ -13,7 +13,7 @@ from graphir.ops.elementwise import Mul
 from graphir.ops.pooling import GlobalAveragePool
 from graphir.ops.shape import Transpose
 from graphir.types import DType, TensorType
-from graphir.verification.layouts import fit_inputs, fitted_feeds, order_inside, order_outside
+from graphir.verification.running.layouts import fit_inputs, fitted_feeds, order_inside, order_outside
 from tests.typed import present
 
 WEIGHT = np.random.default_rng(0).standard_normal((5, 3, 2, 2)).astype(np.float32)

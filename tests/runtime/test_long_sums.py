@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 import graphir
-from graphir.verification.long_sums import Sum
+from graphir.verification.grading.long_sums import Sum
 from graphir.verification.verdict import Verdict
 
 CLASSES = 300_000

@@ -21,8 +21,8 @@ from graphir.padding import symmetric
 from graphir.passes.clone import clone
 from graphir.symbolic.dims import symbol
 from graphir.types import Dim, DType, TensorType
-from graphir.verification.layouts import fit_inputs
-from graphir.verification.matches import Match, parse_match
+from graphir.verification.pairs.matches import Match, parse_match
+from graphir.verification.running.layouts import fit_inputs
 
 
 def results(names: str, order: str = "") -> Graph:

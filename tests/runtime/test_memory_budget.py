@@ -18,8 +18,8 @@ from onnx import TensorProto, helper, numpy_helper
 from graphir import verify
 from graphir.converters.onnx.files.value_sizes import value_sizes, weight_bytes
 from graphir.errors import ArgumentError
-from graphir.verification.candidate import OnnxCandidate
-from graphir.verification.slices import HELD_OF_EACH, held_at_once, in_slices
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.slices import HELD_OF_EACH, held_at_once, in_slices
 
 MB = 1 << 20
 LAYERS, ROWS, WIDTH = 40, 512, 2048

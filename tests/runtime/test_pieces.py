@@ -11,7 +11,7 @@ import pytest
 from graphir import verify
 from graphir.converters.mxnet.references import ReferenceEvaluator
 from graphir.verification.pieces import pieces_of
-from graphir.verification.references import GoldenCapture
+from graphir.verification.running.references import GoldenCapture
 
 from . import models
 

@@ -15,11 +15,11 @@ import graphir
 from graphir.converters.onnx.files.structure import read_structure
 from graphir.runtime.session import OnnxSession
 from graphir.verification import driver
-from graphir.verification.candidate import OnnxCandidate
 from graphir.verification.equivalence import verify_against
-from graphir.verification.proof import DISCRETE, EMPTY, FIXED, NUMB, Evidence, before, unproven
-from graphir.verification.references import IMPORT_NOT_PROVEN, RuntimeReference
+from graphir.verification.grading.proof import DISCRETE, EMPTY, FIXED, NUMB, Evidence, before, unproven
 from graphir.verification.report import VerificationReport
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.references import IMPORT_NOT_PROVEN, RuntimeReference
 from graphir.verification.verdict import Verdict
 
 HEADER = '<ir_version: 9, opset_import: ["" : 17]> '
@@ -170,7 +170,7 @@ def test_an_all_constant_network_against_itself() -> None:
 def test_an_import_held_against_itself_says_so_first(tmp_path: Path) -> None:
     from graphir.converters.formats import Judge
     from graphir.graph import Graph
-    from graphir.verification.references import hold_against
+    from graphir.verification.running.references import hold_against
 
     def check(reference: Any) -> VerificationReport:
         return VerificationReport(reference.label, "", {}, [], unproven=["another reason"])

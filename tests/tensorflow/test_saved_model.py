@@ -15,7 +15,7 @@ from graphir.converters.tensorflow import load
 from graphir.converters.tensorflow.files.bundle import Bundle
 from graphir.converters.tensorflow.live.process import LiveTensorFlow
 from graphir.errors import FormatError, GraphirError, ImportFailure
-from graphir.verification.seeded import make_feeds
+from graphir.verification.inputs.seeded import make_feeds
 from tests.equivalence.test_onnx import distance, run_model
 from tests.tensorflow.written import write_models
 

@@ -16,7 +16,7 @@ from graphir.ops.activation import Relu
 from graphir.ops.resize import Coordinates, Resize, ResizeMode
 from graphir.ops.shape import Transpose
 from graphir.types import DType, TensorType
-from graphir.verification.references import RuntimeReference
+from graphir.verification.running.references import RuntimeReference
 from tests.equivalence.test_onnx import run_model
 
 

@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from graphir.converters.onnx.files.mapped import SIZES, mapped_model
 from graphir.converters.session import Session, lean_session
 from graphir.errors import VerificationError
-from graphir.verification.candidate import OnnxCandidate
+from graphir.verification.running.candidate import OnnxCandidate
 
 COUNT = 2048
 X = np.linspace(-1, 1, COUNT, dtype=np.float32)

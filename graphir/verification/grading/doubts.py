@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from .bench import Asked, Bench
+from graphir.verification.report import VerificationReport
+from graphir.verification.running.bench import Asked, Bench
+
 from .compare import Comparison
 from .heads import PASSED_ON
 from .noise import infinite_values
 from .proof import FIXED, NUMB, Evidence, before, digest, doubt
-from .report import VerificationReport
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure

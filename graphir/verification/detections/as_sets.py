@@ -29,13 +29,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphir.errors import VerificationError
+from graphir.verification.grading.compare import NOISE_MOST, SUSPICIOUS_FACTOR, Comparison
+from graphir.verification.verdict import Verdict
 
 from .boxes import DetectionOutputs, Detections, Floats, find_detections, selected_detections
-from .compare import NOISE_MOST, SUSPICIOUS_FACTOR, Comparison
 from .cuts import cuts_of, is_cut
 from .near_ties import SIDES, Cuts, Explained, Sides, explain
 from .rows import Give, Indices, Pairing, moved_order, pair_rows
-from .verdict import Verdict
 
 SHOWN = 3
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from graphir.verification.verdict import Verdict
+
 from .compare import Comparison, Floor, compare, noise_limit, within_a_step
-from .verdict import Verdict
 
 Array = NDArray[Any]
 

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from graphir.errors import GraphirError, VerificationError
 from graphir.graph import Node, Value
+from graphir.verification.pairs.changes import row_text, spoken
+from graphir.verification.pairs.sides import Sides
+from graphir.verification.report import Cause, VerificationReport
 
-from .changes import row_text, spoken
 from .known import Bench, Known
-from .report import Cause, VerificationReport
 from .rewrites import Rewrites
 from .search import AT_ONCE, Search
 from .segments import Segment, Segments, alone
-from .sides import Sides
 from .unaligned import explain_by_names
 from .walks import Walks
 

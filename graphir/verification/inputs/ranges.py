@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from graphir.graph import Graph, Value
 from graphir.types import DType
+from graphir.verification.running.candidate import OnnxCandidate
 
-from .candidate import OnnxCandidate
 from .feeds import feeds_of
 from .given import Feeds
 

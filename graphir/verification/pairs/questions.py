@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy.typing import NDArray
 
 from graphir.errors import VerificationError
+from graphir.verification.grading.limits import Limits
+from graphir.verification.options import ComparisonOptions
+from graphir.verification.running.candidate import OnnxCandidate
 
-from .candidate import OnnxCandidate
-from .limits import Limits
 from .matches import Match, agreeing_outputs, other_fittings, question, split_matches, turned
-from .options import ComparisonOptions
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference

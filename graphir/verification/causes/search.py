@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from graphir.graph import Value
 from graphir.ops.shape import Shape
+from graphir.verification.grading.heads import SATURATING
 
-from .heads import SATURATING
 from .known import Known
 from .rewrites import Rewrites
 from .walks import Walks

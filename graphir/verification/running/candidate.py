@@ -18,9 +18,9 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.runtime.providers import import_onnxruntime
 from graphir.runtime.session import OnnxSession
+from graphir.verification.options import MEMORY_BUDGET
 
 from .layouts import Fitting, fit_inputs, fitted_feeds
-from .options import MEMORY_BUDGET
 from .slices import HELD_OF_EACH, WORTH_RETURNING, held_at_once, in_slices, return_memory
 
 if TYPE_CHECKING:

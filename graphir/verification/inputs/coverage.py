@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from graphir.errors import GraphirError, VerificationError
-
-from .candidate import OnnxCandidate
-from .layouts import fitted_feeds
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.layouts import fitted_feeds
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.probes import Probes

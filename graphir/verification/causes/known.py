@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import NDArray
 
 from graphir.graph import Graph, Value
-
-from .compare import Comparison
+from graphir.verification.grading.compare import Comparison
 
 Array = NDArray[Any]
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
-
-    from .candidate import OnnxCandidate
-    from .limits import Limits
+    from graphir.verification.grading.limits import Limits
+    from graphir.verification.running.candidate import OnnxCandidate
 
 
 class Bench(Protocol):

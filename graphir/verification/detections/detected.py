@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.ops.detection import NonMaxSuppression
+from graphir.verification.grading.compare import QUANTIZED_STEP, Comparison, noise_limit
+from graphir.verification.running.bench import Asked, Bench, Pair
+from graphir.verification.verdict import Verdict
 
-from .bench import Asked, Bench, Pair
+from .as_sets import DetectionComparison, Limits, compare_detections, limits_of
 from .boxes import Detections, Floats, find_detections, selected_detections
-from .compare import QUANTIZED_STEP, Comparison, noise_limit
 from .cuts import CUTTING, cuts_of, is_cut
-from .detections import DetectionComparison, Limits, compare_detections, limits_of
 from .near_ties import Cuts
-from .verdict import Verdict
 
 Array = NDArray[Any]
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.errors import VerificationError
+from graphir.verification.verdict import Verdict
 
 from .local import Channel, local_limit, worst_channel
-from .verdict import Verdict
 
 Array = NDArray[Any]
 

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from graphir.graph import Graph, Value
 from graphir.ops.activation import LogSoftmax, Softmax
 from graphir.ops.shape import Flatten, Reshape, Squeeze, Unsqueeze
+from graphir.verification.causes.known import by_name
+from graphir.verification.running.bench import Asked, Bench
+from graphir.verification.verdict import Verdict
 
-from .bench import Asked, Bench
 from .compare import Comparison, relative_change
-from .known import by_name
-from .verdict import Verdict
 
 Array = NDArray[Any]
 # What keeps the order of the elements.

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.verification.grading.compare import Comparison, Floor, difference, moves_too_much
+from graphir.verification.grading.limits import Limits
+from graphir.verification.grading.noise import PERTURBATIONS, Rounding
+from graphir.verification.verdict import Verdict
+
 from .candidate import OnnxCandidate
-from .compare import Comparison, Floor, difference, moves_too_much
 from .layouts import order_inside, order_outside
-from .limits import Limits
-from .noise import PERTURBATIONS, Rounding
 from .slices import HELD_OF_EACH, WORTH_RETURNING, return_memory
-from .verdict import Verdict
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
     from graphir.converters.onnx.files.structure import Structure
-
-    from .heads import Wiring
+    from graphir.verification.grading.heads import Wiring
 
 Array = NDArray[Any]
 View = Callable[[Array], "Array | None"]

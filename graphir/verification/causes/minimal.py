@@ -141,7 +141,7 @@ def _written(
 
 
 def _result(part: Graph, inputs: Mapping[str, Array], *, optimize: bool) -> Array:
-    from .candidate import OnnxCandidate
+    from graphir.verification.running.candidate import OnnxCandidate
 
     try:
         with OnnxCandidate(part, optimize=optimize) as under_test:
@@ -153,7 +153,7 @@ def _result(part: Graph, inputs: Mapping[str, Array], *, optimize: bool) -> Arra
 
 
 def _order(found: Array, expected: Array) -> tuple[int, ...]:
-    from .layouts import order_inside
+    from graphir.verification.running.layouts import order_inside
 
     order = order_inside(found, expected)
     return order if len(order) == found.ndim else ()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from graphir.verification.report import Cause, VerificationReport
+
 from .bisection import PROBES, first_divergence
 from .known import Bench
-from .report import Cause, VerificationReport
 
 if TYPE_CHECKING:
-    from .compare import Comparison
+    from graphir.verification.grading.compare import Comparison
 
 Operators = Mapping[str, tuple[str, tuple[str, ...]]]
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from graphir.errors import VerificationError
 from graphir.graph import Graph
-from graphir.verification.candidate import OnnxCandidate
-from graphir.verification.feeds import npz_names, read_npz
+from graphir.verification.inputs.feeds import npz_names, read_npz
 from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.report import VerificationReport
-from graphir.verification.slices import HELD_OF_EACH
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.slices import HELD_OF_EACH
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Judge, Reference

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from graphir.analysis.channels import Order, channel_moves, fits
 from graphir.errors import VerificationError
-
-from .layouts import Fitting
+from graphir.verification.running.layouts import Fitting
 
 Array = NDArray[Any]
 MOST_TRIED = 24

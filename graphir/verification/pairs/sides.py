@@ -11,9 +11,9 @@ from graphir.analysis.diff import Difference, Row, Status, compare
 from graphir.analysis.fingerprint import Fingerprints
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
+from graphir.verification.causes.known import by_name
 
 from .changes import changes_of, partners
-from .known import by_name
 
 # An activation that is written as operators of its own has some ten of them, an attention some thirty.
 MOST_BETWEEN = 64

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from graphir.analysis.channels import channel_order
 from graphir.graph import Graph, Node, Value
+from graphir.verification.grading.compare import Comparison, Floor
+from graphir.verification.grading.limits import Limits
+from graphir.verification.inputs.seeded import perturbed
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.layouts import order_inside
 
-from .candidate import OnnxCandidate
-from .compare import Comparison, Floor
 from .known import Known
-from .layouts import order_inside
-from .limits import Limits
-from .seeded import perturbed
 from .walks import Test, Walks
 
 Array = NDArray[Any]

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from graphir.errors import GraphirError
 from graphir.graph import Value
 from graphir.report.text import plural
+from graphir.verification.grading.limits import Limits
 
 from .known import Known
-from .limits import Limits
 from .segments import compared_inside, fitted, run_part
 from .walks import Walks
 

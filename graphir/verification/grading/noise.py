@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.graph import Graph
-
-from .candidate import OnnxCandidate
-from .seeded import perturbed
+from graphir.verification.inputs.seeded import perturbed
+from graphir.verification.running.candidate import OnnxCandidate
 
 Array = NDArray[Any]
 Feeds = Mapping[str, Array]

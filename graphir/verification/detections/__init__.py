@@ -1,0 +1,1 @@
+"""Detections compared as sets, with decisions that rounding can turn."""

@@ -1,0 +1,1 @@
+"""Which value of one model is which of the other."""
