@@ -15,16 +15,18 @@ from numpy.typing import NDArray
 
 from graphir.graph import Graph
 
+from .causes.trials import chosen_alike, try_changes
 from .equivalence import Compared, compare_models
 from .grading.compare import Comparison
 from .grading.heads import Wiring
-from .grading.proof import Evidence, unproven
+from .grading.proof import DISCRETE, Evidence, unproven
 from .inputs.coverage import coverage
 from .inputs.sets import FeedSet, Made, Plan
 from .options import ComparisonOptions
 from .pairs.sides import Sides
 from .plain import Outcome, Plain, Refused, noted, refusals
 from .report import InputSet, VerificationReport
+from .running.bench import Bench
 from .running.candidate import OnnxCandidate
 from .verdict import Verdict
 
@@ -37,6 +39,8 @@ Array = NDArray[Any]
 LONG = 1.5
 # ... and as many of them as this share of that time allows.
 SHARE = 0.35
+# Changed nodes are run by themselves for this share too, or so many seconds of work.
+LEAST_FOR_CHANGES = 2.0
 LIGHT = "the model takes long: further sets of inputs have one sample each where the batch is open"
 SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
@@ -74,6 +78,8 @@ def verify_sets(
         if long:
             report.notes.append(LIGHT)
         taken += _further(driver, Plain(bench, asked), pending, report, SHARE * spent if long else float("inf"))
+    if report.verdict.passes or report.verdict is Verdict.NOT_PROVEN:
+        _look_at_changes(report, bench, sides, max(LEAST_FOR_CHANGES, SHARE * spent))
     if not report.verdict.differs:
         slow = long and not driver.how.per_layer
         report.coverage += [SLOW] if slow else coverage(candidate, taken)
@@ -82,6 +88,20 @@ def verify_sets(
         if sides.reason:
             report.notes.append(f"the graphs were not compared: {sides.reason}")
     return report
+
+
+def _look_at_changes(report: VerificationReport, bench: Bench, sides: Sides | None, seconds: float) -> None:
+    """Take into the report what differs between the graphs, by itself too, and shows in no output."""
+    if sides is None or not sides.tells or bench.limits.stated:
+        return
+    doubtful = {f"{one.name} {DISCRETE}": one.name for one in report.outputs}
+    left = {text: name for text, name in doubtful.items() if any(said.startswith(text) for said in report.unproven)}
+    shown = chosen_alike(bench, sides, list(left.values()))
+    proven = tuple(text for text, name in left.items() if name in shown)
+    report.unproven = [said for said in report.unproven if not said.startswith(proven)] if proven else report.unproven
+    said, notes = try_changes(bench, sides, seconds)
+    report.unproven += said
+    report.notes += notes
 
 
 def _further(

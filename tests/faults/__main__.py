@@ -101,7 +101,8 @@ def _show_rewrite(found: Acquittal, *, loud: bool) -> None:
     if loud or found.blamed or found.harms or found.said:
         word = "NOT HARMLESS" if found.harms else "BLAMED" if found.blamed else "fine"
         print(
-            f"{word} {found.network} | {found.kind} | effect {found.effect.change:.2g} | verify: {found.verdict}; {found.said}\n"
+            f"{word} {found.network} | {found.kind} | effect {found.effect.change:.2g} | "
+            f"verify: {found.verdict}; {found.said}\n"
             f"    {found.command}",
             flush=True,
         )  # fmt: skip

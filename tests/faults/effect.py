@@ -20,7 +20,7 @@ FACTOR = 100
 """How many times the floor a change has to be for it to count as an effect: verify allows 20 times a floor that it
 measures with other inputs."""
 COARSE = 10
-"""How many times what the rounding of every float16 value changes: that is all of it, not a last place of the inputs."""
+"""How many times what the rounding of every float16 value changes: all of it, not a last place of the inputs."""
 LEAST = 2e-4
 """The least change that counts, relative to a slice of an output, or 2 % of whole numbers: some thousand units in the
 last place of float32, 40 times what verify allows at least."""

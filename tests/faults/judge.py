@@ -160,7 +160,8 @@ def hold(base: Judged, planted: Planted) -> Finding:
             text = f"{type(error).__name__}: {error}"
             found = self_verdict(base) != ERROR
             return Finding(planted, ERROR, found, names(text, planted), text.splitlines()[0])
-    found = not report.ok if planted.random else report.verdict.differs
+    said = any(names(sentence, planted) for sentence in report.unproven)
+    found = not report.ok if planted.random else report.verdict.differs or said
     texts = list(said_of(report))
     return Finding(planted, report.verdict.value, found, any(names(text, planted) for text in texts), "; ".join(texts))
 
@@ -256,6 +257,7 @@ def said_of(report: VerificationReport) -> Iterator[str]:
         yield f"{cause.name}: {cause.what}"
     if report.first_divergence is not None:
         yield report.first_divergence.name
+    yield from report.unproven
     if len(report.changes) <= LINES:
         yield from report.changes
 

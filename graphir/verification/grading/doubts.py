@@ -105,6 +105,8 @@ def _shown(
     names = list(dict.fromkeys(one.name for one in compared))
     reacting = bench.reacting_layers(names)
     known = {*bench.layers.values(), *names}
+    if bench.made_of:  # an operator of the source may be several here, whose values the source has no names for
+        known |= bench.candidate.structure.producers.keys()
     return {one.source for one in doubtful if _reaches(bench.candidate.structure, one.name, reacting, known)}
 
 

@@ -78,7 +78,8 @@ class Pair:
 @dataclass(frozen=True)
 class Bench:
     """Both models with what they are fed. `layers` are the values that both know, source name to candidate name,
-    `wiring` what is known of the reference's inside."""
+    `wiring` what is known of the reference's inside. `made_of` says that the candidate was written from the reference.
+    """
 
     reference: Reference
     candidate: OnnxCandidate
@@ -87,6 +88,7 @@ class Bench:
     layers: Mapping[str, str]
     limits: Limits
     wiring: Wiring | Structure | None = None
+    made_of: bool = False
 
     def evaluate(self, wanted: Collection[str], layers: Collection[str]) -> tuple[dict[str, Array], list[Comparison]]:
         """The reference's values that are wanted, and its layers compared in slices, from one evaluation."""
