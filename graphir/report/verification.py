@@ -64,6 +64,7 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
         comparison_table(report.outputs, "output"),
     ]
     lines += [wrapped(f"{found.name}: {found.note}") for found in report.outputs if found.note]
+    lines += [wrapped(f"classes: {ranking}") for ranking in report.rankings]
     lines += [wrapped(f"cause: {cause_text(cause)}") for cause in report.causes]
     lines += [wrapped(f"not proven: {reason}") for reason in report.unproven]
     lines += [wrapped(f"note: {note}") for note in report.notes]
@@ -167,6 +168,11 @@ def verification_json(report: VerificationReport) -> dict[str, Any]:
             {"name": one.name, "verdict": one.verdict.value, "feeds": dict(one.feeds),
              "outputs": [_comparison_json(found) for found in one.outputs]}
             for one in report.sets
+        ],
+        "rankings": [
+            {"name": one.name, "rows": one.rows, "top1": one.top1, "top1_near_ties": one.near1, "top5": one.top5,
+             "top5_near_ties": one.near5}
+            for one in report.rankings
         ],
         "coverage": list(report.coverage),
         "changes": list(report.changes),

@@ -20,6 +20,7 @@ from .equivalence import Compared, compare_models
 from .grading.compare import Comparison
 from .grading.heads import Wiring
 from .grading.proof import DISCRETE, Evidence, unproven
+from .grading.ranking import Ranking, joined
 from .inputs.coverage import coverage
 from .inputs.sets import FeedSet, Made, Plan
 from .options import ComparisonOptions
@@ -140,6 +141,7 @@ class _Result:
     note: str = ""
     made: Made | None = None
     evidence: Evidence | None = None
+    rankings: Sequence[Ranking] = ()
 
 
 @dataclass(frozen=True)
@@ -189,11 +191,12 @@ class _Driver:
         own = outcome.evidence
         proven = not evidence or (own is not None and not unproven([*evidence, own]))
         if not outcome.found or (outcome.agrees and proven):
-            return _Result(types, tuple(noted(outcome.found, one.name)), note=note, evidence=own)
+            found = tuple(noted(outcome.found, one.name))
+            return _Result(types, found, note=note, evidence=own, rankings=outcome.rankings)
         report = self.compare(feeds).report
         dropped = {*outcome.silent, *outcome.overflown}
         kept = [found for found in report.outputs if found.name not in dropped]
-        return _Result(types, tuple(noted(kept, one.name)), report, note)
+        return _Result(types, tuple(noted(kept, one.name)), report, note, rankings=report.rankings)
 
 
 def _take(report: VerificationReport, name: str, result: _Result, evidence: list[Evidence]) -> None:
@@ -204,6 +207,7 @@ def _take(report: VerificationReport, name: str, result: _Result, evidence: list
         report.sets.append(InputSet(name, result.feeds, result.outputs))
     if result.note:
         report.notes.append(result.note)
+    report.rankings = joined(report.rankings, result.rankings)
     for one in result.outputs:
         _take_worse(report.outputs, one)
     if own is None:

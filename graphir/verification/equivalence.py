@@ -23,6 +23,7 @@ from .grading.limits import Limits
 from .grading.long_sums import excuse_long_sums
 from .grading.noise import Rounding
 from .grading.proof import unproven
+from .grading.ranking import rankings
 from .options import ComparisonOptions
 from .pairs.matches import turned
 from .pairs.pairing import layer_pairs, output_pairs
@@ -114,6 +115,7 @@ def compare_models(
     outputs = [_output(pair, stated) for pair in pairs]
     moved = _moved_once(bench, outputs)
     report.outputs, inner = _compare_outputs(bench, outputs, (expected, found), moved, sides, graph)
+    report.rankings = rankings(bench, outputs, (expected, found), report.outputs)
     graded = {one.name: one for one in report.outputs}
     report.layers = [graded.get(layer.name, layer) for layer in report.layers]
     report.notes += _moved_channels(outputs, expected, found)
